@@ -1,0 +1,168 @@
+package chainstore
+
+import "github.com/transcriptd/transcriptd/compaction/runloop"
+
+// Change is what one call writes: nodes, and aliases set or deleted, all or nothing. The store borrows everything in
+// it until Commit returns and changes nothing in it.
+type Change struct {
+	// Nodes are put in order; a node may have an earlier one of the change as its parent, by id or as ParentPrevious.
+	Nodes []NewNode
+	// Aliases name each alias at most once.
+	Aliases []AliasChange
+}
+
+// ParentKind is how a NewNode names its parent.
+type ParentKind uint8
+
+// How a NewNode names its parent.
+const (
+	// NoParent: the node is a root.
+	NoParent ParentKind = iota
+	// ParentID: the node of that id.
+	ParentID
+	// ParentAlias: the node that the alias points to when the change is committed, before the change. Where the
+	// change conditions the same alias on a head, the parent is that head, whatever the alias points to: if the
+	// condition does not hold the change fails, and if it holds because the alias points to the new node already,
+	// this is a repeat.
+	ParentAlias
+	// ParentPrevious: the node before this one in the change.
+	ParentPrevious
+)
+
+// Parent names a NewNode's parent.
+type Parent struct {
+	Kind  ParentKind
+	ID    ID
+	Alias string
+}
+
+// SpawnedFrom is the call that started a chain; a link, which may dangle.
+type SpawnedFrom struct {
+	Node   ID
+	CallID runloop.Optional
+}
+
+// NewNode is a node to put.
+type NewNode struct {
+	Parent Parent
+	// Identify computes the node's id from its parent's, nil for a root. It is pure, and may be called more than once
+	// and from another goroutine.
+	Identify func(parent *ID) ID
+	// Payload is the canonical encoding of the messages, Metadata of the metadata (empty: none).
+	Payload, Metadata, Salt []byte
+	SpawnedFrom             *SpawnedFrom
+	// Messages are the facts of the payload's messages, in order; their Lengths add up to the payload's.
+	Messages []runloop.Facts
+	// Variables are the names that the metadata sets, each once.
+	Variables []string
+}
+
+// ConditionKind is what must be true of an alias.
+type ConditionKind uint8
+
+// What must be true of an alias. MustNotExist, MustExist and HeadIs also hold if the alias points to the target
+// already.
+const (
+	// Any: nothing.
+	Any ConditionKind = iota
+	// MustNotExist: the alias does not exist. Not on a delete.
+	MustNotExist
+	// MustExist: the alias exists.
+	MustExist
+	// HeadIs: the alias points to Condition.Head. On a delete it also holds where the alias does not exist.
+	HeadIs
+)
+
+// Condition is what must be true of an alias when the change is committed, before the change.
+type Condition struct {
+	Kind ConditionKind
+	Head ID
+}
+
+// TargetKind is what becomes of an alias.
+type TargetKind uint8
+
+// What becomes of an alias.
+const (
+	// TargetNew: it is set to Change.Nodes[Target.Node].
+	TargetNew TargetKind = iota
+	// TargetRef: it is set to a node that is there; an alias stands for the node it pointed to before the change.
+	TargetRef
+	// TargetNone: it is deleted; its history stays.
+	TargetNone
+)
+
+// Target is what becomes of an alias.
+type Target struct {
+	Kind TargetKind
+	Node int
+	Ref  Ref
+}
+
+// AliasChange sets or deletes an alias.
+type AliasChange struct {
+	Name      string
+	Target    Target
+	Condition Condition
+	// Labels replace the alias's labels if SetLabels is true; else they stay (an alias that is created has none).
+	Labels    map[string]string
+	SetLabels bool
+}
+
+// Committed is what a change did.
+type Committed struct {
+	// Nodes and Aliases have an entry for each of the change's.
+	Nodes   []PutNode
+	Aliases []PutAlias
+}
+
+// PutNode is what became of a NewNode.
+type PutNode struct {
+	ID ID
+	// Created says that this change wrote the node; false: it was there, and stays as it was first put.
+	Created bool
+	// Full and Effective are the totals of the chain that ends in it.
+	Full, Effective runloop.Totals
+}
+
+// PutAlias is what became of an AliasChange.
+type PutAlias struct {
+	// Changed says that the alias was created, moved to another node, or deleted. A change of labels alone is none.
+	Changed bool
+	// Existed says that there was an alias before; Previous is where it pointed.
+	Existed  bool
+	Previous ID
+}
+
+// Holds tells whether the condition holds of an alias that exists or not and points to head, for a change that would
+// set it to target (nil on a delete).
+func (c Condition) Holds(exists bool, head ID, target *ID) bool {
+	if target != nil && exists && head == *target {
+		return true
+	}
+	switch c.Kind {
+	case MustNotExist:
+		return !exists
+	case MustExist:
+		return exists
+	case HeadIs:
+		return exists && head == c.Head || !exists && target == nil
+	default:
+		return true
+	}
+}
+
+// EffectiveParent is the parent of node i once conditions are taken into account: an alias that the change conditions
+// on a head stands for that head.
+func (c *Change) EffectiveParent(i int) Parent {
+	p := c.Nodes[i].Parent
+	if p.Kind != ParentAlias {
+		return p
+	}
+	for k := range c.Aliases {
+		if a := &c.Aliases[k]; a.Name == p.Alias && a.Condition.Kind == HeadIs {
+			return Parent{Kind: ParentID, ID: a.Condition.Head}
+		}
+	}
+	return p
+}

@@ -1,0 +1,70 @@
+package chainstore
+
+import "errors"
+
+// What a store's methods fail with. Engines wrap these; callers use errors.Is. No message holds content, a metadata
+// value or an alias name. Contexts' own errors pass through.
+var (
+	// ErrNodeNotFound: no node of the namespace has that id.
+	ErrNodeNotFound = errors.New("node not found")
+	// ErrParentNotFound: a parent, by id or alias, is not there.
+	ErrParentNotFound = errors.New("parent not found")
+	// ErrAliasNotFound: no alias of the namespace has that name.
+	ErrAliasNotFound = errors.New("alias not found")
+	// ErrAliasExists: an alias that must not exist does. Comes in a ConflictError.
+	ErrAliasExists = errors.New("alias exists")
+	// ErrAliasMoved: an alias points elsewhere than its condition says. Comes in a ConflictError.
+	ErrAliasMoved = errors.New("alias points elsewhere")
+	// ErrNotAncestor: a node that must be an ancestor of the head is not.
+	ErrNotAncestor = errors.New("not an ancestor of the head")
+	// ErrGroupTooLarge: the group of calls that a chain would end in is over the limits in runloop.
+	ErrGroupTooLarge = errors.New("the open group of tool calls is too large")
+	// ErrTooLarge: the change does not fit into one transaction of the engine.
+	ErrTooLarge = errors.New("the change is too large for one transaction")
+	// ErrCorrupt: stored bytes do not parse or contradict each other.
+	ErrCorrupt = errors.New("stored bytes are corrupt")
+	// ErrDiskFull: the disk is full. Nothing was written.
+	ErrDiskFull = errors.New("the disk is full")
+	// ErrOverloaded: more changes wait than the store holds. Nothing was written.
+	ErrOverloaded = errors.New("too many changes wait to be committed")
+	// ErrFailed: an earlier write did not reach the disk; the store takes no more writes until it is opened again.
+	ErrFailed = errors.New("the store has failed and takes no more writes")
+	// ErrClosed: the store is closed or closing.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// Conflict is a condition that did not hold.
+type Conflict struct {
+	// Index is the alias's place in Change.Aliases.
+	Index int
+	// Kind is the condition that failed.
+	Kind ConditionKind
+	// Exists says whether the alias does; Node is where it points then.
+	Exists bool
+	Node   ID
+}
+
+// ConflictError lists every condition of a change that did not hold. It is ErrAliasExists where all that failed is
+// MustNotExist, ErrAliasNotFound where all that failed is MustExist, else ErrAliasMoved.
+type ConflictError struct {
+	Conflicts []Conflict
+}
+
+// Error says which kind of condition failed.
+func (e *ConflictError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap is the sentinel that the conflicts add up to.
+func (e *ConflictError) Unwrap() error {
+	kinds := map[ConditionKind]bool{}
+	for _, c := range e.Conflicts {
+		kinds[c.Kind] = true
+	}
+	switch {
+	case len(kinds) == 1 && kinds[MustNotExist]:
+		return ErrAliasExists
+	case len(kinds) == 1 && kinds[MustExist]:
+		return ErrAliasNotFound
+	default:
+		return ErrAliasMoved
+	}
+}

@@ -1,0 +1,88 @@
+package chainstore
+
+import "github.com/transcriptd/transcriptd/compaction/runloop"
+
+// Message is what a node's header keeps of one of its messages: enough for every view to measure, choose and repair
+// without decoding it.
+type Message struct {
+	Role runloop.Role
+	// Length is the encoded size as an entry of the payload; messages lie in the payload end to end.
+	Length int
+	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
+	TextOctets, TextPoints int
+	// Calls is the number of tool calls.
+	Calls                 int
+	Empty, Error, Summary bool
+	Note                  runloop.Note
+	// Mark is what the folds say of it.
+	Mark runloop.Mark
+}
+
+// Link is the position of a node on a chain, if there is one.
+type Link struct {
+	Present bool
+	Seq     uint32
+}
+
+// Header is everything about a node but its metadata and messages.
+type Header struct {
+	ID ID
+	// Seq is the number of its ancestors.
+	Seq uint32
+	// FirstPut is when it was first put, in milliseconds since the epoch.
+	FirstPut int64
+	// Forks is the number of forks on its path: ancestors, itself included, that are not their parent's first child.
+	Forks       uint32
+	Salt        []byte
+	SpawnedFrom *SpawnedFrom
+	// PayloadLength and MetadataLength are the sizes of what is kept beside the header.
+	PayloadLength, MetadataLength int
+	Messages                      []Message
+	// State is the folds through this node.
+	State runloop.State
+	// Tools and Variables are the nearest nodes, this one included, that have calls and that set variables.
+	Tools, Variables Link
+	// Compaction is the nearest compaction node, this one included.
+	Compaction Link
+	// Covers is, on a compaction node, the last node that it stands for, and Provenance where each of its messages was
+	// put (messages that it brought itself: none).
+	Covers     Link
+	Provenance []Provenance
+}
+
+// Provenance is where a compaction node's message was put first.
+type Provenance struct {
+	Present bool
+	Place   runloop.Place
+}
+
+// Repaired tells whether the effective view shows the node's messages otherwise than as they were put.
+func (h *Header) Repaired() bool {
+	for i := range h.Messages {
+		if m := &h.Messages[i].Mark; m.LeftOut != runloop.Shown || len(m.Stubs) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// HasFindings tells whether there is anything to report of the node's messages.
+func (h *Header) HasFindings() bool {
+	if h.Repaired() {
+		return true
+	}
+	for i := range h.Messages {
+		if m := &h.Messages[i].Mark; m.RepeatedIDs > 0 || m.Interrupts || m.LeadIn {
+			return true
+		}
+	}
+	return false
+}
+
+// MessageOf is what a header keeps of a message's facts and mark.
+func MessageOf(f *runloop.Facts, mark runloop.Mark) Message {
+	return Message{
+		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
+		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Note: f.Note, Mark: mark,
+	}
+}

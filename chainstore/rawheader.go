@@ -1,0 +1,77 @@
+package chainstore
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// RawHeader is a header as engines keep it. This is part of the storage format: a version never changes its meaning,
+// and every later version reads it. Integers are unsigned varints unless drawn otherwise; "-> x" is x less than the
+// value before the arrow; zigzag is a signed varint.
+//
+//	header   = version:1 byte (1) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
+//	           [salt: length bytes] [spawned: 32 bytes, optional] {message} state links [compaction]
+//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node
+//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls] [line]
+//	           [repeated] [stub count {call}]
+//	state    = bits seq+1->nodes totals [totals of effective] repairs full loop [effective loop] [preamble end]
+//	           [zigzag first_put->latest user] [group]
+//	totals   = messages depth loops bytes tokens          (effective: nodes first)
+//	loop     = bits seq->start.seq start.index
+//	group    = count {call with answered}
+//	call     = bits [id: length bytes] [name: length bytes]
+//	links    = bits [seq->tools] [seq->variables] [seq->compaction]
+//	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
+type RawHeader []byte
+
+// The fixed part. Part of the storage format.
+const (
+	headerVersion = 1
+
+	flagRepaired   = 1
+	flagFindings   = 2
+	flagSalt       = 4
+	flagSpawned    = 8
+	flagCompaction = 16
+	knownFlags     = 31
+
+	rawIDOffset = 2
+	rawFixed    = rawIDOffset + 32
+)
+
+// check tells whether the fixed part is there and of a version that this program reads.
+func (r RawHeader) check() error {
+	if len(r) <= rawFixed {
+		return fmt.Errorf("%w: a header of %d bytes", ErrCorrupt, len(r))
+	}
+	if r[0] != headerVersion || r[1]&^knownFlags != 0 {
+		return fmt.Errorf("%w: a header of version %d with flags %d", ErrCorrupt, r[0], r[1])
+	}
+	return nil
+}
+
+// ID is the node's id; the zero id where the header is cut short.
+func (r RawHeader) ID() (id ID) {
+	if len(r) > rawFixed {
+		copy(id[:], r[rawIDOffset:])
+	}
+	return id
+}
+
+// Repaired is Header.Repaired.
+func (r RawHeader) Repaired() bool { return len(r) > 1 && r[1]&flagRepaired != 0 }
+
+// HasFindings is Header.HasFindings.
+func (r RawHeader) HasFindings() bool { return len(r) > 1 && r[1]&flagFindings != 0 }
+
+// IsCompaction tells whether the node is a compaction node.
+func (r RawHeader) IsCompaction() bool { return len(r) > 1 && r[1]&flagCompaction != 0 }
+
+// MessageCount is the number of the node's messages; 0 where the header is cut short.
+func (r RawHeader) MessageCount() int {
+	if len(r) <= rawFixed {
+		return 0
+	}
+	n, _ := binary.Uvarint(r[rawFixed:])
+	return int(n)
+}

@@ -1,0 +1,215 @@
+package chainstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Decode reads the whole header of the node that has seq ancestors. The result shares nothing with r. ErrCorrupt.
+func (r RawHeader) Decode(seq uint32) (*Header, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	h := &Header{ID: r.ID(), Seq: seq}
+	d := &headerReader{rest: r[rawFixed:]}
+	d.header(h, r[1])
+	if d.failed || len(d.rest) > 0 || headerFlags(h) != r[1] {
+		return nil, fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
+	}
+	return h, nil
+}
+
+// headerReader reads a header; after a failure it reads zeros.
+type headerReader struct {
+	rest   []byte
+	failed bool
+}
+
+func (d *headerReader) header(h *Header, flags byte) {
+	count := d.count()
+	h.FirstPut = int64(d.number(math.MaxInt64))
+	h.Forks = uint32(d.number(math.MaxUint32))
+	h.PayloadLength = int(d.number(math.MaxInt32))
+	h.MetadataLength = int(d.number(math.MaxInt32))
+	if flags&flagSalt != 0 {
+		h.Salt = []byte(d.text())
+	}
+	if flags&flagSpawned != 0 {
+		h.SpawnedFrom = &SpawnedFrom{}
+		copy(h.SpawnedFrom.Node[:], d.bytes(len(h.SpawnedFrom.Node)))
+		call, _ := d.call()
+		h.SpawnedFrom.CallID = call.ID
+	}
+	if count > 0 {
+		h.Messages = make([]Message, count)
+	}
+	for i := range h.Messages {
+		d.message(&h.Messages[i], h.FirstPut)
+	}
+	d.state(h)
+	d.links(h)
+	if flags&flagCompaction != 0 {
+		d.covers(h)
+	}
+}
+
+func (d *headerReader) fail() uint64 {
+	d.failed, d.rest = true, nil
+	return 0
+}
+
+// number reads an unsigned varint of at most limit.
+func (d *headerReader) number(limit uint64) uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 || v > limit {
+		return d.fail()
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *headerReader) signed() int64 {
+	v, n := binary.Varint(d.rest)
+	if n <= 0 {
+		return int64(d.fail())
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+// count reads the number of things that take at least a byte each.
+func (d *headerReader) count() int { return int(d.number(uint64(len(d.rest)))) }
+
+func (d *headerReader) bytes(n int) []byte {
+	if n > len(d.rest) {
+		d.fail()
+		return nil
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *headerReader) text() string { return string(d.bytes(d.count())) }
+
+func (d *headerReader) message(m *Message, firstPut int64) {
+	bits := d.number(msgKnown)
+	m.Role = runloop.Role(bits & msgRole)
+	m.Length = int(d.number(math.MaxInt32))
+	if bits&msgText != 0 {
+		m.TextOctets = int(d.number(math.MaxInt32))
+		m.TextPoints = m.TextOctets - int(d.number(uint64(m.TextOctets)))
+	}
+	m.Empty, m.Error, m.Summary = bits&msgEmpty != 0, bits&msgError != 0, bits&msgSummary != 0
+	m.Note.HasSentAt, m.Note.HasTokens = bits&msgSentAt != 0, bits&msgTokens != 0
+	m.Note.Estimated = bits&msgEstimated != 0
+	if m.Note.HasSentAt {
+		m.Note.SentAt = firstPut - d.signed()
+	}
+	if m.Note.HasTokens {
+		m.Note.Tokens = uint32(d.number(math.MaxUint32))
+	}
+	if bits&msgCalls != 0 {
+		m.Calls = int(d.number(math.MaxInt32))
+	}
+	d.mark(&m.Mark, bits)
+}
+
+func (d *headerReader) mark(k *runloop.Mark, bits uint64) {
+	k.LeftOut = runloop.LeftOut(bits & msgLeftOut >> msgLeftOutShift)
+	k.BeginsLoop, k.Interrupts, k.LeadIn = bits&msgBeginsLoop != 0, bits&msgInterrupts != 0, bits&msgLeadIn != 0
+	if bits&msgLine != 0 {
+		k.LineLength = int(d.number(math.MaxInt32))
+	}
+	if bits&msgRepeated != 0 {
+		k.RepeatedIDs = int(d.number(math.MaxInt32))
+	}
+	if bits&msgStubs != 0 {
+		k.Stubs = make([]runloop.Call, d.count())
+		for i := range k.Stubs {
+			k.Stubs[i], _ = d.call()
+		}
+	}
+}
+
+func (d *headerReader) call() (c runloop.Call, answered bool) {
+	bits := d.number(callKnown)
+	if bits&callID != 0 {
+		c.ID = runloop.Some(d.text())
+	}
+	if bits&callName != 0 {
+		c.Name = runloop.Some(d.text())
+	}
+	return c, bits&callAnswered != 0
+}
+
+func (d *headerReader) state(h *Header) {
+	s := &h.State
+	bits := d.number(stateKnown)
+	d.view(&s.Full, h.Seq)
+	s.Effective = s.Full
+	if bits&stateEffective != 0 {
+		s.Effective = runloop.View{}
+		d.view(&s.Effective, h.Seq)
+	}
+	s.Repairs = int64(d.number(math.MaxInt64))
+	if s.PreambleClosed = bits&statePreamble != 0; s.PreambleClosed {
+		s.PreambleEnd = runloop.Place{Seq: uint32(d.number(uint64(h.Seq))), Index: uint32(d.number(math.MaxUint32))}
+	}
+	if s.HasLatestUser = bits&stateLatestUser != 0; s.HasLatestUser {
+		s.LatestUser = h.FirstPut - d.signed()
+	}
+	if bits&stateGroup != 0 {
+		n := d.count()
+		s.Group.Calls, s.Group.Answered = make([]runloop.Call, n), make([]bool, n)
+		for i := range n {
+			s.Group.Calls[i], s.Group.Answered[i] = d.call()
+		}
+	}
+	s.Group.Results = bits&stateResults != 0
+}
+
+func (d *headerReader) view(v *runloop.View, seq uint32) {
+	v.Nodes = int64(seq) + 1 - d.signed()
+	for _, n := range [...]*int64{&v.Messages, &v.Depth, &v.Loops, &v.Bytes, &v.Tokens} {
+		*n = int64(d.number(math.MaxInt64))
+	}
+	bits := d.number(loopKnown)
+	l := &v.Loop
+	l.Phase = runloop.Phase(bits & loopPhase)
+	l.LeadIn, l.Replied = bits&loopLeadIn != 0, bits&loopReplied != 0
+	l.ReplyLast, l.Unanswered = bits&loopReplyLast != 0, bits&loopUnanswered != 0
+	v.Estimated = bits&loopEstimated != 0
+	if l.Phase != runloop.None {
+		l.Start = runloop.Place{Seq: d.back(seq), Index: uint32(d.number(math.MaxUint32))}
+	}
+}
+
+// back reads a Seq written as its distance from seq.
+func (d *headerReader) back(seq uint32) uint32 { return seq - uint32(d.number(uint64(seq))) }
+
+func (d *headerReader) links(h *Header) {
+	bits := d.number(linkKnown)
+	for i, l := range [...]*Link{&h.Tools, &h.Variables, &h.Compaction} {
+		if bits&(1<<i) != 0 {
+			*l = Link{Present: true, Seq: d.back(h.Seq)}
+		}
+	}
+}
+
+func (d *headerReader) covers(h *Header) {
+	h.Covers = Link{Present: true, Seq: d.back(h.Seq)}
+	n := d.count()
+	if n > 0 {
+		h.Provenance = make([]Provenance, n)
+	}
+	for i := range h.Provenance {
+		p := &h.Provenance[i]
+		if p.Present = d.number(1) == 1; p.Present {
+			p.Place = runloop.Place{Seq: d.back(h.Seq), Index: uint32(d.number(math.MaxUint32))}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package chainstore
+
+import (
+	"encoding/binary"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Bits of a message. Part of the storage format.
+const (
+	msgRole       = 7
+	msgText       = 1 << 3
+	msgBeginsLoop = 1 << 4
+	msgCalls      = 1 << 5
+	msgLine       = 1 << 6
+	msgEmpty      = 1 << 7
+	msgError      = 1 << 8
+	msgSentAt     = 1 << 9
+	msgTokens     = 1 << 10
+	msgEstimated  = 1 << 11
+	msgInterrupts = 1 << 12
+	msgLeadIn     = 1 << 13
+	msgLeftOut    = 3 << 14
+	msgStubs      = 1 << 16
+	msgRepeated   = 1 << 17
+	msgSummary    = 1 << 18
+	msgKnown      = 1<<19 - 1
+
+	msgLeftOutShift = 14
+)
+
+// Bits of a state, a loop, a call and the links. Part of the storage format.
+const (
+	stateEffective  = 1 << 0 // the effective totals or loop differ from the full ones
+	statePreamble   = 1 << 1 // the preamble is closed
+	stateLatestUser = 1 << 2
+	stateGroup      = 1 << 3
+	stateResults    = 1 << 4
+	stateKnown      = 1<<5 - 1
+
+	loopPhase      = 3
+	loopLeadIn     = 1 << 2
+	loopReplied    = 1 << 3
+	loopReplyLast  = 1 << 4
+	loopUnanswered = 1 << 5
+	loopEstimated  = 1 << 6 // of the view's totals
+	loopKnown      = 1<<7 - 1
+
+	callID       = 1 << 0
+	callName     = 1 << 1
+	callAnswered = 1 << 2
+	callKnown    = 1<<3 - 1
+
+	linkTools      = 1 << 0
+	linkVariables  = 1 << 1
+	linkCompaction = 1 << 2
+	linkKnown      = 1<<3 - 1
+)
+
+// AppendHeader appends the header in its stored form.
+func AppendHeader(b []byte, h *Header) []byte {
+	b = append(b, headerVersion, headerFlags(h))
+	b = append(b, h.ID[:]...)
+	b = binary.AppendUvarint(b, uint64(len(h.Messages)))
+	b = binary.AppendUvarint(b, uint64(h.FirstPut))
+	b = binary.AppendUvarint(b, uint64(h.Forks))
+	b = binary.AppendUvarint(b, uint64(h.PayloadLength))
+	b = binary.AppendUvarint(b, uint64(h.MetadataLength))
+	if len(h.Salt) > 0 {
+		b = appendBytes(b, string(h.Salt))
+	}
+	if s := h.SpawnedFrom; s != nil {
+		b = append(b, s.Node[:]...)
+		b = appendCall(b, runloop.Call{ID: s.CallID}, false)
+	}
+	for i := range h.Messages {
+		b = appendMessage(b, &h.Messages[i], h.FirstPut)
+	}
+	b = appendState(b, h)
+	b = appendLinks(b, h)
+	if h.Covers.Present {
+		b = appendCovers(b, h)
+	}
+	return b
+}
+
+func headerFlags(h *Header) byte {
+	return byte(bit(h.Repaired(), flagRepaired) | bit(h.HasFindings(), flagFindings) | bit(len(h.Salt) > 0, flagSalt) |
+		bit(h.SpawnedFrom != nil, flagSpawned) | bit(h.Covers.Present, flagCompaction))
+}
+
+func bit(set bool, b uint64) uint64 {
+	if set {
+		return b
+	}
+	return 0
+}
+
+func appendBytes(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+func appendMessage(b []byte, m *Message, firstPut int64) []byte {
+	k := &m.Mark
+	text := m.TextOctets > 0
+	b = binary.AppendUvarint(b, uint64(m.Role)&msgRole|bit(text, msgText)|bit(k.BeginsLoop, msgBeginsLoop)|
+		bit(m.Calls > 0, msgCalls)|bit(k.LineLength > 0, msgLine)|bit(m.Empty, msgEmpty)|bit(m.Error, msgError)|
+		bit(m.Note.HasSentAt, msgSentAt)|bit(m.Note.HasTokens, msgTokens)|bit(m.Note.Estimated, msgEstimated)|
+		bit(k.Interrupts, msgInterrupts)|bit(k.LeadIn, msgLeadIn)|uint64(k.LeftOut)<<msgLeftOutShift|
+		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary))
+	b = binary.AppendUvarint(b, uint64(m.Length))
+	if text {
+		b = binary.AppendUvarint(b, uint64(m.TextOctets))
+		b = binary.AppendUvarint(b, uint64(m.TextOctets-m.TextPoints))
+	}
+	if m.Note.HasSentAt {
+		b = binary.AppendVarint(b, firstPut-m.Note.SentAt)
+	}
+	if m.Note.HasTokens {
+		b = binary.AppendUvarint(b, uint64(m.Note.Tokens))
+	}
+	b = appendCount(b, m.Calls)
+	b = appendCount(b, k.LineLength)
+	b = appendCount(b, k.RepeatedIDs)
+	b = appendCount(b, len(k.Stubs))
+	for _, c := range k.Stubs {
+		b = appendCall(b, c, false)
+	}
+	return b
+}
+
+// appendCount appends a count whose presence a bit tells: nothing for 0.
+func appendCount(b []byte, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	return binary.AppendUvarint(b, uint64(n))
+}
+
+func appendCall(b []byte, c runloop.Call, answered bool) []byte {
+	b = binary.AppendUvarint(b, bit(c.ID.Present, callID)|bit(c.Name.Present, callName)|bit(answered, callAnswered))
+	if c.ID.Present {
+		b = appendBytes(b, c.ID.Value)
+	}
+	if c.Name.Present {
+		b = appendBytes(b, c.Name.Value)
+	}
+	return b
+}
+
+func appendState(b []byte, h *Header) []byte {
+	s := &h.State
+	differs := s.Full != s.Effective
+	b = binary.AppendUvarint(b, bit(differs, stateEffective)|bit(s.PreambleClosed, statePreamble)|
+		bit(s.HasLatestUser, stateLatestUser)|bit(len(s.Group.Calls) > 0, stateGroup)|bit(s.Group.Results, stateResults))
+	b = appendView(b, &s.Full, h.Seq)
+	if differs {
+		b = appendView(b, &s.Effective, h.Seq)
+	}
+	b = binary.AppendUvarint(b, uint64(s.Repairs))
+	if s.PreambleClosed {
+		b = binary.AppendUvarint(b, uint64(s.PreambleEnd.Seq))
+		b = binary.AppendUvarint(b, uint64(s.PreambleEnd.Index))
+	}
+	if s.HasLatestUser {
+		b = binary.AppendVarint(b, h.FirstPut-s.LatestUser)
+	}
+	if len(s.Group.Calls) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(s.Group.Calls)))
+		for i, c := range s.Group.Calls {
+			b = appendCall(b, c, s.Group.Answered[i])
+		}
+	}
+	return b
+}
+
+func appendView(b []byte, v *runloop.View, seq uint32) []byte {
+	b = binary.AppendVarint(b, int64(seq)+1-v.Nodes)
+	for _, n := range [...]int64{v.Messages, v.Depth, v.Loops, v.Bytes, v.Tokens} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	l := &v.Loop
+	b = binary.AppendUvarint(b, uint64(l.Phase)&loopPhase|bit(l.LeadIn, loopLeadIn)|bit(l.Replied, loopReplied)|
+		bit(l.ReplyLast, loopReplyLast)|bit(l.Unanswered, loopUnanswered)|bit(v.Estimated, loopEstimated))
+	if l.Phase != runloop.None {
+		b = binary.AppendUvarint(b, uint64(seq-l.Start.Seq))
+		b = binary.AppendUvarint(b, uint64(l.Start.Index))
+	}
+	return b
+}
+
+func appendLinks(b []byte, h *Header) []byte {
+	b = binary.AppendUvarint(b, bit(h.Tools.Present, linkTools)|bit(h.Variables.Present, linkVariables)|
+		bit(h.Compaction.Present, linkCompaction))
+	for _, l := range [...]Link{h.Tools, h.Variables, h.Compaction} {
+		if l.Present {
+			b = binary.AppendUvarint(b, uint64(h.Seq-l.Seq))
+		}
+	}
+	return b
+}
+
+func appendCovers(b []byte, h *Header) []byte {
+	b = binary.AppendUvarint(b, uint64(h.Seq-h.Covers.Seq))
+	b = binary.AppendUvarint(b, uint64(len(h.Provenance)))
+	for _, p := range h.Provenance {
+		b = binary.AppendUvarint(b, bit(p.Present, 1))
+		if p.Present {
+			b = binary.AppendUvarint(b, uint64(h.Seq-p.Place.Seq))
+			b = binary.AppendUvarint(b, uint64(p.Place.Index))
+		}
+	}
+	return b
+}

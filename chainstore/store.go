@@ -1,0 +1,270 @@
+// Package chainstore is the domain of transcriptd below the wire: nodes in chains, aliases, and what a store of them
+// promises, in bytes, ids and plain values. It knows neither gRPC nor an engine. The engines are in badgerstore and
+// memstore; storetest is the contract suite that each passes.
+//
+// A method takes a whole request, so that an engine that pays for round trips needs one or two for each.
+package chainstore
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Store keeps the nodes and aliases of any number of namespaces. All methods may run at once. A namespace that was
+// never written to is empty. Nothing in one namespace is visible in another. Every method ends soon after its context
+// does, with the context's error.
+//
+// A read sees every change whose Commit returned before the read began, and each change whole or not at all.
+type Store interface {
+	Writer
+	ChainReader
+	TreeReader
+	AliasReader
+	Verifier
+	// Info tells what engine this is.
+	Info() Info
+	// Stats counts a namespace.
+	Stats(ctx context.Context, namespace string) (Stats, error)
+	// Close waits for the changes under way and releases everything. Methods that are called afterwards fail with
+	// ErrClosed.
+	Close() error
+}
+
+// Writer commits changes.
+type Writer interface {
+	// Commit applies a change in one durable transaction: when it returns without error, the change survives the loss of
+	// the process and of power. An error means that nothing was changed, with two exceptions: ErrFailed, after which the
+	// change may be found when the store is opened again; and the context's error, after which it is not known whether
+	// the change took place.
+	//
+	// Nodes are put in order, then aliases. A node that is there already is not written again: its notes, first put and
+	// position stay. Errors, in this order: ErrParentNotFound, ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound
+	// where an alias's target is not there; ConflictError; ErrTooLarge, ErrDiskFull, ErrOverloaded, ErrFailed, ErrClosed.
+	// A change that fails neither fails nor delays another.
+	Commit(ctx context.Context, namespace string, change *Change) (*Committed, error)
+}
+
+// ChainReader reads the path from a root to a head.
+type ChainReader interface {
+	// Chain finds a head: ErrNodeNotFound, ErrAliasNotFound. With after, it also finds where that node lies on the path:
+	// ErrNodeNotFound if it is not there at all, ErrNotAncestor if it is neither the head nor an ancestor.
+	Chain(ctx context.Context, namespace string, head Ref, after *ID) (Chain, error)
+}
+
+// Chain is a head and its path. Nodes are immutable, so a Chain stays true for as long as it is kept.
+type Chain interface {
+	// Head is the head's header. The caller must not change it.
+	Head() *Header
+	// After is the Seq of the node that Chain was asked about; meaningful only if it was.
+	After() uint32
+	// Rows yields the nodes of the path from one Seq through another (inclusive, at most the head's; nothing if from >
+	// through) in order, until yield fails, and returns that error. Each row and its slices are borrowed: they are
+	// spoilt when yield returns.
+	Rows(ctx context.Context, span Span, yield func(*Row) error) error
+}
+
+// Span is a part of a path.
+type Span struct {
+	From, Through uint32
+	// HeadersOnly leaves Row.Payload and Row.Metadata nil.
+	HeadersOnly bool
+}
+
+// Row is a node as Rows yields it.
+type Row struct {
+	// Raw is the header as stored; RawHeader has what the hot path reads of it without decoding.
+	Raw RawHeader
+	Seq uint32
+	// Payload is the canonical encoding of the messages; Metadata of the metadata.
+	Payload, Metadata []byte
+}
+
+// Header decodes the row's header into memory of its own: ErrCorrupt.
+func (r *Row) Header() (*Header, error) { return r.Raw.Decode(r.Seq) }
+
+// TreeReader finds nodes other than along a path.
+type TreeReader interface {
+	// Find returns the ids that begin with a prefix of lower-case hex digits, in order, at most limit.
+	Find(ctx context.Context, namespace, prefix string, limit int) ([]ID, error)
+	// Children returns the headers of a node's children in the order in which they were first put, at most limit,
+	// beginning behind the child named by after. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound
+	// where after is no child of it.
+	Children(ctx context.Context, namespace string, node Ref, after *ID, limit int) ([]*Header, error)
+	// Spawned returns the ids of the nodes whose SpawnedFrom names a node, in the order in which they were first put, at
+	// most limit. The node need not be there.
+	Spawned(ctx context.Context, namespace string, spawner ID, limit int) ([]ID, error)
+	// Calls returns where the path to a head has calls and results of a call id, latest node first, at most limit.
+	// ErrNodeNotFound, ErrAliasNotFound.
+	Calls(ctx context.Context, namespace string, head Ref, id runloop.Optional, limit int) ([]CallPlace, error)
+	// Tables returns the tools called on the path to a head and the variables set on it. ErrNodeNotFound,
+	// ErrAliasNotFound.
+	Tables(ctx context.Context, namespace string, head Ref) (Tables, error)
+}
+
+// CallPlace is a node that has calls or results of some call id.
+type CallPlace struct {
+	Node ID
+	Seq  uint32
+	// Messages are the messages concerned, in order.
+	Messages []CallMessage
+}
+
+// CallMessage is a message that has calls, or is a result, of some call id.
+type CallMessage struct {
+	Index uint32
+	// Result says that it is a result; LeftOut, that repair leaves it out.
+	Result, LeftOut bool
+}
+
+// Limits of the tables, so that a row stays small. Part of the contract: may only grow.
+const (
+	// MaxTableEntries is the tools that are counted by name, and the variables that are listed.
+	MaxTableEntries = 256
+	// MaxTableBytes is the bytes of the names in one table.
+	MaxTableBytes = 16 << 10
+)
+
+// Tables are the tools and variables of a path.
+type Tables struct {
+	// Tools are in the order of their first call; a name that no longer fits is counted in OtherCalls.
+	Tools      []ToolCount
+	OtherCalls int64
+	// Variables are the latest set last; where they no longer fit, those set longest ago are gone.
+	Variables []Variable
+}
+
+// ToolCount counts the calls of a tool. Calls without a name count under the absent name.
+type ToolCount struct {
+	Name  runloop.Optional
+	Calls int64
+}
+
+// Variable is a variable and the Seq of the node that set it last.
+type Variable struct {
+	Name string
+	Seq  uint32
+}
+
+// AliasReader reads aliases.
+type AliasReader interface {
+	// Alias returns an alias: ErrAliasNotFound.
+	Alias(ctx context.Context, namespace, name string) (*Alias, error)
+	// Aliases returns aliases in the order that the query asks for, at most its Limit, and where to go on: nil at the
+	// end. A page may be short, or empty, before the end.
+	Aliases(ctx context.Context, namespace string, query AliasQuery) ([]Alias, *AliasCursor, error)
+	// AliasesOf returns the names of the aliases that point to a node, in order, at most limit.
+	AliasesOf(ctx context.Context, namespace string, node ID, limit int) ([]string, error)
+	// AliasHistory returns the states of an alias, the present one first: at most MaxHistory, those that ended longer ago
+	// than MaxHistoryAge left out. ErrAliasNotFound for a name that never was set.
+	AliasHistory(ctx context.Context, namespace, name string) ([]AliasState, error)
+}
+
+// Alias is an alias and the head it points to.
+type Alias struct {
+	Name string
+	Node ID
+	// MovedAt is when it was created or last moved to another node, in milliseconds since the epoch.
+	MovedAt int64
+	Labels  map[string]string
+	// Full and Effective are the totals of the chain that ends there.
+	Full, Effective runloop.Totals
+}
+
+// AliasQuery asks for a page of aliases.
+type AliasQuery struct {
+	// ByFolder: those directly in Folder, last moved first, equal times in the order of names. Else: those whose names
+	// begin with Prefix, in the order of the names' bytes.
+	ByFolder       bool
+	Prefix, Folder string
+	After          *AliasCursor
+	Limit          int
+}
+
+// AliasCursor is the last alias of a page.
+type AliasCursor struct {
+	Name    string
+	MovedAt int64
+}
+
+// How far an alias's history reaches. Part of the contract.
+const (
+	MaxHistory    = 100
+	MaxHistoryAge = 90 * 24 * 60 * 60 * 1000 // milliseconds
+)
+
+// AliasState is one state in the history of an alias.
+type AliasState struct {
+	// Number counts the alias's states from 1.
+	Number uint64
+	// Deleted says that there was no alias; else Node is where it pointed.
+	Deleted bool
+	Node    ID
+	// At is when the state began, in milliseconds since the epoch.
+	At int64
+}
+
+// Folder is the part of an alias's name before its last slash; empty without one.
+func Folder(name string) string {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '/' {
+			return name[:i]
+		}
+	}
+	return ""
+}
+
+// Info tells what engine a store is.
+type Info struct {
+	// Engine is its name: "badger", "memory".
+	Engine string
+	// Format is the version of its format on disk.
+	Format int
+}
+
+// Stats counts a namespace.
+type Stats struct {
+	Nodes, Messages, MessageBytes, Aliases int64
+	// Roots are nodes without a parent; Forks are children of a node after its first.
+	Roots, Forks int64
+	// DiskBytes is of the whole store.
+	DiskBytes int64
+}
+
+// Verifier checks a namespace.
+type Verifier interface {
+	// Verify reads every node of a namespace, parents before children, and recomputes what is stored: ids and facts
+	// through judge, links, folds and every index by itself. It calls report with what it found, at least every second
+	// and once at the end. What is written meanwhile may or may not be looked at. It fails only where it cannot go on;
+	// an error of report ends it.
+	Verify(ctx context.Context, namespace string, judge Judge, report func(VerifyReport) error) error
+}
+
+// Judge recomputes a node from its bytes and its parent's id, nil for a root: its id, the facts of its messages without
+// notes, and the names of the variables that it sets. An error says in words, without content, why the bytes are not a
+// node's.
+type Judge func(header *Header, payload, metadata []byte, parent *ID) (Judgement, error)
+
+// Judgement is what a node is by its bytes.
+type Judgement struct {
+	ID        ID
+	Messages  []runloop.Facts
+	Variables []string
+}
+
+// VerifyReport is how far a Verify has come.
+type VerifyReport struct {
+	// Nodes and Entries are the nodes, and the aliases and index entries, checked so far.
+	Nodes, Entries int64
+	// Problems are those found since the report before.
+	Problems []Problem
+}
+
+// Problem is something that Verify found wrong.
+type Problem struct {
+	// Node is meaningful if HasNode.
+	HasNode bool
+	Node    ID
+	// What it is, in words, without content or alias names.
+	What string
+}

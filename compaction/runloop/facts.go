@@ -1,0 +1,80 @@
+// Package runloop holds what is read off a message without keeping it (Facts) and the folds over facts that find
+// groups, run loops and totals (State). A longer chain continues the fold; nothing behind it changes, so a node's
+// State is stored once and never computed again. Pure: standard library only, no clock, no store.
+package runloop
+
+// Role is who speaks. The numbers are those of the wire and part of the storage format: they must not change.
+type Role uint8
+
+// The roles.
+const (
+	System    Role = 1
+	Developer Role = 2
+	User      Role = 3
+	Assistant Role = 4
+	Tool      Role = 5
+)
+
+// Optional is a string that may be absent; absent and empty differ.
+type Optional struct {
+	Value   string
+	Present bool
+}
+
+// Some returns the present string s.
+func Some(s string) Optional { return Optional{Value: s, Present: true} }
+
+// Call is what pairs a tool call with its result, and names it.
+type Call struct {
+	ID   Optional
+	Name Optional
+}
+
+// Note is what is known of a message beside its content. It is not hashed.
+type Note struct {
+	// SentAt is in milliseconds since the epoch; meaningful if HasSentAt.
+	SentAt    int64
+	HasSentAt bool
+	// Tokens is meaningful if HasTokens; Estimated needs HasTokens.
+	Tokens    uint32
+	HasTokens bool
+	Estimated bool
+}
+
+// Facts is what one message tells by itself, without the messages around it.
+type Facts struct {
+	Role Role
+	// Length is the encoded size of the message as an entry of its payload, tag and length prefix included.
+	Length int
+	// PartsLength is the share of Length that its parts take, their tags and length prefixes included.
+	PartsLength int
+	// BareLength is the encoded size of the message, without tag and length prefix, had it neither parts nor
+	// content form nor origin: what a line that replaces its parts keeps.
+	BareLength int
+	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
+	TextOctets, TextPoints int
+	// Empty says that there is no part other than reasoning and text of white space alone.
+	Empty bool
+	// Error is a result's is_error.
+	Error bool
+	// Summary says that the message is a summary (origin SUMMARY).
+	Summary bool
+	// Name is the message's own name.
+	Name Optional
+	// Calls are the tool calls, in order. Assistant only.
+	Calls []Call
+	// CallID is the id of the call that a result answers. Tool only.
+	CallID Optional
+	// Note is what was put beside the message.
+	Note Note
+}
+
+// Tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true.
+func (f *Facts) Tokens() (tokens int64, estimated bool) {
+	if f.Note.HasTokens {
+		return int64(f.Note.Tokens), f.Note.Estimated
+	}
+	return tokensOf(f.Length), true
+}
+
+func tokensOf(length int) int64 { return int64(length+3) / 4 }
