@@ -1,0 +1,94 @@
+package canonical
+
+import (
+	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Facts are the facts of each message, notes aside. The messages must be valid. The facts share the messages' strings.
+func Facts(messages []*transcriptv1.Message) []runloop.Facts {
+	facts := make([]runloop.Facts, len(messages))
+	for i, m := range messages {
+		facts[i] = FactsOf(m)
+	}
+	return facts
+}
+
+// FactsOf are the facts of one message, as Facts gives them.
+func FactsOf(m *transcriptv1.Message) runloop.Facts {
+	bare, parts := bareSize(m), partsSize(m)
+	f := runloop.Facts{
+		Role:        runloop.Role(m.Role),
+		Length:      bytesSize(bare + parts + madeSize(m)),
+		PartsLength: parts,
+		BareLength:  bare,
+		Empty:       true,
+		Error:       m.IsError,
+		Summary:     m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY,
+		Name:        optional(m.Name),
+		CallID:      optional(m.ToolCallId),
+	}
+	if n := calls(m); n > 0 {
+		f.Calls = make([]runloop.Call, 0, n)
+	}
+	for _, p := range m.Parts {
+		addPart(&f, p)
+	}
+	return f
+}
+
+func addPart(f *runloop.Facts, p *transcriptv1.Part) {
+	switch k := p.Kind.(type) {
+	case *transcriptv1.Part_Text:
+		f.TextOctets += len(k.Text)
+		f.TextPoints += utf8.RuneCountInString(k.Text)
+		f.Empty = f.Empty && blank(k.Text)
+	case *transcriptv1.Part_Reasoning:
+	case *transcriptv1.Part_ToolCall:
+		f.Empty = false
+		f.Calls = append(f.Calls, runloop.Call{ID: optional(k.ToolCall.Id), Name: optional(k.ToolCall.Name)})
+	default:
+		f.Empty = false
+	}
+}
+
+// calls counts the tool calls of a message.
+func calls(m *transcriptv1.Message) int {
+	n := 0
+	for _, p := range m.Parts {
+		if _, ok := p.Kind.(*transcriptv1.Part_ToolCall); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func optional(s *string) runloop.Optional {
+	if s == nil {
+		return runloop.Optional{}
+	}
+	return runloop.Some(*s)
+}
+
+// blank tells whether s is made only of code points with the Unicode property White_Space.
+func blank(s string) bool {
+	for _, r := range s {
+		if !whiteSpace(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// whiteSpace is the Unicode property White_Space. It is written out because Facts.Empty is stored: the set must not
+// change with the tables of a newer Go.
+func whiteSpace(r rune) bool {
+	switch {
+	case r >= '\t' && r <= '\r', r == ' ', r == 0x85, r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
+		r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package canonical
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+func judgeMetadata(entries []*transcriptv1.MetadataEntry) *FieldError {
+	if len(entries) > MaxMetadataEntries {
+		return overLimit("metadata", fmt.Sprintf("must have at most %d entries", MaxMetadataEntries))
+	}
+	for i, e := range entries {
+		err := judgeEntry(e)
+		if err == nil && slices.ContainsFunc(entries[:i], func(o *transcriptv1.MetadataEntry) bool { return o.Key == e.Key }) {
+			err = invalid("key", "must not stand twice")
+		}
+		if err != nil {
+			return err.Under(fmt.Sprintf("metadata[%d]", i))
+		}
+	}
+	return nil
+}
+
+func judgeEntry(e *transcriptv1.MetadataEntry) *FieldError {
+	if e == nil {
+		return invalid("", "must not be null")
+	}
+	if e.Key == "" {
+		return first(judgeKnown(e), func() *FieldError { return invalid("key", "must not be empty") })
+	}
+	return first(
+		judgeKnown(e),
+		func() *FieldError { return judgeShort("key", &e.Key, MaxMetadataKeyBytes) },
+		func() *FieldError { return judgeShort("value", &e.Value, MaxMetadataValueBytes) },
+	)
+}
+
+func judgeSalt(salt []byte) *FieldError {
+	if n := len(salt); n != 0 && (n < MinSaltBytes || n > MaxSaltBytes) {
+		return invalid("salt", fmt.Sprintf("must be empty or %d to %d bytes", MinSaltBytes, MaxSaltBytes))
+	}
+	return nil
+}
+
+// ParseSpawnedFrom judges and reads the link that a client gives; nil gives nil. The error is a *FieldError whose path
+// begins with spawned_from.
+func ParseSpawnedFrom(ref *transcriptv1.SpawnedFromRef) (*SpawnedFrom, error) {
+	if ref == nil {
+		return nil, nil
+	}
+	from := &SpawnedFrom{CallID: optional(ref.ToolCallId)}
+	err := first(
+		judgeKnown(ref),
+		func() *FieldError { return parseID("node_id", ref.NodeId, &from.Node) },
+		func() *FieldError { return judgeShort("tool_call_id", ref.ToolCallId, MaxCallIDBytes) },
+	)
+	if err != nil {
+		return nil, err.Under("spawned_from")
+	}
+	return from, nil
+}
+
+// parseID reads 64 lower-case hex digits into id.
+func parseID(field, digits string, id *[32]byte) *FieldError {
+	const rule = "must be 64 lower-case hex digits"
+	if len(digits) != hex.EncodedLen(len(id)) {
+		return invalid(field, rule)
+	}
+	for _, c := range []byte(digits) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return invalid(field, rule)
+		}
+	}
+	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
+		return invalid(field, rule)
+	}
+	return nil
+}
+
+// Variables are the names that metadata sets as variables, each once: NAME of each key "var/NAME", in the order of
+// their bytes.
+func Variables(metadata []*transcriptv1.MetadataEntry) []string {
+	var names []string
+	for _, e := range sorted(metadata) {
+		if name, ok := variable(e.Key); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+const variablePrefix = "var/"
+
+func variable(key string) (name string, ok bool) {
+	if len(key) <= len(variablePrefix) || key[:len(variablePrefix)] != variablePrefix {
+		return "", false
+	}
+	return key[len(variablePrefix):], true
+}

@@ -1,0 +1,105 @@
+"""Checks the identity vectors with nothing but the protobuf runtime and hashlib. See ../README.md.
+
+The last line printed is "N passed, N failed"; the exit code is 1 if any failed.
+"""
+
+import hashlib
+import json
+import pathlib
+import sys
+
+from google.protobuf import json_format
+
+from transcript.v1 import message_pb2, node_pb2
+
+TESTDATA = pathlib.Path(__file__).resolve().parent.parent
+
+
+def salted(domain, salt, content):
+    return hashlib.sha256(domain + b"\0" + bytes([len(salt)]) + salt + content).digest()
+
+
+def expand(vector):
+    """The messages of a vector, its recipe carried out."""
+    messages = [json_format.ParseDict(m, message_pb2.Message()) for m in vector["messages"]]
+    for fill in vector.get("fill", []):
+        messages[fill["message"]].parts[fill["part"]].text = fill["unit"] * fill["times"]
+    for message in messages:
+        parts = list(message.parts)
+        for _ in range(vector.get("part_copies", 1) - 1):
+            message.parts.extend(parts)
+    return messages * vector.get("message_copies", 1)
+
+
+def metadata_of(vector):
+    """The metadata, sorted by the bytes of the keys, encoded; empty without any."""
+    entries = sorted(vector.get("metadata", []), key=lambda e: e["key"].encode("utf-8"))
+    entries = [node_pb2.MetadataEntry(key=e["key"], value=e["value"]) for e in entries]
+    return node_pb2.Metadata(entries=entries).SerializeToString()
+
+
+def compute(vector):
+    """What the vector's members must be, by this runtime."""
+    salt = bytes.fromhex(vector.get("salt", ""))
+    payload = node_pb2.Payload(messages=expand(vector)).SerializeToString()
+    envelope = node_pb2.NodeEnvelope(
+        payload_digest=salted(b"transcript.payload.v1", salt, payload),
+        parent=bytes.fromhex(vector.get("parent", "")),
+        covers_through=bytes.fromhex(vector.get("covers_through", "")),
+    )
+    metadata = metadata_of(vector)
+    if metadata:
+        envelope.metadata_digest = salted(b"transcript.metadata.v1", salt, metadata)
+    if "spawned_from" in vector:
+        spawned = vector["spawned_from"]
+        envelope.spawned_from.node = bytes.fromhex(spawned["node"])
+        if "tool_call_id" in spawned:
+            envelope.spawned_from.tool_call_id = spawned["tool_call_id"]
+    encoded = envelope.SerializeToString()
+    return {
+        "payload_hex": payload.hex(),
+        "payload_length": len(payload),
+        "payload_sha256": hashlib.sha256(payload).hexdigest(),
+        "payload_digest": envelope.payload_digest.hex(),
+        "metadata_hex": metadata.hex(),
+        "metadata_digest": envelope.metadata_digest.hex(),
+        "envelope_hex": encoded.hex(),
+        "node_id": hashlib.sha256(b"transcript.node.v1\0" + encoded).hexdigest(),
+    }
+
+
+def faults(vector):
+    """The members of the vector that this runtime computes otherwise."""
+    got = compute(vector)
+    wrong = [k for k, v in got.items() if k in vector and vector[k] != v]
+    if "node_id" not in vector:
+        wrong.append("node_id")
+    for member in ("payload_hex", "wire_hex"):
+        if member not in vector:
+            continue
+        read = node_pb2.Payload.FromString(bytes.fromhex(vector[member]))
+        if read.SerializeToString().hex() != got["payload_hex"]:
+            wrong.append(member + ", read and written again")
+    return wrong
+
+
+def main():
+    passed = failed = 0
+    for name in ("vectors.json", "openai.json", "anthropic.json"):
+        path = TESTDATA / name
+        if not path.exists():
+            print(f"{name}: not there")
+            continue
+        vectors = json.loads(path.read_text(encoding="utf-8"))
+        print(f"{name}: {len(vectors)} vectors")
+        for vector in vectors:
+            wrong = faults(vector)
+            passed, failed = passed + (not wrong), failed + bool(wrong)
+            if wrong:
+                print(f"{name}: {vector['name']}: {', '.join(wrong)}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
