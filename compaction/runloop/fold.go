@@ -84,7 +84,6 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 	if err := f.pair(m, mark, i); err != nil {
 		return err
 	}
-	f.preamble(m, at)
 	for _, c := range mark.Stubs {
 		f.stub(c)
 	}
@@ -94,6 +93,7 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 		f.Repairs++
 		return nil
 	}
+	f.preamble(m, at)
 	f.Effective.add(m.Role, m.Length, tokens, estimated)
 	if m.Role == User && !m.Summary {
 		f.userTime(m)

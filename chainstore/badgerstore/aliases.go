@@ -1,0 +1,231 @@
+package badgerstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// maxScanned is how many aliases of a list are looked at for each that may be returned, and never fewer than
+// minScanned: names that were deleted are passed over.
+const (
+	maxScanned = 4
+	minScanned = 1000
+)
+
+// aliasRow reads an alias, also a deleted one.
+func (v *view) aliasRow(name string) (a *aliasRow, found bool, err error) {
+	found, err = v.borrow(aliasKey(v.ns, name), func(value []byte) error {
+		a, err = parseAlias(value)
+		return err
+	})
+	return a, found, err
+}
+
+// alias reads an alias that exists: ErrAliasNotFound.
+func (v *view) alias(name string) (*aliasRow, error) {
+	a, found, err := v.aliasRow(name)
+	if err == nil && (!found || a.deleted) {
+		err = chainstore.ErrAliasNotFound
+	}
+	return a, err
+}
+
+// Alias returns an alias; see chainstore.AliasReader.
+func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainstore.Alias, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		a, err := v.alias(name)
+		if err != nil {
+			return err
+		}
+		out, err = v.show(name, a)
+		return err
+	})
+	return out, err
+}
+
+// show is an alias with what the row of its head tells.
+func (v *view) show(name string, a *aliasRow) (*chainstore.Alias, error) {
+	h, err := v.header(a.at)
+	if err != nil {
+		return nil, err
+	}
+	return &chainstore.Alias{
+		Name: name, Node: h.ID, MovedAt: a.movedAt, Labels: a.labels,
+		Full: h.State.Full.Totals, Effective: h.State.Effective.Totals,
+	}, nil
+}
+
+// Aliases scans one of two indexes; see chainstore.AliasReader.
+func (s *Store) Aliases(ctx context.Context, namespace string, q chainstore.AliasQuery) (page []chainstore.Alias, next *chainstore.AliasCursor, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		if q.Limit <= 0 {
+			return nil
+		}
+		p := &aliasPage{view: v, limit: q.Limit}
+		if q.ByFolder {
+			err = p.folder(ctx, &q)
+		} else {
+			err = p.prefix(ctx, &q)
+		}
+		page, next = p.aliases, p.next
+		return err
+	})
+	return page, next, err
+}
+
+// aliasPage is a page of aliases under way.
+type aliasPage struct {
+	*view
+	limit   int
+	aliases []chainstore.Alias
+	scanned int
+	last    chainstore.AliasCursor
+	next    *chainstore.AliasCursor
+}
+
+// full tells whether the page ends before another row, and then where the next begins.
+func (p *aliasPage) full() bool {
+	if len(p.aliases) == p.limit || p.scanned >= max(minScanned, maxScanned*p.limit) {
+		p.next = &chainstore.AliasCursor{Name: p.last.Name, MovedAt: p.last.MovedAt}
+		return true
+	}
+	p.scanned++
+	return false
+}
+
+func (p *aliasPage) prefix(ctx context.Context, q *chainstore.AliasQuery) error {
+	prefix, from := aliasKey(p.ns, q.Prefix), []byte(nil)
+	if q.After != nil && q.After.Name >= q.Prefix {
+		from = append(aliasKey(p.ns, q.After.Name), 0)
+	}
+	return p.scan(ctx, prefix, from, func(key, value []byte) error {
+		if p.full() {
+			return errStop
+		}
+		a, err := parseAlias(value)
+		if err != nil {
+			return err
+		}
+		return p.add(parseAliasKey(key), a)
+	})
+}
+
+func (p *aliasPage) folder(ctx context.Context, q *chainstore.AliasQuery) error {
+	prefix, from := folderKey(p.ns, q.Folder), []byte(nil)
+	if q.After != nil && chainstore.Folder(q.After.Name) == q.Folder {
+		from = append(movedKey(p.ns, q.After.Name, q.After.MovedAt), 0)
+	}
+	return p.scan(ctx, prefix, from, func(key, _ []byte) error {
+		if p.full() {
+			return errStop
+		}
+		name, _, err := parseMovedKey(key, q.Folder)
+		if err != nil {
+			return err
+		}
+		a, found, err := p.aliasRow(name)
+		if err == nil && !found {
+			err = dangling(tableMoved)
+		}
+		if err != nil {
+			return err
+		}
+		return p.add(name, a)
+	})
+}
+
+func (p *aliasPage) add(name string, a *aliasRow) error {
+	p.last = chainstore.AliasCursor{Name: name, MovedAt: a.movedAt}
+	if a.deleted {
+		return nil
+	}
+	shown, err := p.show(name, a)
+	if err == nil {
+		p.aliases = append(p.aliases, *shown)
+	}
+	return err
+}
+
+// AliasesOf scans the aliases of a node; see chainstore.AliasReader.
+func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		at, found, err := v.placeOf(node)
+		if err != nil || !found || limit <= 0 {
+			return err
+		}
+		return v.scan(ctx, placeKey(v.ns, tableHeads, at), nil, func(key, _ []byte) error {
+			if names = append(names, string(key[rowKeySize:])); len(names) == limit {
+				return errStop
+			}
+			return nil
+		})
+	})
+	return names, err
+}
+
+// AliasHistory reads the present state and those it left; see chainstore.AliasReader.
+func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (states []chainstore.AliasState, err error) {
+	now := s.millis()
+	err = s.read(ctx, namespace, func(v *view) error {
+		a, found, err := v.aliasRow(name)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return chainstore.ErrAliasNotFound
+		}
+		past, err := v.pastStates(ctx, name, a.states)
+		if err != nil {
+			return err
+		}
+		st := pastState{deleted: a.deleted, number: a.states, began: a.movedAt, at: a.at}
+		for {
+			shown, err := v.state(&st)
+			if err != nil {
+				return err
+			}
+			states = append(states, shown)
+			if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.began > chainstore.MaxHistoryAge {
+				return nil
+			}
+			st, past = past[0], past[1:]
+		}
+	})
+	return states, err
+}
+
+// pastStates reads the states of an alias before its present one, latest first.
+func (v *view) pastStates(ctx context.Context, name string, present uint64) (past []pastState, err error) {
+	if present <= 1 {
+		return nil, nil
+	}
+	prefix := historyKey(v.ns, name, 0)
+	prefix = prefix[:len(prefix)-1]
+	err = v.scan(ctx, prefix, nil, func(key, value []byte) error {
+		if len(key) != len(prefix)+1 {
+			return nil // of a longer name, were there one with a zero byte
+		}
+		st, err := parsePastState(value)
+		past = append(past, st)
+		return err
+	})
+	slices.SortFunc(past, func(a, b pastState) int {
+		if a.number > b.number {
+			return -1
+		}
+		return 1
+	})
+	return past, err
+}
+
+func (v *view) state(st *pastState) (chainstore.AliasState, error) {
+	out := chainstore.AliasState{Number: st.number, Deleted: st.deleted, At: st.began}
+	if st.deleted {
+		return out, nil
+	}
+	var err error
+	out.Node, err = v.idAt(st.at)
+	return out, err
+}

@@ -1,0 +1,152 @@
+package badgerstore
+
+import "github.com/transcriptd/transcriptd/chainstore"
+
+// aliasPlan is an alias of a change, as it was before the change, and what it is to become.
+type aliasPlan struct {
+	change *chainstore.AliasChange
+	// row is nil for a name that never was set; head is nil where there is no alias.
+	row          *aliasRow
+	head, target *known
+}
+
+func (p *aliasPlan) conflict(i int) (chainstore.Conflict, bool) {
+	exists, head, target := p.head != nil, chainstore.ID{}, (*chainstore.ID)(nil)
+	if exists {
+		head = p.head.id
+	}
+	if p.target != nil {
+		target = &p.target.id
+	}
+	c := chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head}
+	return c, !p.change.Condition.Holds(exists, head, target)
+}
+
+// putAliases judges the change's aliases as they were before it, and then sets them.
+func (d *draft) putAliases(change *chainstore.Change, nodes []*known) ([]chainstore.PutAlias, error) {
+	plans := make([]aliasPlan, len(change.Aliases))
+	for i := range change.Aliases {
+		target, err := d.target(change.Aliases[i].Target, nodes)
+		if err != nil {
+			return nil, err
+		}
+		plans[i] = aliasPlan{change: &change.Aliases[i], target: target}
+	}
+	var failed []chainstore.Conflict
+	for i := range plans {
+		p := &plans[i]
+		var err error
+		if p.row, p.head, err = d.alias(p.change.Name); err != nil {
+			return nil, err
+		}
+		if c, is := p.conflict(i); is {
+			failed = append(failed, c)
+		}
+	}
+	if failed != nil {
+		return nil, &chainstore.ConflictError{Conflicts: failed}
+	}
+	put := make([]chainstore.PutAlias, len(plans))
+	for i := range plans {
+		put[i] = d.move(&plans[i])
+	}
+	return put, nil
+}
+
+// alias returns an alias's row, nil if it never was set, and its head, nil if it does not exist.
+func (d *draft) alias(name string) (*aliasRow, *known, error) {
+	value, found, err := d.get(aliasKey(d.ns, name))
+	if err != nil || !found {
+		return nil, nil, err
+	}
+	row, err := parseAlias(value)
+	if err != nil || row.deleted {
+		return row, nil, err
+	}
+	head, err := d.at(row.at)
+	return row, head, err
+}
+
+// aliasHead is where an alias points; nil if it does not exist.
+func (d *draft) aliasHead(name string) (*known, error) {
+	_, head, err := d.alias(name)
+	return head, err
+}
+
+// target finds what an alias is to be set to; nil to delete it.
+func (d *draft) target(t chainstore.Target, nodes []*known) (n *known, err error) {
+	switch {
+	case t.Kind == chainstore.TargetNew:
+		return nodes[t.Node], nil
+	case t.Kind == chainstore.TargetNone:
+		return nil, nil
+	case t.Ref.Alias != "":
+		if n, err = d.aliasHead(t.Ref.Alias); err == nil && n == nil {
+			err = chainstore.ErrAliasNotFound
+		}
+	default:
+		if n, err = d.find(t.Ref.ID); err == nil && n == nil {
+			err = chainstore.ErrNodeNotFound
+		}
+	}
+	return n, err
+}
+
+// move sets or deletes an alias.
+func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
+	out := chainstore.PutAlias{Existed: p.head != nil}
+	if out.Existed {
+		out.Previous = p.head.id
+	}
+	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.at != p.head.at
+	next := aliasRow{}
+	if p.row != nil {
+		next = *p.row
+	}
+	if out.Changed {
+		d.leave(p)
+		next.states++
+		next.movedAt, next.deleted = d.now, p.target == nil
+		d.arrive(p)
+	}
+	switch {
+	case p.target == nil:
+		next.labels = nil
+	case p.change.SetLabels:
+		next.labels = p.change.Labels
+	}
+	if p.target != nil {
+		next.at = p.target.at
+	} else {
+		next.at = place{}
+	}
+	if out.Changed || p.target != nil && p.change.SetLabels {
+		d.set(aliasKey(d.ns, p.change.Name), appendAlias(nil, &next))
+	}
+	return out
+}
+
+// leave records the state that an alias leaves, and takes it from the indexes.
+func (d *draft) leave(p *aliasPlan) {
+	if p.row == nil {
+		return
+	}
+	name, row := p.change.Name, p.row
+	past := pastState{deleted: row.deleted, number: row.states, began: row.movedAt, at: row.at}
+	d.set(historyKey(d.ns, name, row.states), appendPastState(nil, &past))
+	if !row.deleted {
+		d.delete(movedKey(d.ns, name, row.movedAt))
+		d.delete(headKey(d.ns, row.at, name))
+		d.counters.aliases--
+	}
+}
+
+// arrive enters an alias into the indexes.
+func (d *draft) arrive(p *aliasPlan) {
+	if p.target == nil {
+		return
+	}
+	d.set(movedKey(d.ns, p.change.Name, d.now), []byte{})
+	d.set(headKey(d.ns, p.target.at, p.change.Name), []byte{})
+	d.counters.aliases++
+}

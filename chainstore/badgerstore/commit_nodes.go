@@ -1,0 +1,229 @@
+package badgerstore
+
+import (
+	"bytes"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// renewAfter is how long ago, in milliseconds, a node was last put when putting it again is noted: half the grace
+// period of collection.
+const renewAfter = 12 * 60 * 60 * 1000
+
+// putNodes puts the change's nodes in order, and returns what is known of each.
+func (d *draft) putNodes(change *chainstore.Change) (nodes []*known, put []chainstore.PutNode, err error) {
+	nodes = make([]*known, len(change.Nodes))
+	put = make([]chainstore.PutNode, len(change.Nodes))
+	for i := range change.Nodes {
+		parent, err := d.parent(change, i, nodes)
+		if err != nil {
+			return nil, nil, err
+		}
+		n, created, err := d.putNode(&change.Nodes[i], parent)
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes[i] = n
+		put[i] = chainstore.PutNode{
+			ID: n.id, Created: created, Full: n.state.Full.Totals, Effective: n.state.Effective.Totals,
+		}
+	}
+	return nodes, put, nil
+}
+
+// parent returns node i's parent; nil for a root.
+func (d *draft) parent(change *chainstore.Change, i int, nodes []*known) (n *known, err error) {
+	switch p := change.EffectiveParent(i); p.Kind {
+	case chainstore.NoParent:
+		return nil, nil
+	case chainstore.ParentID:
+		n, err = d.find(p.ID)
+	case chainstore.ParentAlias:
+		n, err = d.aliasHead(p.Alias)
+	case chainstore.ParentPrevious:
+		if i > 0 {
+			n = nodes[i-1]
+		}
+	}
+	if err == nil && n == nil {
+		err = chainstore.ErrParentNotFound
+	}
+	return n, err
+}
+
+func (d *draft) putNode(in *chainstore.NewNode, parent *known) (n *known, created bool, err error) {
+	var parentID *chainstore.ID
+	if parent != nil {
+		id := parent.id
+		parentID = &id
+	}
+	id := in.Identify(parentID)
+	n, err = d.find(id)
+	if err != nil {
+		return nil, false, err
+	}
+	if n != nil {
+		return n, false, d.renew(n)
+	}
+	n, err = d.create(in, id, parent)
+	return n, true, err
+}
+
+// renew notes that a node was put again, if that has not been noted lately.
+func (d *draft) renew(n *known) error {
+	if d.now-n.firstPut <= renewAfter {
+		return nil
+	}
+	key := placeKey(d.ns, tableLastPut, n.at)
+	value, found, err := d.get(key)
+	if err != nil {
+		return err
+	}
+	if found {
+		last, err := parseNumber(value, tableLastPut)
+		if err != nil || d.now-int64(last) <= renewAfter {
+			return err
+		}
+	}
+	d.set(key, numberValue(uint64(d.now)))
+	return nil
+}
+
+// find returns what is known of a node by id; nil if it is not there.
+func (d *draft) find(id chainstore.ID) (*known, error) {
+	key := nodeKey{d.ns, id}
+	for _, l := range []*layer{&d.layer, &d.batch.layer} {
+		if n := l.byID[key]; n != nil {
+			return n, nil
+		}
+	}
+	if n := d.c.nodes.get(d.c.nodes.byID[key]); n != nil {
+		return n, nil
+	}
+	at, found, err := d.view.placeOf(id)
+	if err != nil || !found {
+		return nil, err
+	}
+	return d.load(at)
+}
+
+// at returns what is known of the node at a place, which is there.
+func (d *draft) at(at place) (*known, error) {
+	key := nodePlace{d.ns, at}
+	for _, l := range []*layer{&d.layer, &d.batch.layer} {
+		if n := l.byPlace[key]; n != nil {
+			return n, nil
+		}
+	}
+	if n := d.c.nodes.get(d.c.nodes.byPlace[key]); n != nil {
+		return n, nil
+	}
+	return d.load(at)
+}
+
+// load reads a node that this batch did not write.
+func (d *draft) load(at place) (*known, error) {
+	h, err := d.view.header(at)
+	if err != nil {
+		return nil, err
+	}
+	n := knownOf(d.ns, at, h)
+	d.c.nodes.put(n)
+	return n, nil
+}
+
+// asEnd returns a node with all that is needed to append to it.
+func (d *draft) asEnd(n *known) (*known, error) {
+	if n.end {
+		return n, nil
+	}
+	end := *n // not of this batch: what it writes behind a node, it writes behind one with end
+	var err error
+	if end.lineage, err = d.view.lineage(n.at, n.forks); err != nil {
+		return nil, err
+	}
+	if end.continued, err = d.view.used(n.at.next()); err != nil {
+		return nil, err
+	}
+	if err := d.view.readTables(&end); err != nil {
+		return nil, err
+	}
+	end.end = true
+	d.c.nodes.put(&end)
+	return &end, nil
+}
+
+// create writes a new node and its index rows.
+func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) (*known, error) {
+	if parent != nil {
+		var err error
+		if parent, err = d.asEnd(parent); err != nil {
+			return nil, err
+		}
+	}
+	n := &known{ns: d.ns, id: id, firstPut: d.now, end: true}
+	d.settle(n, parent)
+	marks, err := d.view.fold(n, in, parent, &d.layer, &d.batch.layer)
+	if err != nil {
+		return nil, err
+	}
+	n.link(in)
+	h := header(n, in, marks)
+	d.row(n, h, in)
+	d.index(n, in, h)
+	d.know(n)
+	return n, nil
+}
+
+// settle takes a place for a new node and makes it its parent's child; a root has no parent.
+func (d *draft) settle(n, parent *known) {
+	switch {
+	case parent == nil:
+		n.at = place{segment: d.newSegment()}
+		n.lineage = &lineage{head: n.at}
+		d.counters.roots++
+		return
+	case !parent.continued:
+		n.at = parent.at.next()
+		n.lineage = &lineage{head: n.at, forks: parent.lineage.forks}
+		claimed := *parent
+		claimed.continued = true
+		d.know(&claimed)
+	default:
+		n.at = place{d.newSegment(), parent.at.seq + 1}
+		n.lineage = &lineage{head: n.at, forks: parent.lineage.child()}
+		d.counters.forks++
+		d.set(forkKey(d.ns, parent.at, n.at.segment), []byte{})
+	}
+	n.forks = uint32(len(n.lineage.forks))
+	n.inherit(parent)
+}
+
+func (d *draft) newSegment() uint64 {
+	d.counters.nextSegment++
+	return d.counters.nextSegment
+}
+
+// row writes the node's row, and its payload in chunks if it is long.
+func (d *draft) row(n *known, h *chainstore.Header, in *chainstore.NewNode) {
+	var forks []place
+	if f := n.lineage.forks; len(f) > 0 && f[0].seq+1 == n.at.seq {
+		forks = f[:min(len(f), maxForksInRow)]
+	}
+	chunks := chunksOf(len(in.Payload))
+	raw := chainstore.AppendHeader(make([]byte, 0, 256), h)
+	b := make([]byte, 0, len(raw)+len(in.Metadata)+min(len(in.Payload), maxChunk)+64)
+	d.set(placeKey(d.ns, tableNodes, n.at), appendRow(b, forks, raw, in.Metadata, in.Payload, chunks))
+	for i := range chunks {
+		part := in.Payload[i*maxChunk : min(len(in.Payload), (i+1)*maxChunk)]
+		d.set(chunkKey(d.ns, n.at, i+1), bytes.Clone(part))
+	}
+}
+
+// chunksOf is the chunks that a payload lies in; 0 for one that lies in its row.
+func chunksOf(payload int) int {
+	if payload <= maxChunk {
+		return 0
+	}
+	return (payload + maxChunk - 1) / maxChunk
+}

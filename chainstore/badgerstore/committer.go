@@ -1,0 +1,269 @@
+package badgerstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// committer commits changes, one batch after the other: it takes what waits, applies each change to the batch, makes
+// the batch durable, and answers. Meanwhile the next changes gather; a change that comes alone waits for nothing.
+type committer struct {
+	s *Store
+	// room is the bytes that changes may yet take in the queue.
+	room     *semaphore.Weighted
+	capacity int64
+	// closing ends the wait for room.
+	closing context.Context
+	close   context.CancelFunc
+
+	mu      sync.Mutex
+	waiting []*request
+	stopped bool
+	wake    chan struct{}
+	done    chan struct{}
+
+	// What follows belongs to the goroutine that commits.
+
+	nodes   *nodeCache
+	wal     *wal
+	reserve int64
+	failed  bool
+	// durable commits writes; a field so that tests can let it fail.
+	durable func(writes map[string]write, ts uint64) error
+}
+
+// request is a change in the queue.
+type request struct {
+	ctx       context.Context
+	namespace string
+	change    *chainstore.Change
+	// state tells who has the change: see the constants.
+	state atomic.Int32
+	// released is closed once the committer looks at the change no more; answered, once the outcome is there.
+	released, answered chan struct{}
+	committed          *chainstore.Committed
+	err                error
+}
+
+const (
+	queued    = iota // nobody: the caller may leave
+	taken            // the committer
+	abandoned        // the caller, who has left
+)
+
+// changeOverhead is what a change counts in the queue beside its bytes, which bounds their number.
+const changeOverhead = 1 << 10
+
+func newCommitter(s *Store, o *Options, w *wal) *committer {
+	c := &committer{
+		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		nodes: newNodeCache(nodeCacheBytes(o)), wal: w, reserve: o.ReserveBytes,
+	}
+	c.durable = c.commit
+	c.closing, c.close = context.WithCancel(context.Background())
+	go c.run()
+	return c
+}
+
+// Commit hands a change to the committer; see chainstore.Writer.
+func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := s.committer
+	weight := min(sizeOf(change), c.capacity)
+	if err := c.admit(ctx, weight); err != nil {
+		return nil, err
+	}
+	defer c.room.Release(weight)
+	r := &request{
+		ctx: ctx, namespace: namespace, change: change,
+		released: make(chan struct{}), answered: make(chan struct{}),
+	}
+	if !c.enqueue(r) {
+		return nil, chainstore.ErrClosed
+	}
+	return r.wait()
+}
+
+// sizeOf is what a change holds, roughly.
+func sizeOf(change *chainstore.Change) int64 {
+	n := int64(changeOverhead)
+	for i := range change.Nodes {
+		node := &change.Nodes[i]
+		n += int64(len(node.Payload) + len(node.Metadata) + 128*(1+len(node.Messages)))
+	}
+	return n + 256*int64(len(change.Aliases))
+}
+
+// admit waits for room in the queue: ErrOverloaded where the context ends first.
+func (c *committer) admit(ctx context.Context, weight int64) error {
+	if c.room.TryAcquire(weight) {
+		return nil
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.closing, cancel)()
+	if err := c.room.Acquire(waiting, weight); err != nil {
+		if c.closing.Err() != nil {
+			return chainstore.ErrClosed
+		}
+		return chainstore.ErrOverloaded
+	}
+	return nil
+}
+
+func (c *committer) enqueue(r *request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return false
+	}
+	c.waiting = append(c.waiting, r)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// wait returns the outcome. When the context ends it waits only until the change is no longer looked at.
+func (r *request) wait() (*chainstore.Committed, error) {
+	select {
+	case <-r.answered:
+		return r.committed, r.err
+	case <-r.ctx.Done():
+	}
+	if r.state.CompareAndSwap(queued, abandoned) {
+		return nil, r.ctx.Err()
+	}
+	<-r.released
+	select {
+	case <-r.answered:
+		return r.committed, r.err
+	default:
+		return nil, r.ctx.Err()
+	}
+}
+
+// release says that the change is no longer looked at.
+func (r *request) release() { close(r.released) }
+
+// fail answers a change that was refused.
+func (r *request) fail(err error) {
+	r.err = err
+	r.release()
+	close(r.answered)
+}
+
+// stop commits what waits and ends the committer.
+func (c *committer) stop() {
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.close()
+	<-c.done
+}
+
+func (c *committer) run() {
+	defer close(c.done)
+	for {
+		requests := c.take()
+		if len(requests) > 0 {
+			c.all(requests)
+			continue
+		}
+		select {
+		case <-c.wake:
+		case <-c.closing.Done():
+			c.all(c.take())
+			return
+		}
+	}
+}
+
+// take empties the queue.
+func (c *committer) take() []*request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	requests := c.waiting
+	c.waiting = nil
+	return requests
+}
+
+// all commits requests in as many transactions as they need.
+func (c *committer) all(requests []*request) {
+	for len(requests) > 0 {
+		b := c.begin()
+		n := 0
+		for n < len(requests) && b.take(requests[n]) {
+			n++
+		}
+		b.view.txn.Discard()
+		c.finish(b)
+		requests = requests[n:]
+	}
+}
+
+// ready is the error that keeps writes from being committed.
+func (c *committer) ready() error {
+	if c.reserve <= 0 {
+		return nil
+	}
+	free, err := freeBytes(c.s.dir)
+	if err == nil && free < c.reserve {
+		err = chainstore.ErrDiskFull
+	}
+	return err
+}
+
+// finish makes a batch durable and answers its changes.
+func (c *committer) finish(b *batch) {
+	err := c.persist(b)
+	for _, r := range b.pending {
+		if err != nil {
+			r.committed, r.err = nil, err
+		}
+		close(r.answered)
+	}
+}
+
+// persist commits what a batch writes. After an error that may have left something behind, the store has failed.
+func (c *committer) persist(b *batch) error {
+	if len(b.writes) == 0 {
+		return nil
+	}
+	if err := c.ready(); err != nil {
+		return err
+	}
+	if err := c.durable(b.writes, b.view.ts+1); err != nil {
+		if asUnwritten(err) {
+			return fmt.Errorf("commit: %w", err)
+		}
+		c.failed = true
+		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)
+	}
+	for _, n := range b.byPlace {
+		c.nodes.put(n)
+	}
+	return nil
+}
+
+// commit is what durable is outside tests.
+func (c *committer) commit(writes map[string]write, ts uint64) error {
+	if err := c.s.write(writes, ts); err != nil {
+		return err
+	}
+	if err := c.wal.sync(); err != nil {
+		return err
+	}
+	c.s.reads.publish(ts)
+	return nil
+}

@@ -1,0 +1,294 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// blocked holds the committer in its next commit until the function that it returns is called.
+func blocked(tb testing.TB, s *Store) (entered <-chan int, release func()) {
+	in, out := make(chan int, 100), make(chan struct{})
+	commit := s.committer.durable
+	s.committer.durable = func(writes map[string]write, ts uint64) error {
+		in <- len(writes)
+		<-out
+		return commit(writes, ts)
+	}
+	var once sync.Once
+	release = func() { once.Do(func() { close(out) }) }
+	tb.Cleanup(release)
+	return in, release
+}
+
+func TestConcurrentChangesShareACommit(t *testing.T) {
+	s := openStore(t, Options{})
+	entered, release := blocked(t, s)
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { put(t, s, node(nil, fmt.Sprint(i))) })
+	}
+	<-entered
+	waitFor(t, func() bool { return queueLength(s) >= 40 })
+	release()
+	wg.Wait()
+	if n := len(entered); n > 10 {
+		t.Errorf("%d further commits for what waited", n)
+	}
+	mustBeClean(t, s)
+}
+
+func queueLength(s *Store) int {
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
+	return len(s.committer.waiting)
+}
+
+func waitFor(tb testing.TB, done func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); {
+		if time.Now().After(deadline) {
+			tb.Fatal("it did not come about")
+		}
+		time.Sleep(time.Millisecond) // polls
+	}
+}
+
+func TestFailedCommitStopsWriting(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	before := put(t, s, node(nil, "before"))[0].ID
+	commit, broken := s.committer.durable, errors.New("input/output error")
+	s.committer.durable = func(writes map[string]write, ts uint64) error {
+		// As Badger does: what was to be written is in its memory, and then the sync fails.
+		if err := s.write(writes, ts); err != nil {
+			return err
+		}
+		return broken
+	}
+	_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&before, "lost")}})
+	if !errors.Is(err, chainstore.ErrFailed) || !errors.Is(err, broken) {
+		t.Fatalf("error is %v", err)
+	}
+	s.committer.durable = commit
+	_, err = s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&before, "later")}})
+	if !errors.Is(err, chainstore.ErrFailed) {
+		t.Fatalf("error of a later change is %v", err)
+	}
+	if st, err := s.Stats(context.Background(), testNamespace); err != nil || st.Nodes != 1 {
+		t.Fatalf("readers see %+v, %v", st, err)
+	}
+	mustBeClean(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{})
+	put(t, s, node(&before, "again"))
+	mustBeClean(t, s)
+}
+
+func TestUnwrittenErrorDoesNotStopWriting(t *testing.T) {
+	s := openStore(t, Options{})
+	commit, refused := s.committer.durable, errors.New("refused")
+	s.committer.durable = func(map[string]write, uint64) error { return &unwritten{refused} }
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "x")}}
+	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, refused) || errors.Is(err, chainstore.ErrFailed) {
+		t.Fatalf("error is %v", err)
+	}
+	s.committer.durable = commit
+	if !put(t, s, change.Nodes...)[0].Created {
+		t.Error("the refused change left its node behind")
+	}
+	mustBeClean(t, s)
+}
+
+func TestFullDiskWritesNothing(t *testing.T) {
+	s := openStore(t, Options{})
+	id := put(t, s, node(nil, "before"))[0].ID
+	s.committer.reserve = 1 << 62
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "x")}}
+	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, chainstore.ErrDiskFull) {
+		t.Fatalf("error is %v", err)
+	}
+	put(t, s, node(nil, "before")) // a repeat needs no room
+	s.committer.reserve = 0
+	if out := put(t, s, change.Nodes...); !out[0].Created {
+		t.Error("the refused change left its node behind")
+	}
+	mustBeClean(t, s)
+}
+
+func TestFullQueueEndsWithTheContext(t *testing.T) {
+	s := openStore(t, Options{QueueBytes: 4 << 10})
+	entered, release := blocked(t, s)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, fmt.Sprint(i))}}
+			if _, err := s.Commit(ctx, testNamespace, change); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-entered
+	waitFor(t, func() bool {
+		if s.committer.room.TryAcquire(2 << 10) {
+			s.committer.room.Release(2 << 10)
+			return false
+		}
+		return true
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	large := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, strings.Repeat("x", 4<<10))}}
+	if _, err := s.Commit(ctx, testNamespace, large); !errors.Is(err, chainstore.ErrOverloaded) {
+		t.Errorf("error is %v", err)
+	}
+	release()
+	wg.Wait()
+	mustBeClean(t, s)
+}
+
+// A caller whose context ends gets its error at once, while the commit that its change is part of goes on.
+func TestContextEndsDuringACommit(t *testing.T) {
+	s := openStore(t, Options{})
+	entered, release := blocked(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := s.Commit(ctx, testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "x")}})
+		done <- err
+	}()
+	<-entered
+	waiting := make(chan error)
+	later, cancelLater := context.WithCancel(context.Background())
+	go func() {
+		_, err := s.Commit(later, testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "never")}})
+		waiting <- err
+	}()
+	waitFor(t, func() bool { return queueLength(s) == 1 })
+	cancel()
+	cancelLater()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+	if err := <-waiting; !errors.Is(err, context.Canceled) {
+		t.Errorf("error of the change that waited is %v", err)
+	}
+	release()
+	if put(t, s, node(nil, "x"))[0].Created {
+		t.Error("the commit did not go on")
+	}
+	if !put(t, s, node(nil, "never"))[0].Created {
+		t.Error("a change that was given up was committed")
+	}
+}
+
+func TestTooLargeChange(t *testing.T) {
+	s := openStore(t, Options{MemtableBytes: 8 << 20})
+	text := make([]byte, 2<<20)
+	for i := range text {
+		text[i] = byte('a' + rand.IntN(26))
+	}
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, string(text))}}
+	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, chainstore.ErrTooLarge) {
+		t.Fatalf("error is %v", err)
+	}
+	if st, err := s.Stats(context.Background(), testNamespace); err != nil || st.Nodes != 0 {
+		t.Fatalf("it left %+v, %v", st, err)
+	}
+}
+
+// A batch that outgrows a transaction is split, and each change stays whole.
+func TestBatchesAreSplit(t *testing.T) {
+	s := openStore(t, Options{MemtableBytes: 8 << 20})
+	entered, release := blocked(t, s)
+	var wg sync.WaitGroup
+	wg.Go(func() { put(t, s, node(nil, "first")) })
+	<-entered
+	const callers, size = 12, 400 << 10
+	for i := range callers {
+		wg.Go(func() { put(t, s, node(nil, fmt.Sprint(i), strings.Repeat("x", size))) })
+	}
+	waitFor(t, func() bool { return queueLength(s) == callers })
+	release()
+	wg.Wait()
+	if n, want := len(entered), callers*size/int(s.db.MaxBatchSize()); n < want {
+		t.Errorf("%d commits, want %d or more", n, want)
+	}
+	mustBeClean(t, s)
+}
+
+// A change that fails because of one before it in its batch is answered after that one can be seen.
+func TestRefusalsWaitForTheirReason(t *testing.T) {
+	s := openStore(t, Options{})
+	id := put(t, s, node(nil, "x"))[0].ID
+	other := put(t, s, node(nil, "y"))[0].ID
+	entered, release := blocked(t, s)
+	var wg sync.WaitGroup
+	wg.Go(func() { put(t, s, node(nil, "hold")) })
+	<-entered
+	set := func(to chainstore.ID) error {
+		_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Aliases: []chainstore.AliasChange{
+			setAlias("a", to, chainstore.Condition{Kind: chainstore.MustNotExist}),
+		}})
+		return err
+	}
+	wg.Go(func() {
+		if err := set(id); err != nil {
+			t.Error(err)
+		}
+	})
+	waitFor(t, func() bool { return queueLength(s) == 1 })
+	wg.Go(func() {
+		if err := set(other); !errors.Is(err, chainstore.ErrAliasExists) {
+			t.Errorf("error is %v", err)
+		}
+		if a, err := s.Alias(context.Background(), testNamespace, "a"); err != nil || a.Node != id {
+			t.Errorf("the loser sees %v, %v", a, err)
+		}
+	})
+	waitFor(t, func() bool { return queueLength(s) == 2 })
+	release()
+	wg.Wait()
+}
+
+// The database may throw away what no read can see, and nothing else.
+func TestDiscardFollowsOpenReads(t *testing.T) {
+	s := openStore(t, Options{})
+	put(t, s, node(nil, "x"))
+	v, err := s.open(ownNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, node(nil, "y"))
+	if s.reads.discarded != v.ts {
+		t.Errorf("discarded up to %d under a read at %d", s.reads.discarded, v.ts)
+	}
+	v.close()
+	if s.reads.discarded != s.reads.published {
+		t.Errorf("discarded up to %d, published %d", s.reads.discarded, s.reads.published)
+	}
+}
+
+func TestValueLogStaysEmpty(t *testing.T) {
+	s := openStore(t, Options{})
+	put(t, s, node(nil, strings.Repeat("x", 3<<20)), node(nil, strings.Repeat("y", 256<<10-40)))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, s.dir, Options{})
+	mustBeClean(t, s)
+	if _, vlog := s.db.Size(); vlog > 4<<20 {
+		t.Errorf("the value log has %d bytes", vlog)
+	}
+}

@@ -1,0 +1,75 @@
+package badgerstore
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
+)
+
+func model(o storetest.Options) chainstore.Store {
+	return memstore.New(memstore.Options{Now: o.Now})
+}
+
+func TestContract(t *testing.T) {
+	dirs := map[testing.TB]string{}
+	open := func(tb testing.TB, o storetest.Options) chainstore.Store {
+		return openAt(tb, dirs[tb], Options{Now: o.Now})
+	}
+	storetest.Run(t, storetest.Config{
+		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
+			dirs[tb] = tb.TempDir()
+			return open(tb, o)
+		},
+		Reopen: open,
+		Model:  model,
+	})
+}
+
+// TestContractOfARestlessStore runs what looks at everything on a store with small memtables and caches, which is
+// closed and opened again all the time.
+func TestContractOfARestlessStore(t *testing.T) {
+	skip := map[storetest.Category]string{}
+	for _, c := range []storetest.Category{
+		storetest.RoundTrip, storetest.Retries, storetest.Conditions, storetest.Batches, storetest.Aliases, storetest.Lists,
+		storetest.History, storetest.LongChains, storetest.Limits, storetest.Namespaces, storetest.Concurrency,
+		storetest.Contexts, storetest.Closing, storetest.Reopening, storetest.Linearizable, storetest.Reads,
+		storetest.Children, storetest.Forks, storetest.Judging,
+	} {
+		skip[c] = "TestContract runs it"
+	}
+	var commits atomic.Int64
+	storetest.Run(t, storetest.Config{
+		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
+			r := &restless{tb: tb, dir: tb.TempDir(), commits: &commits}
+			r.options = Options{Now: o.Now, MemtableBytes: 8 << 20, CacheBytes: 1}
+			r.Store = openAt(tb, r.dir, r.options)
+			return r
+		},
+		Model: model,
+		Skip:  skip,
+	})
+	t.Logf("%d changes", commits.Load())
+}
+
+// restless opens its store again now and then. For one caller at a time.
+type restless struct {
+	*Store
+	tb      testing.TB
+	dir     string
+	options Options
+	commits *atomic.Int64
+}
+
+func (r *restless) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	if r.commits.Add(1)%60 == 0 {
+		if err := r.Close(); err != nil {
+			return nil, err
+		}
+		r.Store = openAt(r.tb, r.dir, r.options)
+	}
+	return r.Store.Commit(ctx, namespace, change)
+}

@@ -1,0 +1,70 @@
+//go:build linux || darwin
+
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// isLocked tells whether another process holds the database's lock on the directory.
+func isLocked(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK)
+}
+
+// freeBytes is what the file system of a directory still takes.
+func freeBytes(dir string) (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, fmt.Errorf("look for free space: %w", err)
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+// diskUsage is what the files of a directory take on disk; holes in them take nothing.
+func diskUsage(dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return gone(err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return gone(err)
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
+			total += st.Blocks * 512
+		}
+		return nil
+	})
+	return total, err
+}
+
+// gone lets a file pass that was removed meanwhile.
+func gone(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("measure the store: %w", err)
+}
+
+// syncDirectory makes the names in a directory durable.
+func syncDirectory(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("open the directory: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("sync the directory: %w", err)
+	}
+	return nil
+}

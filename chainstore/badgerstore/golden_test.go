@@ -1,0 +1,214 @@
+package badgerstore
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+var update = flag.Bool("update", false, "badgerstore: make the golden store again; only before a format is released")
+
+// goldenArchive is a store's directory as format 1 wrote it. Every later version must open it.
+const goldenArchive = "testdata/golden-1.tar.gz"
+
+// TestGoldenStore opens what an earlier version wrote, and finds in it what the model says of the same changes.
+func TestGoldenStore(t *testing.T) {
+	if *update {
+		makeGolden(t)
+	}
+	dir := t.TempDir()
+	unpack(t, goldenArchive, dir)
+	clock := &goldenClock{}
+	s := openAt(t, dir, Options{Now: clock.now})
+	model := memstore.New(memstore.Options{Now: clock.now})
+	ids := goldenProgram(t, model, clock)
+	for _, namespace := range []string{"default", "other", "never written"} {
+		if found := problems(t, s, namespace, goldenJudge); found != nil {
+			t.Errorf("verify found %q in %s", found, namespace)
+		}
+		if got, want := everything(t, s, namespace, ids), everything(t, model, namespace, ids); got != want {
+			t.Errorf("%s differs: %s", namespace, firstDifference(got, want))
+		}
+	}
+	tables := map[byte]bool{}
+	for key := range allRows(t, s) {
+		tables[key[keyPrefix-1]] = true
+	}
+	if all := "ACFHIKLNPRSTUVWZ"; string(slices.Sorted(maps.Keys(tables))) != all {
+		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
+	}
+	goldenGoesOn(t, s, model)
+}
+
+// goldenGoesOn: the store takes the same changes again, and further ones, as the model does.
+func goldenGoesOn(t *testing.T, s, model chainstore.Store) {
+	var ids [2][]chainstore.ID
+	for i, store := range []chainstore.Store{s, model} {
+		clock := &goldenClock{start: 100 * 24 * time.Hour}
+		ids[i] = goldenProgram(t, store, clock)
+		next := goldenNode(&ids[i][0], goldenMessage{Role: runloop.User, Text: "and then"})
+		ids[i] = append(ids[i], goldenPut(t, store, "default", next)...)
+	}
+	if !slices.Equal(ids[0], ids[1]) {
+		t.Fatal("the same changes gave other ids")
+	}
+	if got, want := everything(t, s, "default", ids[0]), everything(t, model, "default", ids[0]); got != want {
+		t.Errorf("it goes on otherwise: %s", firstDifference(got, want))
+	}
+	if found := problems(t, s, "default", goldenJudge); found != nil {
+		t.Errorf("verify found %q later", found)
+	}
+}
+
+func makeGolden(t *testing.T) {
+	dir, clock := t.TempDir(), &goldenClock{}
+	s, err := Open(dir, Options{Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	goldenProgram(t, s, clock)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pack(t, dir, goldenArchive)
+}
+
+// allRows are the rows of the store.
+func allRows(tb testing.TB, s *Store) map[string][]byte {
+	tb.Helper()
+	v, err := s.open(ownNamespace)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer v.close()
+	rows := map[string][]byte{}
+	err = v.scan(context.Background(), nil, nil, func(key, value []byte) error {
+		rows[string(key)] = bytes.Clone(value)
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return rows
+}
+
+// everything writes down what can be seen of the nodes and aliases of the golden program.
+func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chainstore.ID) string {
+	tb.Helper()
+	var b strings.Builder
+	ctx, line := context.Background(), func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for _, id := range ids {
+		ref := chainstore.Ref{ID: id}
+		c, err := s.Chain(ctx, namespace, ref, &ids[0])
+		line("chain %s: %v", id.Prefix(), err)
+		if c, err = s.Chain(ctx, namespace, ref, nil); err != nil {
+			continue
+		}
+		line("%x %d", chainstore.AppendHeader(nil, c.Head()), c.Head().Seq)
+		err = c.Rows(ctx, chainstore.Span{Through: c.Head().Seq}, func(r *chainstore.Row) error {
+			line(" %d %x %x %q", r.Seq, []byte(r.Raw), goldenSum(r.Payload), r.Metadata)
+			return nil
+		})
+		line(" rows: %v", err)
+		tables, err := s.Tables(ctx, namespace, ref)
+		line(" tables %+v %v", tables, err)
+		for _, call := range []runloop.Optional{{}, runloop.Some(""), runloop.Some("c1"), runloop.Some("c2")} {
+			places, err := s.Calls(ctx, namespace, ref, call, 100)
+			line(" calls %+v %v", places, err)
+		}
+		children, err := s.Children(ctx, namespace, ref, nil, 100)
+		for _, h := range children {
+			line(" child %s", h.ID.Prefix())
+		}
+		spawned, err2 := s.Spawned(ctx, namespace, id, 100)
+		found, err3 := s.Find(ctx, namespace, id.String()[:5], 100)
+		names, err4 := s.AliasesOf(ctx, namespace, id, 100)
+		line(" %v %v %v %v", spawned, found, names, errors.Join(err, err2, err3, err4))
+	}
+	for _, name := range []string{"chat/a", "chat/b", "chat/gone", "busy", "never"} {
+		a, err := s.Alias(ctx, namespace, name)
+		line("alias %+v %v", a, err)
+		states, err := s.AliasHistory(ctx, namespace, name)
+		line(" %+v %v", states, err)
+	}
+	for _, q := range []chainstore.AliasQuery{{Limit: 100}, {Prefix: "chat/", Limit: 100}, {ByFolder: true, Folder: "chat", Limit: 100}} {
+		page, next, err := s.Aliases(ctx, namespace, q)
+		line("list %+v %v %v", page, next, err)
+	}
+	st, err := s.Stats(ctx, namespace)
+	st.DiskBytes = 0
+	line("%+v %v", st, err)
+	return b.String()
+}
+
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d is\n%.2000s\nwant\n%.2000s", i, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
+}
+
+func pack(tb testing.TB, dir, archive string) {
+	tb.Helper()
+	f, err := os.Create(archive)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	zip := gzip.NewWriter(f)
+	out := tar.NewWriter(zip)
+	err = errors.Join(out.AddFS(os.DirFS(dir)), out.Close(), zip.Close(), f.Close())
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func unpack(tb testing.TB, archive, dir string) {
+	tb.Helper()
+	f, err := os.Open(archive)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for in := tar.NewReader(zip); ; {
+		entry, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if entry.Typeflag != tar.TypeReg {
+			continue
+		}
+		content, err := io.ReadAll(in)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(entry.Name)), content, 0o600)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+// What the database is opened with.
+const (
+	// externalMagic marks a directory as ours. Part of the storage format, must not change.
+	externalMagic = 0x7463
+	// valueThreshold is the size from which on the database would put a value into its value log, whose failures to
+	// sync it only logs. No value is that large: see tooLarge.
+	valueThreshold = 1 << 20
+	// blockSize and compressionLevel: what a block on disk is before compression, and the zstd level.
+	blockSize        = 32 << 10
+	compressionLevel = 3
+	// memtables may wait to be written as tables.
+	memtables = 3
+)
+
+// Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, those of
+// the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
+func Open(dir string, o Options) (*Store, error) {
+	o = o.complete()
+	if err := prepareDirectory(dir); err != nil {
+		return nil, err
+	}
+	db, err := badger.OpenManaged(databaseOptions(dir, &o))
+	if err != nil {
+		if isLocked(dir) {
+			return nil, fmt.Errorf("%w: %s", ErrLocked, dir)
+		}
+		return nil, fmt.Errorf("open the database in %s: %w", dir, err)
+	}
+	s := &Store{dir: dir, now: o.Now, db: db, reads: newOpenReads(db, db.MaxVersion()), names: newNamespaceNumbers()}
+	w, err := openWAL(dir)
+	if err == nil {
+		err = s.checkFormat()
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.committer = newCommitter(s, &o, w)
+	return s, nil
+}
+
+func databaseOptions(dir string, o *Options) badger.Options {
+	hot, index := nodeCacheBytes(o), o.CacheBytes/4
+	return badger.DefaultOptions(dir).
+		WithExternalMagic(externalMagic).
+		WithSyncWrites(true).
+		WithDetectConflicts(false).
+		WithNumVersionsToKeep(1).
+		WithMemTableSize(o.MemtableBytes).
+		WithNumMemtables(memtables).
+		WithNumCompactors(2).
+		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
+		WithValueLogFileSize(1 << 20).
+		WithCompression(options.ZSTD).
+		WithZSTDCompressionLevel(compressionLevel).
+		WithBlockSize(blockSize).
+		WithBlockCacheSize(max(1<<20, o.CacheBytes-index-hot)).
+		WithIndexCacheSize(max(1<<20, index)).
+		WithMetricsEnabled(false).
+		WithLogger(databaseLogger{o.Logger})
+}
+
+// nodeCacheBytes is the committer's share of the caches.
+func nodeCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
+
+// prepareDirectory creates the directory and refuses one that holds something else.
+func prepareDirectory(dir string) error {
+	if err := createDirectory(filepath.Clean(dir)); err != nil {
+		return fmt.Errorf("create the store's directory: %w", err)
+	}
+	head, err := readHead(filepath.Join(dir, badger.ManifestFilename), 8)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return refuseStrangers(dir)
+	case err != nil:
+		return fmt.Errorf("read the store's manifest: %w", err)
+	case len(head) < 8 || string(head[:4]) != "Bdgr" || binary.BigEndian.Uint16(head[4:]) != externalMagic:
+		return fmt.Errorf("%w: %s holds another program's database", ErrFormat, dir)
+	}
+	return nil
+}
+
+// createDirectory creates a directory, and those above it, that is there after a power loss.
+func createDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is a file", dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := createDirectory(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncDirectory(parent)
+}
+
+func readHead(path string, n int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, n)
+	n, err = f.ReadAt(b, 0)
+	if n > 0 {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// refuseStrangers refuses a directory without a manifest that holds anything but what a first Open that was cut short
+// leaves, or a file system's own.
+func refuseStrangers(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the store's directory: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case "LOCK", "MANIFEST-REWRITE", "lost+found":
+		default:
+			return fmt.Errorf("%w: %s is not empty and holds no database", ErrFormat, dir)
+		}
+	}
+	return nil
+}
+
+// checkFormat reads the format row, and writes it into an empty store.
+func (s *Store) checkFormat() error {
+	key := tableKey(ownNamespace, tableFormat)
+	v, err := s.open(ownNamespace)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	value, found, err := v.get(key)
+	if err != nil {
+		return err
+	}
+	if !found {
+		if v.ts > 0 {
+			return fmt.Errorf("%w: %s has no format version", ErrFormat, s.dir)
+		}
+		return s.createFormat(key)
+	}
+	version, err := parseNumber(value, tableFormat)
+	if err != nil {
+		return err
+	}
+	if version != formatVersion {
+		return fmt.Errorf("%w: %s has format %d, this version reads %d", ErrFormat, s.dir, version, formatVersion)
+	}
+	return nil
+}
+
+// write commits writes as one transaction at a timestamp above every other; readers do not see it yet. An error that is
+// unwritten left the database alone; after any other, part of its memory may hold the writes: Badger puts them into its
+// memtable first and syncs its log then.
+func (s *Store) write(writes map[string]write, ts uint64) error {
+	txn := s.db.NewTransactionAt(ts-1, true)
+	defer txn.Discard()
+	for key, w := range writes {
+		var err error
+		if w.deleted {
+			err = txn.Delete([]byte(key))
+		} else {
+			err = txn.Set([]byte(key), w.value)
+		}
+		if err != nil {
+			return &unwritten{translate(err)}
+		}
+	}
+	if err := txn.CommitAt(ts, nil); err != nil {
+		return translate(err)
+	}
+	s.counts.sets.Add(uint64(len(writes)))
+	return nil
+}
+
+// createFormat makes an empty store one of this version.
+func (s *Store) createFormat(key []byte) error {
+	if err := s.write(map[string]write{string(key): {value: numberValue(formatVersion)}}, 1); err != nil {
+		return err
+	}
+	s.reads.publish(1)
+	return nil
+}
+
+// unwritten is an error before anything was handed to the database.
+type unwritten struct{ error }
+
+func (u *unwritten) Unwrap() error { return u.error }
+
+func asUnwritten(err error) bool {
+	var u *unwritten
+	return errors.As(err, &u)
+}

@@ -1,0 +1,91 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+const testNamespace = "default"
+
+// openAt opens the store in a directory and closes it with the test, if that did not.
+func openAt(tb testing.TB, dir string, o Options) *Store {
+	tb.Helper()
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 16 << 20
+	}
+	s, err := Open(dir, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil && !errors.Is(err, chainstore.ErrClosed) {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func openStore(tb testing.TB, o Options) *Store {
+	tb.Helper()
+	return openAt(tb, tb.TempDir(), o)
+}
+
+// node makes a node under a parent, nil for a root, of one message for each text; roles take turns.
+func node(parent *chainstore.ID, texts ...string) chainstore.NewNode {
+	n := storetest.Node{}
+	if parent != nil {
+		n.Parent = chainstore.Parent{Kind: chainstore.ParentID, ID: *parent}
+	}
+	for i, text := range texts {
+		n.Messages = append(n.Messages, storetest.Message{Role: runloop.Role(3 + i%2), Text: text})
+	}
+	return storetest.Simple().Make(n)
+}
+
+func put(tb testing.TB, s chainstore.Store, nodes ...chainstore.NewNode) []chainstore.PutNode {
+	tb.Helper()
+	out, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: nodes})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out.Nodes
+}
+
+func setAlias(name string, id chainstore.ID, c chainstore.Condition) chainstore.AliasChange {
+	target := chainstore.Target{Kind: chainstore.TargetRef, Ref: chainstore.Ref{ID: id}}
+	return chainstore.AliasChange{Name: name, Target: target, Condition: c}
+}
+
+func commitAliases(tb testing.TB, s chainstore.Store, aliases ...chainstore.AliasChange) {
+	tb.Helper()
+	if _, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Aliases: aliases}); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// problems are what Verify finds in a namespace.
+func problems(tb testing.TB, s chainstore.Store, namespace string, judge chainstore.Judge) (found []string) {
+	tb.Helper()
+	err := s.Verify(context.Background(), namespace, judge, func(r chainstore.VerifyReport) error {
+		for _, p := range r.Problems {
+			found = append(found, p.What)
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+func mustBeClean(tb testing.TB, s chainstore.Store) {
+	tb.Helper()
+	if found := problems(tb, s, testNamespace, storetest.Simple().Judge); found != nil {
+		tb.Fatalf("verify found %q", found)
+	}
+}

@@ -1,0 +1,127 @@
+// Package badgerstore keeps chains in an embedded Badger database. Nodes lie in segments, so that a chain is read by
+// one range scan for each fork on it; schema.go and values.go draw the format. One goroutine commits what concurrent
+// callers hand in, in durable transactions of as many changes as came meanwhile; readers never wait for it.
+package badgerstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+var _ chainstore.Store = (*Store)(nil)
+
+// Options are what Open may be told; the zero value means the defaults.
+type Options struct {
+	// Now tells the time; nil: time.Now.
+	Now func() time.Time
+	// CacheBytes bounds the caches together: blocks, table indexes and the ends of chains that grow. Default 64 MiB.
+	CacheBytes int64
+	// QueueBytes bounds the changes that wait to be committed or are being committed, each counted by what it holds and
+	// a kilobyte. A caller beyond it waits. Default 64 MiB.
+	QueueBytes int64
+	// MemtableBytes is how much the database gathers in memory and in a log before it writes a table. A change may be
+	// about 15 % of it. Default 32 MiB, the smallest that takes a node of 4 MiB.
+	MemtableBytes int64
+	// ReserveBytes must be free on the disk for a change to be taken: ErrDiskFull otherwise. The log is written through
+	// a memory map of a sparse file, so a disk that is really full would end the process. Default four memtables; less
+	// than 0: none.
+	ReserveBytes int64
+	// Logger takes the database's warnings and errors; nil: none.
+	Logger *slog.Logger
+}
+
+// The defaults of Options.
+const (
+	defaultCacheBytes    = 64 << 20
+	defaultQueueBytes    = 64 << 20
+	defaultMemtableBytes = 32 << 20
+	defaultReserve       = 4 // memtables
+)
+
+func (o Options) complete() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = defaultCacheBytes
+	}
+	if o.QueueBytes <= 0 {
+		o.QueueBytes = defaultQueueBytes
+	}
+	if o.MemtableBytes <= 0 {
+		o.MemtableBytes = defaultMemtableBytes
+	}
+	if o.ReserveBytes == 0 {
+		o.ReserveBytes = defaultReserve * o.MemtableBytes
+	}
+	return o
+}
+
+// Store is a chainstore.Store in a directory.
+type Store struct {
+	dir       string
+	now       func() time.Time
+	db        *badger.DB
+	reads     *openReads
+	names     *namespaceNumbers
+	committer *committer
+	counts    counts
+}
+
+// counts are the database's operations so far.
+type counts struct {
+	gets, seeks, nexts, sets atomic.Uint64
+}
+
+// Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
+// next key.
+func (s *Store) Reads() (gets, seeks, nexts uint64) {
+	return s.counts.gets.Load(), s.counts.seeks.Load(), s.counts.nexts.Load()
+}
+
+// Writes counts the keys written or deleted since Open.
+func (s *Store) Writes() (sets uint64) { return s.counts.sets.Load() }
+
+// Info tells that this is the Badger engine.
+func (s *Store) Info() chainstore.Info {
+	return chainstore.Info{Engine: "badger", Format: formatVersion}
+}
+
+// Stats counts a namespace; see chainstore.Store.
+func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stats, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		c, err := v.counters()
+		st = chainstore.Stats{
+			Nodes: int64(c.nodes), Messages: int64(c.messages), MessageBytes: int64(c.messageBytes),
+			Aliases: int64(c.aliases), Roots: int64(c.roots), Forks: int64(c.forks),
+		}
+		return err
+	})
+	if err == nil {
+		st.DiskBytes, err = diskUsage(s.dir)
+	}
+	return st, err
+}
+
+// Close waits for the changes and reads under way and closes the database; see chainstore.Store.
+func (s *Store) Close() error {
+	if !s.reads.shut() {
+		return chainstore.ErrClosed
+	}
+	s.committer.stop()
+	s.reads.wait()
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
+}
+
+// millis is the time in milliseconds since the epoch, never negative.
+func (s *Store) millis() int64 { return max(0, s.now().UnixMilli()) }

@@ -1,0 +1,270 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Find scans the ids with a prefix; see chainstore.TreeReader.
+func (s *Store) Find(ctx context.Context, namespace, prefix string, limit int) (ids []chainstore.ID, err error) {
+	even := len(prefix) / 2 * 2
+	head, bad := hex.DecodeString(prefix[:even])
+	if bad != nil || len(prefix) > 2*len(chainstore.ID{}) {
+		head, limit = nil, 0
+	}
+	err = s.read(ctx, namespace, func(v *view) error {
+		if limit <= 0 {
+			return nil
+		}
+		from := append(tableKey(v.ns, tableIDs), head...)
+		return v.scan(ctx, from, seekHalf(from, prefix[even:]), func(key, _ []byte) error {
+			id, err := parseIDKey(key)
+			switch {
+			case err != nil:
+				return err
+			case !strings.HasPrefix(id.String(), prefix):
+				return errStop
+			}
+			if ids = append(ids, id); len(ids) == limit {
+				return errStop
+			}
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// seekHalf appends the first byte that begins with the last, odd digit of a prefix.
+func seekHalf(from []byte, digit string) []byte {
+	if half, err := hex.DecodeString(digit + "0"); digit != "" && err == nil {
+		return append(bytes.Clone(from), half...)
+	}
+	return from
+}
+
+// Children reads the child behind the node, then those that began segments; see chainstore.TreeReader.
+func (s *Store) Children(ctx context.Context, namespace string, node chainstore.Ref, after *chainstore.ID, limit int) (children []*chainstore.Header, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		parent, err := v.resolve(node)
+		if err != nil {
+			return err
+		}
+		p := childPage{view: v, parent: parent, limit: limit}
+		if after != nil {
+			if err := p.skipTo(*after); err != nil {
+				return err
+			}
+		}
+		children, err = p.read(ctx)
+		return err
+	})
+	return children, err
+}
+
+// childPage is a page of a node's children under way.
+type childPage struct {
+	*view
+	parent place
+	limit  int
+	// begun says that the child behind the node is not on the page; segment, that neither is that one nor those below.
+	begun   bool
+	segment uint64
+}
+
+// skipTo begins the page behind a child: ErrNodeNotFound where it is none.
+func (p *childPage) skipTo(id chainstore.ID) error {
+	at, found, err := p.placeOf(id)
+	if err != nil {
+		return err
+	}
+	if p.begun = true; found && at == p.parent.next() {
+		return nil
+	}
+	if found {
+		_, found, err = p.get(forkKey(p.ns, p.parent, at.segment))
+	}
+	if err == nil && (!found || at.seq != p.parent.seq+1) {
+		err = chainstore.ErrNodeNotFound
+	}
+	p.segment = at.segment
+	return err
+}
+
+func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, err error) {
+	if p.limit <= 0 {
+		return nil, nil
+	}
+	if !p.begun {
+		h, err := p.firstChild()
+		if err != nil {
+			return nil, err
+		}
+		if h != nil {
+			children = append(children, h)
+		}
+	}
+	if len(children) == p.limit {
+		return children, nil
+	}
+	prefix, from := placeKey(p.ns, tableForks, p.parent), []byte(nil)
+	if p.segment > 0 {
+		from = forkKey(p.ns, p.parent, p.segment+1)
+	}
+	err = p.scan(ctx, prefix, from, func(key, _ []byte) error {
+		_, segment, err := parseForkKey(key)
+		if err != nil {
+			return err
+		}
+		h, err := p.header(place{segment, p.parent.seq + 1})
+		if err != nil {
+			return err
+		}
+		if children = append(children, h); len(children) == p.limit {
+			return errStop
+		}
+		return nil
+	})
+	return children, err
+}
+
+// firstChild reads the node behind the parent; nil if there is none.
+func (p *childPage) firstChild() (h *chainstore.Header, err error) {
+	at := p.parent.next()
+	_, err = p.borrow(placeKey(p.ns, tableNodes, at), func(value []byte) error {
+		r, present, err := parseRow(value)
+		if err != nil || !present {
+			return err
+		}
+		h, err = r.header.Decode(at.seq)
+		return err
+	})
+	return h, err
+}
+
+// Spawned scans the nodes that a node spawned; see chainstore.TreeReader.
+func (s *Store) Spawned(ctx context.Context, namespace string, spawner chainstore.ID, limit int) (ids []chainstore.ID, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		if limit <= 0 {
+			return nil
+		}
+		return v.scan(ctx, spawnerKey(v.ns, spawner), nil, func(_, value []byte) error {
+			at, err := parsePlaceValue(value, tableSpawned)
+			if err != nil {
+				return err
+			}
+			id, err := v.idAt(at)
+			if err != nil {
+				return err
+			}
+			if ids = append(ids, id); len(ids) == limit {
+				return errStop
+			}
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// idAt reads the id of the node at a place that an index names.
+func (v *view) idAt(at place) (id chainstore.ID, err error) {
+	found, err := v.borrow(placeKey(v.ns, tableNodes, at), func(value []byte) error {
+		r, present, err := parseRow(value)
+		if err == nil && !present {
+			err = dangling(tableNodes)
+		}
+		id = r.header.ID()
+		return err
+	})
+	if err == nil && !found {
+		err = dangling(tableNodes)
+	}
+	return id, err
+}
+
+// Calls seeks once in each segment on the path; see chainstore.TreeReader.
+func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref, id runloop.Optional, limit int) (places []chainstore.CallPlace, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		_, l, err := v.head(head)
+		if err != nil || limit <= 0 {
+			return err
+		}
+		return v.recalls(ctx, l, callHash(id), func(at place, r *recall) error {
+			node, err := v.idAt(at)
+			if err != nil {
+				return err
+			}
+			places = append(places, chainstore.CallPlace{Node: node, Seq: at.seq, Messages: r.messages})
+			if len(places) == limit {
+				return errStop
+			}
+			return nil
+		})
+	})
+	return places, err
+}
+
+// recalls runs f on the nodes of a chain that have calls or results of an id, latest first, until f fails; errStop is
+// no error.
+func (v *view) recalls(ctx context.Context, l *lineage, hash [callLength]byte, f func(place, *recall) error) (err error) {
+	c := v.cursor(tableKey(v.ns, tableRecall))
+	defer c.close()
+	l.stretches(func(part stretch) bool {
+		if err = ctx.Err(); err == nil {
+			err = c.recalls(part, hash, f)
+		}
+		return err == nil
+	})
+	if err == errStop {
+		return nil
+	}
+	return err
+}
+
+// recalls is that of a stretch; here errStop is an error.
+func (c *cursor) recalls(part stretch, hash [callLength]byte, f func(place, *recall) error) error {
+	prefix := recallPrefix(c.v.ns, part.segment, hash)
+	for c.seek(recallKey(c.v.ns, place{part.segment, part.through}, hash)); c.it.ValidForPrefix(prefix); c.next() {
+		at, _, err := parseRecallKey(c.key())
+		if err != nil {
+			return err
+		}
+		err = c.value(func(value []byte) error {
+			r, err := parseRecall(value)
+			if err != nil {
+				return err
+			}
+			return f(at, &r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tables reads a row for each of the two; see chainstore.TreeReader.
+func (s *Store) Tables(ctx context.Context, namespace string, head chainstore.Ref) (t chainstore.Tables, err error) {
+	err = s.read(ctx, namespace, func(v *view) error {
+		h, l, err := v.head(head)
+		if err != nil {
+			return err
+		}
+		if h.Tools.Present {
+			tools, err := v.tools(l.locate(h.Tools.Seq))
+			if err != nil {
+				return err
+			}
+			t.Tools, t.OtherCalls = tools.tools, tools.other
+		}
+		if h.Variables.Present {
+			t.Variables, err = v.variables(l.locate(h.Variables.Seq))
+		}
+		return err
+	})
+	return t, err
+}

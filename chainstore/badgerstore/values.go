@@ -1,0 +1,385 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Every value is built and parsed here; this is part of the storage format and must not change. Integers are unsigned
+// varints, text and bytes are a length and that many bytes, {x} is as many x as there are.
+//
+//	F  version
+//	N  number
+//	Z  number
+//	S  kind [count {segment seq}] length-of-header [length-of-metadata] [chunks] header [metadata] [payload]
+//	   kind = 1, plus 2 for a path, 4 for metadata, 8 for chunks in place of the payload; the path is where each fork
+//	   left its parent's segment, nearest first, 64 at most: the next lie in the first row of the 64th one's segment
+//	I  segment seq
+//	A  bits moved_at states segment seq [count {key value}]      bits = 1 deleted, 2 labels, in order of their keys
+//	H  bits number at segment seq                                bits = 1 deleted
+//	W  segment seq
+//	R  bits {index<<2 | left_out<<1 | result}                    bits = 1 a call of this id lies here or before
+//	U  other_calls {bits [name] calls}                           bits = 1 named
+//	V  {name seq}
+//	L  time
+//	C  next_segment puts nodes messages message_bytes aliases roots forks
+const (
+	formatVersion = 1
+
+	rowNode     = 1
+	rowPath     = 2
+	rowMetadata = 4
+	rowChunks   = 8
+	rowKnown    = 15
+
+	aliasDeleted = 1
+	aliasLabels  = 2
+
+	recallCalled  = 1
+	recallResult  = 1
+	recallLeftOut = 2
+
+	toolNamed = 1
+)
+
+// row is a node as it lies in its row; slices are borrowed from the value.
+type row struct {
+	forks             []place
+	header            chainstore.RawHeader
+	metadata, payload []byte
+	// chunks is the number of chunk rows that hold the payload instead.
+	chunks int
+}
+
+func appendRow(b []byte, forks []place, header, metadata, payload []byte, chunks int) []byte {
+	kind := uint64(rowNode)
+	if len(forks) > 0 {
+		kind |= rowPath
+	}
+	if len(metadata) > 0 {
+		kind |= rowMetadata
+	}
+	if chunks > 0 {
+		kind |= rowChunks
+	}
+	b = binary.AppendUvarint(b, kind)
+	if len(forks) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(forks)))
+	}
+	for _, f := range forks {
+		b = appendPlaceValue(b, f)
+	}
+	b = binary.AppendUvarint(b, uint64(len(header)))
+	if len(metadata) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(metadata)))
+	}
+	if chunks > 0 {
+		b = binary.AppendUvarint(b, uint64(chunks))
+	}
+	b = append(b, header...)
+	b = append(b, metadata...)
+	if chunks > 0 {
+		return b
+	}
+	return append(b, payload...)
+}
+
+// parseRow reads an S row that is not a chunk; present is false for a place that was left empty.
+func parseRow(value []byte) (r row, present bool, err error) {
+	if len(value) == 0 {
+		return row{}, false, nil
+	}
+	d := reader{rest: value}
+	kind := d.number(rowKnown)
+	if kind&rowPath != 0 {
+		r.forks = make([]place, d.number(maxForksInRow))
+		for i := range r.forks {
+			r.forks[i] = d.place()
+		}
+	}
+	header, metadata := d.number(math.MaxInt32), uint64(0)
+	if kind&rowMetadata != 0 {
+		metadata = d.number(math.MaxInt32)
+	}
+	if kind&rowChunks != 0 {
+		r.chunks = int(d.number(math.MaxUint16))
+	}
+	r.header = d.bytes(int(header))
+	if metadata > 0 {
+		r.metadata = d.bytes(int(metadata))
+	}
+	if kind&rowNode == 0 || d.failed || r.chunks > 0 && len(d.rest) > 0 {
+		return row{}, false, corruptValue(tableNodes)
+	}
+	r.payload = d.rest
+	return r, true, nil
+}
+
+// aliasRow is an A row.
+type aliasRow struct {
+	deleted bool
+	at      place
+	movedAt int64
+	// states counts the alias's states; this is the last.
+	states uint64
+	labels map[string]string
+}
+
+func appendAlias(b []byte, a *aliasRow) []byte {
+	bits := uint64(0)
+	if a.deleted {
+		bits |= aliasDeleted
+	}
+	if len(a.labels) > 0 {
+		bits |= aliasLabels
+	}
+	b = binary.AppendUvarint(b, bits)
+	b = binary.AppendUvarint(b, uint64(a.movedAt))
+	b = binary.AppendUvarint(b, a.states)
+	b = appendPlaceValue(b, a.at)
+	if len(a.labels) == 0 {
+		return b
+	}
+	keys := make([]string, 0, len(a.labels))
+	for k := range a.labels {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, k := range keys {
+		b = appendText(appendText(b, k), a.labels[k])
+	}
+	return b
+}
+
+func parseAlias(value []byte) (*aliasRow, error) {
+	d := reader{rest: value}
+	bits := d.number(aliasDeleted | aliasLabels)
+	a := &aliasRow{deleted: bits&aliasDeleted != 0}
+	a.movedAt = int64(d.number(math.MaxInt64))
+	a.states = d.number(math.MaxUint64)
+	a.at = d.place()
+	if bits&aliasLabels != 0 {
+		n := d.count()
+		a.labels = make(map[string]string, n)
+		for range n {
+			k := d.text()
+			a.labels[k] = d.text()
+		}
+	}
+	return a, d.end(tableAliases)
+}
+
+// pastState is an H row.
+type pastState struct {
+	deleted bool
+	number  uint64
+	began   int64
+	at      place
+}
+
+func appendPastState(b []byte, s *pastState) []byte {
+	bits := uint64(0)
+	if s.deleted {
+		bits = aliasDeleted
+	}
+	b = binary.AppendUvarint(b, bits)
+	b = binary.AppendUvarint(b, s.number)
+	b = binary.AppendUvarint(b, uint64(s.began))
+	return appendPlaceValue(b, s.at)
+}
+
+func parsePastState(value []byte) (s pastState, err error) {
+	d := reader{rest: value}
+	s.deleted = d.number(aliasDeleted) != 0
+	s.number = d.number(math.MaxUint64)
+	s.began = int64(d.number(math.MaxInt64))
+	s.at = d.place()
+	return s, d.end(tableHistory)
+}
+
+// recall is an R row.
+type recall struct {
+	// called says that a call of this id lies in this node or in one before it on its path.
+	called   bool
+	messages []chainstore.CallMessage
+}
+
+func appendRecall(b []byte, r *recall) []byte {
+	bits := uint64(0)
+	if r.called {
+		bits = recallCalled
+	}
+	b = binary.AppendUvarint(b, bits)
+	for _, m := range r.messages {
+		v := uint64(m.Index) << 2
+		if m.Result {
+			v |= recallResult
+		}
+		if m.LeftOut {
+			v |= recallLeftOut
+		}
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func parseRecall(value []byte) (r recall, err error) {
+	d := reader{rest: value}
+	r.called = d.number(recallCalled) != 0
+	for len(d.rest) > 0 && !d.failed {
+		v := d.number(math.MaxUint32<<2 | 3)
+		r.messages = append(r.messages, chainstore.CallMessage{
+			Index: uint32(v >> 2), Result: v&recallResult != 0, LeftOut: v&recallLeftOut != 0,
+		})
+	}
+	return r, d.end(tableRecall)
+}
+
+func appendTools(b []byte, t *toolTable) []byte {
+	b = binary.AppendUvarint(b, uint64(t.other))
+	for _, c := range t.tools {
+		if c.Name.Present {
+			b = appendText(append(b, toolNamed), c.Name.Value)
+		} else {
+			b = append(b, 0)
+		}
+		b = binary.AppendUvarint(b, uint64(c.Calls))
+	}
+	return b
+}
+
+func parseTools(value []byte) (*toolTable, error) {
+	d := reader{rest: value}
+	t := &toolTable{other: int64(d.number(math.MaxInt64))}
+	for len(d.rest) > 0 && !d.failed {
+		var c chainstore.ToolCount
+		if d.number(toolNamed) != 0 {
+			c.Name = runloop.Some(d.text())
+		}
+		c.Calls = int64(d.number(math.MaxInt64))
+		t.tools = append(t.tools, c)
+	}
+	return t, d.end(tableTools)
+}
+
+func appendVariables(b []byte, vs []chainstore.Variable) []byte {
+	for _, v := range vs {
+		b = binary.AppendUvarint(appendText(b, v.Name), uint64(v.Seq))
+	}
+	return b
+}
+
+func parseVariables(value []byte) (vs []chainstore.Variable, err error) {
+	d := reader{rest: value}
+	for len(d.rest) > 0 && !d.failed {
+		name := d.text()
+		vs = append(vs, chainstore.Variable{Name: name, Seq: uint32(d.number(math.MaxUint32))})
+	}
+	return vs, d.end(tableVariables)
+}
+
+// counters is the C row of a namespace.
+type counters struct {
+	// nextSegment is above every segment in use; puts counts the nodes ever put.
+	nextSegment, puts             uint64
+	nodes, messages, messageBytes uint64
+	aliases, roots, forks         uint64
+}
+
+func appendCounters(b []byte, c *counters) []byte {
+	for _, n := range c.fields() {
+		b = binary.AppendUvarint(b, *n)
+	}
+	return b
+}
+
+func parseCounters(value []byte) (c counters, err error) {
+	d := reader{rest: value}
+	for _, n := range c.fields() {
+		*n = d.number(math.MaxInt64)
+	}
+	return c, d.end(tableCounters)
+}
+
+func (c *counters) fields() [8]*uint64 {
+	return [...]*uint64{
+		&c.nextSegment, &c.puts, &c.nodes, &c.messages, &c.messageBytes, &c.aliases, &c.roots, &c.forks,
+	}
+}
+
+func appendPlaceValue(b []byte, p place) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, p.segment), uint64(p.seq))
+}
+
+func parsePlaceValue(value []byte, table byte) (place, error) {
+	d := reader{rest: value}
+	p := d.place()
+	return p, d.end(table)
+}
+
+func numberValue(n uint64) []byte { return binary.AppendUvarint(nil, n) }
+
+func parseNumber(value []byte, table byte) (uint64, error) {
+	d := reader{rest: value}
+	n := d.number(math.MaxInt64)
+	return n, d.end(table)
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func corruptValue(table byte) error {
+	return fmt.Errorf("%w: a value of table %c does not parse", chainstore.ErrCorrupt, table)
+}
+
+// reader reads a value; after a failure it reads zeros.
+type reader struct {
+	rest   []byte
+	failed bool
+}
+
+// number reads an integer of at most limit.
+func (d *reader) number(limit uint64) uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 || v > limit {
+		d.failed, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+// count reads the number of things that take at least a byte each.
+func (d *reader) count() int { return int(d.number(uint64(len(d.rest)))) }
+
+func (d *reader) bytes(n int) []byte {
+	if n > len(d.rest) {
+		d.failed, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *reader) text() string { return string(d.bytes(d.count())) }
+
+func (d *reader) place() place {
+	segment := d.number(math.MaxInt64)
+	return place{segment, uint32(d.number(math.MaxUint32))}
+}
+
+// end is the error of a value that was cut short or has something behind it.
+func (d *reader) end(table byte) error {
+	if d.failed || len(d.rest) > 0 {
+		return corruptValue(table)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// How often Verify reports: well within the second that it promises, and before it holds many problems.
+const (
+	reportInterval = 300 * time.Millisecond
+	maxProblems    = 1000
+)
+
+// Verify checks the namespace as it is when Verify begins; see chainstore.Verifier. What the database wrote since stays
+// on its disk until Verify returns.
+func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	return s.read(ctx, namespace, func(v *view) error {
+		c := &checker{
+			view: v, ctx: ctx, judge: judge, report: report, reported: time.Now(), found: map[byte]int64{},
+		}
+		var err error
+		if c.stored, err = v.counters(); c.judged(nil, err) != nil {
+			return err
+		}
+		for _, part := range []func() error{c.nodes, c.indexes, c.aliases} {
+			if err := part(); err != nil {
+				return err
+			}
+		}
+		c.counts()
+		return c.flush()
+	})
+}
+
+// checker is a Verify under way. Its memory does not grow with the namespace: rows that follow from a node are looked
+// up, and then each table is counted, so that a row too many shows.
+type checker struct {
+	*view
+	ctx      context.Context
+	judge    chainstore.Judge
+	report   func(chainstore.VerifyReport) error
+	reported time.Time
+	out      chainstore.VerifyReport
+	// found counts, by table, the rows that were looked up and found.
+	found map[byte]int64
+	// spawned sums up hashes of what nodes say that they were spawned from.
+	spawned uint64
+	// stored are the counters, counted what they should be; segment is the highest in use.
+	stored, counted counters
+	segment         uint64
+}
+
+// tick reports if it is time to; it is called for every row. It fails where Verify must end.
+func (c *checker) tick() error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if c.s.reads.isShut() {
+		return chainstore.ErrClosed
+	}
+	if len(c.out.Problems) < maxProblems && time.Since(c.reported) < reportInterval {
+		return nil
+	}
+	return c.flush()
+}
+
+func (c *checker) flush() error {
+	out := c.out
+	c.out.Problems, c.reported = nil, time.Now()
+	return c.report(out)
+}
+
+func (c *checker) problem(id *chainstore.ID, format string, args ...any) {
+	p := chainstore.Problem{What: fmt.Sprintf(format, args...)}
+	if id != nil {
+		p.HasNode, p.Node = true, *id
+	}
+	c.out.Problems = append(c.out.Problems, p)
+}
+
+// judged makes what is corrupt a problem, and lets other errors through.
+func (c *checker) judged(id *chainstore.ID, err error) error {
+	if !errors.Is(err, chainstore.ErrCorrupt) {
+		return err
+	}
+	c.problem(id, "%v", err)
+	return nil
+}
+
+// expect looks for a row that follows from a node, or from an alias where id is nil.
+func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
+	table := key[keyPrefix-1]
+	c.out.Entries++
+	got, found, err := c.get(key)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		c.problem(id, "an entry of table %c is missing", table)
+		return nil
+	case !bytes.Equal(got, value):
+		c.problem(id, "an entry of table %c differs from what it should be", table)
+	}
+	c.found[table]++
+	return nil
+}
+
+// each runs f on every row of a table.
+func (c *checker) each(table byte, f func(key, value []byte) error) error {
+	return c.scan(c.ctx, tableKey(c.ns, table), nil, func(key, value []byte) error {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		return f(key, value)
+	})
+}
+
+// noMore counts a table: rows that nothing accounts for are a problem.
+func (c *checker) noMore(table byte) error {
+	n := int64(0)
+	err := c.each(table, func([]byte, []byte) error {
+		n++
+		return nil
+	})
+	if extra := n - c.found[table]; err == nil && extra > 0 {
+		c.problem(nil, "table %c has %d entries that nothing accounts for", table, extra)
+	}
+	return err
+}
+
+// indexes counts the indexes of nodes.
+func (c *checker) indexes() error {
+	for _, table := range []byte{tableIDs, tableForks, tableRecall, tableTools, tableVariables} {
+		if err := c.noMore(table); err != nil {
+			return err
+		}
+	}
+	if err := c.spawnedRows(); err != nil {
+		return err
+	}
+	return c.each(tableLastPut, func(key, value []byte) error {
+		c.out.Entries++
+		at, rest, err := parsePlace(key)
+		if err == nil && len(rest) > 0 {
+			err = corruptKey(tableLastPut)
+		}
+		if err == nil {
+			_, err = parseNumber(value, tableLastPut)
+		}
+		if err == nil {
+			_, err = c.idAt(at)
+		}
+		return c.judged(nil, err)
+	})
+}
+
+// spawnedRows checks that the spawned nodes are exactly those that say so.
+func (c *checker) spawnedRows() error {
+	sum := uint64(0)
+	err := c.each(tableSpawned, func(key, value []byte) error {
+		c.out.Entries++
+		spawner, number, err := parseSpawnedKey(key)
+		if err != nil {
+			return c.judged(nil, err)
+		}
+		at, err := parsePlaceValue(value, tableSpawned)
+		if err != nil {
+			return c.judged(nil, err)
+		}
+		if number >= c.stored.puts {
+			c.problem(nil, "an entry of table %c has a number that was not given yet", tableSpawned)
+		}
+		sum += spawnHash(spawner, at)
+		h, err := c.header(at)
+		if err == nil && (h.SpawnedFrom == nil || h.SpawnedFrom.Node != spawner) {
+			c.problem(&h.ID, "it is listed as spawned by another node than it says")
+		}
+		return c.judged(nil, err)
+	})
+	if err == nil && sum != c.spawned {
+		c.problem(nil, "the spawned nodes are not exactly those that say they were spawned")
+	}
+	return err
+}
+
+// counts compares the counters.
+func (c *checker) counts() {
+	if c.stored.nextSegment < c.segment {
+		c.problem(nil, "the counters would use a segment again")
+	}
+	if c.stored.puts < c.counted.nodes {
+		c.problem(nil, "the counters would use a number of a spawned node again")
+	}
+	c.counted.nextSegment, c.counted.puts = c.stored.nextSegment, c.stored.puts
+	if c.stored != c.counted {
+		c.problem(nil, "the counters differ from what there is")
+	}
+}

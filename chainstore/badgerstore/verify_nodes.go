@@ -1,0 +1,277 @@
+package badgerstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// parentNode is a node whose children are checked: what follows for them, and from what.
+type parentNode struct {
+	*known
+	// readable is false for a node that could not be read.
+	readable bool
+}
+
+// nodes reads every node in the order of places, in which parents come before their children.
+func (c *checker) nodes() error {
+	cur := c.view.cursor(tableKey(c.ns, tableNodes))
+	defer cur.close()
+	cur.seek(tableKey(c.ns, tableNodes))
+	var before parentNode
+	var buffer []byte
+	for cur.valid() {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		at, chunk, err := parseNodeKey(cur.key())
+		if err != nil || chunk != 0 {
+			c.problem(nil, "a piece of a payload, or a key that does not parse, has no node")
+			cur.next()
+			continue
+		}
+		c.segment = max(c.segment, at.segment)
+		r, kept, present, err := cur.whole(at, buffer)
+		buffer = kept
+		if err := c.judged(nil, err); err != nil {
+			return err
+		}
+		if err != nil || !present {
+			before = parentNode{known: &known{at: at}}
+			continue
+		}
+		if before, err = c.node(at, &r, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole reads the row at the cursor with all its payload, in memory of b, and leaves the cursor behind it.
+func (c *cursor) whole(at place, b []byte) (r row, kept []byte, present bool, err error) {
+	kept = b[:0]
+	err = c.value(func(value []byte) error {
+		kept = append(kept, value...)
+		return nil
+	})
+	if err != nil {
+		return r, kept, false, err
+	}
+	head := len(kept)
+	if r, present, err = parseRow(kept); err != nil || !present {
+		c.next()
+		return r, kept, false, err
+	}
+	chunks := r.chunks
+	if kept, err = c.chunks(at, chunks, kept); err != nil {
+		return r, kept, false, err
+	}
+	r, _, err = parseRow(kept[:head:head])
+	if chunks > 0 {
+		r.payload = kept[head:]
+	}
+	return r, kept, err == nil, err
+}
+
+// node checks a node. before is the node of the place read before it.
+func (c *checker) node(at place, r *row, before parentNode) (parentNode, error) {
+	c.out.Nodes++
+	h, err := r.header.Decode(at.seq)
+	if err != nil {
+		return parentNode{known: &known{at: at}}, c.judged(nil, err)
+	}
+	c.counted.nodes++
+	c.counted.messages += uint64(len(h.Messages))
+	c.counted.messageBytes += uint64(len(r.payload))
+	self := parentNode{known: knownOf(c.ns, at, h), readable: true}
+	up, ok, err := c.parent(at, r, h, before)
+	if err != nil {
+		return self, err
+	}
+	followed := false
+	if ok {
+		self.lineage = lineageUnder(at, up)
+		c.sizes(self.known, r, h)
+		if followed, err = c.content(self.known, r, h, up.known); err != nil {
+			return self, err
+		}
+	}
+	if !followed { // its children are checked against what is stored
+		var end *known
+		if end, err = c.endAt(at); err == nil {
+			self.known = end
+		}
+		self.readable = err == nil
+	}
+	return self, c.judged(&h.ID, err)
+}
+
+// lineageUnder is the lineage of a child of up that lies at a place.
+func lineageUnder(at place, up parentNode) *lineage {
+	switch {
+	case up.known == nil:
+		return &lineage{head: at}
+	case up.at.segment == at.segment:
+		return &lineage{head: at, forks: up.lineage.forks}
+	default:
+		return &lineage{head: at, forks: up.lineage.child()}
+	}
+}
+
+// parent finds a node's parent, whose known is nil for a root, and checks the links to it. ok is false if the rest of
+// the node cannot be checked.
+func (c *checker) parent(at place, r *row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
+	switch {
+	case before.known != nil && before.at.next() == at:
+		if !before.readable {
+			c.problem(&h.ID, "its parent cannot be checked")
+			return up, false, nil
+		}
+		if len(r.forks) > 0 {
+			c.problem(&h.ID, "it has a fork path, but does not begin a segment")
+		}
+		return before, true, nil
+	case before.known != nil && before.at.segment == at.segment:
+		c.problem(&h.ID, "the place before it is empty")
+		return up, false, nil
+	case at.seq == 0:
+		c.counted.roots++
+		if len(r.forks) > 0 {
+			c.problem(&h.ID, "it has a fork path, but no parent")
+		}
+		return up, true, nil
+	case len(r.forks) == 0:
+		c.problem(&h.ID, "it begins a segment, but has no fork path")
+		return up, false, nil
+	default:
+		return c.forked(at, r, h)
+	}
+}
+
+// forked finds the parent of a node that begins a segment.
+func (c *checker) forked(at place, r *row, h *chainstore.Header) (up parentNode, ok bool, err error) {
+	c.counted.forks++
+	from := r.forks[0]
+	if from.seq+1 != at.seq || from.segment >= at.segment {
+		c.problem(&h.ID, "its fork path does not lead to a place that comes before it")
+		return up, false, nil
+	}
+	up.known, err = c.endAt(from)
+	if err != nil {
+		c.problem(&h.ID, "its parent cannot be read")
+		return up, false, c.judged(&h.ID, err)
+	}
+	up.readable = true
+	path := up.lineage.child()
+	if !slices.Equal(r.forks, path[:min(len(path), maxForksInRow)]) {
+		c.problem(&h.ID, "its fork path is not its parent's and its parent")
+	}
+	return up, true, c.expect(&h.ID, forkKey(c.ns, from, at.segment), nil)
+}
+
+// endAt reads a node with all that its children follow from.
+func (v *view) endAt(at place) (*known, error) {
+	h, err := v.header(at)
+	if err != nil {
+		return nil, err
+	}
+	n := knownOf(v.ns, at, h)
+	if n.lineage, err = v.lineage(at, h.Forks); err != nil {
+		return nil, err
+	}
+	return n, v.readTables(n)
+}
+
+// readTables reads the tables at the links of a node whose lineage is known.
+func (v *view) readTables(n *known) (err error) {
+	if n.tools.Present {
+		if n.toolTable, err = v.tools(n.lineage.locate(n.tools.Seq)); err != nil {
+			return err
+		}
+	}
+	if n.variables.Present {
+		n.variableTable, err = v.variables(n.lineage.locate(n.variables.Seq))
+	}
+	return err
+}
+
+// sizes checks the lengths of a node.
+func (c *checker) sizes(n *known, r *row, h *chainstore.Header) {
+	if h.PayloadLength != len(r.payload) || h.MetadataLength != len(r.metadata) {
+		c.problem(&h.ID, "its payload or metadata has another length than its header says")
+	}
+	if r.chunks != chunksOf(len(r.payload)) {
+		c.problem(&h.ID, "its payload lies in other pieces than it should")
+	}
+	if from := h.SpawnedFrom; from != nil {
+		c.spawned += spawnHash(from.Node, n.at)
+	}
+}
+
+// content judges a node's bytes, and compares what follows from them and from its parent with what is stored. followed
+// is false where that does not agree.
+func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known) (followed bool, err error) {
+	var parentID *chainstore.ID
+	if parent != nil {
+		parentID = &parent.id
+	}
+	judgement, err := c.judge(h, r.payload, r.metadata, parentID)
+	switch {
+	case err != nil:
+		c.problem(&h.ID, "its bytes are not a node's: %v", err)
+		return false, nil
+	case len(judgement.Messages) != len(h.Messages):
+		c.problem(&h.ID, "its header has another number of messages")
+		return false, nil
+	case judgement.ID != h.ID:
+		c.problem(&h.ID, "its bytes give another id")
+	}
+	in := &chainstore.NewNode{
+		Payload: r.payload, Metadata: r.metadata, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
+		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables,
+	}
+	for i := range in.Messages {
+		in.Messages[i].Note = h.Messages[i].Note
+	}
+	return c.follow(n, in, parent, r.header)
+}
+
+// follow continues the folds and tables over a node and compares.
+func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw chainstore.RawHeader) (bool, error) {
+	again := &known{ns: n.ns, id: n.id, at: n.at, firstPut: n.firstPut, lineage: n.lineage}
+	again.forks = uint32(len(n.lineage.forks))
+	if parent != nil {
+		again.inherit(parent)
+	}
+	marks, err := c.fold(again, in, parent)
+	if errors.Is(err, chainstore.ErrGroupTooLarge) {
+		c.problem(&n.id, "the group of calls that it ends in is too large")
+		return false, nil
+	}
+	if err != nil {
+		return false, c.judged(&n.id, err)
+	}
+	again.link(in)
+	h, problems := header(again, in, marks), len(c.out.Problems)
+	if !bytes.Equal(chainstore.AppendHeader(nil, h), raw) {
+		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
+	}
+	n.toolTable, n.variableTable = again.toolTable, again.variableTable
+	for _, row := range again.followingRows(in, h) {
+		if err := c.expect(&n.id, row.key, row.value); err != nil {
+			return false, err
+		}
+	}
+	return len(c.out.Problems) == problems, nil
+}
+
+func spawnHash(spawner chainstore.ID, at place) uint64 {
+	h := fnv.New64a()
+	b := binary.BigEndian.AppendUint64(spawner[:], at.segment)
+	h.Write(binary.BigEndian.AppendUint32(b, at.seq))
+	return h.Sum64()
+}

@@ -1,0 +1,227 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// goldenRows opens a copy of the golden store and returns its rows.
+func goldenRows(tb testing.TB) (*Store, map[string][]byte) {
+	tb.Helper()
+	dir := tb.TempDir()
+	unpack(tb, goldenArchive, dir)
+	s := openAt(tb, dir, Options{})
+	return s, allRows(tb, s)
+}
+
+// TestVerifyFindsEveryLoss deletes rows of every table, one at a time.
+func TestVerifyFindsEveryLoss(t *testing.T) {
+	s, rows := goldenRows(t)
+	if found := problems(t, s, "default", goldenJudge); found != nil {
+		t.Fatalf("verify found %q before anything was done", found)
+	}
+	for table, keys := range byTable(rows) {
+		if table == tableFormat || table == tableNames || table == tableNumbers || table == tableLastPut {
+			continue // not the namespace's, or nothing follows from its absence
+		}
+		for _, key := range sample(keys, 6) {
+			rewrite(t, s, map[string]write{key: {deleted: true}})
+			if problems(t, s, "default", goldenJudge) == nil {
+				t.Errorf("nobody misses row %x", key)
+			}
+			rewrite(t, s, map[string]write{key: {value: rows[key]}})
+		}
+	}
+	if found := problems(t, s, "default", goldenJudge); found != nil {
+		t.Fatalf("verify found %q after all was put back", found)
+	}
+}
+
+func TestVerifyFindsSpoiltValues(t *testing.T) {
+	s, rows := goldenRows(t)
+	for table, keys := range byTable(rows) {
+		if table == tableFormat || table == tableNames || table == tableNumbers || table == tableLastPut {
+			continue
+		}
+		for _, key := range sample(keys, 3) {
+			all := spoilings(rows[key])
+			if table == tableAliases || table == tableHistory {
+				all = all[:2] // where an alias pointed, and when, follows from nothing else
+			}
+			for _, spoilt := range all {
+				rewrite(t, s, map[string]write{key: {value: spoilt}})
+				if problems(t, s, "default", goldenJudge) == nil {
+					t.Errorf("row %x may be %.100x instead of %.100x", key, spoilt, rows[key])
+				}
+			}
+			rewrite(t, s, map[string]write{key: {value: rows[key]}})
+		}
+	}
+}
+
+// spoilings are a value cut short, with something behind it, and with bytes changed near its start and its end.
+func spoilings(value []byte) (all [][]byte) {
+	if len(value) > 0 {
+		all = append(all, value[:len(value)-1])
+	}
+	all = append(all, append(bytes.Clone(value), 1))
+	for _, i := range []int{0, 1, len(value) / 2, len(value) - 1} {
+		if i >= 0 && i < len(value) {
+			changed := bytes.Clone(value)
+			changed[i] ^= 1
+			all = append(all, changed)
+		}
+	}
+	return all
+}
+
+// TestVerifyFindsRowsTooMany adds a row that nothing accounts for to each table.
+func TestVerifyFindsRowsTooMany(t *testing.T) {
+	s, rows := goldenRows(t)
+	ns := uint32(1)
+	free, at := place{9999, 3}, place{1, 1}
+	someRow := rows[string(placeKey(ns, tableNodes, at))]
+	for name, w := range map[string]keyValue{
+		"node":      {placeKey(ns, tableNodes, free), someRow},
+		"twin":      {placeKey(ns, tableNodes, place{9999, 0}), someRow},
+		"chunk":     {chunkKey(ns, at, 1), []byte("x")},
+		"id":        {idKey(ns, chainstore.ID{1}), appendPlaceValue(nil, at)},
+		"alias":     {aliasKey(ns, "loose"), appendAlias(nil, &aliasRow{at: at, states: 1})},
+		"dangling":  {aliasKey(ns, "loose"), appendAlias(nil, &aliasRow{at: free, states: 1})},
+		"history":   {historyKey(ns, "loose", 1), appendPastState(nil, &pastState{number: 1, at: at})},
+		"moved":     {movedKey(ns, "chat/loose", 5), nil},
+		"head":      {headKey(ns, at, "chat/loose"), nil},
+		"fork":      {forkKey(ns, at, 9999), nil},
+		"spawned":   {spawnedKey(ns, chainstore.ID{1}, 3), appendPlaceValue(nil, at)},
+		"recall":    {recallKey(ns, at, [callLength]byte{1}), appendRecall(nil, &recall{})},
+		"tools":     {placeKey(ns, tableTools, at), appendTools(nil, &toolTable{})},
+		"variables": {placeKey(ns, tableVariables, at), nil},
+		"last put":  {placeKey(ns, tableLastPut, free), numberValue(1)},
+	} {
+		if _, there := rows[string(w.key)]; there {
+			t.Fatalf("%s: the row is there", name)
+		}
+		rewrite(t, s, map[string]write{string(w.key): {value: append([]byte{}, w.value...)}})
+		if problems(t, s, "default", goldenJudge) == nil {
+			t.Errorf("%s: nobody minds a row too many", name)
+		}
+		rewrite(t, s, map[string]write{string(w.key): {deleted: true}})
+	}
+	if found := problems(t, s, "default", goldenJudge); found != nil {
+		t.Fatalf("verify found %q after all was put back", found)
+	}
+}
+
+// Readers of spoilt rows fail with ErrCorrupt, and with nothing worse.
+func TestReadersOfSpoiltRows(t *testing.T) {
+	s, rows := goldenRows(t)
+	ctx := context.Background()
+	for _, key := range sample(byTable(rows)[tableNodes], 30) {
+		for _, spoilt := range [][]byte{{}, {0xff}, rows[key][:len(rows[key])/2], {rowNode, 40}} {
+			rewrite(t, s, map[string]write{key: {value: spoilt}})
+		}
+	}
+	ids, err := s.Find(ctx, "default", "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	corrupt := 0
+	for _, id := range ids {
+		c, err := s.Chain(ctx, "default", chainstore.Ref{ID: id}, nil)
+		if err == nil {
+			err = c.Rows(ctx, chainstore.Span{Through: c.Head().Seq}, func(*chainstore.Row) error { return nil })
+		}
+		if err == nil {
+			continue
+		}
+		if corrupt++; !errors.Is(err, chainstore.ErrCorrupt) {
+			t.Errorf("error is %v", err)
+		}
+	}
+	if corrupt == 0 {
+		t.Error("nothing was found corrupt")
+	}
+}
+
+// TestVerifyFindsASpoiltDisk changes a byte in each tenth of the golden store's table. The database takes what it cannot
+// read for absent: either it does not open, or Verify misses rows, or the byte did not matter.
+func TestVerifyFindsASpoiltDisk(t *testing.T) {
+	_, whole := goldenRows(t)
+	for tenth := range 10 {
+		dir := t.TempDir()
+		unpack(t, goldenArchive, dir)
+		tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+		if err != nil || len(tables) != 1 {
+			t.Fatalf("%d tables, %v", len(tables), err)
+		}
+		table, err := os.ReadFile(tables[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		table[tenth*len(table)/10+17] ^= 0x10
+		if err := os.WriteFile(tables[0], table, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir, Options{})
+		if err != nil {
+			continue
+		}
+		found := problems(t, s, "default", goldenJudge)
+		if rows := allRows(t, s); found == nil && !maps.EqualFunc(rows, whole, bytes.Equal) {
+			t.Errorf("nobody misses the byte at %d tenths", tenth)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestVerifyReportsInPortions(t *testing.T) {
+	s, _ := goldenRows(t)
+	stray := map[string]write{}
+	for i := range 2*maxProblems + 10 {
+		stray[string(chunkKey(1, place{1, 0}, i+1))] = write{value: []byte{}}
+	}
+	rewrite(t, s, stray)
+	reports, total := 0, 0
+	err := s.Verify(context.Background(), "default", goldenJudge, func(r chainstore.VerifyReport) error {
+		if reports++; len(r.Problems) > maxProblems+10 {
+			t.Errorf("%d problems in a report", len(r.Problems))
+		}
+		total += len(r.Problems)
+		return nil
+	})
+	if err != nil || reports < 3 || total < 2*maxProblems {
+		t.Errorf("%d problems in %d reports, %v", total, reports, err)
+	}
+}
+
+// byTable sorts the keys of namespace 1 and of the store by table.
+func byTable(rows map[string][]byte) map[byte][]string {
+	out := map[byte][]string{}
+	for key := range rows {
+		if key[3] <= 1 {
+			out[key[keyPrefix-1]] = append(out[key[keyPrefix-1]], key)
+		}
+	}
+	for _, keys := range out {
+		slices.Sort(keys)
+	}
+	return out
+}
+
+// sample takes n of keys, evenly.
+func sample(keys []string, n int) (some []string) {
+	for i := range min(n, len(keys)) {
+		some = append(some, keys[i*len(keys)/min(n, len(keys))])
+	}
+	return some
+}

@@ -1,0 +1,141 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// view is the store as of one commit, and a namespace in it. Not for use by several goroutines.
+type view struct {
+	s   *Store
+	txn *badger.Txn
+	ts  uint64
+	ns  uint32
+}
+
+// open returns a view of the newest state, to be closed soon: the database keeps all that it can see. ErrClosed.
+func (s *Store) open(ns uint32) (*view, error) {
+	ts, ok := s.reads.begin()
+	if !ok {
+		return nil, chainstore.ErrClosed
+	}
+	return s.viewAt(ts, ns), nil
+}
+
+func (s *Store) viewAt(ts uint64, ns uint32) *view {
+	return &view{s: s, txn: s.db.NewTransactionAt(ts, false), ts: ts, ns: ns}
+}
+
+func (v *view) close() {
+	v.txn.Discard()
+	v.s.reads.end(v.ts)
+}
+
+// read runs f on a view of a namespace. In a namespace that was never written to, it runs on one whose number no row
+// has.
+func (s *Store) read(ctx context.Context, namespace string, f func(*view) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v, err := s.open(ownNamespace)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	if v.ns, _, err = v.namespace(namespace); err != nil {
+		return err
+	}
+	return f(v)
+}
+
+// get returns a copy of a value.
+func (v *view) get(key []byte) (value []byte, found bool, err error) {
+	found, err = v.borrow(key, func(b []byte) error {
+		value = bytes.Clone(b)
+		return nil
+	})
+	return value, found, err
+}
+
+// borrow runs f on a value that is there; the value is f's only until it returns.
+func (v *view) borrow(key []byte, f func(value []byte) error) (found bool, err error) {
+	v.s.counts.gets.Add(1)
+	item, err := v.txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, translate(err)
+	}
+	return true, item.Value(f)
+}
+
+// cursor walks over the keys with a prefix, in order. It must be closed.
+type cursor struct {
+	v  *view
+	it *badger.Iterator
+}
+
+func (v *view) cursor(prefix []byte) *cursor {
+	return &cursor{v, v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})}
+}
+
+func (c *cursor) close() { c.it.Close() }
+
+func (c *cursor) seek(key []byte) {
+	c.v.s.counts.seeks.Add(1)
+	c.it.Seek(key)
+}
+
+func (c *cursor) next() {
+	c.v.s.counts.nexts.Add(1)
+	c.it.Next()
+}
+
+func (c *cursor) valid() bool { return c.it.Valid() }
+
+// key is borrowed until the cursor moves.
+func (c *cursor) key() []byte { return c.it.Item().Key() }
+
+// value runs f on the value, which is f's until it returns.
+func (c *cursor) value(f func([]byte) error) error { return c.it.Item().Value(f) }
+
+// errStop ends a scan without an error.
+var errStop = errors.New("stop")
+
+// scan runs f on the keys with a prefix, from one on (nil: from the first), until f fails; errStop is no error. Key and
+// value are borrowed. It ends with its context.
+func (v *view) scan(ctx context.Context, prefix, from []byte, f func(key, value []byte) error) error {
+	c := v.cursor(prefix)
+	defer c.close()
+	if from == nil {
+		from = prefix
+	}
+	for c.seek(from); c.valid(); c.next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		key := c.key()
+		if err := c.value(func(value []byte) error { return f(key, value) }); err != nil {
+			if errors.Is(err, errStop) {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// counters are the namespace's; zero where it was never written to.
+func (v *view) counters() (counters, error) {
+	value, found, err := v.get(countersKey(v.ns))
+	if err != nil || !found {
+		return counters{}, err
+	}
+	return parseCounters(value)
+}

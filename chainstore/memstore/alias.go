@@ -1,0 +1,141 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// alias is a name that was set at least once: all its states, the present one last. A nil alias never was.
+type alias struct {
+	name   string
+	labels map[string]string
+	states []chainstore.AliasState
+}
+
+func (a *alias) present() chainstore.AliasState {
+	if a == nil {
+		return chainstore.AliasState{Deleted: true}
+	}
+	return a.states[len(a.states)-1]
+}
+
+func (a *alias) exists() bool { return !a.present().Deleted }
+
+// head is where it points; the zero id where it does not exist.
+func (a *alias) head() chainstore.ID { return a.present().Node }
+
+func (a *alias) push(target *node, now int64) {
+	st := chainstore.AliasState{Number: uint64(len(a.states)) + 1, Deleted: target == nil, At: now}
+	if target != nil {
+		st.Node = target.id()
+	}
+	a.states = append(a.states, st)
+}
+
+// Alias returns an alias; see chainstore.AliasReader.
+func (s *Store) Alias(ctx context.Context, name, aliasName string) (*chainstore.Alias, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	a := ns.aliases[aliasName]
+	if !a.exists() {
+		return nil, chainstore.ErrAliasNotFound
+	}
+	out := ns.show(a)
+	return &out, nil
+}
+
+func (ns *namespace) show(a *alias) chainstore.Alias {
+	st := &ns.nodes[a.head()].header.State
+	return chainstore.Alias{
+		Name: a.name, Node: a.head(), MovedAt: a.present().At, Labels: maps.Clone(a.labels),
+		Full: st.Full.Totals, Effective: st.Effective.Totals,
+	}
+}
+
+// Aliases sorts all aliases and takes the page; see chainstore.AliasReader.
+func (s *Store) Aliases(ctx context.Context, name string, q chainstore.AliasQuery) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	var all []chainstore.Alias
+	for _, a := range ns.aliases {
+		if a.exists() && inScope(a.name, &q) {
+			all = append(all, ns.show(a))
+		}
+	}
+	place := func(a, b chainstore.AliasCursor) int {
+		if q.ByFolder && a.MovedAt != b.MovedAt {
+			return cmp.Compare(b.MovedAt, a.MovedAt)
+		}
+		return strings.Compare(a.Name, b.Name)
+	}
+	slices.SortFunc(all, func(a, b chainstore.Alias) int { return place(cursor(&a), cursor(&b)) })
+	if q.After != nil {
+		all = slices.DeleteFunc(all, func(a chainstore.Alias) bool { return place(cursor(&a), *q.After) <= 0 })
+	}
+	page := first(all, q.Limit)
+	if len(page) == len(all) || len(page) == 0 {
+		return page, nil, nil
+	}
+	end := cursor(&page[len(page)-1])
+	return page, &end, nil
+}
+
+func inScope(name string, q *chainstore.AliasQuery) bool {
+	if q.ByFolder {
+		return chainstore.Folder(name) == q.Folder
+	}
+	return strings.HasPrefix(name, q.Prefix)
+}
+
+func cursor(a *chainstore.Alias) chainstore.AliasCursor {
+	return chainstore.AliasCursor{Name: a.Name, MovedAt: a.MovedAt}
+}
+
+// AliasesOf looks at every alias; see chainstore.AliasReader.
+func (s *Store) AliasesOf(ctx context.Context, name string, id chainstore.ID, limit int) ([]string, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var names []string
+	for _, a := range ns.aliases {
+		if a.exists() && a.head() == id {
+			names = append(names, a.name)
+		}
+	}
+	slices.Sort(names)
+	return first(names, limit), nil
+}
+
+// AliasHistory returns the states of an alias; see chainstore.AliasReader.
+func (s *Store) AliasHistory(ctx context.Context, name, aliasName string) ([]chainstore.AliasState, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	a := ns.aliases[aliasName]
+	if a == nil {
+		return nil, chainstore.ErrAliasNotFound
+	}
+	var out []chainstore.AliasState
+	for i := len(a.states) - 1; i >= 0 && len(out) < chainstore.MaxHistory; i-- {
+		if i+1 < len(a.states) && s.millis()-a.states[i+1].At > chainstore.MaxHistoryAge {
+			break
+		}
+		out = append(out, a.states[i])
+	}
+	return out, nil
+}

@@ -1,0 +1,278 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// renewAfter is the age in milliseconds from which on putting a node again renews the time of its last put: half of
+// the grace period of collection.
+const renewAfter = 12 * 60 * 60 * 1000
+
+// Commit applies a change; see chainstore.Writer.
+func (s *Store) Commit(ctx context.Context, name string, change *chainstore.Change) (*chainstore.Committed, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	p := &plan{ns: ns, change: change, now: s.millis(), fresh: map[chainstore.ID]*node{}}
+	if err := p.judge(); err != nil {
+		return nil, err
+	}
+	s.namespaces[name] = ns
+	return p.apply(), nil
+}
+
+// plan is a change under way. Judging changes nothing in the namespace; applying cannot fail.
+type plan struct {
+	ns     *namespace
+	change *chainstore.Change
+	now    int64
+	// put has the node that each of the change's became, created whether it is new; fresh has the new ones.
+	put     []*node
+	created []bool
+	fresh   map[chainstore.ID]*node
+	// targets has the node that each alias is to be set to, nil to delete it.
+	targets []*node
+}
+
+func (p *plan) judge() error {
+	for i := range p.change.Nodes {
+		if err := p.node(i); err != nil {
+			return err
+		}
+	}
+	for i := range p.change.Aliases {
+		target, err := p.target(p.change.Aliases[i].Target)
+		if err != nil {
+			return err
+		}
+		p.targets = append(p.targets, target)
+	}
+	return p.conditions()
+}
+
+func (p *plan) node(i int) error {
+	parent, err := p.parent(i)
+	if err != nil {
+		return err
+	}
+	in := &p.change.Nodes[i]
+	id := in.Identify(idOf(parent))
+	n := p.lookup(id)
+	created := n == nil
+	if created {
+		if n, err = p.build(in, id, parent); err != nil {
+			return err
+		}
+		p.fresh[id] = n
+	}
+	p.put, p.created = append(p.put, n), append(p.created, created)
+	return nil
+}
+
+func idOf(n *node) *chainstore.ID {
+	if n == nil {
+		return nil
+	}
+	id := n.id()
+	return &id
+}
+
+func (p *plan) lookup(id chainstore.ID) *node {
+	if n := p.ns.nodes[id]; n != nil {
+		return n
+	}
+	return p.fresh[id]
+}
+
+func (p *plan) parent(i int) (*node, error) {
+	var n *node
+	switch parent := p.change.EffectiveParent(i); parent.Kind {
+	case chainstore.NoParent:
+		return nil, nil
+	case chainstore.ParentID:
+		n = p.lookup(parent.ID)
+	case chainstore.ParentAlias:
+		n, _ = p.ns.find(chainstore.Ref{Alias: parent.Alias})
+	case chainstore.ParentPrevious:
+		if i > 0 {
+			n = p.put[i-1]
+		}
+	}
+	if n == nil {
+		return nil, chainstore.ErrParentNotFound
+	}
+	return n, nil
+}
+
+func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*node, error) {
+	n := &node{
+		parent: parent, lastPut: p.now,
+		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata),
+		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables),
+	}
+	h := &chainstore.Header{ID: id, FirstPut: p.now, Salt: slices.Clone(in.Salt)}
+	if in.SpawnedFrom != nil {
+		from := *in.SpawnedFrom
+		h.SpawnedFrom = &from
+	}
+	if err := n.derive(h, p.isFork(parent)); err != nil {
+		return nil, err
+	}
+	n.header, n.raw = h, chainstore.AppendHeader(nil, h)
+	return n, nil
+}
+
+// isFork tells whether a new child of parent would not be its first.
+func (p *plan) isFork(parent *node) bool {
+	if parent == nil || parent.hasChild {
+		return parent != nil
+	}
+	for _, n := range p.fresh {
+		if n.parent == parent {
+			return true
+		}
+	}
+	return false
+}
+
+// derive fills in what follows from the node's facts and its parent.
+func (n *node) derive(h *chainstore.Header, fork bool) error {
+	h.PayloadLength, h.MetadataLength = len(n.payload), len(n.metadata)
+	if n.parent != nil {
+		up := n.parent.header
+		h.Seq, h.Forks, h.State = up.Seq+1, up.Forks, up.State
+		h.Tools, h.Variables, h.Compaction = up.Tools, up.Variables, up.Compaction
+	}
+	if fork {
+		h.Forks++
+	}
+	marks, err := h.State.Fold(runloop.Node{
+		Seq: h.Seq, Prefix: h.ID.Prefix(), FirstPut: h.FirstPut, Messages: n.facts,
+	}, n.parent.hasCall)
+	if err != nil {
+		return fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
+	}
+	here := chainstore.Link{Present: true, Seq: h.Seq}
+	for i := range n.facts {
+		h.Messages = append(h.Messages, chainstore.MessageOf(&n.facts[i], marks[i]))
+		if len(n.facts[i].Calls) > 0 {
+			h.Tools = here
+		}
+	}
+	if len(n.variables) > 0 {
+		h.Variables = here
+	}
+	return nil
+}
+
+// hasCall tells whether this node or an ancestor has a call with this id.
+func (n *node) hasCall(id runloop.Optional) bool {
+	for ; n != nil; n = n.parent {
+		for i := range n.facts {
+			if slices.ContainsFunc(n.facts[i].Calls, func(c runloop.Call) bool { return c.ID == id }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func copyFacts(in []runloop.Facts) []runloop.Facts {
+	out := slices.Clone(in)
+	for i := range out {
+		out[i].Calls = slices.Clone(out[i].Calls)
+	}
+	return out
+}
+
+func (p *plan) target(t chainstore.Target) (*node, error) {
+	switch t.Kind {
+	case chainstore.TargetNew:
+		return p.put[t.Node], nil
+	case chainstore.TargetRef:
+		if n := p.fresh[t.Ref.ID]; n != nil && t.Ref.Alias == "" {
+			return n, nil
+		}
+		return p.ns.find(t.Ref)
+	default:
+		return nil, nil
+	}
+}
+
+func (p *plan) conditions() error {
+	var failed []chainstore.Conflict
+	for i := range p.change.Aliases {
+		c := &p.change.Aliases[i]
+		a := p.ns.aliases[c.Name]
+		if !c.Condition.Holds(a.exists(), a.head(), idOf(p.targets[i])) {
+			failed = append(failed, chainstore.Conflict{
+				Index: i, Kind: c.Condition.Kind, Exists: a.exists(), Node: a.head(),
+			})
+		}
+	}
+	if failed != nil {
+		return &chainstore.ConflictError{Conflicts: failed}
+	}
+	return nil
+}
+
+func (p *plan) apply() *chainstore.Committed {
+	out := &chainstore.Committed{
+		Nodes:   make([]chainstore.PutNode, len(p.put)),
+		Aliases: make([]chainstore.PutAlias, len(p.targets)),
+	}
+	for i, n := range p.put {
+		s := &n.header.State
+		out.Nodes[i] = chainstore.PutNode{
+			ID: n.id(), Created: p.created[i], Full: s.Full.Totals, Effective: s.Effective.Totals,
+		}
+		if p.created[i] {
+			p.ns.add(n)
+		} else if p.now-n.lastPut > renewAfter {
+			n.lastPut = p.now
+		}
+	}
+	for i, target := range p.targets {
+		out.Aliases[i] = p.ns.move(&p.change.Aliases[i], target, p.now)
+	}
+	return out
+}
+
+func (ns *namespace) add(n *node) {
+	ns.nodes[n.id()] = n
+	ns.order = append(ns.order, n)
+	if n.parent != nil {
+		n.parent.hasChild = true
+	}
+}
+
+// move sets or deletes an alias.
+func (ns *namespace) move(c *chainstore.AliasChange, target *node, now int64) chainstore.PutAlias {
+	a := ns.aliases[c.Name]
+	out := chainstore.PutAlias{Existed: a.exists(), Previous: a.head()}
+	out.Changed = out.Existed != (target != nil) || target != nil && target.id() != out.Previous
+	if a == nil && target == nil {
+		return out
+	}
+	if a == nil {
+		a = &alias{name: c.Name}
+		ns.aliases[c.Name] = a
+	}
+	if out.Changed {
+		a.push(target, now)
+	}
+	if target == nil {
+		a.labels = nil
+	} else if c.SetLabels {
+		a.labels = maps.Clone(c.Labels)
+	}
+	return out
+}

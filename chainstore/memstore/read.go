@@ -1,0 +1,72 @@
+package memstore
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// path is a chain: its nodes from the root on.
+type path struct {
+	store *Store
+	nodes []*node
+	after uint32
+}
+
+// Chain finds a head; see chainstore.ChainReader.
+func (s *Store) Chain(ctx context.Context, name string, head chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	n, err := ns.find(head)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{store: s, nodes: n.path()}
+	if after == nil {
+		return p, nil
+	}
+	a := ns.nodes[*after]
+	if a == nil {
+		return nil, chainstore.ErrNodeNotFound
+	}
+	p.after = a.header.Seq
+	if int(p.after) >= len(p.nodes) || p.nodes[p.after] != a {
+		return nil, chainstore.ErrNotAncestor
+	}
+	return p, nil
+}
+
+// path is the way from the root to n.
+func (n *node) path() []*node {
+	nodes := make([]*node, n.header.Seq+1)
+	for i := n.header.Seq; n != nil; i, n = i-1, n.parent {
+		nodes[i] = n
+	}
+	return nodes
+}
+
+func (p *path) Head() *chainstore.Header { return p.nodes[len(p.nodes)-1].header }
+
+func (p *path) After() uint32 { return p.after }
+
+func (p *path) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+	for seq := span.From; seq <= span.Through && int(seq) < len(p.nodes); seq++ {
+		_, unlock, err := p.store.read(ctx, "")
+		if err != nil {
+			return err
+		}
+		unlock()
+		n := p.nodes[seq]
+		row := chainstore.Row{Raw: n.raw, Seq: seq}
+		if !span.HeadersOnly {
+			row.Payload, row.Metadata = n.payload, n.metadata
+		}
+		if err := yield(&row); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

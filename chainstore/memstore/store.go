@@ -1,0 +1,140 @@
+// Package memstore keeps chains in maps behind one mutex. It is the model that the other engines are compared with:
+// what a walk from child to parent can tell is told by that walk, and by no index. Nothing outlives the process.
+package memstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Options are what New needs.
+type Options struct {
+	// Now tells the time; nil: time.Now.
+	Now func() time.Time
+}
+
+// Store is a chainstore.Store in memory.
+type Store struct {
+	now func() time.Time
+
+	mu         sync.Mutex
+	closed     bool
+	namespaces map[string]*namespace
+}
+
+// namespace is a tenant's world. A namespace that was never written to has no entry in Store.
+type namespace struct {
+	nodes map[chainstore.ID]*node
+	// order has every node in the order of the first puts, so a parent before its children.
+	order   []*node
+	aliases map[string]*alias
+}
+
+// node never changes once it is in a namespace, but for hasChild and lastPut.
+type node struct {
+	parent    *node
+	header    *chainstore.Header
+	raw       chainstore.RawHeader
+	payload   []byte
+	metadata  []byte
+	facts     []runloop.Facts
+	variables []string
+	hasChild  bool
+	// lastPut is when it was last put, to within renewAfter; milliseconds since the epoch.
+	lastPut int64
+}
+
+func (n *node) id() chainstore.ID { return n.header.ID }
+
+// New returns an empty store.
+func New(o Options) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{now: o.Now, namespaces: map[string]*namespace{}}
+}
+
+// Info tells that this is the memory engine.
+func (s *Store) Info() chainstore.Info { return chainstore.Info{Engine: "memory", Format: 1} }
+
+// Close releases everything.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return chainstore.ErrClosed
+	}
+	s.closed, s.namespaces = true, nil
+	return nil
+}
+
+// Stats counts a namespace. DiskBytes is 0.
+func (s *Store) Stats(ctx context.Context, name string) (chainstore.Stats, error) {
+	var st chainstore.Stats
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return st, err
+	}
+	defer unlock()
+	seen := map[*node]bool{}
+	for _, n := range ns.order {
+		st.Nodes++
+		st.Messages += int64(len(n.header.Messages))
+		st.MessageBytes += int64(len(n.payload))
+		switch {
+		case n.parent == nil:
+			st.Roots++
+		case seen[n.parent]:
+			st.Forks++
+		default:
+			seen[n.parent] = true
+		}
+	}
+	for _, a := range ns.aliases {
+		if a.exists() {
+			st.Aliases++
+		}
+	}
+	return st, nil
+}
+
+// read locks the store and returns a namespace, an empty one where it was never written to.
+func (s *Store) read(ctx context.Context, name string) (*namespace, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, nil, chainstore.ErrClosed
+	}
+	ns := s.namespaces[name]
+	if ns == nil {
+		ns = newNamespace()
+	}
+	return ns, s.mu.Unlock, nil
+}
+
+func newNamespace() *namespace {
+	return &namespace{nodes: map[chainstore.ID]*node{}, aliases: map[string]*alias{}}
+}
+
+func (s *Store) millis() int64 { return s.now().UnixMilli() }
+
+// find returns the node that a reference names: ErrNodeNotFound, ErrAliasNotFound.
+func (ns *namespace) find(ref chainstore.Ref) (*node, error) {
+	if ref.Alias == "" {
+		if n := ns.nodes[ref.ID]; n != nil {
+			return n, nil
+		}
+		return nil, chainstore.ErrNodeNotFound
+	}
+	if a := ns.aliases[ref.Alias]; a.exists() {
+		return ns.nodes[a.head()], nil
+	}
+	return nil, chainstore.ErrAliasNotFound
+}

@@ -1,0 +1,161 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Find looks at every id; see chainstore.TreeReader.
+func (s *Store) Find(ctx context.Context, name, prefix string, limit int) ([]chainstore.ID, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var ids []chainstore.ID
+	for id := range ns.nodes {
+		if strings.HasPrefix(id.String(), prefix) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b chainstore.ID) int { return bytes.Compare(a[:], b[:]) })
+	return first(ids, limit), nil
+}
+
+func first[T any](all []T, limit int) []T { return all[:min(len(all), max(limit, 0))] }
+
+// Children looks at every node; see chainstore.TreeReader.
+func (s *Store) Children(ctx context.Context, name string, ref chainstore.Ref, after *chainstore.ID, limit int) ([]*chainstore.Header, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	parent, err := ns.find(ref)
+	if err != nil {
+		return nil, err
+	}
+	var children []*chainstore.Header
+	begun := after == nil
+	for _, n := range ns.order {
+		switch {
+		case n.parent != parent:
+		case begun:
+			children = append(children, n.header)
+		default:
+			begun = n.id() == *after
+		}
+	}
+	if !begun {
+		return nil, chainstore.ErrNodeNotFound
+	}
+	return first(children, limit), nil
+}
+
+// Spawned looks at every node; see chainstore.TreeReader.
+func (s *Store) Spawned(ctx context.Context, name string, spawner chainstore.ID, limit int) ([]chainstore.ID, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var ids []chainstore.ID
+	for _, n := range ns.order {
+		if from := n.header.SpawnedFrom; from != nil && from.Node == spawner {
+			ids = append(ids, n.id())
+		}
+	}
+	return first(ids, limit), nil
+}
+
+// Calls looks at every message of the path; see chainstore.TreeReader.
+func (s *Store) Calls(ctx context.Context, name string, head chainstore.Ref, id runloop.Optional, limit int) ([]chainstore.CallPlace, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	n, err := ns.find(head)
+	if err != nil {
+		return nil, err
+	}
+	var places []chainstore.CallPlace
+	for ; n != nil; n = n.parent {
+		if messages := n.callMessages(id); len(messages) > 0 {
+			places = append(places, chainstore.CallPlace{Node: n.id(), Seq: n.header.Seq, Messages: messages})
+		}
+	}
+	return first(places, limit), nil
+}
+
+func (n *node) callMessages(id runloop.Optional) []chainstore.CallMessage {
+	var out []chainstore.CallMessage
+	for i := range n.facts {
+		f := &n.facts[i]
+		result := f.Role == runloop.Tool && f.CallID == id
+		if result || slices.ContainsFunc(f.Calls, func(c runloop.Call) bool { return c.ID == id }) {
+			leftOut := n.header.Messages[i].Mark.LeftOut != runloop.Shown
+			out = append(out, chainstore.CallMessage{Index: uint32(i), Result: result, LeftOut: leftOut})
+		}
+	}
+	return out
+}
+
+// Tables counts along the path; see chainstore.TreeReader.
+func (s *Store) Tables(ctx context.Context, name string, head chainstore.Ref) (chainstore.Tables, error) {
+	var t chainstore.Tables
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return t, err
+	}
+	defer unlock()
+	n, err := ns.find(head)
+	if err != nil {
+		return t, err
+	}
+	for _, n := range n.path() {
+		for i := range n.facts {
+			for _, c := range n.facts[i].Calls {
+				countTool(&t, c.Name)
+			}
+		}
+		for _, v := range n.variables {
+			setVariable(&t, v, n.header.Seq)
+		}
+	}
+	return t, nil
+}
+
+func countTool(t *chainstore.Tables, name runloop.Optional) {
+	size := len(name.Value)
+	for i := range t.Tools {
+		if t.Tools[i].Name == name {
+			t.Tools[i].Calls++
+			return
+		}
+		size += len(t.Tools[i].Name.Value)
+	}
+	if len(t.Tools) == chainstore.MaxTableEntries || size > chainstore.MaxTableBytes {
+		t.OtherCalls++
+		return
+	}
+	t.Tools = append(t.Tools, chainstore.ToolCount{Name: name, Calls: 1})
+}
+
+func setVariable(t *chainstore.Tables, name string, seq uint32) {
+	t.Variables = slices.DeleteFunc(t.Variables, func(v chainstore.Variable) bool { return v.Name == name })
+	t.Variables = append(t.Variables, chainstore.Variable{Name: name, Seq: seq})
+	size := 0
+	for i := len(t.Variables) - 1; i >= 0; i-- {
+		size += len(t.Variables[i].Name)
+		if len(t.Variables)-i > chainstore.MaxTableEntries || size > chainstore.MaxTableBytes {
+			t.Variables = t.Variables[i+1:]
+			return
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// reportEvery is the nodes between two reports of Verify.
+const reportEvery = 1000
+
+// Verify recomputes every node and looks at every alias; see chainstore.Verifier.
+func (s *Store) Verify(ctx context.Context, name string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return err
+	}
+	nodes, dangling, states := slices.Clone(ns.order), 0, int64(0)
+	for _, a := range ns.aliases {
+		for _, st := range a.states {
+			states++
+			if !st.Deleted && ns.nodes[st.Node] == nil {
+				dangling++
+			}
+		}
+	}
+	unlock()
+	v := &verification{judge: judge, children: map[*node]bool{}}
+	for i, n := range nodes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v.node(n)
+		if (i+1)%reportEvery == 0 {
+			if err := v.flush(report); err != nil {
+				return err
+			}
+		}
+	}
+	v.report.Entries = states
+	for range dangling {
+		v.problem(nil, "an alias state names a node that is not there")
+	}
+	return v.flush(report)
+}
+
+type verification struct {
+	judge    chainstore.Judge
+	children map[*node]bool // parents that had a child before
+	report   chainstore.VerifyReport
+}
+
+func (v *verification) flush(report func(chainstore.VerifyReport) error) error {
+	out := v.report
+	v.report.Problems = nil
+	return report(out)
+}
+
+func (v *verification) problem(n *node, what string) {
+	p := chainstore.Problem{What: what}
+	if n != nil {
+		p.HasNode, p.Node = true, n.id()
+	}
+	v.report.Problems = append(v.report.Problems, p)
+}
+
+func (v *verification) node(n *node) {
+	v.report.Nodes++
+	fork := n.parent != nil && v.children[n.parent]
+	v.children[n.parent] = true
+	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent))
+	if err != nil {
+		v.problem(n, err.Error())
+		return
+	}
+	if found.ID != n.id() {
+		v.problem(n, "the bytes give another id")
+	}
+	if len(found.Messages) != len(n.header.Messages) {
+		v.problem(n, "the header has another number of messages")
+		return
+	}
+	again := *n
+	again.facts, again.variables = withNotes(found.Messages, n.facts), found.Variables
+	old := n.header
+	h := &chainstore.Header{ID: old.ID, FirstPut: old.FirstPut, Salt: old.Salt, SpawnedFrom: old.SpawnedFrom}
+	if err := again.derive(h, fork); err != nil {
+		v.problem(n, err.Error())
+	} else if !bytes.Equal(chainstore.AppendHeader(nil, h), n.raw) {
+		v.problem(n, "the header differs from what follows from the bytes and the parent")
+	}
+}
+
+// withNotes is what the bytes tell of the messages, with the notes that only the store knows.
+func withNotes(found, stored []runloop.Facts) []runloop.Facts {
+	out := slices.Clone(found)
+	for i := range out {
+		out[i].Note = stored[i].Note
+	}
+	return out
+}

@@ -1,0 +1,327 @@
+package chainstore_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"pgregory.net/rapid"
+)
+
+// drawHeader draws a header in normal form: what a flag says is absent is zero, and there are no empty slices.
+func drawHeader(t *rapid.T) *chainstore.Header {
+	seq := rapid.OneOf(rapid.Uint32Max(3), rapid.Uint32()).Draw(t, "seq")
+	h := &chainstore.Header{
+		ID: drawID(t), Seq: seq, FirstPut: rapid.Int64Min(0).Draw(t, "first put"),
+		Forks: rapid.Uint32().Draw(t, "forks"), PayloadLength: drawLength(t), MetadataLength: drawLength(t),
+		Salt: rapid.SampledFrom([][]byte{nil, bytes.Repeat([]byte{0}, 16), bytes.Repeat([]byte{255}, 32)}).Draw(t, "salt"),
+	}
+	if rapid.Bool().Draw(t, "spawned") {
+		h.SpawnedFrom = &chainstore.SpawnedFrom{Node: drawID(t), CallID: drawOptional(t)}
+	}
+	h.Messages = drawSlice(t, "messages", drawMessage)
+	drawState(t, &h.State, seq)
+	h.Tools, h.Variables, h.Compaction = drawLink(t, seq), drawLink(t, seq), drawLink(t, seq)
+	if h.Covers = drawLink(t, seq); h.Covers.Present {
+		h.Provenance = drawSlice(t, "provenance", func(t *rapid.T) (p chainstore.Provenance) {
+			if p.Present = rapid.Bool().Draw(t, "present"); p.Present {
+				p.Place = drawPlace(t, seq)
+			}
+			return p
+		})
+	}
+	return h
+}
+
+func drawSlice[T any](t *rapid.T, label string, draw func(*rapid.T) T) []T {
+	var out []T
+	for range rapid.IntRange(0, 3).Draw(t, label) {
+		out = append(out, draw(t))
+	}
+	return out
+}
+
+func drawID(t *rapid.T) chainstore.ID {
+	return chainstore.ID(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "id"))
+}
+
+func drawLength(t *rapid.T) int {
+	return rapid.OneOf(rapid.IntRange(0, 300), rapid.IntRange(0, math.MaxInt32)).Draw(t, "length")
+}
+
+func drawOptional(t *rapid.T) runloop.Optional {
+	if rapid.Bool().Draw(t, "absent") {
+		return runloop.Optional{}
+	}
+	return runloop.Some(rapid.SampledFrom([]string{"", "a", "call_é", strings.Repeat("x", 1024)}).Draw(t, "text"))
+}
+
+func drawCall(t *rapid.T) runloop.Call {
+	return runloop.Call{ID: drawOptional(t), Name: drawOptional(t)}
+}
+
+func drawPlace(t *rapid.T, seq uint32) runloop.Place {
+	return runloop.Place{Seq: rapid.Uint32Max(seq).Draw(t, "place"), Index: rapid.Uint32().Draw(t, "index")}
+}
+
+func drawLink(t *rapid.T, seq uint32) chainstore.Link {
+	if rapid.Bool().Draw(t, "no link") {
+		return chainstore.Link{}
+	}
+	return chainstore.Link{Present: true, Seq: rapid.Uint32Max(seq).Draw(t, "link")}
+}
+
+func drawMessage(t *rapid.T) chainstore.Message {
+	flag := rapid.Bool()
+	m := chainstore.Message{
+		Role: runloop.Role(rapid.IntRange(1, 5).Draw(t, "role")), Length: drawLength(t), TextOctets: drawLength(t),
+		Calls: drawLength(t), Empty: flag.Draw(t, "empty"), Error: flag.Draw(t, "error"), Summary: flag.Draw(t, "summary"),
+	}
+	m.TextPoints = rapid.IntRange(0, m.TextOctets).Draw(t, "points")
+	if m.Note.HasSentAt = flag.Draw(t, "has sent"); m.Note.HasSentAt {
+		m.Note.SentAt = rapid.Int64().Draw(t, "sent")
+	}
+	if m.Note.HasTokens = flag.Draw(t, "has tokens"); m.Note.HasTokens {
+		m.Note.Tokens, m.Note.Estimated = rapid.Uint32().Draw(t, "tokens"), flag.Draw(t, "estimated")
+	}
+	m.Mark = runloop.Mark{
+		LeftOut: runloop.LeftOut(rapid.IntRange(0, 3).Draw(t, "left out")), Stubs: drawSlice(t, "stubs", drawCall),
+		LineLength: drawLength(t), RepeatedIDs: drawLength(t),
+		BeginsLoop: flag.Draw(t, "begins"), Interrupts: flag.Draw(t, "interrupts"), LeadIn: flag.Draw(t, "lead-in"),
+	}
+	return m
+}
+
+func drawState(t *rapid.T, s *runloop.State, seq uint32) {
+	s.Full = drawView(t, seq)
+	if s.Effective = s.Full; rapid.Bool().Draw(t, "views differ") {
+		s.Effective = drawView(t, seq)
+	}
+	s.Repairs = rapid.Int64Min(0).Draw(t, "repairs")
+	if s.PreambleClosed = rapid.Bool().Draw(t, "closed"); s.PreambleClosed {
+		s.PreambleEnd = drawPlace(t, seq)
+	}
+	if s.HasLatestUser = rapid.Bool().Draw(t, "has user"); s.HasLatestUser {
+		s.LatestUser = rapid.Int64().Draw(t, "user")
+	}
+	s.Group.Calls = drawSlice(t, "group", drawCall)
+	for range s.Group.Calls {
+		s.Group.Answered = append(s.Group.Answered, rapid.Bool().Draw(t, "answered"))
+	}
+	s.Group.Results = rapid.Bool().Draw(t, "results")
+}
+
+func drawView(t *rapid.T, seq uint32) runloop.View {
+	total, flag := rapid.Int64Min(0), rapid.Bool()
+	v := runloop.View{Totals: runloop.Totals{
+		Nodes: total.Draw(t, "nodes"), Messages: total.Draw(t, "messages"), Depth: total.Draw(t, "depth"),
+		Loops: total.Draw(t, "loops"), Bytes: total.Draw(t, "bytes"), Tokens: total.Draw(t, "tokens"),
+		Estimated: flag.Draw(t, "estimated"),
+	}}
+	v.Loop = runloop.Loop{
+		Phase: runloop.Phase(rapid.IntRange(0, 2).Draw(t, "phase")), LeadIn: flag.Draw(t, "lead-in"),
+		Replied: flag.Draw(t, "replied"), ReplyLast: flag.Draw(t, "last"), Unanswered: flag.Draw(t, "unanswered"),
+	}
+	if v.Loop.Phase != runloop.None {
+		v.Loop.Start = drawPlace(t, seq)
+	}
+	return v
+}
+
+func TestRawHeaderRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := drawHeader(t)
+		raw := chainstore.RawHeader(chainstore.AppendHeader([]byte("before"), h)[len("before"):])
+		got, err := raw.Decode(h.Seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, h) {
+			t.Fatalf("came back as\n%+v, was\n%+v", got, h)
+		}
+		if raw.ID() != h.ID || raw.MessageCount() != len(h.Messages) || raw.Repaired() != h.Repaired() ||
+			raw.HasFindings() != h.HasFindings() || raw.IsCompaction() != h.Covers.Present {
+			t.Fatal("the raw header says otherwise than the decoded one")
+		}
+	})
+}
+
+// TestRawHeaderSharesNothing: what was decoded stays when the bytes are spoilt.
+func TestRawHeaderSharesNothing(t *testing.T) {
+	for name, h := range goldenHeaders() {
+		raw := chainstore.RawHeader(chainstore.AppendHeader(nil, h))
+		got, err := raw.Decode(h.Seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range raw {
+			raw[i] = 0xA5
+		}
+		if !reflect.DeepEqual(got, h) {
+			t.Errorf("%s changed with its bytes", name)
+		}
+	}
+}
+
+func TestRawHeaderRefuses(t *testing.T) {
+	for name, h := range goldenHeaders() {
+		raw := chainstore.AppendHeader(nil, h)
+		for n := range raw {
+			refused(t, name+" cut short", raw[:n], h.Seq)
+		}
+		refused(t, name+" with a byte more", append(bytes.Clone(raw), 0), h.Seq)
+		for _, version := range []byte{0, 2, 255} {
+			other := bytes.Clone(raw)
+			other[0] = version
+			refused(t, name+" of another version", other, h.Seq)
+		}
+		for bit := range 8 {
+			other := bytes.Clone(raw)
+			other[1] ^= 1 << bit
+			refused(t, name+" with another flag", other, h.Seq)
+		}
+	}
+	refused(t, "places before the root", chainstore.AppendHeader(nil, goldenHeaders()["everything"]), 0)
+	if raw := chainstore.RawHeader(nil); raw.ID() != (chainstore.ID{}) || raw.MessageCount() != 0 || raw.Repaired() ||
+		raw.HasFindings() || raw.IsCompaction() {
+		t.Error("no bytes say something")
+	}
+}
+
+func refused(t *testing.T, what string, raw chainstore.RawHeader, seq uint32) {
+	t.Helper()
+	if _, err := raw.Decode(seq); !errors.Is(err, chainstore.ErrCorrupt) {
+		t.Errorf("%s: error is %v, want %v", what, err, chainstore.ErrCorrupt)
+	}
+}
+
+// goldenHeaders are headers whose bytes are in testdata/rawheaders.txt.
+func goldenHeaders() map[string]*chainstore.Header {
+	id := func(b byte) chainstore.ID { return chainstore.ID(bytes.Repeat([]byte{b}, 32)) }
+	least := &chainstore.Header{
+		ID: id(1), FirstPut: 1_790_000_000_000, PayloadLength: 7,
+		Messages: []chainstore.Message{{Role: runloop.System, Length: 7, TextOctets: 1, TextPoints: 1}},
+	}
+	least.State.Full.Totals = runloop.Totals{Nodes: 1, Messages: 1, Bytes: 7, Tokens: 2, Estimated: true}
+	least.State.Effective = least.State.Full
+
+	turn := &chainstore.Header{
+		ID: id(2), Seq: 299, FirstPut: 1_790_000_000_000, PayloadLength: 1000,
+		Messages: []chainstore.Message{
+			{Role: runloop.User, Length: 500, TextOctets: 490, TextPoints: 400, Mark: runloop.Mark{BeginsLoop: true},
+				Note: runloop.Note{HasSentAt: true, SentAt: 1_789_999_999_000}},
+			{Role: runloop.Assistant, Length: 500, Calls: 2, Note: runloop.Note{HasTokens: true, Tokens: 130}},
+		},
+		Tools: chainstore.Link{Present: true, Seq: 299},
+	}
+	s := &turn.State
+	s.Full.Totals = runloop.Totals{Nodes: 300, Messages: 600, Depth: 400, Loops: 100, Bytes: 250_000, Tokens: 60_000, Estimated: true}
+	s.Full.Loop = runloop.Loop{Phase: runloop.Working, Start: runloop.Place{Seq: 299}}
+	s.Effective = s.Full
+	s.PreambleClosed, s.PreambleEnd = true, runloop.Place{Seq: 1}
+	s.HasLatestUser, s.LatestUser = true, 1_789_999_999_000
+	s.Group = runloop.Group{
+		Calls:    []runloop.Call{{ID: runloop.Some("call_1"), Name: runloop.Some("read")}, {Name: runloop.Some("")}},
+		Answered: []bool{true, false}, Results: true,
+	}
+	return map[string]*chainstore.Header{"least": least, "turn": turn, "everything": goldenEverything(id)}
+}
+
+func goldenEverything(id func(byte) chainstore.ID) *chainstore.Header {
+	absent := runloop.Call{}
+	h := &chainstore.Header{
+		ID: id(3), Seq: 70_000, FirstPut: 1_790_000_000_000, Forks: 130, Salt: bytes.Repeat([]byte{9}, 16),
+		SpawnedFrom:   &chainstore.SpawnedFrom{Node: id(4), CallID: runloop.Some("call_2")},
+		PayloadLength: 4 << 20, MetadataLength: 300,
+		Messages: []chainstore.Message{
+			{Role: runloop.Tool, Length: 70_000, TextOctets: 69_000, TextPoints: 69_000, Error: true, Mark: runloop.Mark{LineLength: 150}},
+			{Role: runloop.Tool, Length: 90, Mark: runloop.Mark{LeftOut: runloop.Duplicate}},
+			{Role: runloop.Tool, Length: 90, Mark: runloop.Mark{LeftOut: runloop.Late}},
+			{Role: runloop.Tool, Length: 90, Empty: true, Mark: runloop.Mark{LeftOut: runloop.Orphan}},
+			{Role: runloop.Assistant, Length: 64, Calls: 3, Mark: runloop.Mark{
+				Stubs:       []runloop.Call{{ID: runloop.Some("a"), Name: runloop.Some("b")}, absent},
+				RepeatedIDs: 2, BeginsLoop: true, LeadIn: true}},
+			{Role: runloop.User, Length: 200, TextOctets: 190, TextPoints: 50, Summary: true,
+				Note: runloop.Note{HasSentAt: true, SentAt: -5, HasTokens: true, Tokens: 1, Estimated: true}},
+			{Role: runloop.User, Length: 4, Mark: runloop.Mark{BeginsLoop: true, Interrupts: true}},
+			{Role: runloop.Developer, Length: 2, Empty: true},
+		},
+		Tools: chainstore.Link{Present: true, Seq: 70_000}, Variables: chainstore.Link{Present: true},
+		Compaction: chainstore.Link{Present: true, Seq: 70_000}, Covers: chainstore.Link{Present: true, Seq: 69_000},
+		Provenance: []chainstore.Provenance{{}, {Present: true, Place: runloop.Place{Seq: 12, Index: 3}}},
+	}
+	s := &h.State
+	s.Full.Totals = runloop.Totals{Nodes: 69_990, Messages: 1, Depth: 2, Loops: 3, Bytes: 4, Tokens: 5}
+	s.Full.Loop = runloop.Loop{Phase: runloop.Asked, Start: runloop.Place{Seq: 70_000, Index: 6}}
+	s.Effective.Totals = runloop.Totals{Nodes: 1001, Messages: 6, Depth: 7, Loops: 8, Bytes: 9, Tokens: 10, Estimated: true}
+	s.Effective.Loop = runloop.Loop{
+		Phase: runloop.Working, LeadIn: true, Start: runloop.Place{Index: 1}, Replied: true, ReplyLast: true, Unanswered: true,
+	}
+	s.Repairs = 17
+	s.PreambleClosed = true
+	s.HasLatestUser, s.LatestUser = true, 1_790_000_000_001
+	s.Group = runloop.Group{Calls: []runloop.Call{absent}, Answered: []bool{false}}
+	return h
+}
+
+// TestRawHeaderGolden: the bytes are part of the storage format and must not change.
+func TestRawHeaderGolden(t *testing.T) {
+	file, err := os.Open("testdata/rawheaders.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	headers := goldenHeaders()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		name, digits, _ := strings.Cut(lines.Text(), " ")
+		want := headers[name]
+		raw, err := hex.DecodeString(digits)
+		if err != nil || want == nil {
+			t.Fatalf("a line for %q: %v", name, err)
+		}
+		if got := chainstore.AppendHeader(nil, want); !bytes.Equal(got, raw) {
+			t.Errorf("%s is written as\n%x, was\n%x", name, got, raw)
+		}
+		if got, err := chainstore.RawHeader(raw).Decode(want.Seq); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is read as\n%+v, was\n%+v (%v)", name, got, want, err)
+		}
+		delete(headers, name)
+	}
+	for name := range headers {
+		t.Errorf("no bytes are kept for %s", name)
+	}
+}
+
+// FuzzRawHeader: any bytes either are refused as corrupt or are a header that is written and read again as itself.
+func FuzzRawHeader(f *testing.F) {
+	for _, h := range goldenHeaders() {
+		f.Add(chainstore.AppendHeader(nil, h), h.Seq)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, seq uint32) {
+		r := chainstore.RawHeader(raw)
+		_, _, _, _, _ = r.ID(), r.Repaired(), r.HasFindings(), r.IsCompaction(), r.MessageCount()
+		h, err := r.Decode(seq)
+		if err != nil {
+			if !errors.Is(err, chainstore.ErrCorrupt) {
+				t.Fatalf("error is %v", err)
+			}
+			return
+		}
+		once := chainstore.AppendHeader(nil, h)
+		again, err := chainstore.RawHeader(once).Decode(seq)
+		if err != nil {
+			t.Fatalf("what was read is written as bytes that do not parse: %v", err)
+		}
+		if twice := chainstore.AppendHeader(nil, again); !bytes.Equal(once, twice) {
+			t.Fatalf("written as\n%x, then as\n%x", once, twice)
+		}
+	})
+}

@@ -1,0 +1,256 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+func aliasChecks() []check {
+	return []check{
+		{Aliases, "Labels", labels},
+		{Aliases, "MovedAt", movedAt},
+		{Aliases, "Of", aliasesOf},
+		{Aliases, "Names", aliasNames},
+		{Aliases, "Totals", aliasTotals},
+		{Lists, "Prefixes", listPrefixes},
+		{Lists, "Folders", listFolders},
+		{Lists, "Pages", listPages},
+		{History, "States", historyStates},
+		{History, "Limits", historyLimits},
+		{History, "Age", historyAge},
+		{HistoryNumbers, "Count", historyNumbers},
+	}
+}
+
+func (f *fixture) labelled(name string, id chainstore.ID, labels map[string]string) chainstore.AliasChange {
+	c := point(name, id, anything())
+	c.Labels, c.SetLabels = labels, true
+	return c
+}
+
+func (f *fixture) alias(name string) *chainstore.Alias {
+	f.Helper()
+	a, err := f.store.Alias(f.ctx(), f.ns, name)
+	f.ok(err)
+	return a
+}
+
+func labels(f *fixture) {
+	a, b := f.put(root(user("a"))), f.put(root(user("b")))
+	has := func(want map[string]string) {
+		f.Helper()
+		if got := f.alias("x").Labels; !maps.Equal(got, want) {
+			f.Fatalf("labels are %v, want %v", got, want)
+		}
+	}
+	f.commit(nil, point("x", a, anything()))
+	has(nil)
+	title := map[string]string{"title": "première", "empty": ""}
+	out := f.commit(nil, f.labelled("x", a, title))
+	equal(f, "changed by labels alone", out.Aliases[0].Changed, false)
+	has(title)
+	f.commit(nil, point("x", b, anything()))
+	has(title)
+	f.commit(nil, f.labelled("x", a, map[string]string{"other": ""}))
+	has(map[string]string{"other": ""})
+	page, _, err := f.store.Aliases(f.ctx(), f.ns, chainstore.AliasQuery{Limit: 10})
+	f.ok(err)
+	equal(f, "a label in a list", len(page[0].Labels), 1)
+	f.commit(nil, f.labelled("x", a, nil))
+	has(nil)
+	f.commit(nil, f.labelled("x", a, title))
+	f.commit(nil, remove("x", anything()))
+	f.commit(nil, point("x", a, anything()))
+	has(nil)
+	f.put(root(user("c")), chainstore.AliasChange{Name: "x", Labels: title, SetLabels: true})
+	has(title)
+}
+
+func movedAt(f *fixture) {
+	a, b := f.put(root(user("a"))), f.put(root(user("b")))
+	step := func(want bool, c chainstore.AliasChange) {
+		f.Helper()
+		before := int64(0)
+		if f.clock.Advance(time.Second); c.Condition.Kind != chainstore.MustNotExist {
+			before = f.alias("x").MovedAt
+		}
+		f.commit(nil, c)
+		if want {
+			before = millis(f.clock.Now())
+		}
+		equal(f, "moved at", f.alias("x").MovedAt, before)
+	}
+	step(true, point("x", a, mustNotExist()))
+	step(false, point("x", a, anything()))
+	step(false, f.labelled("x", a, map[string]string{"k": "v"}))
+	step(true, point("x", b, headIs(a)))
+	step(false, point("x", b, headIs(a)))
+	f.commit(nil, remove("x", anything()))
+	step(true, point("x", b, mustNotExist()))
+}
+
+func aliasesOf(f *fixture) {
+	a, b := f.put(root(user("a"))), f.put(root(user("b")))
+	of := func(id chainstore.ID, limit int, want ...string) {
+		f.Helper()
+		got, err := f.store.AliasesOf(f.ctx(), f.ns, id, limit)
+		f.ok(err)
+		equalSlices(f, "the aliases", got, want)
+	}
+	of(a, 10)
+	of(unknownID(1), 10)
+	f.commit(nil, point("c", a, anything()), point("a/b", a, anything()), point("b", b, anything()), point("a", a, anything()))
+	of(a, 100, "a", "a/b", "c")
+	of(a, 2, "a", "a/b")
+	of(b, 10, "b")
+	f.commit(nil, point("c", b, anything()))
+	f.commit(nil, remove("a", anything()))
+	of(a, 10, "a/b")
+	of(b, 10, "b", "c")
+	f.commit(nil, point("a", b, anything()), f.labelled("b", b, map[string]string{"k": "v"}))
+	of(b, 10, "a", "b", "c")
+	f.clean()
+}
+
+// aliasNames: names are bytes, of every length up to 512.
+func aliasNames(f *fixture) {
+	all := []string{
+		"a", "a/", "/", "//", "/a", "a//b", "a b", "é", "e\u0301", "日本語/😀", "A", "a.b", "a-b", "a/b/c/d",
+		strings.Repeat("x", 512), strings.Repeat("x", 511) + "y", strings.Repeat("x", 511), strings.Repeat("/", 512),
+		strings.Repeat("é", 256),
+	}
+	ids := map[string]chainstore.ID{}
+	for i, name := range all {
+		ids[name] = f.put(root(user(fmt.Sprint(i))), set(name, 0, mustNotExist()))
+	}
+	for name, id := range ids {
+		f.points(name, id)
+		equal(f, "the name", f.alias(name).Name, name)
+		of, err := f.store.AliasesOf(f.ctx(), f.ns, id, 10)
+		f.ok(err)
+		equalSlices(f, "the aliases", of, []string{name})
+		states, err := f.store.AliasHistory(f.ctx(), f.ns, name)
+		f.ok(err)
+		equal(f, "the states", len(states), 1)
+		equal(f, "the chain", f.head(aliasRef(name), nil).Head().ID, id)
+	}
+	slices.Sort(all)
+	page, next, err := f.store.Aliases(f.ctx(), f.ns, chainstore.AliasQuery{Limit: 1000})
+	f.ok(err)
+	equalSlices(f, "all names", names(page), all)
+	equal(f, "that there is more", next != nil, false)
+	f.clean()
+}
+
+func aliasTotals(f *fixture) {
+	out := f.commit([]Node{root(user("a")), under(previous(), calling("t", "1", "2")), under(previous(), result("1", "x")),
+		under(previous(), user("on"))}, set("x", 3, anything()))
+	a := f.alias("x")
+	equal(f, "the full totals", a.Full, out.Nodes[3].Full)
+	equal(f, "the effective totals", a.Effective, out.Nodes[3].Effective)
+	equal(f, "the stub", a.Effective.Messages, a.Full.Messages+1)
+}
+
+// list reads all pages of a query.
+func (f *fixture) list(q chainstore.AliasQuery) []string {
+	f.Helper()
+	var all []string
+	for range 10_000 {
+		page, next, err := f.store.Aliases(f.ctx(), f.ns, q)
+		f.ok(err)
+		if len(page) > q.Limit {
+			f.Fatalf("a page of %d at a limit of %d", len(page), q.Limit)
+		}
+		all = append(all, names(page)...)
+		if next == nil {
+			return all
+		}
+		q.After = next
+	}
+	f.Fatal("the pages have no end")
+	return nil
+}
+
+func listPrefixes(f *fixture) {
+	id := f.put(root(user("x")))
+	for _, name := range []string{"chat/2", "chat", "chat/10", "chat/1/x", "a/chat/1", "chat\u00ff", "msg/1", "chas", "chau"} {
+		f.clock.Advance(time.Second)
+		f.commit(nil, point(name, id, anything()))
+	}
+	f.commit(nil, remove("chat/2", anything()))
+	for _, limit := range []int{1, 2, 3, 100} {
+		for prefix, want := range map[string][]string{
+			"":        {"a/chat/1", "chas", "chat", "chat/1/x", "chat/10", "chat\u00ff", "chau", "msg/1"},
+			"chat":    {"chat", "chat/1/x", "chat/10", "chat\u00ff"},
+			"chat/":   {"chat/1/x", "chat/10"},
+			"chat/1":  {"chat/1/x", "chat/10"},
+			"msg/1":   {"msg/1"},
+			"msg/10":  nil,
+			"chat/2":  nil,
+			"nothing": nil,
+		} {
+			equalSlices(f, "names with "+prefix, f.list(chainstore.AliasQuery{Prefix: prefix, Limit: limit}), want)
+		}
+	}
+}
+
+func listFolders(f *fixture) {
+	a, b := f.put(root(user("a"))), f.put(root(user("b")))
+	do := func(changes ...chainstore.AliasChange) {
+		f.clock.Advance(time.Second)
+		f.commit(nil, changes...)
+	}
+	do(point("chat/old", a, anything()), point("top", a, anything()))
+	do(point("chat/b", a, anything()), point("chat/a", a, anything()), point("chat/c", a, anything()), point("chat/x/y", a, anything()))
+	do(point("chat/new", a, anything()), point("chat", a, anything()))
+	folder := func(name string, want ...string) {
+		f.Helper()
+		for _, limit := range []int{1, 2, 100} {
+			got := f.list(chainstore.AliasQuery{ByFolder: true, Folder: name, Limit: limit})
+			equalSlices(f, "names in "+name, got, want)
+		}
+	}
+	folder("chat", "chat/new", "chat/a", "chat/b", "chat/c", "chat/old")
+	folder("chat/x", "chat/x/y")
+	folder("", "chat", "top")
+	folder("cha")
+	do(point("chat/old", b, anything()))
+	do(f.labelled("chat/b", a, map[string]string{"k": "v"}), point("chat/c", a, mustExist()))
+	folder("chat", "chat/old", "chat/new", "chat/a", "chat/b", "chat/c")
+	do(remove("chat/new", anything()))
+	folder("chat", "chat/old", "chat/a", "chat/b", "chat/c")
+	do(point("chat/new", a, anything()))
+	folder("chat", "chat/new", "chat/old", "chat/a", "chat/b", "chat/c")
+	f.clean()
+}
+
+// listPages: a cursor goes on where the page ended, even where that alias is gone or has moved.
+func listPages(f *fixture) {
+	id, other := f.put(root(user("x"))), f.put(root(user("y")))
+	for i := range 25 {
+		f.clock.Advance(time.Millisecond)
+		f.commit(nil, point(fmt.Sprintf("f/%02d", i), id, anything()))
+	}
+	for _, q := range []chainstore.AliasQuery{{Prefix: "f/", Limit: 10}, {ByFolder: true, Folder: "f", Limit: 10}} {
+		page, next, err := f.store.Aliases(f.ctx(), f.ns, q)
+		f.ok(err)
+		equal(f, "that there is more", next != nil, true)
+		f.clock.Advance(time.Millisecond)
+		f.commit(nil, point(page[len(page)-1].Name, other, anything()))
+		f.commit(nil, remove(page[0].Name, anything()))
+		q.After = next
+		rest := f.list(q)
+		for _, name := range rest {
+			if slices.Contains(names(page), name) {
+				f.Fatal("a later page repeats an alias")
+			}
+		}
+		equal(f, "the aliases of all pages", len(page)+len(rest), 25)
+		f.commit(nil, point(page[0].Name, id, anything()))
+	}
+}

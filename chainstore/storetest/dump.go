@@ -1,0 +1,219 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// dumper writes down all that can be seen of a namespace, so that two stores can be compared.
+type dumper struct {
+	f     *fixture
+	ids   []chainstore.ID
+	names []string
+	calls []string
+
+	b strings.Builder
+}
+
+// dump looks at a store through every reading method that it does not opt out of.
+func (d *dumper) dump(s chainstore.Store) (string, error) {
+	d.b.Reset()
+	ctx := d.f.ctx()
+	for _, id := range d.ids {
+		if err := errors.Join(d.chain(ctx, s, idRef(id)), d.around(ctx, s, id), d.index(ctx, s, id)); err != nil {
+			return "", err
+		}
+	}
+	for _, name := range d.names {
+		if err := d.alias(ctx, s, name); err != nil {
+			return "", err
+		}
+	}
+	if err := d.lists(ctx, s); err != nil {
+		return "", err
+	}
+	if !d.f.skips(Statistics) {
+		st, err := s.Stats(ctx, d.f.ns)
+		st.DiskBytes = 0
+		d.line("stats %+v %v", st, err)
+	}
+	return d.b.String(), nil
+}
+
+func (d *dumper) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
+
+// absentOr writes down that something is not there, and returns any other error.
+func (d *dumper) absentOr(what string, err error) error {
+	for _, known := range []error{chainstore.ErrNodeNotFound, chainstore.ErrAliasNotFound, chainstore.ErrNotAncestor} {
+		if errors.Is(err, known) {
+			d.line("%s: %v", what, known)
+			return nil
+		}
+	}
+	return err
+}
+
+func (d *dumper) chain(ctx context.Context, s chainstore.Store, head chainstore.Ref) error {
+	c, err := s.Chain(ctx, d.f.ns, head, nil)
+	if err != nil {
+		return d.absentOr("chain", err)
+	}
+	h := c.Head()
+	d.line("chain %s %d %+v %+v", h.ID.Prefix(), h.Seq, h.State.Full.Totals, h.State.Effective.Totals)
+	return c.Rows(ctx, chainstore.Span{Through: h.Seq}, func(r *chainstore.Row) error {
+		h, err := r.Header()
+		if err != nil {
+			return err
+		}
+		d.line(" %d %s at %d salt %x payload %x metadata %x", r.Seq, h.ID.Prefix(), h.FirstPut, h.Salt,
+			sha256.Sum256(r.Payload), sha256.Sum256(r.Metadata))
+		if h.SpawnedFrom != nil {
+			d.line("  spawned from %v", *h.SpawnedFrom)
+		}
+		for i := range h.Messages {
+			d.line("  %d %d %+v", h.Messages[i].Role, h.Messages[i].Length, h.Messages[i].Note)
+		}
+		if !d.f.skips(Headers) {
+			d.line("  raw %x", []byte(r.Raw))
+		}
+		return nil
+	})
+}
+
+// around writes down children, aliases and the ancestors among the ids.
+func (d *dumper) around(ctx context.Context, s chainstore.Store, id chainstore.ID) error {
+	children, err := s.Children(ctx, d.f.ns, idRef(id), nil, 1000)
+	if err != nil {
+		return d.absentOr("children", err)
+	}
+	for _, h := range children {
+		d.line(" child %s %d %d", h.ID.Prefix(), h.FirstPut, len(h.Messages))
+	}
+	for _, other := range d.ids {
+		c, err := s.Chain(ctx, d.f.ns, idRef(id), &other)
+		if err == nil {
+			d.line(" after %s %d", other.Prefix(), c.After())
+		} else if err := d.absentOr("after", err); err != nil {
+			return err
+		}
+	}
+	of, err := s.AliasesOf(ctx, d.f.ns, id, 1000)
+	d.line(" aliases %q", of)
+	return err
+}
+
+// index writes down what indexes answer.
+func (d *dumper) index(ctx context.Context, s chainstore.Store, id chainstore.ID) error {
+	var errs []error
+	if !d.f.skips(Spawned) {
+		ids, err := s.Spawned(ctx, d.f.ns, id, 1000)
+		d.line(" spawned %v", ids)
+		errs = append(errs, err)
+	}
+	if !d.f.skips(Find) {
+		ids, err := s.Find(ctx, d.f.ns, id.Prefix()[:2], 1000)
+		d.line(" found %v", ids)
+		errs = append(errs, err)
+	}
+	if !d.f.skips(Tables) {
+		t, err := s.Tables(ctx, d.f.ns, idRef(id))
+		d.line(" tables %v %d %v", t.Tools, t.OtherCalls, t.Variables)
+		errs = append(errs, d.absentOr("tables", err))
+	}
+	for _, call := range d.calls {
+		if !d.f.skips(Calls) {
+			errs = append(errs, d.call(ctx, s, id, runloop.Some(call)))
+		}
+	}
+	if !d.f.skips(Calls) {
+		errs = append(errs, d.call(ctx, s, id, runloop.Optional{}))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *dumper) call(ctx context.Context, s chainstore.Store, id chainstore.ID, call runloop.Optional) error {
+	places, err := s.Calls(ctx, d.f.ns, idRef(id), call, 1000)
+	if err != nil {
+		return d.absentOr("calls", err)
+	}
+	d.line(" calls %v %v", call, places)
+	return nil
+}
+
+func (d *dumper) alias(ctx context.Context, s chainstore.Store, name string) error {
+	a, err := s.Alias(ctx, d.f.ns, name)
+	if err != nil {
+		if err := d.absentOr("alias "+name, err); err != nil {
+			return err
+		}
+	} else {
+		d.line("alias %s", show(a))
+	}
+	states, err := s.AliasHistory(ctx, d.f.ns, name)
+	if err != nil {
+		return d.absentOr("history", err)
+	}
+	for _, st := range states {
+		if d.f.skips(HistoryNumbers) {
+			st.Number = 0
+		}
+		d.line(" %+v", st)
+	}
+	return nil
+}
+
+func show(a *chainstore.Alias) string {
+	var labels []string
+	for _, k := range slices.Sorted(maps.Keys(a.Labels)) {
+		labels = append(labels, k+"="+a.Labels[k])
+	}
+	return fmt.Sprintf("%q %s %d %q %+v %+v", a.Name, a.Node.Prefix(), a.MovedAt, labels, a.Full, a.Effective)
+}
+
+func (d *dumper) lists(ctx context.Context, s chainstore.Store) error {
+	for _, q := range []chainstore.AliasQuery{
+		{Limit: 3}, {Prefix: "a", Limit: 2}, {ByFolder: true, Limit: 2}, {ByFolder: true, Folder: "a", Limit: 3},
+	} {
+		d.line("list %+v", q)
+		for range 1000 {
+			page, next, err := s.Aliases(ctx, d.f.ns, q)
+			if err != nil {
+				return err
+			}
+			for i := range page {
+				d.line(" %q at %d", page[i].Name, page[i].MovedAt)
+			}
+			if next == nil {
+				break
+			}
+			q.After = next
+		}
+	}
+	return nil
+}
+
+// firstDifference is the first line in which two dumps differ; empty where they do not.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(a), len(b)) {
+		x, y := "(nothing)", "(nothing)"
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if x != y {
+			return fmt.Sprintf("line %d is\n%s\nwant\n%s", i, x, y)
+		}
+	}
+	return ""
+}

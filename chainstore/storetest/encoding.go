@@ -1,0 +1,152 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Encoding makes nodes of what the suite wants to put.
+type Encoding struct {
+	// Make encodes a node. Equal specs give equal nodes; specs that differ in more than notes and the parent give nodes
+	// with other ids under one parent. What it returns shares nothing that is changed later.
+	Make func(Node) chainstore.NewNode
+	// Judge is what Verify is called with.
+	Judge chainstore.Judge
+}
+
+// Node is a node to make.
+type Node struct {
+	Parent      chainstore.Parent
+	Messages    []Message
+	Metadata    []Entry
+	Salt        []byte
+	SpawnedFrom *chainstore.SpawnedFrom
+}
+
+// Message is a message to make. The suite keeps to what is allowed: calls on assistants, call ids and errors on
+// results, valid UTF-8, a message at most 3 MiB.
+type Message struct {
+	Role runloop.Role
+	// Text is one text part; empty: no part.
+	Text string
+	// Calls are tool calls with the arguments "{}".
+	Calls  []runloop.Call
+	CallID runloop.Optional
+	Error  bool
+	Name   runloop.Optional
+	Note   runloop.Note `json:"-"`
+}
+
+// Entry is one of a node's metadata. A key "var/NAME" sets the variable NAME.
+type Entry struct{ Key, Value string }
+
+// Simple is an encoding for tests that know no other: JSON in length-delimited entries, with sizes and ids that follow
+// from it. It is not the wire's.
+func Simple() Encoding { return Encoding{Make: simpleMake, Judge: simpleJudge} }
+
+func simpleMake(n Node) chainstore.NewNode {
+	out := chainstore.NewNode{
+		Parent: n.Parent, Salt: bytes.Clone(n.Salt), SpawnedFrom: n.SpawnedFrom,
+	}
+	for _, m := range n.Messages {
+		body, _ := json.Marshal(m) // cannot fail: strings, numbers and booleans
+		at := len(out.Payload)
+		out.Payload = append(out.Payload, 0x0a)
+		out.Payload = binary.AppendUvarint(out.Payload, uint64(len(body)))
+		out.Payload = append(out.Payload, body...)
+		f := simpleFacts(&m, len(body), len(out.Payload)-at)
+		f.Note = m.Note
+		out.Messages = append(out.Messages, f)
+	}
+	if len(n.Metadata) > 0 {
+		sorted := slices.Clone(n.Metadata)
+		slices.SortFunc(sorted, func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
+		out.Metadata, _ = json.Marshal(sorted)
+		out.Variables = variables(sorted)
+	}
+	payload, metadata, salt := bytes.Clone(out.Payload), bytes.Clone(out.Metadata), bytes.Clone(out.Salt)
+	from := n.SpawnedFrom
+	out.Identify = func(parent *chainstore.ID) chainstore.ID {
+		return simpleID(parent, payload, metadata, salt, from)
+	}
+	return out
+}
+
+func variables(entries []Entry) []string {
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutPrefix(e.Key, "var/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func simpleFacts(m *Message, body, length int) runloop.Facts {
+	f := runloop.Facts{
+		Role: m.Role, Length: length, PartsLength: len(m.Text), BareLength: body - len(m.Text),
+		TextOctets: len(m.Text), TextPoints: len([]rune(m.Text)),
+		Empty: len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "",
+		Error: m.Error, Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID,
+	}
+	if m.Text == "" {
+		f.PartsLength, f.BareLength = 0, body
+	}
+	return f
+}
+
+func simpleID(parent *chainstore.ID, payload, metadata, salt []byte, from *chainstore.SpawnedFrom) chainstore.ID {
+	h := sha256.New()
+	part := func(b []byte) {
+		h.Write(binary.AppendUvarint(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	part(payload)
+	part(metadata)
+	part(salt)
+	if parent != nil {
+		part(parent[:])
+	}
+	if from != nil {
+		link, _ := json.Marshal(from)
+		h.Write([]byte("from"))
+		part(link)
+	}
+	return chainstore.ID(h.Sum(nil))
+}
+
+var errNotSimple = errors.New("the bytes are not of the simple encoding")
+
+func simpleJudge(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+	out := chainstore.Judgement{ID: simpleID(parent, payload, metadata, h.Salt, h.SpawnedFrom)}
+	for rest := payload; len(rest) > 0; {
+		size, n := binary.Uvarint(rest[1:])
+		if n <= 0 || rest[0] != 0x0a || size > uint64(len(rest)-1-n) {
+			return out, errNotSimple
+		}
+		length := 1 + n + int(size)
+		var m Message
+		if err := json.Unmarshal(rest[1+n:length], &m); err != nil {
+			return out, errNotSimple
+		}
+		out.Messages = append(out.Messages, simpleFacts(&m, int(size), length))
+		rest = rest[length:]
+	}
+	if len(metadata) > 0 {
+		var entries []Entry
+		if err := json.Unmarshal(metadata, &entries); err != nil {
+			return out, errNotSimple
+		}
+		out.Variables = variables(entries)
+	}
+	return out, nil
+}

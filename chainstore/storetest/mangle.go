@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// Mangle wraps a store and spoils what is borrowed once it must not be used any more: each row when yield returns,
+// each change when Commit returns. It fails tb where the store changes a change, or identifies nodes later.
+func Mangle(tb testing.TB, s chainstore.Store) chainstore.Store { return &mangled{Store: s, tb: tb} }
+
+type mangled struct {
+	chainstore.Store
+	tb testing.TB
+}
+
+func (m *mangled) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	var over atomic.Bool
+	lent, kept := copyChange(change), copyChange(change)
+	for i := range lent.Nodes {
+		identify := lent.Nodes[i].Identify
+		lent.Nodes[i].Identify = func(parent *chainstore.ID) chainstore.ID {
+			if over.Load() {
+				m.tb.Error("the store called Identify after Commit had returned")
+			}
+			return identify(parent)
+		}
+	}
+	out, err := m.Store.Commit(ctx, namespace, lent)
+	over.Store(true)
+	if !sameChange(lent, kept) {
+		m.tb.Error("the store changed a change")
+	}
+	spoilChange(lent)
+	return out, err
+}
+
+// sameChange compares two changes but for their Identify.
+func sameChange(a, b *chainstore.Change) bool {
+	a, b = copyChange(a), copyChange(b)
+	for _, c := range []*chainstore.Change{a, b} {
+		for i := range c.Nodes {
+			c.Nodes[i].Identify = nil
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func copyChange(c *chainstore.Change) *chainstore.Change {
+	out := &chainstore.Change{Nodes: slices.Clone(c.Nodes), Aliases: slices.Clone(c.Aliases)}
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		n.Payload, n.Metadata, n.Salt = slices.Clone(n.Payload), slices.Clone(n.Metadata), slices.Clone(n.Salt)
+		n.Variables, n.Messages = slices.Clone(n.Variables), slices.Clone(n.Messages)
+		for k := range n.Messages {
+			n.Messages[k].Calls = slices.Clone(n.Messages[k].Calls)
+		}
+		if n.SpawnedFrom != nil {
+			from := *n.SpawnedFrom
+			n.SpawnedFrom = &from
+		}
+	}
+	for i := range out.Aliases {
+		out.Aliases[i].Labels = maps.Clone(out.Aliases[i].Labels)
+	}
+	return out
+}
+
+const spoilt = "spoilt by storetest.Mangle"
+
+func spoilChange(c *chainstore.Change) {
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		for _, b := range [][]byte{n.Payload, n.Metadata, n.Salt} {
+			spoil(b)
+		}
+		for k := range n.Variables {
+			n.Variables[k] = spoilt
+		}
+		for k := range n.Messages {
+			for j := range n.Messages[k].Calls {
+				n.Messages[k].Calls[j] = runloop.Call{ID: runloop.Some(spoilt), Name: runloop.Some(spoilt)}
+			}
+			n.Messages[k] = runloop.Facts{CallID: runloop.Some(spoilt)}
+		}
+		if n.SpawnedFrom != nil {
+			*n.SpawnedFrom = chainstore.SpawnedFrom{CallID: runloop.Some(spoilt)}
+		}
+		*n = chainstore.NewNode{Identify: n.Identify}
+	}
+	for i := range c.Aliases {
+		clear(c.Aliases[i].Labels)
+		c.Aliases[i] = chainstore.AliasChange{Name: spoilt}
+	}
+}
+
+func spoil(b []byte) {
+	for i := range b {
+		b[i] = 0xA5
+	}
+}
+
+func (m *mangled) Chain(ctx context.Context, namespace string, head chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
+	c, err := m.Store.Chain(ctx, namespace, head, after)
+	if err != nil {
+		return nil, err
+	}
+	return &mangledChain{c}, nil
+}
+
+type mangledChain struct{ chainstore.Chain }
+
+func (c *mangledChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+	return c.Chain.Rows(ctx, span, func(r *chainstore.Row) error {
+		lent := chainstore.Row{
+			Raw: slices.Clone(r.Raw), Seq: r.Seq, Payload: slices.Clone(r.Payload), Metadata: slices.Clone(r.Metadata),
+		}
+		slices := [][]byte{lent.Raw, lent.Payload, lent.Metadata}
+		err := yield(&lent)
+		for _, b := range slices {
+			spoil(b)
+		}
+		lent = chainstore.Row{}
+		return err
+	})
+}

@@ -1,0 +1,200 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+func registerChecks() []check {
+	return []check{{Linearizable, "Aliases", func(f *fixture) {
+		for seed := range uint64(5) {
+			f.ok(CheckRegisters(f.ctx(), f.store, fmt.Sprint("registers-", seed), f.cfg.Encoding, seed))
+		}
+	}}}
+}
+
+// registerOp is a call on one alias: a read, or a change with a condition.
+type registerOp struct {
+	alias  string
+	read   bool
+	change chainstore.AliasChange
+}
+
+// registerState is what an alias is, and what a call says of it.
+type registerState struct {
+	exists bool
+	head   chainstore.ID
+}
+
+// registerResult is what came of a call.
+type registerResult struct {
+	state    registerState // read: the state; change: the state before
+	changed  bool
+	conflict bool // then state is that of the ConflictError
+}
+
+// CheckRegisters has callers move, delete and read two aliases of an empty namespace at once, and returns an error if
+// what they saw cannot have happened one after the other.
+func CheckRegisters(ctx context.Context, s chainstore.Store, namespace string, e Encoding, seed uint64) error {
+	var change chainstore.Change
+	for i := range 4 {
+		change.Nodes = append(change.Nodes, e.Make(root(user(fmt.Sprint(i)))))
+	}
+	out, err := s.Commit(ctx, namespace, &change)
+	if err != nil {
+		return err
+	}
+	var ids []chainstore.ID
+	for _, n := range out.Nodes {
+		ids = append(ids, n.ID)
+	}
+	r := &registers{ctx: ctx, store: s, namespace: namespace, ids: ids}
+	var wg sync.WaitGroup
+	for client := range 8 {
+		wg.Go(func() { r.client(client, rand.New(rand.NewPCG(seed, uint64(client)))) })
+	}
+	wg.Wait()
+	if r.failed != nil {
+		return r.failed
+	}
+	if porcupine.CheckOperationsTimeout(registerModel(), r.history, 20*time.Second) != porcupine.Ok {
+		return errors.New("what was seen of the aliases cannot have happened one after the other")
+	}
+	return nil
+}
+
+// registers gathers a history.
+type registers struct {
+	ctx       context.Context
+	store     chainstore.Store
+	namespace string
+	ids       []chainstore.ID
+	clock     atomic.Int64
+
+	mu      sync.Mutex
+	history []porcupine.Operation
+	failed  error
+}
+
+func (r *registers) client(client int, random *rand.Rand) {
+	last := registerState{}
+	for range 40 {
+		op := r.draw(random, last)
+		call := r.clock.Add(1)
+		result, err := r.run(op)
+		done := porcupine.Operation{ClientId: client, Input: op, Call: call, Output: result, Return: r.clock.Add(1)}
+		last = result.state
+		r.mu.Lock()
+		r.history = append(r.history, done)
+		if err != nil {
+			r.failed = err
+		}
+		r.mu.Unlock()
+	}
+}
+
+// draw makes a call; heads are often what this client saw last, so that conditions hold now and then.
+func (r *registers) draw(random *rand.Rand, last registerState) registerOp {
+	op := registerOp{alias: []string{"a", "b/c"}[random.IntN(2)]}
+	id := r.ids[random.IntN(len(r.ids))]
+	condition := []chainstore.Condition{anything(), mustNotExist(), mustExist(), headIs(id), headIs(last.head)}[random.IntN(5)]
+	switch k := random.IntN(10); {
+	case k < 3:
+		op.read = true
+	case k < 5:
+		if condition.Kind == chainstore.MustNotExist {
+			condition = anything()
+		}
+		op.change = remove(op.alias, condition)
+	default:
+		op.change = point(op.alias, id, condition)
+	}
+	return op
+}
+
+func (r *registers) run(op registerOp) (registerResult, error) {
+	if op.read {
+		a, err := r.store.Alias(r.ctx, r.namespace, op.alias)
+		switch {
+		case errors.Is(err, chainstore.ErrAliasNotFound):
+			return registerResult{}, nil
+		case err != nil:
+			return registerResult{}, err
+		}
+		return registerResult{state: registerState{true, a.Node}}, nil
+	}
+	out, err := r.store.Commit(r.ctx, r.namespace, &chainstore.Change{Aliases: []chainstore.AliasChange{op.change}})
+	var conflict *chainstore.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		c := conflict.Conflicts[0]
+		return registerResult{state: registerState{c.Exists, c.Node}, conflict: true}, nil
+	case err != nil:
+		return registerResult{}, err
+	}
+	a := out.Aliases[0]
+	return registerResult{state: registerState{a.Existed, a.Previous}, changed: a.Changed}, nil
+}
+
+// registerModel is an alias as one caller after the other would see it, written without chainstore's own rules.
+func registerModel() porcupine.Model {
+	return porcupine.Model{
+		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+			byAlias := map[string][]porcupine.Operation{}
+			for _, o := range history {
+				name := o.Input.(registerOp).alias
+				byAlias[name] = append(byAlias[name], o)
+			}
+			var parts [][]porcupine.Operation
+			for _, part := range byAlias {
+				parts = append(parts, part)
+			}
+			return parts
+		},
+		Init: func() any { return registerState{} },
+		Step: func(state, input, output any) (bool, any) {
+			s, out := state.(registerState), output.(registerResult)
+			want, next := stepRegister(s, input.(registerOp))
+			return out == want, next
+		},
+	}
+}
+
+func stepRegister(s registerState, op registerOp) (registerResult, registerState) {
+	if op.read {
+		return registerResult{state: s}, s
+	}
+	next := registerState{}
+	if op.change.Target.Kind == chainstore.TargetRef {
+		next = registerState{true, op.change.Target.Ref.ID}
+	}
+	if !registerHolds(s, next, op.change.Condition) {
+		return registerResult{state: s, conflict: true}, s
+	}
+	return registerResult{state: s, changed: s != next}, next
+}
+
+func registerHolds(s, next registerState, c chainstore.Condition) bool {
+	switch {
+	case next.exists && s == next:
+		return true
+	case c.Kind == chainstore.MustNotExist:
+		return !s.exists
+	case c.Kind == chainstore.MustExist:
+		return s.exists
+	case c.Kind == chainstore.HeadIs && !s.exists:
+		return !next.exists
+	case c.Kind == chainstore.HeadIs:
+		return s.head == c.Head
+	default:
+		return true
+	}
+}

@@ -1,0 +1,398 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+func treeChecks() []check {
+	return []check{
+		{Forks, "OfForks", func(f *fixture) { f.forksOfForks(70) }},
+		{Forks, "OfForksOfForks", func(f *fixture) { f.forksOfForks(140) }},
+		{Forks, "Bushes", bushes},
+		{LongChains, "AppendAndRead", longChains},
+		{Children, "Order", childrenInOrder},
+		{Children, "Pages", childrenInPages},
+		{Find, "Prefixes", findPrefixes},
+		{Spawned, "Order", spawnedInOrder},
+		{Calls, "AcrossForks", callsAcrossForks},
+		{Calls, "EveryForm", callsOfEveryForm},
+		{Tables, "AcrossForks", tablesAcrossForks},
+		{Tables, "Limits", tableLimits},
+	}
+}
+
+// forksOfForks goes down a tree in which each level hangs on a fork of the level above, two nodes a level.
+func (f *fixture) forksOfForks(levels int) {
+	at := f.put(root(system("s")))
+	path := []chainstore.ID{at}
+	var firsts []chainstore.ID
+	for i := range levels {
+		out := f.commit([]Node{
+			under(byID(at), user(fmt.Sprintf("stays %d", i))),
+			under(byID(at), user(fmt.Sprintf("leaves %d", i))),
+			under(previous(), assistant(fmt.Sprintf("answer %d", i))),
+		})
+		firsts = append(firsts, out.Nodes[0].ID)
+		path = append(path, out.Nodes[1].ID, out.Nodes[2].ID)
+		at = out.Nodes[2].ID
+	}
+	head := idRef(at)
+	equalSlices(f, "the path", idsOf(f.all(head)), path)
+	for i, id := range path {
+		c := f.head(head, &id)
+		equal(f, "the place of after", c.After(), uint32(i))
+		if i%9 == 0 {
+			equalSlices(f, "the tail", idsOf(f.rows(c, chainstore.Span{From: uint32(i), Through: uint32(len(path) - 1)})), path[i:])
+			equalSlices(f, "the chain", idsOf(f.all(idRef(id))), path[:i+1])
+		}
+	}
+	for i, id := range firsts {
+		_, err := f.store.Chain(f.ctx(), f.ns, head, &id)
+		f.fails(err, chainstore.ErrNotAncestor)
+		more := f.put(under(byID(id), assistant(fmt.Sprintf("late %d", i))))
+		want := append(slices.Clone(path[:2*i+1]), id, more)
+		equalSlices(f, "the first child's chain", idsOf(f.all(idRef(more))), want)
+	}
+	equalSlices(f, "the path afterwards", idsOf(f.all(head)), path)
+	if !f.skips(Headers) {
+		equal(f, "the forks", f.head(head, nil).Head().Forks, uint32(levels))
+	}
+	f.clean()
+}
+
+// bushes: many forks at each node of a trunk, put in any order.
+func bushes(f *fixture) {
+	trunk := f.long(chainstore.Parent{}, 20)
+	paths := map[chainstore.ID][]chainstore.ID{}
+	for round := range 5 {
+		for i := len(trunk) - 1; i >= 0; i -= 3 {
+			ids := f.long(byID(f.put(under(byID(trunk[i]), user(fmt.Sprintf("bush %d of %d", round, i))))), 3)
+			rows := f.all(idRef(ids[2]))
+			paths[ids[2]] = idsOf(rows)
+			equal(f, "the length", len(rows), i+1+1+3)
+			equalSlices(f, "the trunk's part", idsOf(rows)[:i+1], trunk[:i+1])
+			equalSlices(f, "the bush's part", idsOf(rows)[i+2:], ids)
+		}
+	}
+	for id, path := range paths {
+		equalSlices(f, "the path later", idsOf(f.all(idRef(id))), path)
+	}
+	equalSlices(f, "the trunk", idsOf(f.all(idRef(trunk[19]))), trunk)
+	f.clean()
+}
+
+func longChains(f *fixture) {
+	n := longChain()
+	ids := f.long(chainstore.Parent{}, n)
+	last := f.put(under(byID(ids[n-1]), assistant("the end")), set("chat", 0, mustNotExist()))
+	ids = append(ids, last)
+	equalSlices(f, "the chain", idsOf(f.all(aliasRef("chat"))), ids)
+	fork := f.put(under(byID(ids[n/2]), user("otherwise")))
+	equalSlices(f, "the fork", idsOf(f.all(idRef(fork))), append(slices.Clone(ids[:n/2+1]), fork))
+	for i := 0; i <= n; i += n / 10 {
+		c := f.head(aliasRef("chat"), &ids[i])
+		equal(f, "the place of after", c.After(), uint32(i))
+		through := uint32(min(i+20, n))
+		equalSlices(f, "some rows", idsOf(f.rows(c, chainstore.Span{From: uint32(i), Through: through})), ids[i:through+1])
+	}
+	h := f.head(aliasRef("chat"), nil).Head()
+	equal(f, "the nodes", h.State.Full.Nodes, int64(n+1))
+	equal(f, "the depth", h.State.Full.Depth, int64(n+1))
+	equal(f, "the loops", h.State.Full.Loops, int64(n/2))
+	f.clean()
+}
+
+func childIDs(children []*chainstore.Header) []chainstore.ID {
+	var ids []chainstore.ID
+	for _, h := range children {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
+func childrenInOrder(f *fixture) {
+	top := f.put(root(system("s")), set("top", 0, anything()))
+	other := f.put(root(system("another")))
+	var want []chainstore.ID
+	for i := range 12 {
+		f.clock.Advance(1e6)
+		id := f.put(under(byID(top), user(fmt.Sprint(i)), assistant("a")))
+		want = append(want, id)
+		f.put(under(byID(id), user("grandchild")))
+		f.put(under(byID(other), user(fmt.Sprint(i))))
+		f.put(under(byID(top), user("0"), assistant("a")))
+	}
+	for _, ref := range []chainstore.Ref{idRef(top), aliasRef("top")} {
+		got, err := f.store.Children(f.ctx(), f.ns, ref, nil, 100)
+		f.ok(err)
+		equalSlices(f, "the children", childIDs(got), want)
+		for i, h := range got {
+			equal(f, "the place", h.Seq, 1)
+			equal(f, "the first put", h.FirstPut, millis(f.clock.Now())-int64(11-i))
+			equal(f, "the messages", len(h.Messages), 2)
+			equal(f, "the role", h.Messages[1].Role, runloop.Assistant)
+		}
+	}
+	got, err := f.store.Children(f.ctx(), f.ns, idRef(f.put(root(user("leaf")))), nil, 10)
+	f.ok(err)
+	equal(f, "a leaf's children", len(got), 0)
+	_, err = f.store.Children(f.ctx(), f.ns, idRef(unknownID(1)), nil, 10)
+	f.fails(err, chainstore.ErrNodeNotFound)
+	_, err = f.store.Children(f.ctx(), f.ns, aliasRef("nobody"), nil, 10)
+	f.fails(err, chainstore.ErrAliasNotFound)
+}
+
+func childrenInPages(f *fixture) {
+	top := f.put(root(system("s")))
+	var nodes []Node
+	for i := range 250 {
+		nodes = append(nodes, under(byID(top), user(fmt.Sprint(i))))
+	}
+	var want []chainstore.ID
+	for _, p := range f.commit(nodes).Nodes {
+		want = append(want, p.ID)
+	}
+	for _, limit := range []int{1, 7, 100, 250, 300} {
+		var all []chainstore.ID
+		var after *chainstore.ID
+		for range len(want) + 2 {
+			page, err := f.store.Children(f.ctx(), f.ns, idRef(top), after, limit)
+			f.ok(err)
+			if len(page) > limit {
+				f.Fatalf("a page of %d at a limit of %d", len(page), limit)
+			}
+			if len(page) == 0 {
+				break
+			}
+			all = append(all, childIDs(page)...)
+			after = &all[len(all)-1]
+		}
+		equalSlices(f, "the children of all pages", all, want)
+	}
+	grandchild := f.put(under(byID(want[0]), user("x")))
+	for _, id := range []chainstore.ID{top, grandchild, unknownID(1)} {
+		_, err := f.store.Children(f.ctx(), f.ns, idRef(top), &id, 10)
+		f.fails(err, chainstore.ErrNodeNotFound)
+	}
+}
+
+func findPrefixes(f *fixture) {
+	var all []string
+	for _, id := range f.long(chainstore.Parent{}, 300) {
+		all = append(all, id.String())
+	}
+	slices.Sort(all)
+	find := func(prefix string, limit int) {
+		f.Helper()
+		var want, got []string
+		for _, s := range all {
+			if strings.HasPrefix(s, prefix) && len(want) < limit {
+				want = append(want, s)
+			}
+		}
+		ids, err := f.store.Find(f.ctx(), f.ns, prefix, limit)
+		f.ok(err)
+		for _, id := range ids {
+			got = append(got, id.String())
+		}
+		equalSlices(f, "the ids", got, want)
+	}
+	for _, s := range all[:10] {
+		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 12, 63, 64} {
+			find(s[:n], 1000)
+			find(s[:n], 2)
+		}
+		find(s[:63]+"0", 10)
+	}
+	find("", 1000)
+	find("", 5)
+	find("f", 1000)
+	find("ff", 1000)
+	find(strings.Repeat("f", 64), 10)
+	find(strings.Repeat("0", 63), 10)
+}
+
+func spawnedInOrder(f *fixture) {
+	caller := f.put(root(calling("task", "1", "2")))
+	of := func(id chainstore.ID, limit int, want ...chainstore.ID) {
+		f.Helper()
+		got, err := f.store.Spawned(f.ctx(), f.ns, id, limit)
+		f.ok(err)
+		equalSlices(f, "the spawned", got, want)
+	}
+	of(caller, 10)
+	spawn := func(text string, from chainstore.ID, call runloop.Optional) chainstore.ID {
+		return f.put(Node{Messages: []Message{user(text)}, SpawnedFrom: &chainstore.SpawnedFrom{Node: from, CallID: call}})
+	}
+	first := spawn("a", caller, runloop.Some("1"))
+	second := spawn("b", caller, runloop.Some("2"))
+	third := spawn("a", caller, runloop.Optional{})
+	spawn("a", caller, runloop.Some("1"))
+	dangling := spawn("a", unknownID(7), runloop.Some(""))
+	of(caller, 10, first, second, third)
+	of(caller, 2, first, second)
+	of(unknownID(7), 10, dangling)
+	of(unknownID(6), 10)
+	f.clean()
+}
+
+func (f *fixture) places(head chainstore.ID, id runloop.Optional, limit int) string {
+	f.Helper()
+	got, err := f.store.Calls(f.ctx(), f.ns, idRef(head), id, limit)
+	f.ok(err)
+	var b strings.Builder
+	for _, p := range got {
+		fmt.Fprintf(&b, "%d:", p.Seq)
+		for _, m := range p.Messages {
+			b.WriteString(map[bool]string{true: "r", false: "c"}[m.Result])
+			if m.LeftOut {
+				b.WriteString("-")
+			}
+			fmt.Fprintf(&b, "%d", m.Index)
+		}
+		b.WriteString(" ")
+		equal(f, "the node at that place", f.rows(f.head(idRef(head), nil), chainstore.Span{From: p.Seq, Through: p.Seq})[0].header.ID, p.Node)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func callsAcrossForks(f *fixture) {
+	trunk := f.chain(chainstore.Parent{}, user("u"), calling("t", "a"), result("a", "1"), calling("t", "b"), result("b", "2"), user("on"))
+	left := f.chain(byID(trunk[3]), result("b", "left"), calling("t", "a"), result("a", "3"))
+	right := f.chain(byID(trunk[2]), user("right"), calling("t", "c"), result("c", "4"))
+	deep := f.chain(byID(left[0]), user("deep"), calling("t", "a"), result("a", "5"), result("a", "6"))
+	for _, c := range []struct {
+		head chainstore.ID
+		id   string
+		want string
+	}{
+		{trunk[5], "a", "2:r0 1:c0"}, {trunk[5], "b", "4:r0 3:c0"}, {trunk[5], "c", ""}, {trunk[1], "a", "1:c0"}, {trunk[0], "a", ""},
+		{left[2], "a", "6:r0 5:c0 2:r0 1:c0"}, {left[2], "b", "4:r0 3:c0"},
+		{right[2], "a", "2:r0 1:c0"}, {right[2], "b", ""}, {right[2], "c", "5:r0 4:c0"},
+		{deep[3], "a", "8:r-0 7:r0 6:c0 2:r0 1:c0"},
+	} {
+		equal(f, "the places of "+c.id, f.places(c.head, runloop.Some(c.id), 100), c.want)
+	}
+	equal(f, "two places", f.places(deep[3], runloop.Some("a"), 2), "8:r-0 7:r0")
+	_, err := f.store.Calls(f.ctx(), f.ns, idRef(unknownID(1)), runloop.Some("a"), 1)
+	f.fails(err, chainstore.ErrNodeNotFound)
+	_, err = f.store.Calls(f.ctx(), f.ns, aliasRef("nobody"), runloop.Some("a"), 1)
+	f.fails(err, chainstore.ErrAliasNotFound)
+	f.clean()
+}
+
+// callsOfEveryForm: ids that are absent, empty, long, repeated in a message, and results of each kind.
+func callsOfEveryForm(f *fixture) {
+	long := strings.Repeat("x", 1024)
+	two := calling("t", "a", "a", long, "")
+	two.Calls = append(two.Calls, runloop.Call{})
+	absent := Message{Role: runloop.Tool, Text: "?"}
+	out := f.commit([]Node{
+		root(user("u"), two, result("a", "1"), result(long, "2"), result("", "3"), absent, result("a", "4"), result("a", "5")),
+		under(previous(), user("on"), assistant("no call"), result("a", "late"), absent, result("z", "orphan")),
+	})
+	head := out.Nodes[1].ID
+	for _, c := range []struct {
+		id   runloop.Optional
+		want string
+	}{
+		{runloop.Some("a"), "1:r-2 0:c1r2r6r-7"}, {runloop.Some(long), "0:c1r3"}, {runloop.Some(""), "0:c1r4"},
+		{runloop.Optional{}, "1:r-3 0:c1r5"}, {runloop.Some("z"), "1:r-4"}, {runloop.Some(long[1:]), ""},
+	} {
+		equal(f, "the places of a call", f.places(head, c.id, 100), c.want)
+	}
+	f.clean()
+}
+
+func (f *fixture) tables(ref chainstore.Ref) chainstore.Tables {
+	f.Helper()
+	t, err := f.store.Tables(f.ctx(), f.ns, ref)
+	f.ok(err)
+	return t
+}
+
+func tool(name string, n int64) chainstore.ToolCount {
+	return chainstore.ToolCount{Name: runloop.Some(name), Calls: n}
+}
+
+func variable(name string, seq uint32) chainstore.Variable {
+	return chainstore.Variable{Name: name, Seq: seq}
+}
+
+func tablesAcrossForks(f *fixture) {
+	vars := func(n Node, names ...string) Node {
+		for _, name := range names {
+			n.Metadata = append(n.Metadata, Entry{"var/" + name, "1"})
+		}
+		return n
+	}
+	nameless := Message{Role: runloop.Assistant, Calls: []runloop.Call{{}, {Name: runloop.Some("")}, {Name: runloop.Some("read")}}}
+	out := f.commit([]Node{
+		root(user("u")),
+		vars(under(previous(), calling("write", "1"), calling("read", "2", "3")), "a", "b"),
+		under(previous(), nameless),
+		vars(under(previous(), user("x")), "c", "a"),
+	}, set("head", 3, anything()))
+	fork := f.put(vars(under(byID(out.Nodes[1].ID), calling("exec", "4")), "d"))
+	check := func(ref chainstore.Ref, tools []chainstore.ToolCount, variables []chainstore.Variable) {
+		f.Helper()
+		t := f.tables(ref)
+		equalSlices(f, "the tools", t.Tools, tools)
+		equalSlices(f, "the variables", t.Variables, variables)
+		equal(f, "the other calls", t.OtherCalls, 0)
+	}
+	check(idRef(out.Nodes[0].ID), nil, nil)
+	base := []chainstore.ToolCount{tool("write", 1), tool("read", 2)}
+	check(idRef(out.Nodes[1].ID), base, []chainstore.Variable{variable("a", 1), variable("b", 1)})
+	more := []chainstore.ToolCount{tool("write", 1), tool("read", 3), {Calls: 1}, tool("", 1)}
+	check(aliasRef("head"), more, []chainstore.Variable{variable("b", 1), variable("a", 3), variable("c", 3)})
+	check(idRef(fork), append(base, tool("exec", 1)), []chainstore.Variable{variable("a", 1), variable("b", 1), variable("d", 2)})
+	_, err := f.store.Tables(f.ctx(), f.ns, idRef(unknownID(1)))
+	f.fails(err, chainstore.ErrNodeNotFound)
+	_, err = f.store.Tables(f.ctx(), f.ns, aliasRef("nobody"))
+	f.fails(err, chainstore.ErrAliasNotFound)
+	f.clean()
+}
+
+func tableLimits(f *fixture) {
+	f.sub("Entries", func(f *fixture) { f.in("entries").fillTables(300, 4, chainstore.MaxTableEntries) })
+	f.sub("Bytes", func(f *fixture) { f.in("bytes").fillTables(100, 250, chainstore.MaxTableBytes/250) })
+}
+
+// fillTables calls n tools and sets n variables, with names of size bytes, of which fit have room.
+func (f *fixture) fillTables(n, size, fit int) {
+	name := func(i int) string { return fmt.Sprintf("%0*d", size, i) }
+	at := chainstore.Parent{}
+	for i := 0; i < n; i += 10 {
+		node := under(at, user("u"))
+		for k := i; k < i+10; k++ {
+			node.Messages = append(node.Messages, calling(name(k), fmt.Sprint(k)), result(fmt.Sprint(k), "r"))
+			node.Metadata = append(node.Metadata, Entry{"var/" + name(k), "1"})
+		}
+		at = byID(f.put(node))
+	}
+	again := under(at, calling(name(0), "x"), calling(name(n-1), "y"), calling("s", "z"))
+	again.Metadata = []Entry{{"var/" + name(n-fit), "2"}}
+	head := f.put(again)
+	t := f.tables(idRef(head))
+	tools, other := fit, int64(n-fit+1)
+	if fit < chainstore.MaxTableEntries {
+		tools++ // the short name finds room
+		equal(f, "the last tool", t.Tools[fit], tool("s", 1))
+	} else {
+		other++
+	}
+	equal(f, "the tools", len(t.Tools), tools)
+	equal(f, "the first tool", t.Tools[0], tool(name(0), 2))
+	equal(f, "the tool that just fits", t.Tools[fit-1], tool(name(fit-1), 1))
+	equal(f, "the other calls", t.OtherCalls, other)
+	equal(f, "the variables", len(t.Variables), fit)
+	equal(f, "the oldest variable", t.Variables[0].Name, name(n-fit+1))
+	equal(f, "the latest variable", t.Variables[fit-1], variable(name(n-fit), uint32(n/10)))
+	f.clean()
+}
