@@ -1,0 +1,36 @@
+package testserver_test
+
+import (
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/internal/testserver"
+)
+
+// TestContract runs the contract suite of stores over the wire: handlers, encoders, error table and pages together give
+// what the store beneath promises.
+func TestContract(t *testing.T) {
+	storetest.Run(t, storetest.Config{
+		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
+			store := memstore.New(memstore.Options{Now: o.Now})
+			return testserver.Wire(testserver.Start(tb, store), store.Close)
+		},
+		Model:    func(o storetest.Options) chainstore.Store { return memstore.New(memstore.Options{Now: o.Now}) },
+		Encoding: storetest.Encoding{Make: testserver.Make},
+		Skip: map[storetest.Category]string{
+			storetest.Headers:        "marks, loops, groups and forks of a header are not on the wire",
+			storetest.Mixed:          "a call puts nodes with aliases on them, moves aliases, or deletes one; never several of these",
+			storetest.HistoryNumbers: "numbers of states are not on the wire: page tokens hold them",
+			storetest.Find:           "GetNode takes prefixes of 6 digits or more and lists at most 10 candidates",
+			storetest.Spawned:        "no call of the API tells what a node spawned yet",
+			storetest.Calls:          "no call of the API recalls tool calls yet",
+			storetest.Tables:         "no call of the API tells tools and variables yet",
+			storetest.Judging:        "the server judges by itself: the suite's own judge is not asked",
+			storetest.Closing:        "a client cannot close the store",
+			storetest.Reopening:      "a client cannot open the store",
+			storetest.Reads:          "reads are counted at the engine",
+		},
+	})
+}

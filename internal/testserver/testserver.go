@@ -1,0 +1,81 @@
+// Package testserver runs the full server over a connection in memory, for tests: the real interceptors, the real
+// codec, a real store, a real client. It also holds the store over the wire, with which storetest tests all of that.
+package testserver
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// Stack is a server and a connection to it.
+type Stack struct {
+	Conn   *grpc.ClientConn
+	Server *server.Server
+	GRPC   *grpc.Server
+
+	listener *bufconn.Listener
+}
+
+// Start serves store until the test ends and returns a connection to it. The caller closes the store, after the test:
+// by a Cleanup registered before Start, or not at all.
+func Start(tb testing.TB, store chainstore.Store, dial ...grpc.DialOption) *grpc.ClientConn {
+	tb.Helper()
+	return StartWith(tb, store, server.Config{Version: "test"}, dial...).Conn
+}
+
+// StartMemory is Start with an empty store in memory, for tests that know no store.
+func StartMemory(tb testing.TB, dial ...grpc.DialOption) *grpc.ClientConn {
+	tb.Helper()
+	store := memstore.New(memstore.Options{})
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Errorf("close the store: %v", err)
+		}
+	})
+	return Start(tb, store, dial...)
+}
+
+// StartWith is Start with a configuration, and gives all there is.
+func StartWith(tb testing.TB, store chainstore.Store, cfg server.Config, dial ...grpc.DialOption) *Stack {
+	tb.Helper()
+	srv := server.New(store, cfg)
+	s := &Stack{Server: srv, GRPC: srv.GRPC(), listener: bufconn.Listen(1 << 20)}
+	served := make(chan error, 1)
+	go func() { served <- s.GRPC.Serve(s.listener) }()
+	s.Conn = s.Dial(tb, dial...)
+	tb.Cleanup(func() {
+		s.GRPC.Stop()
+		if err := <-served; err != nil {
+			tb.Errorf("serve: %v", err)
+		}
+	})
+	return s
+}
+
+// Dial makes one more connection, closed when the test ends.
+func (s *Stack) Dial(tb testing.TB, dial ...grpc.DialOption) *grpc.ClientConn {
+	tb.Helper()
+	dial = append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.listener.DialContext(ctx) }),
+	}, dial...)
+	conn, err := grpc.NewClient("passthrough:///transcriptd", dial...)
+	if err != nil {
+		tb.Fatalf("dial: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			tb.Errorf("close the connection: %v", err)
+		}
+	})
+	return conn
+}

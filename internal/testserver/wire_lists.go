@@ -1,0 +1,199 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Find gets a node by a prefix of its id: the node, or the candidates that the error lists.
+func (w *wire) Find(ctx context.Context, namespace, prefix string, limit int) ([]chainstore.ID, error) {
+	n, err := w.transcripts.GetNode(ctx, &transcriptv1.GetNodeRequest{
+		Namespace: spelled(namespace), Node: &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_NodeId{NodeId: prefix}},
+	})
+	ids := []string{n.GetInfo().GetNodeId()}
+	if err != nil {
+		if ids = candidates(err); ids == nil {
+			return nil, ignoring(domain(err), chainstore.ErrNodeNotFound)
+		}
+	}
+	var out []chainstore.ID
+	for _, id := range ids[:min(limit, len(ids))] {
+		parsed, err := chainstore.ParseID(id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, parsed)
+	}
+	return out, nil
+}
+
+func candidates(err error) []string {
+	for _, d := range status.Convert(err).Details() {
+		if a, ok := d.(*transcriptv1.AmbiguousPrefix); ok {
+			return a.NodeIds
+		}
+	}
+	return nil
+}
+
+func ignoring(err, ignored error) error {
+	if errors.Is(err, ignored) {
+		return nil
+	}
+	return err
+}
+
+// Children goes on behind a child with the token of the page that it ended; for any other it looks for such a page.
+func (w *wire) Children(ctx context.Context, namespace string, node chainstore.Ref, after *chainstore.ID, limit int) ([]*chainstore.Header, error) {
+	token := ""
+	if after != nil {
+		var known bool
+		if token, known = w.recall(key("child", namespace, node, *after)); !known {
+			return nil, w.seek(ctx, namespace, node, *after)
+		}
+	}
+	parent, err := w.transcripts.GetNode(ctx, &transcriptv1.GetNodeRequest{Namespace: spelled(namespace), Node: refOf(node), OmitMessages: true})
+	if err != nil {
+		return nil, domain(err)
+	}
+	if token == "" && after != nil {
+		return nil, nil
+	}
+	reply, err := w.transcripts.ListChildren(ctx, &transcriptv1.ListChildrenRequest{
+		Namespace: spelled(namespace), Node: refOf(node), PageSize: int32(limit), PageToken: token,
+	})
+	if err != nil {
+		return nil, domain(err)
+	}
+	var out []*chainstore.Header
+	for _, c := range reply.Children {
+		h := &chainstore.Header{Seq: uint32(parent.Ancestors) + 1, FirstPut: c.FirstPut.AsTime().UnixMilli(), PayloadLength: int(c.SizeBytes)}
+		if h.ID, err = chainstore.ParseID(c.NodeId); err != nil {
+			return nil, err
+		}
+		for _, role := range c.Roles {
+			h.Messages = append(h.Messages, chainstore.Message{Role: runloop.Role(role)})
+		}
+		out = append(out, h)
+	}
+	if len(out) > 0 {
+		w.remember(key("child", namespace, node, out[len(out)-1].ID), reply.NextPageToken)
+	}
+	return out, nil
+}
+
+// seek tells why one cannot go on behind a node that ended no page: the suite asks so only of nodes that are no child.
+func (w *wire) seek(ctx context.Context, namespace string, node chainstore.Ref, after chainstore.ID) error {
+	for token := ""; ; {
+		reply, err := w.transcripts.ListChildren(ctx, &transcriptv1.ListChildrenRequest{
+			Namespace: spelled(namespace), Node: refOf(node), PageSize: 1000, PageToken: token,
+		})
+		if err != nil {
+			return domain(err)
+		}
+		for _, c := range reply.Children {
+			if c.NodeId == after.String() {
+				return errNotOnWire
+			}
+		}
+		if token = reply.NextPageToken; token == "" {
+			return chainstore.ErrNodeNotFound
+		}
+	}
+}
+
+func (w *wire) Alias(ctx context.Context, namespace, name string) (*chainstore.Alias, error) {
+	reply, err := w.transcripts.ResolveAlias(ctx, &transcriptv1.ResolveAliasRequest{Namespace: spelled(namespace), Name: name})
+	if err != nil {
+		return nil, domain(err)
+	}
+	a, err := aliasOf(reply.Alias)
+	if err != nil {
+		return nil, err
+	}
+	a.Full, a.Effective = totalsOf(reply.Counters.GetFull()), totalsOf(reply.Counters.GetEffective())
+	return &a, nil
+}
+
+func aliasOf(info *transcriptv1.AliasInfo) (chainstore.Alias, error) {
+	id, err := chainstore.ParseID(info.NodeId)
+	return chainstore.Alias{Name: info.Name, Node: id, MovedAt: info.MovedAt.AsTime().UnixMilli(), Labels: info.Labels}, err
+}
+
+// Aliases goes on behind a cursor with the token that came with it. Lists do not tell totals.
+func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.AliasQuery) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
+	req := &transcriptv1.ListAliasesRequest{Namespace: spelled(namespace), PageSize: int32(query.Limit)}
+	switch {
+	case query.ByFolder:
+		req.Scope = &transcriptv1.ListAliasesRequest_Folder{Folder: query.Folder}
+	case query.Prefix != "":
+		req.Scope = &transcriptv1.ListAliasesRequest_Prefix{Prefix: query.Prefix}
+	}
+	if query.After != nil {
+		var known bool
+		if req.PageToken, known = w.recall(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, *query.After)); !known {
+			return nil, nil, errNotOnWire
+		}
+	}
+	reply, err := w.transcripts.ListAliases(ctx, req)
+	if err != nil {
+		return nil, nil, domain(err)
+	}
+	var out []chainstore.Alias
+	for _, info := range reply.Aliases {
+		a, err := aliasOf(info)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, a)
+	}
+	if reply.NextPageToken == "" {
+		return out, nil, nil
+	}
+	next := &chainstore.AliasCursor{Name: reply.NextPageToken}
+	w.remember(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, *next), reply.NextPageToken)
+	return out, next, nil
+}
+
+// AliasesOf are those that GetNode tells of; of a node that is not there, none.
+func (w *wire) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) ([]string, error) {
+	n, err := w.transcripts.GetNode(ctx, &transcriptv1.GetNodeRequest{
+		Namespace: spelled(namespace), Node: refOf(chainstore.Ref{ID: node}), OmitMessages: true,
+	})
+	if err != nil {
+		return nil, ignoring(domain(err), chainstore.ErrNodeNotFound)
+	}
+	return slices.Clip(n.Aliases)[:min(limit, len(n.Aliases))], nil
+}
+
+// AliasHistory reads all pages of a history, in small ones. Numbers are not on the wire.
+func (w *wire) AliasHistory(ctx context.Context, namespace, name string) ([]chainstore.AliasState, error) {
+	var states []chainstore.AliasState
+	for token := ""; ; {
+		reply, err := w.transcripts.ListAliasHistory(ctx, &transcriptv1.ListAliasHistoryRequest{
+			Namespace: spelled(namespace), Name: name, PageSize: 30, PageToken: token,
+		})
+		if err != nil {
+			return nil, domain(err)
+		}
+		for _, e := range reply.Entries {
+			st := chainstore.AliasState{Deleted: e.NodeId == "", At: e.At.AsTime().UnixMilli()}
+			if !st.Deleted {
+				if st.Node, err = chainstore.ParseID(e.NodeId); err != nil {
+					return nil, err
+				}
+			}
+			states = append(states, st)
+		}
+		if token = reply.NextPageToken; token == "" {
+			return states, nil
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+func TestStats(t *testing.T) {
+	r := newRig(t)
+	nodes, _, _ := r.broken()
+	r.put(nodes[0], user("fork"))
+	s := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
+	equal(r, "the version", s.ServerVersion, "v0.0.0-test")
+	equal(r, "the engine", s.Engine, "memory")
+	equal(r, "the nodes", s.Nodes, 12)
+	equal(r, "the forks", s.Forks, 1)
+	equal(r, "the aliases", s.Aliases, 1)
+	other := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{Namespace: "other"}))
+	equal(r, "the nodes of another namespace", other.Nodes, 0)
+}
+
+// reports runs a Verify to its end.
+func (r *rig) reports() []*transcriptv1.VerifyResponse {
+	r.Helper()
+	stream, err := r.admin.Verify(r.ctx(), &transcriptv1.VerifyRequest{})
+	var all []*transcriptv1.VerifyResponse
+	for err == nil {
+		var m *transcriptv1.VerifyResponse
+		if m, err = stream.Recv(); err == nil {
+			all = append(all, m)
+		}
+	}
+	if !errors.Is(err, io.EOF) || len(all) == 0 {
+		r.Fatalf("%d reports, %v", len(all), err)
+	}
+	return all
+}
+
+func TestVerify(t *testing.T) {
+	r := newRig(t)
+	r.broken()
+	must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{
+		Messages: []*Message{user("x")}, Salt: []byte("0123456789abcdef"), SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: absent},
+		Metadata: []*transcriptv1.MetadataEntry{{Key: "var/b", Value: "1"}, {Key: "a", Value: "2"}},
+	}))
+	all := r.reports()
+	last := all[len(all)-1]
+	equal(r, "done", last.Done, true)
+	equal(r, "the nodes checked", last.NodesChecked, 12)
+	equal(r, "the problems", last.ProblemsFound, 0)
+	for _, m := range all[:len(all)-1] {
+		equal(r, "done before the end", m.Done, false)
+	}
+}
+
+// lying is a store that hands the judge other bytes than were put, and has many problems of its own.
+type lying struct {
+	chainstore.Store
+	problems int
+	payload  func([]byte) []byte
+}
+
+func (l *lying) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	err := report(chainstore.VerifyReport{Nodes: 1, Problems: make([]chainstore.Problem, l.problems)})
+	if err != nil {
+		return err
+	}
+	return l.Store.Verify(ctx, namespace, func(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+		return judge(h, l.payload(payload), metadata, parent)
+	}, report)
+}
+
+func TestVerifyFindsOtherBytes(t *testing.T) {
+	for name, payload := range map[string]func([]byte) []byte{
+		"garbage":       func(b []byte) []byte { return garble(b) },
+		"cut short":     func(b []byte) []byte { return b[:len(b)-1] },
+		"one bit":       func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)-1] ^= 1; return c },
+		"not canonical": func(b []byte) []byte { return append(append([]byte{}, b...), 0x0a, 0x04, 0x08, 0x83, 0x80, 0x00) },
+		"no message":    func([]byte) []byte { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, &lying{Store: memstore.New(memstore.Options{}), payload: payload})
+			id := r.put("", user("x"))
+			found := 0
+			for _, m := range r.reports() {
+				for _, p := range m.Problems {
+					if found++; p.NodeId != id || p.Problem == "" {
+						t.Errorf("problem %v", p)
+					}
+				}
+			}
+			if found == 0 {
+				t.Error("nothing was found")
+			}
+		})
+	}
+}
+
+func TestVerifyCapsProblems(t *testing.T) {
+	r := newRig(t, &lying{Store: memstore.New(memstore.Options{}), problems: 10_050, payload: func(b []byte) []byte { return b }})
+	listed := 0
+	all := r.reports()
+	for _, m := range all {
+		if len(m.Problems) > 100 {
+			t.Errorf("a report of %d problems", len(m.Problems))
+		}
+		listed += len(m.Problems)
+	}
+	equal(r, "the problems listed", listed, 10_000)
+	equal(r, "the problems found", all[len(all)-1].ProblemsFound, 10_050)
+}

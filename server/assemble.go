@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// maxReply is the most bytes of a unary reply.
+const maxReply = 4<<20 - 64<<10
+
+// Assemble lays a view into one reply.
+func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRequest) (*transcriptv1.AssembleResponse, error) {
+	a, err := t.open(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	reply := &transcriptv1.AssembleResponse{
+		HeadId: a.headID(), BaseId: a.baseID(), Etag: a.etag, NotModified: a.notModified, Counters: a.counters(),
+		Report: &transcriptv1.Report{},
+	}
+	if a.notModified {
+		return reply, nil
+	}
+	f, report, err := a.whole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reply.Nodes, reply.Report = f.nodes, report.proto()
+	reply.ProtoReflect().SetUnknown(f.messages)
+	if proto.Size(reply) > maxReply {
+		return nil, errUseStream
+	}
+	return reply, nil
+}
+
+// whole reads the view into one frame. The frame's memory is its own: gRPC encodes a unary reply after the handler has
+// returned.
+func (a *assembly) whole(ctx context.Context) (*frame, *report, error) {
+	f := &frame{}
+	if err := a.reserve(ctx, f); err != nil {
+		return nil, nil, err
+	}
+	s := a.splicer(func(need int) (*frame, error) {
+		if f.size()+need > maxReply {
+			return nil, errUseStream
+		}
+		return f, nil
+	})
+	span := chainstore.Span{From: a.first(), Through: a.chain.Head().Seq}
+	next := span.From
+	err := a.chain.Rows(ctx, span, func(row *chainstore.Row) error {
+		next++
+		return s.add(row)
+	})
+	if err == nil {
+		err = reached(span, next)
+	}
+	return f, &s.report, err
+}
+
+// reserve makes room for the view, or tells that it will not fit before anything of it is read.
+func (a *assembly) reserve(ctx context.Context, f *frame) error {
+	total := a.totals(a.chain.Head()).Bytes
+	if a.base == nil && total <= maxReply {
+		f.messages = make([]byte, 0, total)
+	}
+	if total <= maxReply {
+		return nil
+	}
+	if a.base != nil {
+		seen, err := a.baseBytes(ctx)
+		if err != nil {
+			return err
+		}
+		total -= seen
+	}
+	if total > maxReply {
+		return errUseStream
+	}
+	return nil
+}
+
+// baseBytes is the size of the view of the base.
+func (a *assembly) baseBytes(ctx context.Context) (bytes int64, err error) {
+	span := chainstore.Span{From: a.chain.After(), Through: a.chain.After(), HeadersOnly: true}
+	err = a.chain.Rows(ctx, span, func(row *chainstore.Row) error {
+		h, err := row.Header()
+		if err != nil {
+			return err
+		}
+		bytes = a.totals(h).Bytes
+		return nil
+	})
+	return bytes, err
+}

@@ -1,0 +1,432 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// wireBytes is a client's codec that sends bytes as they are and does not look at replies.
+type wireBytes struct{}
+
+func (wireBytes) Name() string { return "proto" }
+
+func (wireBytes) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (wireBytes) Unmarshal(mem.BufferSlice, any) error { return nil }
+
+// send calls any method with any bytes and returns how that ended.
+func send(conn *grpc.ClientConn, t testing.TB, method string, request []byte) error {
+	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(wireBytes{}))
+	if err == nil {
+		err = stream.SendMsg(request)
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = stream.CloseSend()
+	}
+	for err == nil {
+		var reply []byte
+		err = stream.RecvMsg(&reply)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// methods are all methods of our services with the shapes of their requests.
+func methods() map[string]protoreflect.MessageDescriptor {
+	all := map[string]protoreflect.MessageDescriptor{}
+	for _, file := range []protoreflect.FileDescriptor{
+		transcriptv1.File_transcript_v1_transcript_service_proto, transcriptv1.File_transcript_v1_admin_service_proto,
+	} {
+		for i := range file.Services().Len() {
+			s := file.Services().Get(i)
+			for k := range s.Methods().Len() {
+				m := s.Methods().Get(k)
+				all[fmt.Sprintf("/%s/%s", s.FullName(), m.Name())] = m.Input()
+			}
+		}
+	}
+	return all
+}
+
+// walk visits every message within a request as the wire forms that lead to it: wrap puts the bytes of that message
+// into a request.
+func walk(d protoreflect.MessageDescriptor, path string, wrap func([]byte) []byte, visit func(d protoreflect.MessageDescriptor, path string, wrap func([]byte) []byte)) {
+	visit(d, path, wrap)
+	for i := range d.Fields().Len() {
+		fd := d.Fields().Get(i)
+		if fd.Message() == nil {
+			continue
+		}
+		name := string(fd.Name())
+		if fd.IsList() {
+			name += "[0]"
+		}
+		walk(fd.Message(), path+name+".", func(b []byte) []byte {
+			return wrap(protowire.AppendBytes(protowire.AppendTag(nil, fd.Number(), protowire.BytesType), b))
+		}, visit)
+	}
+}
+
+// TestUnknownFieldsAndUTF8 puts an unknown field into every message, and invalid UTF-8 into every string, of every
+// request of every method.
+func TestUnknownFieldsAndUTF8(t *testing.T) {
+	r := newRig(t)
+	seen := 0
+	for method, input := range methods() {
+		refuse := func(request []byte, field string) {
+			r.Helper()
+			seen++
+			r.fails(send(r.Conn, t, method, request), codes.InvalidArgument, "MALFORMED_REQUEST", field)
+		}
+		walk(input, "", func(b []byte) []byte { return b }, func(d protoreflect.MessageDescriptor, path string, wrap func([]byte) []byte) {
+			refuse(wrap(protowire.AppendVarint(protowire.AppendTag(nil, 2000, protowire.VarintType), 1)), path+"2000")
+			for i := range d.Fields().Len() {
+				if fd := d.Fields().Get(i); fd.Kind() == protoreflect.StringKind {
+					b := protowire.AppendTag(nil, fd.Number(), protowire.BytesType)
+					refuse(wrap(protowire.AppendString(b, "\xff")), path+string(fd.Name()))
+					b = protowire.AppendTag(nil, fd.Number(), protowire.VarintType)
+					refuse(wrap(protowire.AppendVarint(b, 1)), path+fmt.Sprint(fd.Number()))
+				}
+			}
+		})
+		for _, garbage := range []string{"\x07", "\x0a", "\x0a\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x0b", "\x0c"} {
+			err := send(r.Conn, t, method, []byte(garbage))
+			if f := failureOf(err); f.code != codes.InvalidArgument || f.reason != "MALFORMED_REQUEST" {
+				t.Errorf("%s with %q: %v", method, garbage, err)
+			}
+		}
+		big := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), make([]byte, 4<<20))
+		r.fails(send(r.Conn, t, method, big), codes.InvalidArgument, "LIMIT_EXCEEDED", "request")
+		huge := make([]byte, 8<<20+1)
+		if err := send(r.Conn, t, method, huge); failureOf(err).code != codes.ResourceExhausted {
+			t.Errorf("%s with 8 MiB and a byte: %v", method, err)
+		}
+		r.fails(send(r.Conn, t, method, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "UPPER")),
+			codes.InvalidArgument, "INVALID_FIELD", "namespace")
+	}
+	if seen < 200 {
+		t.Errorf("only %d requests were tried", seen)
+	}
+}
+
+// bad is a call that must be refused.
+type bad struct {
+	name   string
+	call   func(*rig) error
+	code   codes.Code
+	reason string
+	field  string
+}
+
+func callPut(req *PutNode) func(*rig) error {
+	return func(r *rig) error {
+		if len(req.Messages) == 0 {
+			req.Messages = []*Message{user("x")}
+		}
+		_, err := r.PutNode(r.ctx(), req)
+		return err
+	}
+}
+
+func callNodes(nodes ...*transcriptv1.NewNode) func(*rig) error {
+	return func(r *rig) error {
+		_, err := r.PutNodes(r.ctx(), &transcriptv1.PutNodesRequest{Nodes: nodes})
+		return err
+	}
+}
+
+func callAlias(moves ...*transcriptv1.AliasMove) func(*rig) error {
+	return func(r *rig) error {
+		_, err := r.Alias(r.ctx(), &transcriptv1.AliasRequest{Aliases: moves})
+		return err
+	}
+}
+
+func callAssemble(req *Assemble) func(*rig) error {
+	return func(r *rig) error {
+		_, err := r.Assemble(r.ctx(), req)
+		if _, streamed := r.frames(req); failureOf(err).all != failureOf(streamed).all && failureOf(err).reason != failureOf(streamed).reason {
+			r.Errorf("the stream fails otherwise: %v, %v", err, streamed)
+		}
+		return err
+	}
+}
+
+func repeat[T any](n int, v T) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+const (
+	invalid   = codes.InvalidArgument
+	absent    = "0000000000000000000000000000000000000000000000000000000000000000"
+	badField  = "INVALID_FIELD"
+	overLimit = "LIMIT_EXCEEDED"
+)
+
+func badPuts() []bad {
+	long := strings.Repeat("x", 513)
+	many := func(n int) []*Update {
+		var out []*Update
+		for i := range n {
+			out = append(out, &Update{Name: fmt.Sprint(i)})
+		}
+		return out
+	}
+	one := func(m *Message) *PutNode { return &PutNode{Messages: []*Message{m}} }
+	precondition := func(p *transcriptv1.AliasPrecondition) *PutNode {
+		return &PutNode{Aliases: []*Update{{Name: "a"}, {Name: "b", Precondition: p}}}
+	}
+	labels := func(k, v string) *PutNode {
+		return &PutNode{Aliases: []*Update{{Name: "a", Labels: &transcriptv1.Labels{Entries: map[string]string{k: v}}}}}
+	}
+	tooManyLabels := map[string]string{}
+	for i := range 65 {
+		tooManyLabels[fmt.Sprint(i)] = ""
+	}
+	note := func(n *transcriptv1.MessageNote) *PutNode { return &PutNode{Notes: []*transcriptv1.MessageNote{n}} }
+	part := func(p *transcriptv1.Part) *PutNode {
+		return one(&Message{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{p}})
+	}
+	var calls []string
+	for i := range 257 {
+		calls = append(calls, fmt.Sprint(i))
+	}
+	noMessages := func(r *rig) error { _, err := r.PutNode(r.ctx(), &PutNode{}); return err }
+	return []bad{
+		{"no messages", noMessages, invalid, badField, "messages"},
+		{"no role", callPut(one(&Message{})), invalid, badField, "messages[0].role"},
+		{"a role unknown", callPut(one(&Message{Role: 17})), invalid, badField, "messages[0].role"},
+		{"a negative role", callPut(one(&Message{Role: -1})), invalid, badField, "messages[0].role"},
+		{"an origin", callPut(one(&Message{Role: 3, Origin: 2})), invalid, badField, "messages[0].origin"},
+		{"a state unknown", callPut(one(&Message{Role: 3, State: 9})), invalid, badField, "messages[0].state"},
+		{"a form implied", callPut(one(&Message{Role: 3, ContentForm: 2, Parts: text("x")})), invalid, badField, "messages[0].content_form"},
+		{"a part of no kind", callPut(part(&transcriptv1.Part{})), invalid, badField, "messages[0].parts[0]"},
+		{"a call of a user", callPut(one(&Message{Role: 3, Parts: calling("t", "1").Parts})), invalid, badField, "messages[0].parts[0].tool_call"},
+		{"a user with a call id", callPut(one(&Message{Role: 3, ToolCallId: proto.String("1")})), invalid, badField, "messages[0].tool_call_id"},
+		{"a user in error", callPut(one(&Message{Role: 3, IsError: true})), invalid, badField, "messages[0].is_error"},
+		{"a long call id", callPut(one(calling("t", strings.Repeat("x", 1025)))), invalid, overLimit, "messages[0].parts[0].tool_call.id"},
+		{"257 calls", callPut(one(calling("t", calls...))), invalid, overLimit, "messages[0].parts"},
+		{"a digest too short", callPut(part(&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
+			Source: &transcriptv1.Media_BlobDigest{BlobDigest: []byte("short")}}}})), invalid, badField, "messages[0].parts[0].media.blob_digest"},
+		{"extras with white space", callPut(one(&Message{Role: 3, Extras: `{"a": 1}`})), invalid, badField, "messages[0].extras"},
+		{"extras that are no object", callPut(part(&transcriptv1.Part{Extras: "[]", Kind: &transcriptv1.Part_Json{}})), invalid, badField, "messages[0].parts[0].extras"},
+		{"1,001 messages", callPut(&PutNode{Messages: repeat(1001, user("x"))}), invalid, overLimit, "messages"},
+		{"a message over 3 MiB", callPut(one(user(strings.Repeat("x", 3<<20)))), invalid, overLimit, "messages[0]"},
+		{"messages over 4 MiB - 128 KiB", callPut(&PutNode{Messages: repeat(2, user(strings.Repeat("x", 2<<20-60<<10)))}), invalid, overLimit, "messages"},
+		{"10,001 calls and results", callPut(&PutNode{Messages: append(repeat(40, calling("t", calls[:250]...)), result("1", ""))}), invalid, overLimit, "messages"},
+		{"a salt of 15", callPut(&PutNode{Salt: make([]byte, 15)}), invalid, badField, "salt"},
+		{"a salt of 33", callPut(&PutNode{Salt: make([]byte, 33)}), invalid, badField, "salt"},
+		{"an empty key", callPut(&PutNode{Metadata: []*transcriptv1.MetadataEntry{{}}}), invalid, badField, "metadata[0].key"},
+		{"a key twice", callPut(&PutNode{Metadata: repeat(2, &transcriptv1.MetadataEntry{Key: "k"})}), invalid, badField, "metadata[1].key"},
+		{"a long value", callPut(&PutNode{Metadata: []*transcriptv1.MetadataEntry{{Key: "k", Value: strings.Repeat("x", 4097)}}}), invalid, overLimit, "metadata[0].value"},
+		{"65 entries", callPut(&PutNode{Metadata: repeat(65, &transcriptv1.MetadataEntry{Key: "k"})}), invalid, overLimit, "metadata"},
+		{"a spawner without id", callPut(&PutNode{SpawnedFrom: &transcriptv1.SpawnedFromRef{}}), invalid, badField, "spawned_from.node_id"},
+		{"a spawner's long call id", callPut(&PutNode{SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: absent, ToolCallId: &long}}), codes.OK, "", ""},
+		{"two notes for a message", callPut(&PutNode{Notes: repeat(2, &transcriptv1.MessageNote{})}), invalid, badField, "notes"},
+		{"an estimate of nothing", callPut(note(&transcriptv1.MessageNote{Estimated: true})), invalid, badField, "notes[0].estimated"},
+		{"a note before 1970", callPut(note(&transcriptv1.MessageNote{SentAt: timestamppb.New(time.Unix(-1, 0))})), invalid, badField, "notes[0].sent_at"},
+		{"a note after 9999", callPut(note(&transcriptv1.MessageNote{SentAt: &timestamppb.Timestamp{Seconds: 253402300800}})), invalid, badField, "notes[0].sent_at"},
+		{"a note with odd nanoseconds", callPut(note(&transcriptv1.MessageNote{SentAt: &timestamppb.Timestamp{Nanos: -1}})), invalid, badField, "notes[0].sent_at"},
+		{"an empty parent", callPut(&PutNode{Parent: &NodeRef{}}), invalid, badField, "parent"},
+		{"a short parent", callPut(&PutNode{Parent: byID("abcdef")}), invalid, badField, "parent.node_id"},
+		{"a parent in capitals", callPut(&PutNode{Parent: byID(strings.Repeat("A", 64))}), invalid, badField, "parent.node_id"},
+		{"an absent parent", callPut(&PutNode{Parent: byID(absent)}), codes.NotFound, "PARENT_NOT_FOUND", ""},
+		{"an absent alias as parent", callPut(&PutNode{Parent: byAlias("nobody")}), codes.NotFound, "PARENT_NOT_FOUND", ""},
+		{"a nameless alias as parent", callPut(&PutNode{Parent: byAlias("")}), invalid, badField, "parent.alias"},
+		{"a long alias as parent", callPut(&PutNode{Parent: byAlias(long)}), invalid, overLimit, "parent.alias"},
+		{"a nameless alias", callPut(&PutNode{Aliases: []*Update{{}}}), invalid, badField, "aliases[0].name"},
+		{"an alias with a line break", callPut(&PutNode{Aliases: []*Update{{Name: "a\nb"}}}), invalid, badField, "aliases[0].name"},
+		{"an alias with a control character above ASCII", callPut(&PutNode{Aliases: []*Update{{Name: "a\u0085b"}}}), invalid, badField, "aliases[0].name"},
+		{"a long alias", callPut(&PutNode{Aliases: []*Update{{Name: long}}}), invalid, overLimit, "aliases[0].name"},
+		{"an alias twice", callPut(&PutNode{Aliases: repeat(2, &Update{Name: "a"})}), invalid, "DUPLICATE_ALIAS", "aliases[1].name"},
+		{"1,001 aliases", callPut(&PutNode{Aliases: many(1001)}), invalid, overLimit, "aliases"},
+		{"must_not_exist = false", callPut(precondition(&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustNotExist{}})), invalid, badField, "aliases[1].precondition.must_not_exist"},
+		{"must_exist = false", callPut(precondition(&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustExist{}})), invalid, badField, "aliases[1].precondition.must_exist"},
+		{"a head that is no id", callPut(precondition(&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_HeadId{}})), invalid, badField, "aliases[1].precondition.head_id"},
+		{"a label without key", callPut(labels("", "v")), invalid, badField, "aliases[0].labels.entries"},
+		{"a long label key", callPut(labels(strings.Repeat("k", 257), "v")), invalid, overLimit, "aliases[0].labels.entries"},
+		{"a long label", callPut(labels("k", strings.Repeat("v", 4097))), invalid, overLimit, "aliases[0].labels.entries"},
+		{"65 labels", callPut(&PutNode{Aliases: []*Update{{Name: "a", Labels: &transcriptv1.Labels{Entries: tooManyLabels}}}}), invalid, overLimit, "aliases[0].labels.entries"},
+		{"too many open calls", callPut(&PutNode{Messages: repeat(5, calling("t", calls[:256]...))}), invalid, "TOO_MANY_OPEN_CALLS", ""},
+	}
+}
+
+func badBatches() []bad {
+	node := func(n *transcriptv1.NewNode) *transcriptv1.NewNode {
+		n.Messages = []*Message{user("x")}
+		return n
+	}
+	plain := node(&transcriptv1.NewNode{})
+	var aliases []*Update
+	for i := range 600 {
+		aliases = append(aliases, &Update{Name: fmt.Sprint(i)})
+	}
+	var others []*Update
+	for i := range 600 {
+		others = append(others, &Update{Name: fmt.Sprint("b", i)})
+	}
+	return []bad{
+		{"no nodes", callNodes(), invalid, badField, "nodes"},
+		{"1,001 nodes", callNodes(repeat(1001, plain)...), invalid, overLimit, "nodes"},
+		{"10,001 messages", callNodes(append(repeat(10, &transcriptv1.NewNode{Messages: repeat(1000, user(""))}), plain)...), invalid, overLimit, "nodes"},
+		{"10,001 results", callNodes(append(repeat(10, &transcriptv1.NewNode{Messages: repeat(100, calling("t", repeat(100, "c")...))}),
+			&transcriptv1.NewNode{Messages: []*Message{result("c", "")}})...), invalid, overLimit, "nodes"},
+		{"previous on the first", callNodes(&transcriptv1.NewNode{Previous: true}), invalid, badField, "nodes[0].previous"},
+		{"previous and parent", callNodes(plain, &transcriptv1.NewNode{Previous: true, Parent: byID(absent)}), invalid, badField, "nodes[1].previous"},
+		{"a node without messages", callNodes(plain, &transcriptv1.NewNode{}), invalid, badField, "nodes[1].messages"},
+		{"a bad message in a node", callNodes(plain, &transcriptv1.NewNode{Messages: []*Message{user(""), {}}}), invalid, badField, "nodes[1].messages[1].role"},
+		{"a bad parent in a node", callNodes(plain, node(&transcriptv1.NewNode{Parent: byID("?")})), invalid, badField, "nodes[1].parent.node_id"},
+		{"an absent parent in a node", callNodes(plain, node(&transcriptv1.NewNode{Parent: byID(absent)})), codes.NotFound, "PARENT_NOT_FOUND", ""},
+		{"notes of a node", callNodes(node(&transcriptv1.NewNode{Notes: repeat(2, &transcriptv1.MessageNote{})})), invalid, badField, "nodes[0].notes"},
+		{"an alias twice over nodes", callNodes(node(&transcriptv1.NewNode{Aliases: aliases[:1]}), node(&transcriptv1.NewNode{Aliases: aliases[:1]})), invalid, "DUPLICATE_ALIAS", "nodes[1].aliases[0].name"},
+		{"1,001 aliases over nodes", callNodes(node(&transcriptv1.NewNode{Aliases: aliases}), node(&transcriptv1.NewNode{Aliases: others})), invalid, overLimit, "aliases"},
+	}
+}
+
+func badAliases() []bad {
+	remove := func(req *transcriptv1.DeleteAliasRequest) func(*rig) error {
+		return func(r *rig) error { _, err := r.DeleteAlias(r.ctx(), req); return err }
+	}
+	move := func(m *transcriptv1.AliasMove) func(*rig) error { return callAlias(m) }
+	var many []*transcriptv1.AliasMove
+	for i := range 1001 {
+		many = append(many, &transcriptv1.AliasMove{Name: fmt.Sprint(i), Target: byID(absent)})
+	}
+	return []bad{
+		{"no aliases", callAlias(), invalid, badField, "aliases"},
+		{"1,001 moves", callAlias(many...), invalid, overLimit, "aliases"},
+		{"a move without target", move(&transcriptv1.AliasMove{Name: "a"}), invalid, badField, "aliases[0].target"},
+		{"a move to no id", move(&transcriptv1.AliasMove{Name: "a", Target: byID("x")}), invalid, badField, "aliases[0].target.node_id"},
+		{"a move to an absent node", move(&transcriptv1.AliasMove{Name: "a", Target: byID(absent)}), codes.NotFound, "NODE_NOT_FOUND", ""},
+		{"a move to an absent alias", move(&transcriptv1.AliasMove{Name: "a", Target: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"a nameless move", move(&transcriptv1.AliasMove{Target: byID(absent)}), invalid, badField, "aliases[0].name"},
+		{"a move twice", callAlias(repeat(2, many[0])...), invalid, "DUPLICATE_ALIAS", "aliases[1].name"},
+		{"a nameless delete", remove(&transcriptv1.DeleteAliasRequest{}), invalid, badField, "name"},
+		{"a delete that must not exist", remove(&transcriptv1.DeleteAliasRequest{Name: "a", Precondition: &transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}}}), invalid, badField, "precondition.must_not_exist"},
+		{"a delete of no head", remove(&transcriptv1.DeleteAliasRequest{Name: "a", Precondition: &transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: "x"}}}), invalid, badField, "precondition.head_id"},
+		{"a delete that must exist", remove(&transcriptv1.DeleteAliasRequest{Name: "nobody", Precondition: &transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_MustExist{MustExist: true}}}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+	}
+}
+
+func badReads() []bad {
+	get := func(ref *NodeRef) func(*rig) error {
+		return func(r *rig) error {
+			_, err := r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: ref})
+			return err
+		}
+	}
+	children := func(req *transcriptv1.ListChildrenRequest) func(*rig) error {
+		return func(r *rig) error { _, err := r.ListChildren(r.ctx(), req); return err }
+	}
+	aliases := func(req *transcriptv1.ListAliasesRequest) func(*rig) error {
+		return func(r *rig) error { _, err := r.ListAliases(r.ctx(), req); return err }
+	}
+	history := func(req *transcriptv1.ListAliasHistoryRequest) func(*rig) error {
+		return func(r *rig) error { _, err := r.ListAliasHistory(r.ctx(), req); return err }
+	}
+	resolve := func(name string) func(*rig) error {
+		return func(r *rig) error {
+			_, err := r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Name: name})
+			return err
+		}
+	}
+	const token = "INVALID_PAGE_TOKEN"
+	long := strings.Repeat("x", 513)
+	cases := []bad{
+		{"no head", callAssemble(&Assemble{}), invalid, badField, "head"},
+		{"an empty head", callAssemble(&Assemble{Head: &NodeRef{}}), invalid, badField, "head"},
+		{"a prefix as head", callAssemble(&Assemble{Head: byID("abcdef")}), invalid, badField, "head.node_id"},
+		{"an absent head", callAssemble(&Assemble{Head: byID(absent)}), codes.NotFound, "NODE_NOT_FOUND", ""},
+		{"an absent alias as head", callAssemble(&Assemble{Head: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"a view unknown", callAssemble(&Assemble{Head: byID(absent), View: 3}), invalid, badField, "view"},
+		{"a view below", callAssemble(&Assemble{Head: byID(absent), View: -1}), invalid, badField, "view"},
+		{"a detail unknown", callAssemble(&Assemble{Head: byID(absent), NodeDetail: 3}), invalid, badField, "node_detail"},
+		{"after no id", callAssemble(&Assemble{Head: byID(absent), AfterId: "x"}), invalid, badField, "after_id"},
+		{"no node", get(nil), invalid, badField, "node"},
+		{"a prefix of 5", get(byID("abcde")), invalid, badField, "node.node_id"},
+		{"a prefix of 65", get(byID(absent + "0")), invalid, badField, "node.node_id"},
+		{"a prefix in capitals", get(byID("ABCDEF")), invalid, badField, "node.node_id"},
+		{"an empty node id", get(byID("")), invalid, badField, "node.node_id"},
+		{"an absent prefix", get(byID("abcdef")), codes.NotFound, "NODE_NOT_FOUND", ""},
+		{"an absent node", get(byID(absent)), codes.NotFound, "NODE_NOT_FOUND", ""},
+		{"an absent alias", get(byAlias("nobody")), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"an alias with DEL", get(byAlias("a\x7f")), invalid, badField, "node.alias"},
+		{"children of nothing", children(&transcriptv1.ListChildrenRequest{}), invalid, badField, "node"},
+		{"children of an absent node", children(&transcriptv1.ListChildrenRequest{Node: byID(absent)}), codes.NotFound, "NODE_NOT_FOUND", ""},
+		{"children of an absent alias", children(&transcriptv1.ListChildrenRequest{Node: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"a negative page of children", children(&transcriptv1.ListChildrenRequest{Node: byID(absent), PageSize: -1}), invalid, badField, "page_size"},
+		{"a negative page of aliases", aliases(&transcriptv1.ListAliasesRequest{PageSize: -1}), invalid, badField, "page_size"},
+		{"a long prefix", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Prefix{Prefix: long}}), invalid, overLimit, "prefix"},
+		{"a long folder", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: long}}), invalid, overLimit, "folder"},
+		{"the history of nothing", history(&transcriptv1.ListAliasHistoryRequest{}), invalid, badField, "name"},
+		{"a history never set", history(&transcriptv1.ListAliasHistoryRequest{Name: "nobody"}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"a negative page of history", history(&transcriptv1.ListAliasHistoryRequest{Name: "a", PageSize: -1}), invalid, badField, "page_size"},
+		{"an alias without name", resolve(""), invalid, badField, "name"},
+		{"an alias never set", resolve("nobody"), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"an alias too long", resolve(long), invalid, overLimit, "name"},
+	}
+	for _, forged := range []string{"x", "AQ", "AQAAAAAAAAAA", "AQAAAAAAAAAAAA", strings.Repeat("A", 5000), "%%%", "AQAAAAAAAAAAAA=="} {
+		cases = append(cases,
+			bad{"a forged page of aliases", aliases(&transcriptv1.ListAliasesRequest{PageToken: forged}), invalid, token, "page_token"},
+			bad{"a forged page of children", children(&transcriptv1.ListChildrenRequest{Node: byID(absent), PageToken: forged}), invalid, token, "page_token"},
+			bad{"a forged page of history", history(&transcriptv1.ListAliasHistoryRequest{Name: "a", PageToken: forged}), invalid, token, "page_token"},
+		)
+	}
+	return cases
+}
+
+// TestBadInput walks what a client can get wrong; every refusal says which code, reason and field, none UNKNOWN or
+// INTERNAL, and the server stands afterwards.
+func TestBadInput(t *testing.T) {
+	r := newRig(t)
+	for _, cases := range [][]bad{badPuts(), badBatches(), badAliases(), badReads()} {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				in := *r
+				in.T = t
+				err := c.call(&in)
+				if c.code == codes.OK {
+					if err != nil {
+						t.Errorf("refused: %v", err)
+					}
+					return
+				}
+				f := in.fails(err, c.code, c.reason, c.field)
+				if c.code == invalid && c.field != "" && f.rule == "" {
+					t.Error("no rule is named")
+				}
+			})
+		}
+	}
+	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
+	equal(r, "the aliases that refused calls have left", stats.Aliases, 0)
+	equal(r, "the roots that refused calls have left", stats.Roots, 1)
+	if strings.Contains(r.logs.String(), `"level":"ERROR"`) {
+		t.Errorf("bad input is logged as a fault: %s", r.logs.String())
+	}
+}

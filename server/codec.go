@@ -1,0 +1,100 @@
+package server
+
+import (
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+)
+
+const (
+	// maxRequest is the most bytes of a request.
+	maxRequest = 4 << 20
+	// maxReceived is the most that is received at all: between the two a request is refused as LIMIT_EXCEEDED, above it
+	// gRPC refuses it by itself, as RESOURCE_EXHAUSTED and without a reason.
+	maxReceived = 8 << 20
+)
+
+// codec is gRPC's codec for protobuf with one difference: bytes that are no request do not fail the call within gRPC,
+// which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on it, which the
+// validation interceptor finds (refused).
+type codec struct {
+	encoding.CodecV2
+	shapes shapes
+}
+
+func newCodec() *codec {
+	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes()}
+}
+
+// Unmarshal fails only for what is no protobuf message of Go.
+func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	if err := c.read(data, m); err != nil {
+		proto.Reset(m)
+		mark(m, err)
+	}
+	return nil
+}
+
+func (c *codec) read(data mem.BufferSlice, m proto.Message) *canonical.FieldError {
+	if data.Len() > maxRequest {
+		return &canonical.FieldError{Field: "request", Rule: "must be at most 4 MiB", Kind: canonical.ErrLimit}
+	}
+	b := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer b.Free()
+	shape := c.shapes[m.ProtoReflect().Descriptor().FullName()]
+	if err := proto.Unmarshal(b.ReadOnlyData(), m); err != nil {
+		if fault := shape.check(b.ReadOnlyData(), true); fault != nil {
+			return fault
+		}
+		return &canonical.FieldError{Field: "request", Rule: "does not parse", Kind: canonical.ErrMalformed}
+	}
+	return shape.check(b.ReadOnlyData(), false)
+}
+
+// markNumber is the highest number that a field can have; no message of ours has it. A request on which the codec left
+// it holds nothing else.
+const markNumber = protowire.Number(1<<29 - 1)
+
+// mark leaves err on an empty m: an unknown field with kind, field and rule.
+func mark(m proto.Message, err *canonical.FieldError) {
+	kind := byte('m')
+	if err.Kind == canonical.ErrLimit {
+		kind = 'l'
+	}
+	b := protowire.AppendTag(nil, markNumber, protowire.BytesType)
+	b = protowire.AppendBytes(b, []byte{kind})
+	b = protowire.AppendTag(b, markNumber, protowire.BytesType)
+	b = protowire.AppendString(b, err.Field)
+	b = protowire.AppendTag(b, markNumber, protowire.BytesType)
+	m.ProtoReflect().SetUnknown(protowire.AppendString(b, err.Rule))
+}
+
+// refused gives back what the codec found wrong with a request; nil if nothing.
+func refused(m proto.Message) *canonical.FieldError {
+	b := m.ProtoReflect().GetUnknown()
+	var parts [3]string
+	for i := range parts {
+		number, _, n := protowire.ConsumeTag(b)
+		if n < 0 || number != markNumber {
+			return nil
+		}
+		v, size := protowire.ConsumeString(b[n:])
+		if size < 0 {
+			return nil
+		}
+		parts[i], b = v, b[n+size:]
+	}
+	kind := canonical.ErrMalformed
+	if parts[0] == "l" {
+		kind = canonical.ErrLimit
+	}
+	return &canonical.FieldError{Field: parts[1], Rule: parts[2], Kind: kind}
+}

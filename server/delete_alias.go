@@ -1,0 +1,35 @@
+package server
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// DeleteAlias is a change that deletes one alias.
+func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteAliasRequest) (*transcriptv1.DeleteAliasResponse, error) {
+	if err := checkAlias("name", req.Name); err != nil {
+		return nil, err
+	}
+	if _, ok := req.Precondition.GetCondition().(*transcriptv1.AliasPrecondition_MustNotExist); ok {
+		return nil, invalidField("precondition.must_not_exist", "must not be set on a delete")
+	}
+	condition, err := parseCondition("precondition", req.Precondition)
+	if err != nil {
+		return nil, err
+	}
+	d := draft{fields: []string{"name"}}
+	d.change.Aliases = []chainstore.AliasChange{{
+		Name: req.Name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: condition,
+	}}
+	done, err := d.commit(ctx, t.store, req.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	reply := &transcriptv1.DeleteAliasResponse{Deleted: done.Aliases[0].Existed}
+	if reply.Deleted {
+		reply.PreviousId = done.Aliases[0].Previous.String()
+	}
+	return reply, nil
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// errorDomain is the domain of every ErrorInfo.
+const errorDomain = "transcript.v1"
+
+// What the server refuses by itself.
+var (
+	// errDuplicateAlias: a call names one alias twice. Comes in a canonical.FieldError.
+	errDuplicateAlias = errors.New("one alias is named twice")
+	// errPageToken: a page token was not given by this call with these arguments. Comes in a canonical.FieldError.
+	errPageToken = errors.New("not a page token of this call")
+	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
+	errAmbiguous = errors.New("the prefix fits several nodes")
+	// errUseStream: a reply would be over maxReply.
+	errUseStream = errors.New("the reply is too large for one message")
+	// errDraining: no new calls are taken.
+	errDraining = errors.New("the server is shutting down")
+	// errGone: a reply could not be sent, since the caller has gone.
+	errGone = errors.New("the caller has gone")
+)
+
+// row says how an error looks to a caller.
+type row struct {
+	err    error
+	code   codes.Code
+	reason transcriptv1.ErrorReason
+	// text is the whole message for the caller, unless the error is a canonical.FieldError, whose field and rule are.
+	text string
+	// fault: the operator has to know, so the cause is logged.
+	fault bool
+}
+
+// table has a row for every error that the store, canonical and this package name. The first row that fits counts.
+func table() []row {
+	const (
+		invalid, notFound   = codes.InvalidArgument, codes.NotFound
+		exhausted, lost     = codes.ResourceExhausted, codes.DataLoss
+		unavailable, failed = codes.Unavailable, codes.FailedPrecondition
+	)
+	return []row{
+		{canonical.ErrInvalid, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a field is malformed", false},
+		{canonical.ErrMalformed, invalid, transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "the request is malformed", false},
+		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
+		{errDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
+		{errPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
+		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},
+		{chainstore.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
+		{runloop.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
+		{chainstore.ErrTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "too large for one commit: put fewer nodes or aliases at a time", false},
+
+		{chainstore.ErrParentNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_PARENT_NOT_FOUND, "the parent is not there", false},
+		{chainstore.ErrNodeNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace has that id", false},
+		{chainstore.ErrAliasNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND, "no alias of this namespace has that name", false},
+
+		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
+		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere: read the new head and decide again", false},
+		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "after_id is neither the head nor an ancestor of it", false},
+
+		{errUseStream, exhausted, transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE, "the reply would be over 4 MiB - 64 KiB: call StreamAssemble", false},
+		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full; nothing was written", true},
+		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many calls wait to be committed; nothing was written", false},
+
+		{chainstore.ErrCorrupt, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
+		{canonical.ErrNotCanonical, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
+
+		{errDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
+		{chainstore.ErrClosed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
+		{chainstore.ErrFailed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED, "the store has failed and takes no more writes", true},
+
+		{context.DeadlineExceeded, codes.DeadlineExceeded, transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the deadline has passed", false},
+		{context.Canceled, codes.Canceled, transcriptv1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up", false},
+		{errGone, codes.Canceled, transcriptv1.ErrorReason_ERROR_REASON_CANCELLED, "the caller has gone", false},
+	}
+}
+
+// internal is how everything without a row looks.
+func internal() row {
+	return row{nil, codes.Internal, transcriptv1.ErrorReason_ERROR_REASON_INTERNAL, "a fault of the server; its log has the cause under the request's id", true}
+}
+
+// conflicts is a ConflictError with the place of each of the change's aliases in the request.
+type conflicts struct {
+	*chainstore.ConflictError
+	fields []string
+}
+
+// ambiguousError is errAmbiguous with candidates.
+type ambiguousError struct{ ids []chainstore.ID }
+
+func (e *ambiguousError) Error() string { return errAmbiguous.Error() }
+func (e *ambiguousError) Unwrap() error { return errAmbiguous }
+
+// mapper turns errors into statuses.
+type mapper struct {
+	rows []row
+	log  *slog.Logger
+}
+
+// status is err as the caller may see it: a status with ErrorInfo, the request's id, and what more there is to tell. A
+// status stays as it is: gRPC's own services and inner layers make them. Causes go to the log.
+func (m *mapper) status(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	r := m.find(err)
+	if r.fault {
+		m.log.ErrorContext(ctx, "call failed", "request_id", requestID(ctx), "reason", r.reason.String(), "cause", err.Error())
+	}
+	info := &errdetails.ErrorInfo{
+		Domain: errorDomain,
+		Reason: strings.TrimPrefix(r.reason.String(), "ERROR_REASON_"),
+	}
+	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: requestID(ctx)}}
+	text, more := explain(err, r.text)
+	st, err := status.New(r.code, text).WithDetails(append(details, more...)...)
+	if err != nil {
+		return status.Error(r.code, text)
+	}
+	return st.Err()
+}
+
+func (m *mapper) find(err error) row {
+	for _, r := range m.rows {
+		if errors.Is(err, r.err) {
+			return r
+		}
+	}
+	return internal()
+}
+
+// explain is the text of an error and the details that the kind of error brings.
+func explain(err error, text string) (string, []protoadapt.MessageV1) {
+	var field *canonical.FieldError
+	var conflict *conflicts
+	var ambiguous *ambiguousError
+	switch {
+	case errors.As(err, &field):
+		return field.Error(), []protoadapt.MessageV1{&errdetails.BadRequest{
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field.Field, Description: field.Rule}},
+		}}
+	case errors.As(err, &conflict):
+		return text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.detail())}
+	case errors.As(err, &ambiguous):
+		detail := &transcriptv1.AmbiguousPrefix{}
+		for _, id := range ambiguous.ids {
+			detail.NodeIds = append(detail.NodeIds, id.String())
+		}
+		return text, []protoadapt.MessageV1{protoadapt.MessageV1Of(detail)}
+	}
+	return text, nil
+}
+
+func (c *conflicts) detail() *transcriptv1.AliasConflicts {
+	detail := &transcriptv1.AliasConflicts{}
+	for _, one := range c.Conflicts {
+		conflict := &transcriptv1.AliasConflict{}
+		if one.Index >= 0 && one.Index < len(c.fields) {
+			conflict.Field = c.fields[one.Index]
+		}
+		if one.Exists {
+			conflict.NodeId = one.Node.String()
+		}
+		detail.Conflicts = append(detail.Conflicts, conflict)
+	}
+	return detail
+}
+
+func invalidField(field, rule string) error {
+	return &canonical.FieldError{Field: field, Rule: rule, Kind: canonical.ErrInvalid}
+}
+
+func overLimit(field, format string, args ...any) error {
+	return &canonical.FieldError{Field: field, Rule: fmt.Sprintf(format, args...), Kind: canonical.ErrLimit}
+}

@@ -1,0 +1,74 @@
+package server_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/testserver"
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// seeds are requests that succeed, or nearly do, by method.
+func seeds() map[string][]proto.Message {
+	put := everywhere()
+	put.Namespace = ""
+	ref := byAlias(put.Aliases[0].Name)
+	const transcripts, admin = "/transcript.v1.TranscriptService/", "/transcript.v1.AdminService/"
+	return map[string][]proto.Message{
+		transcripts + "PutNode": {put, &PutNode{Parent: ref, Messages: []*Message{user("x")}}},
+		transcripts + "PutNodes": {&transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{
+			{Parent: ref, Messages: []*Message{calling("t", "1")}}, {Previous: true, Messages: []*Message{result("1", "")}, Aliases: []*Update{{Name: "a"}}},
+		}}},
+		transcripts + "Alias":            {&transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "b", Target: ref}}}},
+		transcripts + "DeleteAlias":      {&transcriptv1.DeleteAliasRequest{Name: "b"}},
+		transcripts + "ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: ref.GetAlias()}},
+		transcripts + "ListAliases":      {&transcriptv1.ListAliasesRequest{PageSize: 1, Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: canary}}},
+		transcripts + "ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: ref.GetAlias(), PageSize: 1}},
+		transcripts + "Assemble":         {&Assemble{Head: ref, NodeDetail: envelopes}, &Assemble{Head: byAlias("a"), AfterId: absent, View: full}},
+		transcripts + "StreamAssemble":   {&transcriptv1.StreamAssembleRequest{Head: ref, IfNoneMatch: "x"}},
+		transcripts + "GetNode":          {&transcriptv1.GetNodeRequest{Node: ref}, &transcriptv1.GetNodeRequest{Node: byID("abcdef")}},
+		transcripts + "ListChildren":     {&transcriptv1.ListChildrenRequest{Node: ref, PageSize: 1, PageToken: "AQAAAAAAAAAAAA"}},
+		admin + "Stats":                  {&transcriptv1.StatsRequest{Namespace: "x"}},
+		admin + "Verify":                 {&transcriptv1.VerifyRequest{}},
+	}
+}
+
+// FuzzRequests sends any bytes to any method of one server: whatever they are, the answer is a reply or a refusal with
+// a reason that is no fault of the server, and the server stands.
+func FuzzRequests(f *testing.F) {
+	names := slices.Sorted(maps.Keys(methods()))
+	for i, name := range names {
+		requests := seeds()[name]
+		if len(requests) == 0 {
+			f.Fatalf("no seed for %s", name)
+		}
+		for _, m := range requests {
+			b, err := proto.Marshal(m)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(uint8(i), b)
+		}
+	}
+	store := memstore.New(memstore.Options{})
+	conn := testserver.StartWith(f, storetest.Mangle(f, store), server.Config{}).Conn
+	f.Fuzz(func(t *testing.T, method uint8, request []byte) {
+		err := send(conn, t, names[int(method)%len(names)], request)
+		if err == nil {
+			return
+		}
+		switch got := failureOf(err); {
+		case got.code == codes.Unknown || got.code == codes.Internal || got.code == codes.Unavailable || got.code == codes.DataLoss:
+			t.Errorf("%v: %s", got.code, got.all)
+		case got.reason == "":
+			t.Errorf("no reason: %s", got.all)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// minPrefix is the fewest digits of an id that GetNode takes.
+	minPrefix = 6
+	// maxCandidates is the ids that an ambiguous prefix is answered with.
+	maxCandidates = 10
+	// maxNodeAliases is the aliases that are told of a node.
+	maxNodeAliases = 100
+)
+
+// metadataField is the number of the field of GetNodeResponse that the stored metadata goes into.
+const metadataField protowire.Number = 3
+
+// GetNode reads the last row of a chain, and who is before it.
+func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequest) (*transcriptv1.GetNodeResponse, error) {
+	namespace := namespaceOf(req.Namespace)
+	ref, err := t.findNode(ctx, namespace, req.Node)
+	if err != nil {
+		return nil, err
+	}
+	chain, err := t.store.Chain(ctx, namespace, ref, nil)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := parentOf(ctx, chain)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := nodeReply(ctx, chain, parent, req.OmitMessages)
+	if err != nil {
+		return nil, err
+	}
+	if reply.Aliases, err = t.store.AliasesOf(ctx, namespace, chain.Head().ID, maxNodeAliases); err != nil {
+		return nil, err
+	}
+	if proto.Size(reply) > maxRequest {
+		return nil, errUseStream
+	}
+	return reply, nil
+}
+
+// findNode reads a NodeRef whose node_id may be a prefix.
+func (t *transcripts) findNode(ctx context.Context, namespace string, node *transcriptv1.NodeRef) (chainstore.Ref, error) {
+	r, ok := node.GetRef().(*transcriptv1.NodeRef_NodeId)
+	if !ok || len(r.NodeId) == 2*len(chainstore.ID{}) {
+		return parseRef("node", node)
+	}
+	bad := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') }
+	if n := len(r.NodeId); n < minPrefix || n > 2*len(chainstore.ID{}) || strings.ContainsFunc(r.NodeId, bad) {
+		return chainstore.Ref{}, invalidField("node.node_id", "must be 6 to 64 lower-case hex digits")
+	}
+	ids, err := t.store.Find(ctx, namespace, r.NodeId, maxCandidates)
+	switch {
+	case err != nil:
+		return chainstore.Ref{}, err
+	case len(ids) == 0:
+		return chainstore.Ref{}, chainstore.ErrNodeNotFound
+	case len(ids) > 1:
+		return chainstore.Ref{}, &ambiguousError{ids: ids}
+	}
+	return chainstore.Ref{ID: ids[0]}, nil
+}
+
+// parentOf is the node before the head; nil where the head is a root.
+func parentOf(ctx context.Context, chain chainstore.Chain) (*chainstore.ID, error) {
+	seq := chain.Head().Seq
+	if seq == 0 {
+		return nil, nil
+	}
+	var id chainstore.ID
+	err := chain.Rows(ctx, chainstore.Span{From: seq - 1, Through: seq - 1, HeadersOnly: true}, func(row *chainstore.Row) error {
+		id = row.Raw.ID()
+		return nil
+	})
+	return &id, err
+}
+
+// nodeReply tells of the head; its messages and metadata are laid in as they are stored.
+func nodeReply(ctx context.Context, chain chainstore.Chain, parent *chainstore.ID, omit bool) (*transcriptv1.GetNodeResponse, error) {
+	h := chain.Head()
+	reply := &transcriptv1.GetNodeResponse{
+		FirstPut: timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: roles(h),
+		Counters: chainCounters(h.State.Full.Totals, h.State.Effective.Totals),
+	}
+	err := chain.Rows(ctx, chainstore.Span{From: h.Seq, Through: h.Seq}, func(row *chainstore.Row) error {
+		reply.Info = &transcriptv1.NodeInfo{
+			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(row.Payload)),
+			Verbatim: true, Notes: notes(h.Messages, true), Envelope: envelopeInfo(h, row.Metadata, parent),
+		}
+		reply.Info.Envelope.PayloadDigest = payloadDigest(h, row.Payload)
+		var stored []byte
+		if !omit {
+			stored = append(stored, row.Payload...)
+		}
+		if len(row.Metadata) > 0 {
+			stored = protowire.AppendTag(stored, metadataField, protowire.BytesType)
+			stored = protowire.AppendBytes(stored, row.Metadata)
+		}
+		reply.ProtoReflect().SetUnknown(stored)
+		return nil
+	})
+	if err == nil && reply.Info == nil {
+		err = fmt.Errorf("%w: node %s has no row", chainstore.ErrCorrupt, h.ID)
+	}
+	return reply, err
+}

@@ -1,0 +1,257 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+)
+
+// layer is one interceptor in both its forms.
+type layer struct {
+	name string
+	// why it stands where it stands.
+	why    string
+	unary  grpc.UnaryServerInterceptor
+	stream grpc.StreamServerInterceptor
+}
+
+// layers are the interceptors in their order, outermost first.
+func (s *Server) layers() []layer {
+	m := &mapper{rows: table(), log: s.log}
+	layers := []layer{
+		{"metrics", "counts what every other layer does, refusals too", nil, nil},
+		{"request", "gives the call its id before anything can log it", identifyUnary, identifyStream},
+		{"logging", "sees the final status; method, code, duration and sizes, never content", nil, nil},
+		{"sizes", "adds to the line of logging", sizesUnary, sizesStream},
+		{"limits", "refuses what would not be served before any work is done for it", s.limitUnary(m), s.limitStream(m)},
+		{"validation", "refuses what no handler should see: what the codec marked, and namespaces", validateUnary(m), validateStream(m)},
+		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
+		{"recovery", "turns a panic into an error like any other", nil, nil},
+	}
+	if s.metrics != nil {
+		layers[0].unary, layers[0].stream = s.metrics.UnaryServerInterceptor(), s.metrics.StreamServerInterceptor()
+	}
+	layers[2].unary, layers[2].stream = logCalls(s.log)
+	layers[7].unary, layers[7].stream = recoverCalls()
+	return layers
+}
+
+// chains are the layers as gRPC takes them.
+func (s *Server) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
+	for _, l := range s.layers() {
+		if l.unary != nil {
+			unary, stream = append(unary, l.unary), append(stream, l.stream)
+		}
+	}
+	return unary, stream
+}
+
+// requestKey is the key of the request's id in its context.
+type requestKey struct{}
+
+// requestID is the id under which a call's lines stand in the log, and which its errors carry; empty outside of a call.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+func identify(ctx context.Context) context.Context {
+	id := fmt.Sprintf("%016x", rand.Uint64())
+	return logging.InjectFields(context.WithValue(ctx, requestKey{}, id), logging.Fields{"request_id", id})
+}
+
+func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	return next(identify(ctx), req)
+}
+
+func identifyStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	return next(srv, &stream{ServerStream: ss, ctx: identify(ss.Context())})
+}
+
+// stream is a ServerStream with a context of its own.
+type stream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s *stream) Context() context.Context { return s.ctx }
+
+func logCalls(log *slog.Logger) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
+	logger := logging.LoggerFunc(func(ctx context.Context, level logging.Level, text string, fields ...any) {
+		log.Log(ctx, slog.Level(level), text, fields...)
+	})
+	opts := []logging.Option{
+		logging.WithLogOnEvents(logging.FinishCall),
+		logging.WithLevels(levelOf),
+		logging.WithDurationField(logging.DurationToDurationField),
+		logging.WithDisableLoggingFields(logging.SystemTag[0], logging.ComponentFieldKey),
+	}
+	return logging.UnaryServerInterceptor(logger, opts...), logging.StreamServerInterceptor(logger, opts...)
+}
+
+// levelOf is the level at which a finished call is logged: what went well, or was given up, at debug; what the caller has
+// to mend at info; what whoever runs the server has to look at higher.
+func levelOf(code codes.Code) logging.Level {
+	switch code {
+	case codes.OK, codes.Canceled, codes.DeadlineExceeded:
+		return logging.LevelDebug
+	case codes.Unavailable, codes.ResourceExhausted:
+		return logging.LevelWarn
+	case codes.Unknown, codes.Internal, codes.DataLoss:
+		return logging.LevelError
+	default:
+		return logging.LevelInfo
+	}
+}
+
+func sizesUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	reply, err := next(ctx, req)
+	logging.AddFields(ctx, logging.Fields{"request_bytes", size(req), "reply_bytes", size(reply)})
+	return reply, err
+}
+
+func sizesStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	counted := &countedStream{ServerStream: ss}
+	err := next(srv, counted)
+	logging.AddFields(ss.Context(), logging.Fields{
+		"request_bytes", counted.received, "reply_bytes", counted.sent, "frames", counted.frames,
+	})
+	return err
+}
+
+// size is the encoded size of a message; 0 for none.
+func size(v any) int {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return 0
+	}
+	return proto.Size(m)
+}
+
+// countedStream counts what goes through it. Each direction is used by one goroutine, as gRPC demands.
+type countedStream struct {
+	grpc.ServerStream
+	received, sent, frames int
+}
+
+func (s *countedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil {
+		s.received += size(m)
+	}
+	return err
+}
+
+func (s *countedStream) SendMsg(m any) error {
+	s.sent += size(m)
+	s.frames++
+	return s.ServerStream.SendMsg(m)
+}
+
+// admit refuses new calls of a draining server; health is told to the end.
+func (s *Server) admit(method string) error {
+	if s.draining.Load() && !strings.HasPrefix(method, "/grpc.health.") {
+		return errDraining
+	}
+	return nil
+}
+
+func (s *Server) limitUnary(m *mapper) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if err := s.admit(info.FullMethod); err != nil {
+			return nil, m.status(ctx, err)
+		}
+		return next(ctx, req)
+	}
+}
+
+func (s *Server) limitStream(m *mapper) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if err := s.admit(info.FullMethod); err != nil {
+			return m.status(ss.Context(), err)
+		}
+		return next(srv, ss)
+	}
+}
+
+// validate judges what all requests have in common.
+func validate(req any) error {
+	m, ok := req.(proto.Message)
+	if !ok {
+		return nil
+	}
+	if err := refused(m); err != nil {
+		return err
+	}
+	if scoped, ok := req.(interface{ GetNamespace() string }); ok {
+		return checkNamespace(scoped.GetNamespace())
+	}
+	return nil
+}
+
+func validateUnary(m *mapper) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if err := validate(req); err != nil {
+			return nil, m.status(ctx, err)
+		}
+		return next(ctx, req)
+	}
+}
+
+func validateStream(m *mapper) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		return next(srv, &validatedStream{ServerStream: ss, mapper: m})
+	}
+}
+
+// validatedStream judges what it receives.
+type validatedStream struct {
+	grpc.ServerStream
+	mapper *mapper
+}
+
+func (s *validatedStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return s.mapper.status(s.Context(), validate(m))
+}
+
+func mapUnary(m *mapper) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		reply, err := next(ctx, req)
+		if err != nil {
+			return nil, m.status(ctx, err)
+		}
+		return reply, nil
+	}
+}
+
+func mapStream(m *mapper) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		return m.status(ss.Context(), next(srv, ss))
+	}
+}
+
+// recoverCalls makes errors of panics. The error tells what Go's runtime says, or else only the type of the value,
+// which might hold content; and where it happened.
+func recoverCalls() (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
+	handler := recovery.WithRecoveryHandler(func(p any) error {
+		what := fmt.Sprintf("%T", p)
+		if fault, ok := p.(runtime.Error); ok {
+			what = fault.Error()
+		}
+		return fmt.Errorf("panic: %s\n%s", what, debug.Stack())
+	})
+	return recovery.UnaryServerInterceptor(handler), recovery.StreamServerInterceptor(handler)
+}

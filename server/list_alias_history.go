@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// ListAliasHistory reads the history, which is short, and gives a page of it. A token holds the number of the last
+// state given, so that a page is right though the alias moved since.
+func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.ListAliasHistoryRequest) (*transcriptv1.ListAliasHistoryResponse, error) {
+	if err := checkAlias("name", req.Name); err != nil {
+		return nil, err
+	}
+	size, err := pageSize(req.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	p := page{rpc: "ListAliasHistory", namespace: namespaceOf(req.Namespace), scope: req.Name}
+	before, err := parseBefore(p, req.PageToken)
+	if err != nil {
+		return nil, err
+	}
+	states, err := t.store.AliasHistory(ctx, p.namespace, req.Name)
+	if err != nil {
+		return nil, err
+	}
+	reply := &transcriptv1.ListAliasHistoryResponse{}
+	for i := range states {
+		if before != 0 && states[i].Number >= before {
+			continue
+		}
+		reply.Entries = append(reply.Entries, historyEntry(&states[i]))
+		if len(reply.Entries) == size && i+1 < len(states) {
+			reply.NextPageToken = p.token(binary.AppendUvarint(nil, states[i].Number))
+			break
+		}
+	}
+	return reply, nil
+}
+
+// parseBefore is the number of the last state that was given; 0 if none was.
+func parseBefore(p page, token string) (uint64, error) {
+	cursor, err := p.cursor(token)
+	if err != nil || cursor == nil {
+		return 0, err
+	}
+	before, n := binary.Uvarint(cursor)
+	if n != len(cursor) || before == 0 {
+		return 0, badToken()
+	}
+	return before, nil
+}
+
+func historyEntry(s *chainstore.AliasState) *transcriptv1.AliasHistoryEntry {
+	e := &transcriptv1.AliasHistoryEntry{At: timestamp(s.At)}
+	if !s.Deleted {
+		e.NodeId = s.Node.String()
+	}
+	return e
+}

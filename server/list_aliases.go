@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// pageBytes is about the most that a page takes encoded, whatever its labels.
+	pageBytes = 1 << 20
+	// listChunk is how many entries of a list are read at a time, so that what a page holds in memory stays small.
+	listChunk = 64
+)
+
+// ListAliases reads aliases chunk by chunk until the page is full.
+func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAliasesRequest) (*transcriptv1.ListAliasesResponse, error) {
+	query, p, err := parseListAliases(req)
+	if err != nil {
+		return nil, err
+	}
+	size, err := pageSize(req.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	cursor, err := p.cursor(req.PageToken)
+	if err != nil {
+		return nil, err
+	}
+	if query.After, err = parseAliasCursor(cursor); err != nil {
+		return nil, err
+	}
+	reply := &transcriptv1.ListAliasesResponse{}
+	for total := 0; len(reply.Aliases) < size && total < pageBytes; {
+		query.Limit = min(listChunk, size-len(reply.Aliases))
+		aliases, next, err := t.store.Aliases(ctx, p.namespace, query)
+		if err != nil {
+			return nil, err
+		}
+		for i := range aliases {
+			if total >= pageBytes {
+				next = &chainstore.AliasCursor{Name: aliases[i-1].Name, MovedAt: aliases[i-1].MovedAt}
+				break
+			}
+			info := aliasInfo(&aliases[i])
+			reply.Aliases, total = append(reply.Aliases, info), total+proto.Size(info)
+		}
+		if query.After = next; next == nil {
+			return reply, nil
+		}
+	}
+	reply.NextPageToken = p.token(aliasCursor(query.After))
+	return reply, nil
+}
+
+// parseListAliases reads what is asked for, and what tokens are bound to.
+func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.AliasQuery, p page, err error) {
+	p = page{rpc: "ListAliases", namespace: namespaceOf(req.Namespace)}
+	field := "prefix"
+	switch s := req.Scope.(type) {
+	case *transcriptv1.ListAliasesRequest_Prefix:
+		query.Prefix = s.Prefix
+		p.scope = "p" + s.Prefix
+	case *transcriptv1.ListAliasesRequest_Folder:
+		query.ByFolder, query.Folder = true, s.Folder
+		p.scope, field = "f"+s.Folder, "folder"
+	default:
+		p.scope = "p"
+	}
+	if len(p.scope) > 1+maxAliasBytes {
+		return query, p, overLimit(field, "must be at most %d bytes", maxAliasBytes)
+	}
+	return query, p, nil
+}

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// nodeFields is what PutNodeRequest and NewNode have in common.
+type nodeFields interface {
+	GetParent() *transcriptv1.NodeRef
+	GetMessages() []*transcriptv1.Message
+	GetNotes() []*transcriptv1.MessageNote
+	GetMetadata() []*transcriptv1.MetadataEntry
+	GetSalt() []byte
+	GetSpawnedFrom() *transcriptv1.SpawnedFromRef
+	GetAliases() []*transcriptv1.AliasUpdate
+}
+
+// draft is a change that a request is turned into.
+type draft struct {
+	change chainstore.Change
+	// fields are the places of the change's aliases in the request.
+	fields []string
+	names  map[string]bool
+	// messages and calls are counted over all nodes.
+	messages, calls int
+}
+
+// node adds a node; field is its place in the request, empty where the request is the node. parent is judged already.
+func (d *draft) node(field string, n nodeFields, parent chainstore.Parent) error {
+	if err := canonical.Validate(n.GetMessages(), n.GetMetadata(), n.GetSalt()); err != nil {
+		return under(field, err)
+	}
+	from, err := canonical.ParseSpawnedFrom(n.GetSpawnedFrom())
+	if err != nil {
+		return under(field, err)
+	}
+	facts := canonical.Facts(n.GetMessages())
+	if err := addNotes(facts, n.GetNotes()); err != nil {
+		return under(field, err)
+	}
+	if err := d.count(field, facts); err != nil {
+		return err
+	}
+	form := canonical.NewNode(n.GetMessages(), n.GetMetadata(), n.GetSalt())
+	d.change.Nodes = append(d.change.Nodes, chainstore.NewNode{
+		Parent: parent,
+		Identify: func(parent *chainstore.ID) chainstore.ID {
+			return canonical.NodeID(form.Envelope((*[32]byte)(parent), from))
+		},
+		Payload:     form.Payload,
+		Metadata:    form.Metadata,
+		Salt:        n.GetSalt(),
+		SpawnedFrom: spawnedFrom(from),
+		Messages:    facts,
+		Variables:   canonical.Variables(n.GetMetadata()),
+	})
+	return d.updates(field, n.GetAliases())
+}
+
+func spawnedFrom(from *canonical.SpawnedFrom) *chainstore.SpawnedFrom {
+	if from == nil {
+		return nil
+	}
+	return &chainstore.SpawnedFrom{Node: from.Node, CallID: from.CallID}
+}
+
+// count refuses more messages or calls than a request may bring; field is the node's place in it.
+func (d *draft) count(field string, facts []runloop.Facts) error {
+	list := "messages"
+	if field != "" {
+		list = "nodes"
+	}
+	d.messages += len(facts)
+	for i := range facts {
+		d.calls += len(facts[i].Calls)
+		if facts[i].Role == runloop.Tool {
+			d.calls++
+		}
+	}
+	switch {
+	case d.messages > maxMessages:
+		return overLimit(list, "must have at most %d messages in all", maxMessages)
+	case d.calls > maxCalls:
+		return overLimit(list, "must have at most %d tool calls and results in all", maxCalls)
+	}
+	return nil
+}
+
+// updates adds the aliases that are set to the last node added.
+func (d *draft) updates(field string, aliases []*transcriptv1.AliasUpdate) error {
+	if field != "" {
+		field += "."
+	}
+	target := chainstore.Target{Kind: chainstore.TargetNew, Node: len(d.change.Nodes) - 1}
+	for i, a := range aliases {
+		if err := d.alias(indexed(field+"aliases", i), a, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aliasFields is what AliasUpdate and AliasMove have in common.
+type aliasFields interface {
+	GetName() string
+	GetPrecondition() *transcriptv1.AliasPrecondition
+	GetLabels() *transcriptv1.Labels
+}
+
+// alias adds an alias that is to be set; field is its place in the request.
+func (d *draft) alias(field string, a aliasFields, target chainstore.Target) error {
+	if err := checkAlias(field+".name", a.GetName()); err != nil {
+		return err
+	}
+	condition, err := parseCondition(field+".precondition", a.GetPrecondition())
+	if err != nil {
+		return err
+	}
+	if err := checkLabels(field, a.GetLabels()); err != nil {
+		return err
+	}
+	if d.names[a.GetName()] {
+		return &canonical.FieldError{Field: field + ".name", Rule: "must not be named twice", Kind: errDuplicateAlias}
+	}
+	if d.names == nil {
+		d.names = map[string]bool{}
+	}
+	d.names[a.GetName()] = true
+	if len(d.names) > maxAliases {
+		return overLimit("aliases", "must be at most %d in a request", maxAliases)
+	}
+	d.fields = append(d.fields, field)
+	d.change.Aliases = append(d.change.Aliases, chainstore.AliasChange{
+		Name: a.GetName(), Target: target, Condition: condition,
+		SetLabels: a.GetLabels() != nil, Labels: a.GetLabels().GetEntries(),
+	})
+	return nil
+}
+
+// commit applies the change. Conflicts are told by their place in the request.
+func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
+	done, err := store.Commit(ctx, namespaceOf(namespace), &d.change)
+	var conflict *chainstore.ConflictError
+	if errors.As(err, &conflict) {
+		return nil, &conflicts{ConflictError: conflict, fields: d.fields}
+	}
+	return done, err
+}
+
+// replies are the replies for each node of a change that was applied, with the aliases that were set to it.
+func (d *draft) replies(done *chainstore.Committed) []*transcriptv1.PutNodeResponse {
+	replies := make([]*transcriptv1.PutNodeResponse, len(done.Nodes))
+	for i, n := range done.Nodes {
+		replies[i] = &transcriptv1.PutNodeResponse{
+			NodeId: n.ID.String(), Created: n.Created, Counters: chainCounters(n.Full, n.Effective),
+		}
+	}
+	for i, result := range d.results(done) {
+		reply := replies[d.change.Aliases[i].Target.Node]
+		reply.Aliases = append(reply.Aliases, result)
+	}
+	return replies
+}
+
+// results tell what became of each alias of a change that was applied.
+func (d *draft) results(done *chainstore.Committed) []*transcriptv1.AliasResult {
+	results := make([]*transcriptv1.AliasResult, len(done.Aliases))
+	for i, a := range done.Aliases {
+		results[i] = &transcriptv1.AliasResult{Name: d.change.Aliases[i].Name, Changed: a.Changed}
+		if a.Existed {
+			results[i].PreviousId = a.Previous.String()
+		}
+	}
+	return results
+}
+
+// addNotes adds notes, none or one for each message, to the facts.
+func addNotes(facts []runloop.Facts, notes []*transcriptv1.MessageNote) error {
+	if len(notes) != 0 && len(notes) != len(facts) {
+		return invalidField("notes", "must be none, or one for each message")
+	}
+	for i, note := range notes {
+		n, err := parseNote(indexed("notes", i), note)
+		if err != nil {
+			return err
+		}
+		facts[i].Note = n
+	}
+	return nil
+}
+
+func parseNote(field string, note *transcriptv1.MessageNote) (runloop.Note, error) {
+	n := runloop.Note{Tokens: note.GetTokenCount(), HasTokens: note.TokenCount != nil, Estimated: note.GetEstimated()}
+	if n.Estimated && !n.HasTokens {
+		return n, invalidField(field+".estimated", "must not be set without token_count")
+	}
+	if note.GetSentAt() == nil {
+		return n, nil
+	}
+	ms, ok := milliseconds(note.GetSentAt())
+	if !ok {
+		return n, invalidField(field+".sent_at", "must be a time from 1970 to 9999")
+	}
+	n.SentAt, n.HasSentAt = ms, true
+	return n, nil
+}
+
+// milliseconds since the epoch, what is finer cut off; false outside of the years 1970 to 9999.
+func milliseconds(t *timestamppb.Timestamp) (int64, bool) {
+	if !t.IsValid() || t.GetSeconds() < 0 {
+		return 0, false
+	}
+	return t.GetSeconds()*1000 + int64(t.GetNanos())/int64(time.Millisecond), true
+}
+
+// timestamp is the reverse of milliseconds.
+func timestamp(ms int64) *timestamppb.Timestamp { return timestamppb.New(time.UnixMilli(ms)) }
+
+func chainCounters(full, effective runloop.Totals) *transcriptv1.ChainCounters {
+	return &transcriptv1.ChainCounters{Full: counters(full), Effective: counters(effective)}
+}
+
+func counters(t runloop.Totals) *transcriptv1.Counters {
+	return &transcriptv1.Counters{
+		Nodes: t.Nodes, Messages: t.Messages, Depth: t.Depth, RunLoops: t.Loops, Bytes: t.Bytes,
+		Tokens: t.Tokens, TokensEstimated: t.Estimated,
+	}
+}

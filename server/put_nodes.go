@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// PutNodes is a change of all its nodes and aliases.
+func (t *transcripts) PutNodes(ctx context.Context, req *transcriptv1.PutNodesRequest) (*transcriptv1.PutNodesResponse, error) {
+	switch n := len(req.Nodes); {
+	case n == 0:
+		return nil, invalidField("nodes", "must not be empty")
+	case n > maxNodes:
+		return nil, overLimit("nodes", "must be at most %d", maxNodes)
+	}
+	var d draft
+	for i, n := range req.Nodes {
+		field := indexed("nodes", i)
+		parent, err := parseNewParent(field, n, i == 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.node(field, n, parent); err != nil {
+			return nil, err
+		}
+	}
+	done, err := d.commit(ctx, t.store, req.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &transcriptv1.PutNodesResponse{Nodes: d.replies(done)}, nil
+}
+
+func parseNewParent(field string, n *transcriptv1.NewNode, first bool) (chainstore.Parent, error) {
+	switch {
+	case !n.Previous:
+		return parseParent(field+".parent", n.Parent)
+	case first:
+		return chainstore.Parent{}, invalidField(field+".previous", "must not be set on the first node")
+	case n.Parent != nil:
+		return chainstore.Parent{}, invalidField(field+".previous", "must not be set together with parent")
+	default:
+		return chainstore.Parent{Kind: chainstore.ParentPrevious}, nil
+	}
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// maxFindings is how many findings a report lists.
+const maxFindings = 100
+
+// report adds up what a reply holds.
+type report struct {
+	messages, bytes, repairs int64
+	findings                 []*transcriptv1.Finding
+	more                     int64
+}
+
+func (r *report) proto() *transcriptv1.Report {
+	return &transcriptv1.Report{
+		Messages: r.messages, Bytes: r.bytes, Repairs: r.repairs, Findings: r.findings, MoreFindings: r.more,
+	}
+}
+
+// find adds what the marks of a node's messages tell.
+func (r *report) find(h *chainstore.Header) {
+	for i := range h.Messages {
+		m := &h.Messages[i].Mark
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(m.Stubs))
+		r.add(h, i, leftOutKind(m.LeftOut), 1)
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, m.RepeatedIDs)
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_INTERRUPTED_LOOP, once(m.Interrupts))
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, once(m.LeadIn))
+	}
+}
+
+// add adds a finding of a message, unless there is none: no kind, or a count of 0.
+func (r *report) add(h *chainstore.Header, message int, kind transcriptv1.FindingKind, count int) {
+	switch {
+	case count == 0 || kind == transcriptv1.FindingKind_FINDING_KIND_UNSPECIFIED:
+	case len(r.findings) == maxFindings:
+		r.more++
+	default:
+		r.findings = append(r.findings, &transcriptv1.Finding{
+			Kind: kind, NodeId: h.ID.String(), MessageIndex: int32(message), Count: int32(count),
+		})
+	}
+}
+
+func leftOutKind(why runloop.LeftOut) transcriptv1.FindingKind {
+	switch why {
+	case runloop.Duplicate:
+		return transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_RESULT
+	case runloop.Late:
+		return transcriptv1.FindingKind_FINDING_KIND_LATE_RESULT
+	case runloop.Orphan:
+		return transcriptv1.FindingKind_FINDING_KIND_ORPHAN_RESULT
+	default:
+		return transcriptv1.FindingKind_FINDING_KIND_UNSPECIFIED
+	}
+}
+
+func once(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

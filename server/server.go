@@ -1,0 +1,108 @@
+// Package server is where the wire and the store meet: it judges requests, turns them into changes and reads of a
+// chainstore.Store, and lays stored bytes into replies as they are. It knows no engine.
+package server
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it; replies are compressed only to them
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Config is what a Server is told beside its store. The zero Config is ready to use.
+type Config struct {
+	// Version is what Stats gives as the server's version.
+	Version string
+	// Logger gets a line for each call, and the causes of faults; nil: nothing is logged. Neither holds content,
+	// metadata values, labels or names of aliases.
+	Logger *slog.Logger
+	// Registerer gets the metrics of the calls; nil: none are kept.
+	Registerer prometheus.Registerer
+	// TracerProvider gets a span for each call; nil: none are made.
+	TracerProvider trace.TracerProvider
+}
+
+// Server serves TranscriptService, AdminService and health over one store. Its methods may run at once.
+type Server struct {
+	store    chainstore.Store
+	version  string
+	log      *slog.Logger
+	tracer   trace.TracerProvider
+	metrics  *metrics
+	health   *health.Server
+	draining atomic.Bool
+}
+
+// New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
+func New(store chainstore.Store, cfg Config) *Server {
+	s := &Server{store: store, version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, health: health.NewServer()}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.tracer == nil {
+		s.tracer = noop.NewTracerProvider()
+	}
+	s.metrics = newMetrics(cfg.Registerer, s.log)
+	for _, name := range serviceNames() {
+		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	}
+	return s
+}
+
+// serviceNames are the services whose health is told beside that of the whole server, "".
+func serviceNames() []string {
+	return []string{
+		transcriptv1.TranscriptService_ServiceDesc.ServiceName,
+		transcriptv1.AdminService_ServiceDesc.ServiceName,
+	}
+}
+
+// GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
+// may not change the codec or the size of requests; its interceptors run outside of the server's.
+func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
+	unary, stream := s.chains()
+	server := grpc.NewServer(append(extra,
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))),
+		grpc.ChainUnaryInterceptor(unary...),
+		grpc.ChainStreamInterceptor(stream...),
+	)...)
+	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{store: s.store})
+	transcriptv1.RegisterAdminServiceServer(server, &admin{store: s.store, version: s.version})
+	healthv1.RegisterHealthServer(server, s.health)
+	reflection.Register(server)
+	s.metrics.prepare(server)
+	return server
+}
+
+// Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, and tells NOT_SERVING as the health of
+// every service. Calls under way go on.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.health.Shutdown()
+}
+
+// transcripts is TranscriptService: a method for each rpc, in a file of its own.
+type transcripts struct {
+	transcriptv1.UnimplementedTranscriptServiceServer
+	store chainstore.Store
+}
+
+// admin is AdminService: a method for each rpc, in a file of its own.
+type admin struct {
+	transcriptv1.UnimplementedAdminServiceServer
+	store   chainstore.Store
+	version string
+}
