@@ -10,6 +10,8 @@ import (
 	_ "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	_ "github.com/prometheus/client_golang/prometheus/promhttp"
 	_ "go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	_ "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	_ "go.opentelemetry.io/otel/sdk/trace"
 	_ "golang.org/x/sync/errgroup"
 	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
 	_ "google.golang.org/grpc/health"

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is what this build calls itself; a build from a tagged module says the tag.
+const version = "0.1.0-dev"
+
+// config is the command line; each flag has an environment variable.
+type config struct {
+	Listen       string        `default:"127.0.0.1:7420" env:"TRANSCRIPTD_LISTEN" help:"Serve gRPC here. Anything but loopback needs --insecure. Port 0 takes a free one."`
+	Store        string        `default:"badger://./transcripts" env:"TRANSCRIPTD_STORE" help:"Keep transcripts here: badger://PATH (a directory, created if need be) or memory: (gone at exit)."`
+	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here; 'off' for none. Anything but loopback needs --insecure."`
+	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
+	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for cached blocks of the store (8 to 65536)."`
+	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM, wait this long for running calls before ending them."`
+	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, refused ones at info, faults of the server at error."`
+	LogFormat    string        `default:"text" enum:"text,json" env:"TRANSCRIPTD_LOG_FORMAT" help:"Log as text or json."`
+	OTLPEndpoint string        `placeholder:"HOST:PORT" name:"otlp-endpoint" env:"TRANSCRIPTD_OTLP_ENDPOINT" help:"Send traces to this OpenTelemetry collector over OTLP/gRPC without TLS. Default: no traces are sent."`
+	Version      bool          `help:"Print the version and exit."`
+}
+
+const description = `transcriptd keeps the transcripts of LLM agents and serves them over gRPC.
+
+It prints one line with its address and its data's place, then logs to standard error. SIGTERM or SIGINT drains it: no new calls, running ones end, the store is closed, exit code 0. A second signal ends it at once; what was acknowledged is on disk either way. Exit codes: 0 drained, 1 failed, 2 wrong flags.`
+
+// errHelpShown says that the command line asked for help or the version and got it.
+var errHelpShown = errors.New("help shown")
+
+// usageError is a mistake on the command line or in the environment.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// parseConfig reads the command line; help and version go to stdout.
+func parseConfig(args []string, stdout io.Writer) (*config, error) {
+	cfg := &config{}
+	shown := false
+	parser, err := kong.New(cfg, kong.Name("transcriptd"), kong.Description(description),
+		kong.Writers(stdout, stdout), kong.Exit(func(int) { shown = true }))
+	if err != nil {
+		return nil, err
+	}
+	_, err = parser.Parse(args)
+	switch {
+	case shown:
+		return nil, errHelpShown
+	case err != nil:
+		return nil, &usageError{err}
+	case cfg.Version:
+		fmt.Fprintln(stdout, "transcriptd", buildVersion())
+		return nil, errHelpShown
+	}
+	return cfg, cfg.check()
+}
+
+func (c *config) check() error {
+	for flag, address := range map[string]string{"--listen": c.Listen, "--admin-listen": c.AdminListen} {
+		if flag == "--admin-listen" && c.adminOff() {
+			continue
+		}
+		if err := checkAddress(flag, address, c.Insecure); err != nil {
+			return err
+		}
+	}
+	if c.CacheMiB < 8 || c.CacheMiB > 65536 {
+		return usagef("--cache-mib must be from 8 to 65536, is %d", c.CacheMiB)
+	}
+	if c.DrainTimeout < 0 {
+		return usagef("--drain-timeout must not be negative, is %s", c.DrainTimeout)
+	}
+	return nil
+}
+
+func (c *config) adminOff() bool { return c.AdminListen == "" || c.AdminListen == "off" }
+
+// checkAddress refuses an address that other machines reach, unless insecure.
+func checkAddress(flag, address string, insecure bool) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("%s must be HOST:PORT, is %q", flag, address)
+	}
+	if insecure || host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return usagef("%s %s can be reached from other machines, and there is no access control yet; "+
+			"use 127.0.0.1, or give --insecure if only trusted machines can reach it", flag, address)
+	}
+	return nil
+}
+
+// buildVersion is the module's version where the build knows it.
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return version
+}

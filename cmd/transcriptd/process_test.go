@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// childVariable makes the test binary be the daemon: the same main, in a process of its own.
+const childVariable = "TRANSCRIPTD_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) == "1" {
+		os.Exit(serveUntilSignal())
+	}
+	os.Exit(m.Run())
+}
+
+var announcement = regexp.MustCompile(`serves gRPC on ([0-9.:\[\]]+)(?:, metrics and health on (http://\S+))?; data in`)
+
+// process is a running transcriptd.
+type process struct {
+	cmd          *exec.Cmd
+	addr, admin  string
+	startup      time.Duration
+	exited       chan struct{}
+	exit         error
+	mu           sync.Mutex
+	stderr       bytes.Buffer
+	announcement chan []string
+}
+
+// startProcess runs the daemon behind the words of wrapper (none: directly) and waits until it serves.
+func startProcess(tb testing.TB, wrapper []string, args ...string) *process {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	words := append(append([]string(nil), wrapper...), self)
+	words = append(words, append([]string{"--listen=127.0.0.1:0"}, args...)...)
+	p := &process{exited: make(chan struct{}), announcement: make(chan []string, 1)}
+	p.cmd = exec.Command(words[0], words[1:]...)
+	p.cmd.Env = append(os.Environ(), childVariable+"=1")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := p.cmd.StderrPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	began := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go p.watch(pipe)
+	tb.Cleanup(func() { p.kill() })
+	select {
+	case found := <-p.announcement:
+		p.addr, p.admin, p.startup = found[1], found[2], time.Since(began)
+	case <-p.exited:
+		tb.Fatalf("the daemon ended before it served: %v\n%s", p.exit, p.log())
+	case <-time.After(60 * time.Second):
+		tb.Fatalf("the daemon does not serve after a minute:\n%s", p.log())
+	}
+	return p
+}
+
+func (p *process) watch(pipe io.Reader) {
+	lines := bufio.NewScanner(pipe)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		p.mu.Lock()
+		p.stderr.WriteString(lines.Text() + "\n")
+		p.mu.Unlock()
+		if found := announcement.FindStringSubmatch(lines.Text()); found != nil {
+			p.announcement <- found
+		}
+	}
+	p.exit = p.cmd.Wait()
+	close(p.exited)
+}
+
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
+}
+
+// kill ends the process and whatever it runs under with SIGKILL and waits for the end.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.exited
+}
+
+// terminate drains the process and fails unless it ends with code 0.
+func (p *process) terminate(tb testing.TB) {
+	tb.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		tb.Fatal(err)
+	}
+	p.waitExit(tb)
+	if p.exit != nil {
+		tb.Fatalf("after SIGTERM: %v\n%s", p.exit, p.log())
+	}
+}
+
+func (p *process) waitExit(tb testing.TB) {
+	tb.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(60 * time.Second):
+		tb.Fatalf("the daemon does not end\n%s", p.log())
+	}
+}
+
+func (p *process) dial(tb testing.TB) *grpc.ClientConn {
+	tb.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// callContext bounds a call in a test.
+func callContext(tb testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+func badgerFlag(dir string) string { return "--store=badger://" + strings.TrimSuffix(dir, "/") }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"google.golang.org/grpc"
+
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// run serves until ctx ends and then drains. It is the only place where the parts meet.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	cfg, err := parseConfig(args, stdout)
+	if err != nil {
+		return err
+	}
+	log := newLogger(cfg, stderr)
+	listener, adminListener, err := listen(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeUnlessServed(listener, adminListener)
+	store, place, err := openStore(cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }() // last: everything else has ended by then
+	tracer, stopTracer, err := newTracer(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer stopTracer()
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	service := server.New(store, server.Config{Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer})
+	grpcServer := service.GRPC()
+
+	var draining atomic.Bool
+	var http *admin
+	if adminListener != nil {
+		http = startAdmin(adminListener, registry, func() bool { return !draining.Load() })
+	}
+	served := make(chan error, 1)
+	go func() { served <- grpcServer.Serve(listener) }()
+	announce(stderr, listener, adminListener, place)
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+	}
+	draining.Store(true)
+	service.Drain()
+	log.Info("draining", "timeout", cfg.DrainTimeout)
+	drain(grpcServer, cfg.DrainTimeout)
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	return errors.Join(err, http.stop(stopCtx))
+}
+
+// drain lets running calls end and ends them after the timeout.
+func drain(s *grpc.Server, timeout time.Duration) {
+	timer := time.AfterFunc(timeout, s.Stop)
+	defer timer.Stop()
+	s.GracefulStop()
+}
+
+func newLogger(cfg *config, stderr io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cfg.LogLevel)) // the flag's enum admits valid names only
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(stderr, options))
+}
+
+// listen takes both addresses before anything else is done; the second is nil where the admin side is off.
+func listen(cfg *config) (listener, adminListener net.Listener, err error) {
+	if listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+		return nil, nil, fmt.Errorf("--listen %s: %w (is another transcriptd running?)", cfg.Listen, err)
+	}
+	if cfg.adminOff() {
+		return listener, nil, nil
+	}
+	if adminListener, err = net.Listen("tcp", cfg.AdminListen); err != nil {
+		return nil, nil, errors.Join(
+			fmt.Errorf("--admin-listen %s: %w (give another address, or 'off')", cfg.AdminListen, err), listener.Close())
+	}
+	return listener, adminListener, nil
+}
+
+// closeUnlessServed closes listeners that no server has closed; closing twice does no harm.
+func closeUnlessServed(listeners ...net.Listener) {
+	for _, l := range listeners {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// announce prints the one line that says where the server is and where its data lies.
+func announce(stderr io.Writer, listener, adminListener net.Listener, place string) {
+	where := ""
+	if adminListener != nil {
+		where = fmt.Sprintf(", metrics and health on http://%s", adminListener.Addr())
+	}
+	fmt.Fprintf(stderr, "transcriptd %s serves gRPC on %s%s; data in %s\n", buildVersion(), listener.Addr(), where, place)
+}
