@@ -262,6 +262,50 @@ func TestRefusalsWaitForTheirReason(t *testing.T) {
 	wg.Wait()
 }
 
+// Readers see what was committed before, and wait for nothing, while a commit is under way.
+func TestReadersDoNotWaitForTheCommitter(t *testing.T) {
+	s := openStore(t, Options{})
+	id := put(t, s, node(nil, "x"))[0].ID
+	entered, release := blocked(t, s)
+	var wg sync.WaitGroup
+	wg.Go(func() { put(t, s, node(&id, "y")) })
+	<-entered
+	if rows := readFrom(t, s, id, 0); rows != 1 {
+		t.Errorf("%d rows", rows)
+	}
+	children, err := s.Children(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil, 10)
+	if err != nil || len(children) != 0 {
+		t.Errorf("%d children before they are durable, %v", len(children), err)
+	}
+	mustBeClean(t, s)
+	release()
+	wg.Wait()
+	if children, err = s.Children(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil, 10); err != nil || len(children) != 1 {
+		t.Errorf("%d children, %v", len(children), err)
+	}
+}
+
+// Aliases whose names differ in a leading slash are in the same folder, and apart.
+func TestSlashesInNames(t *testing.T) {
+	s := openStore(t, Options{Now: func() time.Time { return time.UnixMilli(1000) }})
+	id := put(t, s, node(nil, "x"))[0].ID
+	names := []string{"/", "//", "/a", "a", "a/", "a//", "a/b"}
+	for _, name := range names {
+		commitAliases(t, s, setAlias(name, id, chainstore.Condition{}))
+	}
+	for folder, want := range map[string]string{"": "[/ /a a]", "/": "[//]", "a": "[a/ a/b]", "a/": "[a//]"} {
+		page, _, err := s.Aliases(context.Background(), testNamespace, chainstore.AliasQuery{ByFolder: true, Folder: folder, Limit: 10})
+		var got []string
+		for _, a := range page {
+			got = append(got, a.Name)
+		}
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("in %q are %v, want %s (%v)", folder, got, want, err)
+		}
+	}
+	mustBeClean(t, s)
+}
+
 // The database may throw away what no read can see, and nothing else.
 func TestDiscardFollowsOpenReads(t *testing.T) {
 	s := openStore(t, Options{})

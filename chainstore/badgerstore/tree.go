@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -219,7 +220,7 @@ func (v *view) recalls(ctx context.Context, l *lineage, hash [callLength]byte, f
 		}
 		return err == nil
 	})
-	if err == errStop {
+	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err

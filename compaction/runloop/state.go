@@ -120,8 +120,8 @@ type State struct {
 	Group Group
 	// Repairs is the results left out of the effective view and the stubs added to it.
 	Repairs int64
-	// PreambleOpen says that all messages so far are the preamble; else PreambleEnd is the place of the first message
-	// behind it.
+	// PreambleClosed says that the preamble has ended; PreambleEnd is the place of the first message behind it that
+	// repair does not leave out. Else all messages so far are the preamble.
 	PreambleClosed bool
 	PreambleEnd    Place
 	// LatestUser is the latest time of a user message, in milliseconds since the epoch; meaningful if HasLatestUser.

@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// AliasMove sets an alias to a node that is there.
+type AliasMove struct {
+	Name string
+	// Target is the node; an alias stands for the node it pointed to before the call.
+	Target Ref
+	If     Condition
+	// Labels replace the alias's labels; nil leaves them as they are.
+	Labels map[string]string
+}
+
+// SetAliases sets 1 to 1,000 aliases in one commit, all or nothing, and tells in their order what changed; after a
+// repeat, changed may be false although this call changed it. Errors: ErrNodeNotFound, ErrAliasNotFound, ErrAliasExists,
+// ErrAliasMoved and others.
+func (c *Client) SetAliases(ctx context.Context, moves ...AliasMove) ([]*transcriptv1.AliasResult, error) {
+	req := &transcriptv1.AliasRequest{Namespace: c.options.namespace}
+	for _, m := range moves {
+		req.Aliases = append(req.Aliases, &transcriptv1.AliasMove{
+			Name: m.Name, Target: m.Target.ref, Precondition: m.If.condition, Labels: labels(m.Labels),
+		})
+	}
+	res, _, err := call(ctx, c, when(repeatableMoves(req.Aliases)), c.rpc.Alias, req)
+	return res.GetAliases(), err
+}
+
+// DeleteAlias deletes an alias; its nodes and its history stay. It tells where the alias pointed, empty where there was
+// none; after a repeat it may be empty although this call deleted it. Errors: ErrAliasNotFound with MustExist,
+// ErrAliasMoved with HeadIs. With MustExist the call is never repeated: the repeat could not tell its own deletion.
+func (c *Client) DeleteAlias(ctx context.Context, name string, condition Condition) (previous string, err error) {
+	req := &transcriptv1.DeleteAliasRequest{
+		Namespace: c.options.namespace, Name: name, Precondition: condition.condition,
+	}
+	res, _, err := call(ctx, c, when(!condition.mustExist()), c.rpc.DeleteAlias, req)
+	return res.GetPreviousId(), err
+}
+
+// Resolve tells which node an alias points to and the totals of the chain that ends there. Errors: ErrAliasNotFound.
+func (c *Client) Resolve(ctx context.Context, name string) (*transcriptv1.ResolveAliasResponse, error) {
+	req := &transcriptv1.ResolveAliasRequest{Namespace: c.options.namespace, Name: name}
+	res, err := read(ctx, c, c.rpc.ResolveAlias, req)
+	if err == nil && res.Alias == nil {
+		return nil, ErrBadReply
+	}
+	return res, err
+}
+
+// AliasScope is a choice of aliases. The zero scope is all of them, in the order of the names' bytes.
+type AliasScope struct {
+	prefix, folder *string
+}
+
+// AliasesWithPrefix are those whose names begin so, in the order of the names' bytes.
+func AliasesWithPrefix(prefix string) AliasScope { return AliasScope{prefix: &prefix} }
+
+// AliasesIn are those directly in a folder, last moved first: "chat" holds "chat/42", not "chat/42/x"; "" holds names
+// without a slash.
+func AliasesIn(folder string) AliasScope { return AliasScope{folder: &folder} }
+
+// Aliases lists aliases, asking for page after page as it goes. An error ends it.
+func (c *Client) Aliases(ctx context.Context, scope AliasScope) iter.Seq2[*transcriptv1.AliasInfo, error] {
+	return pages(func(token string) ([]*transcriptv1.AliasInfo, string, error) {
+		req := &transcriptv1.ListAliasesRequest{Namespace: c.options.namespace, PageSize: pageSize, PageToken: token}
+		switch {
+		case scope.prefix != nil:
+			req.Scope = &transcriptv1.ListAliasesRequest_Prefix{Prefix: *scope.prefix}
+		case scope.folder != nil:
+			req.Scope = &transcriptv1.ListAliasesRequest_Folder{Folder: *scope.folder}
+		}
+		res, err := read(ctx, c, c.rpc.ListAliases, req)
+		return res.GetAliases(), res.GetNextPageToken(), err
+	})
+}
+
+// History lists the states of an alias, newest first: at most the last 100, at most 90 days back, also after its
+// deletion. An error ends it: ErrAliasNotFound for a name never set.
+func (c *Client) History(ctx context.Context, name string) iter.Seq2[*transcriptv1.AliasHistoryEntry, error] {
+	return pages(func(token string) ([]*transcriptv1.AliasHistoryEntry, string, error) {
+		req := &transcriptv1.ListAliasHistoryRequest{
+			Namespace: c.options.namespace, Name: name, PageSize: pageSize, PageToken: token,
+		}
+		res, err := read(ctx, c, c.rpc.ListAliasHistory, req)
+		return res.GetEntries(), res.GetNextPageToken(), err
+	})
+}
+
+// pageSize is how many entries a page is asked for: the most that the server gives.
+const pageSize = 1000
+
+// pages yields the entries of page after page; an error is yielded last, with the zero entry.
+func pages[T any](fetch func(token string) ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for token, more := "", true; more; more = token != "" {
+			entries, next, err := fetch(token)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, entry := range entries {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			token = next
+		}
+	}
+}

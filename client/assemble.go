@@ -1,0 +1,246 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"google.golang.org/grpc"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Query is what to assemble of a chain. The zero Query is the whole effective view.
+type Query struct {
+	// View is what to make of the chain; zero: effective.
+	View transcriptv1.View
+	// After asks for what the view adds to that of this ancestor (the head itself is allowed); see Assembly.BaseID.
+	After string
+	// IfNoneMatch is the Etag of an Assembly that the caller holds; see Assembly.NotModified.
+	IfNoneMatch string
+	// Detail is what to tell of the nodes.
+	Detail transcriptv1.NodeDetail
+	// Verify recomputes each node's id from the bytes received and follows the parents to the head, from the root or from
+	// the base; a mismatch is ErrVerification. It implies NODE_DETAIL_ENVELOPES. Nodes that the effective view repairs are
+	// read once more as they were put: nothing but results may be left out, and stubs are held to their exact text. Which
+	// results were left out, and which calls have a stub, is the server's word.
+	Verify bool
+}
+
+// Assembly is the messages of a chain, or of the part of it that was asked for. They are kept as they were received.
+type Assembly struct {
+	// HeadID is the node that the chain ends in.
+	HeadID string
+	// BaseID is Query.After where that was honoured: the messages are to be appended to what the caller holds. Empty: they
+	// are the whole view and replace it.
+	BaseID string
+	// Etag names the content, for Query.IfNoneMatch; NotModified tells that it is still right, and there are no messages.
+	Etag        string
+	NotModified bool
+	// Counters are the chain's totals.
+	Counters *transcriptv1.ChainCounters
+	// Report tells what was found; nil where not modified.
+	Report *transcriptv1.Report
+	// Nodes are those of the messages, where asked for.
+	Nodes []*transcriptv1.NodeInfo
+
+	payloads [][]byte
+}
+
+// Messages decodes the messages, anew each time: the caller owns them. The error is an ErrBadReply.
+func (a *Assembly) Messages() ([]*transcriptv1.Message, error) {
+	var messages []*transcriptv1.Message
+	for _, payload := range a.payloads {
+		part, err := decodeMessages(payload)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, part...)
+	}
+	return messages, nil
+}
+
+// Bytes is the size of the messages as received.
+func (a *Assembly) Bytes() int64 {
+	n := 0
+	for _, payload := range a.payloads {
+		n += len(payload)
+	}
+	return int64(n)
+}
+
+// Assemble gives the messages of a chain of any length. Where the server goes away midway it begins again. Errors:
+// ErrNodeNotFound, ErrAliasNotFound, ErrNotAnAncestor, ErrVerification and others.
+func (c *Client) Assemble(ctx context.Context, head Ref, q Query) (*Assembly, error) {
+	var whole *Assembly
+	_, err := c.options.retry.run(ctx, transient, func() error {
+		whole = new(Assembly)
+		frames := c.newFrames(head, q)
+		err := receive(ctx, c, frames.open, func(raw *rawReply) error {
+			frame, err := frames.next(ctx, raw)
+			if err == nil {
+				whole.add(frame)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return frames.end(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return whole, nil
+}
+
+// Frames yields the same in parts of whole nodes of about 64 KiB, for chains too long to hold: the first frame has
+// HeadID, BaseID, Etag, NotModified and Counters, the last the Report. An error ends it; what came before is then not
+// all, and with Query.Verify only nodes that lead up to the head once all frames came are verified.
+func (c *Client) Frames(ctx context.Context, head Ref, q Query) iter.Seq2[*Assembly, error] {
+	return func(yield func(*Assembly, error) bool) {
+		var bad error
+		frames := c.newFrames(head, q)
+		err := streamOnce(ctx, c, frames.open, func(raw *rawReply) bool {
+			var frame *Assembly
+			frame, bad = frames.next(ctx, raw)
+			return bad == nil && yield(frame, nil)
+		})
+		switch {
+		case bad != nil:
+			err = bad
+		case err == nil:
+			err = frames.end(ctx)
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// add appends a frame.
+func (a *Assembly) add(frame *Assembly) {
+	if a.HeadID == "" {
+		a.HeadID, a.BaseID, a.Etag = frame.HeadID, frame.BaseID, frame.Etag
+		a.NotModified, a.Counters = frame.NotModified, frame.Counters
+	}
+	if frame.Report != nil {
+		a.Report = frame.Report
+	}
+	a.Nodes = append(a.Nodes, frame.Nodes...)
+	a.payloads = append(a.payloads, frame.payloads...)
+}
+
+// frames reads one StreamAssemble.
+type frames struct {
+	c        *Client
+	req      *transcriptv1.StreamAssembleRequest
+	begun    bool
+	ended    bool // the report came, or there is none to come
+	verifier *verifier
+}
+
+func (c *Client) newFrames(head Ref, q Query) *frames {
+	f := &frames{c: c, req: &transcriptv1.StreamAssembleRequest{
+		Namespace: c.options.namespace, Head: head.ref, View: q.View, AfterId: q.After, IfNoneMatch: q.IfNoneMatch,
+		NodeDetail: q.Detail,
+	}}
+	if q.Verify || c.options.verify {
+		f.verifier = new(verifier)
+		f.req.NodeDetail = transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES
+	}
+	return f
+}
+
+func (f *frames) open(ctx context.Context) (grpc.ClientStream, error) {
+	return f.c.rpc.StreamAssemble(ctx, f.req, rawCall())
+}
+
+// next reads and judges a frame. The error is an ErrBadReply or an ErrVerification.
+func (f *frames) next(ctx context.Context, raw *rawReply) (*Assembly, error) {
+	payload, rest, err := raw.split()
+	if err != nil {
+		return nil, err
+	}
+	var m transcriptv1.StreamAssembleResponse
+	if err := decode(rest, &m); err != nil {
+		return nil, err
+	}
+	frame := &Assembly{
+		HeadID: m.HeadId, BaseID: m.BaseId, Etag: m.Etag, NotModified: m.NotModified, Counters: m.Counters,
+		Report: m.Report, Nodes: m.Nodes,
+	}
+	if len(payload) > 0 {
+		frame.payloads = [][]byte{payload}
+	}
+	if !f.begun {
+		if err := f.begin(&m); err != nil {
+			return nil, err
+		}
+	}
+	f.ended = f.ended || m.Report != nil || m.NotModified
+	if f.verifier == nil || m.NotModified {
+		return frame, nil
+	}
+	if err := f.verifier.frame(m.Nodes, payload); err != nil {
+		return nil, err
+	}
+	return frame, f.settle(ctx, false)
+}
+
+// begin judges what the first frame says of the whole.
+func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
+	f.begun = true
+	switch {
+	case m.HeadId == "":
+		return fmt.Errorf("%w: no head", ErrBadReply)
+	case m.BaseId != "" && m.BaseId != f.req.AfterId:
+		return fmt.Errorf("%w: the base is not what was asked for", ErrBadReply)
+	case m.NotModified && f.req.IfNoneMatch == "":
+		return fmt.Errorf("%w: not modified, but nothing was held", ErrBadReply)
+	}
+	if f.verifier == nil {
+		return nil
+	}
+	if id, ok := f.req.Head.GetRef().(*transcriptv1.NodeRef_NodeId); ok && id.NodeId != m.HeadId {
+		return fmt.Errorf("%w: the head is not the one asked for", ErrVerification)
+	}
+	f.verifier.last, f.verifier.head = m.BaseId, m.HeadId
+	f.verifier.full = f.req.View == transcriptv1.View_VIEW_FULL
+	f.verifier.off = m.NotModified
+	return nil
+}
+
+// end judges a stream that has ended.
+func (f *frames) end(ctx context.Context) error {
+	if !f.ended {
+		return fmt.Errorf("%w: the stream ended early", ErrBadReply)
+	}
+	if f.verifier == nil {
+		return nil
+	}
+	if err := f.settle(ctx, true); err != nil {
+		return err
+	}
+	return f.verifier.end()
+}
+
+// settle reads the nodes that came repaired as they were put, which is what a full view adds to that of the parent, and
+// compares.
+func (f *frames) settle(ctx context.Context, end bool) error {
+	for _, d := range f.verifier.settled(end) {
+		a, err := f.c.Assemble(ctx, ByID(d.id), Query{View: transcriptv1.View_VIEW_FULL, After: d.parent, Verify: true})
+		if err != nil {
+			return err
+		}
+		if a.BaseID != d.parent {
+			return mismatch(d.id, "it did not come by itself")
+		}
+		if err := d.settle(bytes.Join(a.payloads, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

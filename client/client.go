@@ -1,0 +1,187 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Client calls a transcriptd on behalf of one namespace. All its methods may run at once.
+type Client struct {
+	conn    grpc.ClientConnInterface
+	closer  io.Closer
+	rpc     transcriptv1.TranscriptServiceClient
+	admin   transcriptv1.AdminServiceClient
+	options options
+	cache   *cache
+}
+
+// options is what New and Dial were given.
+type options struct {
+	namespace      string
+	deadline, idle time.Duration
+	retry          Retry
+	verify         bool
+	cacheBytes     int64
+	credentials    credentials.TransportCredentials
+	dial           []grpc.DialOption
+}
+
+// Option changes how a Client works.
+type Option func(*options)
+
+// WithNamespace sets the namespace of every call: [a-z0-9._-], 1 to 64 characters; "default" without.
+func WithNamespace(name string) Option { return func(o *options) { o.namespace = name } }
+
+// WithDeadline sets how long a call may take, repeats included, where the caller's context has no deadline; 30 s without.
+// It never shortens the caller's.
+func WithDeadline(d time.Duration) Option { return func(o *options) { o.deadline = d } }
+
+// WithIdle sets how long a stream may go without a frame; 30 s without. The stream as a whole may take any time that
+// the caller's context allows.
+func WithIdle(d time.Duration) Option { return func(o *options) { o.idle = d } }
+
+// WithRetry sets how calls are repeated that may be; without: 6 attempts, from 100 ms to 5 s apart.
+func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
+
+// WithVerification recomputes the ids of whatever is put and assembled; see Query.Verify.
+func WithVerification() Option { return func(o *options) { o.verify = true } }
+
+// WithCacheBytes bounds what the Client's threads keep of what they assembled, all of them together; 64 MiB without,
+// 0: nothing is kept.
+func WithCacheBytes(n int64) Option { return func(o *options) { o.cacheBytes = n } }
+
+// WithTLS makes Dial use these credentials.
+func WithTLS(c credentials.TransportCredentials) Option {
+	return func(o *options) { o.credentials = c }
+}
+
+// WithInsecure makes Dial speak plain text to other machines too.
+func WithInsecure() Option { return WithTLS(insecure.NewCredentials()) }
+
+// WithDialOptions gives Dial further options for the connection. Options that make gRPC itself repeat calls break the
+// promises of this package.
+func WithDialOptions(d ...grpc.DialOption) Option {
+	return func(o *options) { o.dial = append(o.dial, d...) }
+}
+
+func newOptions(opts []Option) options {
+	o := options{
+		deadline:   30 * time.Second,
+		idle:       30 * time.Second,
+		retry:      Retry{Attempts: 6, First: 100 * time.Millisecond, Max: 5 * time.Second},
+		cacheBytes: 64 << 20,
+	}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// Dial makes a Client for a server at a gRPC target, such as "127.0.0.1:7420". It does not connect: the first call does.
+// Loopback and unix sockets are spoken to in plain text; anything else needs WithTLS or WithInsecure, else ErrInsecure.
+// Close ends the connection.
+func Dial(target string, opts ...Option) (*Client, error) {
+	o := newOptions(opts)
+	if o.credentials == nil {
+		if !loopback(target) {
+			return nil, ErrInsecure
+		}
+		o.credentials = insecure.NewCredentials()
+	}
+	dial := append([]grpc.DialOption{
+		grpc.WithTransportCredentials(o.credentials),
+		grpc.WithDisableServiceConfig(), // a resolver's config could repeat what may not be
+		grpc.WithDisableRetry(),
+	}, o.dial...)
+	conn, err := grpc.NewClient(target, dial...)
+	if err != nil {
+		return nil, err
+	}
+	c := newClient(conn, o)
+	c.closer = conn
+	return c, nil
+}
+
+// New makes a Client that uses a connection which stays the caller's. Options for dialling have no effect. gRPC must
+// not repeat calls on it by itself.
+func New(conn grpc.ClientConnInterface, opts ...Option) *Client {
+	return newClient(conn, newOptions(opts))
+}
+
+func newClient(conn grpc.ClientConnInterface, o options) *Client {
+	return &Client{
+		conn:    conn,
+		rpc:     transcriptv1.NewTranscriptServiceClient(conn),
+		admin:   transcriptv1.NewAdminServiceClient(conn),
+		options: o,
+		cache:   newCache(o.cacheBytes),
+	}
+}
+
+// Close ends the connection if Dial made it. Calls under way fail.
+func (c *Client) Close() error {
+	if c.closer == nil {
+		return nil
+	}
+	return c.closer.Close()
+}
+
+// bounded gives the context a deadline where it has none.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, c.options.deadline)
+}
+
+// unary is the generated method of an rpc.
+type unary[Req, Res any] func(context.Context, *Req, ...grpc.CallOption) (*Res, error)
+
+// call sends a request until it succeeds, fails for good or may not be sent again, and tells how often it was.
+func call[Req, Res any](
+	ctx context.Context, c *Client, may func(error) bool, rpc unary[Req, Res], req *Req,
+) (res *Res, attempts int, err error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	attempts, err = c.options.retry.run(ctx, may, func() (err error) {
+		res, err = rpc(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, attempts, err
+	}
+	return res, attempts, nil
+}
+
+// read is call for what only reads.
+func read[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], req *Req) (*Res, error) {
+	res, _, err := call(ctx, c, transient, rpc, req)
+	return res, err
+}
+
+// loopback tells whether a target is surely on this machine.
+func loopback(target string) bool {
+	if scheme, rest, ok := strings.Cut(target, ":"); ok {
+		switch scheme {
+		case "unix", "unix-abstract":
+			return true
+		case "dns", "passthrough":
+			target = rest[strings.LastIndexByte(rest, '/')+1:]
+		}
+	}
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		host = strings.Trim(target, "[]")
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+var (
+	// ErrVerification: what the server sent does not hash to the ids that it should have, or does not lead to the head.
+	ErrVerification = errors.New("client: verification failed")
+	// ErrBadReply: what the server sent is not what the contract says, for example a stream that ends early.
+	ErrBadReply = errors.New("client: malformed reply")
+	// ErrInsecure: Dial would send transcripts in plain text to another machine.
+	ErrInsecure = errors.New("client: the target is not loopback: give WithTLS or WithInsecure")
+	// ErrNoName: a Turn or Finish without the id, or a Chat without the name, that its alias needs.
+	ErrNoName = errors.New("client: a message id or chat name is needed")
+	// ErrNotAResult: AppendResults was given a message that is no tool result.
+	ErrNotAResult = errors.New("client: not a tool result")
+	// ErrParentGiven: a node for a Thread that names a parent of its own.
+	ErrParentGiven = errors.New("client: a thread's node has the thread's head as parent")
+)
+
+// Reason is why the server refused, an ErrorReason of the contract as an error: errors.Is(err, ErrAliasMoved).
+type Reason int32
+
+// domain is the domain of the service's ErrorInfo; reasonPrefix is what its reasons leave out of the enum's names.
+const (
+	domain       = "transcript.v1"
+	reasonPrefix = "ERROR_REASON_"
+)
+
+// The reasons; the contract tells what each means.
+const (
+	ErrInvalidField      = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD)
+	ErrMalformedRequest  = Reason(transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST)
+	ErrLimitExceeded     = Reason(transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED)
+	ErrDuplicateAlias    = Reason(transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS)
+	ErrAmbiguousPrefix   = Reason(transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX)
+	ErrInvalidPageToken  = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN)
+	ErrTooManyOpenCalls  = Reason(transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS)
+	ErrNodeNotFound      = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND)
+	ErrAliasNotFound     = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND)
+	ErrParentNotFound    = Reason(transcriptv1.ErrorReason_ERROR_REASON_PARENT_NOT_FOUND)
+	ErrAliasExists       = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS)
+	ErrAliasMoved        = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED)
+	ErrNotAnAncestor     = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR)
+	ErrUseStreamAssemble = Reason(transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE)
+	ErrDiskFull          = Reason(transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL)
+	ErrOverloaded        = Reason(transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED)
+	ErrNodeCorrupt       = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT)
+	ErrDraining          = Reason(transcriptv1.ErrorReason_ERROR_REASON_DRAINING)
+	ErrStoreFailed       = Reason(transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED)
+	ErrCancelled         = Reason(transcriptv1.ErrorReason_ERROR_REASON_CANCELLED)
+	ErrDeadlineExceeded  = Reason(transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED)
+	ErrInternal          = Reason(transcriptv1.ErrorReason_ERROR_REASON_INTERNAL)
+)
+
+// Error is the reason's name, such as ALIAS_MOVED.
+func (r Reason) Error() string {
+	return strings.TrimPrefix(transcriptv1.ErrorReason(r).String(), reasonPrefix)
+}
+
+// Error is a call that failed.
+type Error struct {
+	Code codes.Code
+	// Reason is 0 where none was given: the call did not reach the server, or the server is newer and its reason unknown.
+	Reason  Reason
+	Message string
+	// RequestID is how the server's log names the call; empty where the call did not reach it.
+	RequestID string
+	// Violations are the fields of the request that were refused.
+	Violations []Violation
+	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
+	// of the request.
+	Conflicts []Conflict
+	// Candidates are, of ErrAmbiguousPrefix, node ids that fit, in order, at most 10.
+	Candidates []string
+}
+
+// Violation is a field that was refused and the rule that it breaks; it never repeats the value.
+type Violation struct{ Field, Rule string }
+
+// Conflict is a precondition that failed: the alias's place in the request, such as "aliases[0]", and the node that it
+// points to, empty if it does not exist.
+type Conflict struct{ Field, NodeID string }
+
+// Error tells code, reason and what the server says of it; never content.
+func (e *Error) Error() string {
+	if e.Reason == 0 {
+		return fmt.Sprintf("transcriptd: %v: %s", e.Code, e.Message)
+	}
+	return fmt.Sprintf("transcriptd: %v: %s", e.Reason, e.Message)
+}
+
+// Is matches the reason, and context.Canceled and context.DeadlineExceeded with their codes.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case context.Canceled:
+		return e.Code == codes.Canceled
+	case context.DeadlineExceeded:
+		return e.Code == codes.DeadlineExceeded
+	}
+	reason, ok := target.(Reason)
+	return ok && reason != 0 && reason == e.Reason
+}
+
+// GRPCStatus is code and message, for callers that speak gRPC themselves.
+func (e *Error) GRPCStatus() *status.Status { return status.New(e.Code, e.Message) }
+
+// Head is the node that the first conflicting alias points to: the winning head where a Thread lost; empty if there is
+// no conflict or no such alias.
+func (e *Error) Head() string {
+	if len(e.Conflicts) == 0 {
+		return ""
+	}
+	return e.Conflicts[0].NodeID
+}
+
+// typed is what gRPC or a context returned as an *Error; other errors pass.
+func typed(err error) error {
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		if s = status.FromContextError(err); s.Code() == codes.Unknown {
+			return err
+		}
+	}
+	e := &Error{Code: s.Code(), Message: s.Message()}
+	for _, detail := range s.Details() {
+		e.read(detail)
+	}
+	if e.Reason == 0 {
+		e.Reason = reasonOf(e.Code)
+	}
+	return e
+}
+
+// reasonOf is the reason of a call that ended on this side.
+func reasonOf(code codes.Code) Reason {
+	switch code {
+	case codes.Canceled:
+		return ErrCancelled
+	case codes.DeadlineExceeded:
+		return ErrDeadlineExceeded
+	default:
+		return 0
+	}
+}
+
+// read takes over a detail of the status.
+func (e *Error) read(detail any) {
+	switch d := detail.(type) {
+	case *errdetails.ErrorInfo:
+		if d.Domain == domain {
+			e.Reason = Reason(transcriptv1.ErrorReason_value[reasonPrefix+d.Reason])
+		}
+	case *errdetails.RequestInfo:
+		e.RequestID = d.RequestId
+	case *errdetails.BadRequest:
+		for _, v := range d.FieldViolations {
+			e.Violations = append(e.Violations, Violation{Field: v.Field, Rule: v.Description})
+		}
+	case *transcriptv1.AliasConflicts:
+		for _, c := range d.Conflicts {
+			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId})
+		}
+	case *transcriptv1.AmbiguousPrefix:
+		e.Candidates = d.NodeIds
+	}
+}
+
+// unknownOutcome tells whether the call may have taken place although it failed.
+func unknownOutcome(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown, codes.Internal:
+		return true
+	default:
+		return false
+	}
+}

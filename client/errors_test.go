@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+func TestEveryReasonHasASentinel(t *testing.T) {
+	sentinels := []Reason{
+		ErrInvalidField, ErrMalformedRequest, ErrLimitExceeded, ErrDuplicateAlias, ErrAmbiguousPrefix, ErrInvalidPageToken,
+		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved,
+		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
+		ErrCancelled, ErrDeadlineExceeded, ErrInternal,
+	}
+	have := map[Reason]bool{0: true}
+	for _, s := range sentinels {
+		have[s] = true
+		err := typed(refusal(t, codes.Unknown, s))
+		for _, other := range sentinels {
+			if errors.Is(err, other) != (other == s) {
+				t.Errorf("errors.Is(%v, %v) = %v", s, other, !errors.Is(err, other))
+			}
+		}
+	}
+	for number, name := range transcriptv1.ErrorReason_name {
+		if !have[Reason(number)] {
+			t.Errorf("%s has no sentinel", name)
+		}
+	}
+	if len(have) != len(transcriptv1.ErrorReason_name) {
+		t.Errorf("%d sentinels for %d reasons", len(have)-1, len(transcriptv1.ErrorReason_name)-1)
+	}
+}
+
+func TestTypedReadsDetails(t *testing.T) {
+	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
+		{Field: "messages[0].role", Description: "must be set"},
+	}}
+	conflicts := &transcriptv1.AliasConflicts{Conflicts: []*transcriptv1.AliasConflict{
+		{Field: "aliases[0]", NodeId: "aa"}, {Field: "aliases[2]"},
+	}}
+	prefix := &transcriptv1.AmbiguousPrefix{NodeIds: []string{"aa1", "aa2"}}
+	request := &errdetails.RequestInfo{RequestId: "r-1"}
+	status := refusal(t, codes.Aborted, ErrAliasMoved,
+		bad, protoadapt.MessageV1Of(conflicts), protoadapt.MessageV1Of(prefix), request)
+	want := &Error{
+		Code: codes.Aborted, Reason: ErrAliasMoved, Message: "why", RequestID: "r-1",
+		Violations: []Violation{{"messages[0].role", "must be set"}},
+		Conflicts:  []Conflict{{"aliases[0]", "aa"}, {"aliases[2]", ""}},
+		Candidates: []string{"aa1", "aa2"},
+	}
+	got := typed(status)
+	if e, ok := errors.AsType[*Error](got); !ok || !reflect.DeepEqual(e, want) {
+		t.Fatalf("got %#v, want %#v", got, want)
+	}
+	if want.Head() != "aa" || (&Error{}).Head() != "" {
+		t.Error("Head is not the node of the first conflict")
+	}
+}
+
+func TestTypedOfOtherErrors(t *testing.T) {
+	foreign, err := status.New(codes.NotFound, "x").WithDetails(&errdetails.ErrorInfo{Domain: "other", Reason: "NODE_NOT_FOUND"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer, err := status.New(codes.NotFound, "x").WithDetails(&errdetails.ErrorInfo{Domain: domain, Reason: "SOMETHING_NEW"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		in     error
+		code   codes.Code
+		reason Reason
+		is     error
+	}{
+		{foreign.Err(), codes.NotFound, 0, nil},
+		{newer.Err(), codes.NotFound, 0, nil},
+		{context.Canceled, codes.Canceled, ErrCancelled, context.Canceled},
+		{context.DeadlineExceeded, codes.DeadlineExceeded, ErrDeadlineExceeded, context.DeadlineExceeded},
+		{status.Error(codes.DeadlineExceeded, "x"), codes.DeadlineExceeded, ErrDeadlineExceeded, context.DeadlineExceeded},
+		{status.Error(codes.Unavailable, "x"), codes.Unavailable, 0, nil},
+	} {
+		e, ok := errors.AsType[*Error](typed(c.in))
+		if !ok || e.Code != c.code || e.Reason != c.reason || c.is != nil && !errors.Is(e, c.is) {
+			t.Errorf("typed(%v) = %#v", c.in, e)
+		}
+		if errors.Is(e, Reason(0)) {
+			t.Errorf("%v is the unspecified reason", e)
+		}
+		if status.Code(e) != c.code {
+			t.Errorf("%v: status code %v", e, status.Code(e))
+		}
+	}
+	if typed(nil) != nil || typed(ErrVerification) != ErrVerification {
+		t.Error("nil and this package's errors must pass")
+	}
+}

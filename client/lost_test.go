@@ -1,0 +1,186 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/transcriptd/transcriptd/client"
+)
+
+// lossy runs do twice on fresh servers: once losing nothing, once losing the first 3 replies of a method, and holds the
+// namespaces to be the same size. It gives the second server.
+func lossy(t *testing.T, method string, do func(*link, *client.Client)) *link {
+	t.Helper()
+	clean := newLink(t)
+	do(clean, clean.client())
+	l := newLink(t)
+	l.lost[method] = 3
+	do(l, l.client())
+	if l.lost[method] != 0 || l.sent[method] != clean.sent[method]+3 {
+		t.Errorf("%s was sent %d times, want %d", method, l.sent[method], clean.sent[method]+3)
+	}
+	a, b := must(clean.client().Stats(t.Context()))(t), must(l.client().Stats(t.Context()))(t)
+	if a.Nodes != b.Nodes || a.Messages != b.Messages || a.Aliases != b.Aliases || a.Forks != b.Forks {
+		t.Errorf("with lost replies: %v\nwithout: %v", b, a)
+	}
+	return l
+}
+
+func TestLostRepliesOfAPut(t *testing.T) {
+	ctx := t.Context()
+	var ids []string
+	lossy(t, putNode, func(l *link, c *client.Client) {
+		loses := l.lost[putNode] > 0
+		res := must(c.Put(ctx, client.Node{
+			Messages: messages{system}, Aliases: []client.AliasUpdate{{Name: "a", If: client.MustNotExist()}},
+		}))(t)
+		ids = append(ids, res.NodeId)
+		// The last attempt finds what the first did; Retried says that this may be so.
+		if res.Retried != loses || res.Created == loses || res.Aliases[0].Changed == loses {
+			t.Errorf("loses %v: retried %v, created %v, changed %v", loses, res.Retried, res.Created, res.Aliases[0].Changed)
+		}
+	})
+	if ids[0] != ids[1] {
+		t.Errorf("nodes %v", ids)
+	}
+}
+
+func TestLostRepliesBelowAnAlias(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	head := must(c.Chat(ctx, "1", system))(t).Head()
+	node := client.Node{
+		Parent: client.ByAlias("chat/1"), Messages: messages{hello},
+		Aliases: []client.AliasUpdate{{Name: "chat/1", If: client.HeadIs(head)}},
+	}
+	l.lost[putNode] = 3
+	res := must(c.Put(ctx, node))(t)
+	if at := must(c.Resolve(ctx, "chat/1"))(t).Alias.NodeId; l.lost[putNode] != 0 || !res.Retried || at != res.NodeId {
+		t.Errorf("retried %v, put %s, the alias points to %s", res.Retried, res.NodeId, at)
+	}
+	if stats := must(c.Stats(ctx))(t); stats.Nodes != 2 {
+		t.Errorf("%d nodes, want 2", stats.Nodes)
+	}
+	l.reset()
+	l.lost[putNode] = 1
+	_, err := c.Put(ctx, client.Node{Parent: client.ByAlias("chat/1"), Messages: messages{hello}})
+	if status.Code(err) != codes.Unavailable || l.sent[putNode] != 1 {
+		t.Errorf("an unconditional append was sent %d times: %v", l.sent[putNode], err)
+	}
+}
+
+func TestLostRepliesInAThread(t *testing.T) {
+	ctx := t.Context()
+	var heads []string
+	for _, method := range []string{putNode, putNodes, setAlias, resolve} {
+		lossy(t, method, func(l *link, c *client.Client) {
+			thread := begun(t, c)
+			if !thread.New() {
+				t.Error("the thread is not new")
+			}
+			ok(t, thread.Append(ctx, asks))
+			ok(t, thread.AppendResults(ctx, result))
+			ok(t, thread.Append(ctx, answer))
+			ok(t, thread.Sent(ctx, "o1"))
+			fork := must(thread.Fork(ctx, "branch"))(t)
+			ok(t, fork.Append(ctx, hello))
+			ok(t, thread.Refresh(ctx))
+			shows(t, thread, system, hello, asks, result, answer)
+			heads = append(heads, thread.Head())
+		})
+	}
+	for _, head := range heads {
+		if head != heads[0] {
+			t.Errorf("heads %v", heads)
+		}
+	}
+}
+
+func TestLostReplyOfAReply(t *testing.T) {
+	ctx := t.Context()
+	for _, lost := range []int{1, 2} {
+		l := newLink(t)
+		c := l.client()
+		ok(t, begun(t, c).Finish(ctx, "o1", answer))
+		l.reset()
+		l.lost[putNode] = lost
+		reply := must(c.Start(ctx, turn("m2", "o1", client.User("More?"))))(t)
+		if !reply.New() {
+			t.Error("the thread is not new")
+		}
+		shows(t, reply, system, hello, answer, client.User("More?"))
+		if stats := must(c.Stats(ctx))(t); stats.Nodes != 4 {
+			t.Errorf("%d nodes, want 4", stats.Nodes)
+		}
+	}
+}
+
+func TestLostReplyOfAReplyToWhatMoved(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	thread := begun(t, c)
+	ok(t, thread.Finish(ctx, "o1", answer))
+	l.lost[putNode] = 1
+	l.between = func() {
+		l.between = nil
+		if _, err := c.SetAliases(ctx, client.AliasMove{Name: "msg/o1", Target: client.ByAlias("msg/m2")}); err != nil {
+			t.Error(err)
+		}
+	}
+	// The first attempt put the message; what it replies to moved; the second must not put it again elsewhere.
+	_, err := c.Start(ctx, turn("m2", "o1", client.User("More?")))
+	fails(t, err, client.ErrAliasExists)
+	resumed := must(c.Resume(ctx, "m2"))(t)
+	shows(t, resumed, system, hello, answer, client.User("More?"))
+	if stats := must(c.Stats(ctx))(t); stats.Nodes != 4 {
+		t.Errorf("%d nodes, want 4", stats.Nodes)
+	}
+}
+
+func TestLostReplyOfAReplyToWhatWasDeleted(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	ok(t, begun(t, c).Finish(ctx, "o1", answer))
+	l.refused[putNode] = 1
+	gone := must(c.DeleteAlias(ctx, "msg/o1", client.MustExist()))(t)
+	if gone == "" {
+		t.Error("nothing was deleted")
+	}
+	shows(t, must(c.Start(ctx, turn("m2", "o1", client.User("More?"))))(t), system, client.User("More?"))
+}
+
+func TestLostReplyOfADelete(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	head := begun(t, c).Head()
+	l.lost[delAlias] = 1
+	if previous := must(c.DeleteAlias(ctx, "msg/m1", client.HeadIs(head)))(t); previous != "" {
+		t.Errorf("the repeat found %s", previous)
+	}
+	begun(t, c)
+	l.lost[delAlias] = 1
+	_, err := c.DeleteAlias(ctx, "msg/m1", client.MustExist())
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("a delete of what must exist was repeated: %v", err)
+	}
+}
+
+func TestRefusedCallsAreRepeated(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	l.refused = map[string]int{putNodes: 3, putNode: 3, resolve: 3, assemble: 3}
+	thread := begun(t, c)
+	ok(t, thread.Append(ctx, answer))
+	ok(t, thread.Refresh(ctx))
+	shows(t, thread, system, hello, answer)
+	l.refused = map[string]int{putNode: 4}
+	if err := thread.Append(ctx, hello); status.Code(err) != codes.Unavailable {
+		t.Errorf("after 4 refused attempts: %v", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	fails(t, thread.Append(ended, hello), client.ErrCancelled)
+}

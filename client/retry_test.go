@@ -1,0 +1,245 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// sends counts how often the client sends a call that always fails with err.
+func sends(t *testing.T, err error, call func(context.Context, *Client) error) int {
+	t.Helper()
+	conn := &fakeConn{
+		invoke: func(context.Context, string, any) (proto.Message, error) { return nil, err },
+		frames: func(context.Context, any) ([]proto.Message, error) { return nil, err },
+	}
+	if got := call(t.Context(), New(conn, quick(3))); got == nil {
+		t.Error("no error")
+	}
+	return conn.invoked + conn.opened
+}
+
+func TestWhatIsRepeated(t *testing.T) {
+	put := func(nodes ...Node) func(context.Context, *Client) error {
+		return func(ctx context.Context, c *Client) error {
+			_, err := c.PutAll(ctx, nodes...)
+			if len(nodes) == 1 {
+				_, err = c.Put(ctx, nodes[0])
+				_, errAll := c.PutAll(ctx, nodes...)
+				return errors.Join(err, errAll)
+			}
+			return err
+		}
+	}
+	del := func(condition Condition) func(context.Context, *Client) error {
+		return func(ctx context.Context, c *Client) error {
+			_, err := c.DeleteAlias(ctx, "a", condition)
+			return err
+		}
+	}
+	move := func(targets ...Ref) func(context.Context, *Client) error {
+		return func(ctx context.Context, c *Client) error {
+			var moves []AliasMove
+			for _, target := range targets {
+				moves = append(moves, AliasMove{Name: "a", Target: target})
+			}
+			_, err := c.SetAliases(ctx, moves...)
+			return err
+		}
+	}
+	on := func(alias string, condition Condition) []AliasUpdate {
+		return []AliasUpdate{{Name: alias, If: condition}}
+	}
+	unavailable := status.Error(codes.Unavailable, "gone")
+	for name, c := range map[string]struct {
+		call func(context.Context, *Client) error
+		want bool
+	}{
+		"root":                            {put(Node{}), true},
+		"parent by id":                    {put(Node{Parent: ByID("x")}), true},
+		"parent by alias":                 {put(Node{Parent: ByAlias("a")}), false},
+		"parent by alias that must exist": {put(Node{Parent: ByAlias("a"), Aliases: on("a", MustExist())}), false},
+		"another alias conditioned":       {put(Node{Parent: ByAlias("a"), Aliases: on("b", HeadIs("x"))}), false},
+		"another alias must not exist":    {put(Node{Parent: ByAlias("a"), Aliases: on("b", MustNotExist())}), false},
+		"parent by alias with a head":     {put(Node{Parent: ByAlias("a"), Aliases: on("a", HeadIs("x"))}), true},
+		"previous":                        {put(Node{}, Node{Previous: true}), true},
+		"conditioned by another node":     {put(Node{Parent: ByAlias("a")}, Node{Previous: true, Aliases: on("a", HeadIs("x"))}), true},
+		"one of several unconditioned":    {put(Node{}, Node{Parent: ByAlias("a")}), false},
+		"alias to id":                     {move(ByID("x")), true},
+		"alias to alias":                  {move(ByID("x"), ByAlias("b")), false},
+		"delete":                          {del(Condition{}), true},
+		"delete at head":                  {del(HeadIs("x")), true},
+		"delete what must exist":          {del(MustExist()), false},
+		"resolve":                         {func(ctx context.Context, c *Client) error { _, err := c.Resolve(ctx, "a"); return err }, true},
+		"node":                            {func(ctx context.Context, c *Client) error { _, err := c.Node(ctx, ByID("x")); return err }, true},
+		"stats":                           {func(ctx context.Context, c *Client) error { _, err := c.Stats(ctx); return err }, true},
+		"assemble":                        {func(ctx context.Context, c *Client) error { _, err := c.Assemble(ctx, ByID("x"), Query{}); return err }, true},
+		"frames":                          {func(ctx context.Context, c *Client) error { return last(c.Frames(ctx, ByID("x"), Query{})) }, true},
+		"aliases":                         {func(ctx context.Context, c *Client) error { return last(c.Aliases(ctx, AliasScope{})) }, true},
+		"history":                         {func(ctx context.Context, c *Client) error { return last(c.History(ctx, "a")) }, true},
+		"children":                        {func(ctx context.Context, c *Client) error { return last(c.Children(ctx, ByID("x"))) }, true},
+		"verify":                          {func(ctx context.Context, c *Client) error { return last(c.Verify(ctx)) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			once := sends(t, status.Error(codes.NotFound, "no"), c.call)
+			want := once
+			if c.want {
+				want = 3 * once
+			}
+			if got := sends(t, unavailable, c.call); got != want {
+				t.Errorf("sent %d times, want %d", got, want)
+			}
+		})
+	}
+}
+
+// last is the error that ends a sequence.
+func last[T any](seq func(func(T, error) bool)) (err error) {
+	seq(func(_ T, e error) bool {
+		err = e
+		return true
+	})
+	return err
+}
+
+func TestOnWhichErrorsACallIsRepeated(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{status.Error(codes.Unavailable, ""), 3},
+		{refusal(t, codes.Unavailable, ErrDraining), 3},
+		{refusal(t, codes.Unavailable, ErrStoreFailed), 1},
+		{refusal(t, codes.ResourceExhausted, ErrOverloaded), 3},
+		{refusal(t, codes.ResourceExhausted, ErrDiskFull), 1},
+		{status.Error(codes.ResourceExhausted, "message too large"), 1},
+		{status.Error(codes.Internal, ""), 1},
+		{status.Error(codes.Unknown, ""), 1},
+		{status.Error(codes.DeadlineExceeded, ""), 1},
+		{refusal(t, codes.Aborted, ErrAliasMoved), 1},
+	} {
+		resolve := func(ctx context.Context, c *Client) error { _, err := c.Resolve(ctx, "a"); return err }
+		if got := sends(t, c.err, resolve); got != c.want {
+			t.Errorf("%v: sent %d times, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestPausesDoubleAndEndWithTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		start := time.Now()
+		conn := &fakeConn{invoke: func(context.Context, string, any) (proto.Message, error) {
+			at = append(at, time.Since(start))
+			return nil, status.Error(codes.Unavailable, "gone")
+		}}
+		c := New(conn, WithRetry(Retry{Attempts: 100, First: time.Second, Max: 4 * time.Second}), WithDeadline(20*time.Second))
+		if _, err := c.Stats(t.Context()); status.Code(err) != codes.Unavailable {
+			t.Fatalf("got %v", err)
+		}
+		for i, full := range []time.Duration{1, 2, 4, 4} {
+			pause := at[i+1] - at[i]
+			if pause < full*time.Second/2 || pause > full*time.Second {
+				t.Errorf("pause %d was %v, want %v to %v", i+1, pause, full*time.Second/2, full*time.Second)
+			}
+		}
+		if end := time.Since(start); end > 20*time.Second || end < 15*time.Second {
+			t.Errorf("gave up after %v", end)
+		}
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	var left time.Duration
+	conn := &fakeConn{invoke: func(ctx context.Context, _ string, _ any) (proto.Message, error) {
+		deadline, ok := ctx.Deadline()
+		if !ok {
+			t.Error("a call without a deadline")
+		}
+		left = time.Until(deadline).Round(time.Minute)
+		return &transcriptv1.StatsResponse{}, nil
+	}}
+	c := New(conn, WithDeadline(5*time.Minute))
+	for _, own := range []time.Duration{0, time.Minute, time.Hour} {
+		ctx, want := t.Context(), 5*time.Minute
+		if own > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, own)
+			defer cancel()
+			want = own
+		}
+		if _, err := c.Stats(ctx); err != nil || left != want {
+			t.Errorf("caller's %v: %v left, want %v (%v)", own, left, want, err)
+		}
+	}
+}
+
+func TestStreamsEndWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := frame(User("a"))
+		first.HeadId = "x"
+		conn := &fakeConn{frames: func(context.Context, any) ([]proto.Message, error) {
+			return []proto.Message{first, frame(User("b"))}, errHang
+		}}
+		c := New(conn, WithIdle(10*time.Second))
+		start, n := time.Now(), 0
+		for _, err := range c.Frames(t.Context(), ByID("x"), Query{}) {
+			if err == nil {
+				n++
+				time.Sleep(time.Minute) // on the fake clock: the consumer's time does not count
+				continue
+			}
+			if !errors.Is(err, ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("ended with %v", err)
+			}
+		}
+		if took := time.Since(start); n != 2 || took != 2*time.Minute+10*time.Second {
+			t.Errorf("%d frames in %v", n, took)
+		}
+	})
+}
+
+func TestAStreamGoesOnOnlyBeforeItsFirstFrame(t *testing.T) {
+	first := frame(User("a"))
+	first.HeadId = "x"
+	whole := frame(User("b"))
+	whole.HeadId, whole.Report = "x", &transcriptv1.Report{Messages: 1}
+	conn := &fakeConn{}
+	conn.frames = func(context.Context, any) ([]proto.Message, error) {
+		switch conn.opened {
+		case 1:
+			return nil, status.Error(codes.Unavailable, "at once")
+		case 2:
+			return []proto.Message{first}, status.Error(codes.Unavailable, "midway")
+		default:
+			return []proto.Message{whole}, nil
+		}
+	}
+	c := New(conn, quick(5))
+	n, err := 0, error(nil)
+	for _, e := range c.Frames(t.Context(), ByID("x"), Query{}) {
+		if err = e; e == nil {
+			n++
+		}
+	}
+	if n != 1 || status.Code(err) != codes.Unavailable || conn.opened != 2 {
+		t.Errorf("Frames: %d frames, opened %d times, ended with %v", n, conn.opened, err)
+	}
+	conn.opened = 1
+	a, err := c.Assemble(t.Context(), ByID("x"), Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := a.Messages()
+	if err != nil || len(messages) != 1 || Text(messages[0]) != "b" {
+		t.Errorf("Assemble kept what came before the stream broke: %v %v", messages, err)
+	}
+}

@@ -1,0 +1,274 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Thread is a chain that an agent goes on with: a head, and the alias that moves with it. Client.Start, Resume, Open and
+// Chat make one.
+//
+// Everything is put below the head that the thread has seen, on condition that the alias still points there. If another
+// writer was first, that is ErrAliasMoved, with the winning head in Error.Head; nothing was put and the thread stays
+// where it was. Refresh goes on from the winner, Fork beside it. Putting just what another writer put first is
+// ErrAliasMoved too, so that of several writers one goes on.
+//
+// All methods may run at once; of two puts at once one succeeds.
+type Thread struct {
+	c     *Client
+	alias string
+	chat  string // the alias that is pointed along, or empty
+	isNew bool
+
+	mu    sync.Mutex
+	head  string
+	depth int64
+	at    string // the head of the view that was assembled last: most likely an ancestor of head, or it
+	// unsure is the head below which a put may have taken place although it failed: what is there may be our own.
+	unsure string
+}
+
+func (c *Client) newThread(alias, chat string) *Thread {
+	t := &Thread{c: c, alias: alias}
+	if chat != "" {
+		t.chat = ChatAlias(chat)
+	}
+	return t
+}
+
+// aliases are those that each of the thread's commits sets: its own on that condition, first.
+func (t *Thread) aliases(condition Condition) []AliasUpdate {
+	aliases := []AliasUpdate{{Name: t.alias, If: condition}}
+	if t.chat != "" {
+		aliases = append(aliases, AliasUpdate{Name: t.chat})
+	}
+	return aliases
+}
+
+// New tells whether the call that made the thread put its first message. False: it was there before; whoever put it may
+// be at work on it. Where a reply was lost on the way it may be true for two callers; only one of them can append.
+func (t *Thread) New() bool { return t.isNew }
+
+// Alias is the alias that moves with the thread.
+func (t *Thread) Alias() string { return t.alias }
+
+// Head is the id of the node that the thread has come to.
+func (t *Thread) Head() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.head
+}
+
+// Depth is the number of user and assistant messages through the head.
+func (t *Thread) Depth() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.depth
+}
+
+// ReplyText is the text of a reply that was put, as it is handed to people: "[depth:N] ", where N is the Depth by then,
+// and the text. What is stored has no prefix.
+func (t *Thread) ReplyText(reply *transcriptv1.Message) string {
+	return fmt.Sprintf("[depth:%d] %s", t.Depth(), Text(reply))
+}
+
+// Messages gives what to send to a model: the effective view of the head. The caller owns the messages. Only what the
+// Client's cache does not hold is asked for. Errors: those of Client.Assemble.
+func (t *Thread) Messages(ctx context.Context) ([]*transcriptv1.Message, error) {
+	v, err := t.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.messages()
+}
+
+// view gives the effective view of the head and keeps it.
+func (t *Thread) view(ctx context.Context) (*view, error) {
+	t.mu.Lock()
+	head, at := t.head, t.at
+	t.mu.Unlock()
+	held := t.c.cache.get(head)
+	if held == nil {
+		held = t.c.cache.get(at)
+	}
+	if held == nil || held.head != head {
+		var err error
+		if held, err = t.c.extend(ctx, head, held); err != nil {
+			return nil, err
+		}
+		t.c.cache.put(held)
+	}
+	t.c.cache.name(t.alias, head)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at = head
+	return held, nil
+}
+
+// extend asks for what the view of head adds to a view that is held; nil: for all of it.
+func (c *Client) extend(ctx context.Context, head string, held *view) (*view, error) {
+	query := Query{}
+	if held != nil {
+		query.After = held.head
+	}
+	a, err := c.Assemble(ctx, ByID(head), query)
+	if held != nil && (errors.Is(err, ErrNotAnAncestor) || errors.Is(err, ErrNodeNotFound)) {
+		return c.extend(ctx, head, nil) // the guess at an ancestor was wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.BaseID == "" {
+		held = nil // the whole view came: it replaces what was held
+	}
+	return &view{head: head, base: held, payload: bytes.Join(a.payloads, nil)}, nil
+}
+
+// Append puts messages below the head as one node and moves the alias to it. An assistant message with calls is put
+// before its tools run.
+func (t *Thread) Append(ctx context.Context, messages ...*transcriptv1.Message) error {
+	_, err := t.AppendNode(ctx, Node{Messages: messages})
+	return err
+}
+
+// AppendResults puts the results of tool calls as one node; ErrNotAResult for any other message.
+func (t *Thread) AppendResults(ctx context.Context, results ...*transcriptv1.Message) error {
+	for _, m := range results {
+		if m.GetRole() != transcriptv1.Role_ROLE_TOOL {
+			return ErrNotAResult
+		}
+	}
+	return t.Append(ctx, results...)
+}
+
+// Finish puts the final reply and, in the same commit, gives it the alias msg/REPLYID, by which later messages reply to
+// it; ErrAliasExists where that is taken. Where the id is known only once the reply was sent, Append it and call Sent.
+func (t *Thread) Finish(ctx context.Context, replyID string, reply ...*transcriptv1.Message) error {
+	if replyID == "" {
+		return ErrNoName
+	}
+	alias := MessageAlias(replyID)
+	node := Node{Messages: reply, Aliases: []AliasUpdate{{Name: alias, If: MustNotExist()}}}
+	if _, err := t.AppendNode(ctx, node); err != nil {
+		return err
+	}
+	t.remember(alias)
+	return nil
+}
+
+// Sent gives the head, the final reply, the alias msg/REPLYID. ErrAliasExists where that names another node.
+func (t *Thread) Sent(ctx context.Context, replyID string) error {
+	if replyID == "" {
+		return ErrNoName
+	}
+	alias := MessageAlias(replyID)
+	move := AliasMove{Name: alias, Target: ByID(t.Head()), If: MustNotExist()}
+	if _, err := t.c.SetAliases(ctx, move); err != nil {
+		return err
+	}
+	t.remember(alias)
+	return nil
+}
+
+// remember notes that what was assembled is the beginning of an alias's chain, for threads that go on from there.
+func (t *Thread) remember(alias string) {
+	t.mu.Lock()
+	at := t.at
+	t.mu.Unlock()
+	t.c.cache.name(alias, at)
+}
+
+// AppendNode is Append with all that a Node can have but a parent, which is ErrParentGiven. Its aliases are set beside
+// the thread's, which is the first of the result's.
+func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) {
+	if node.Parent.ref != nil || node.Previous {
+		return nil, ErrParentGiven
+	}
+	t.mu.Lock()
+	head, unsure := t.head, t.unsure
+	t.mu.Unlock()
+	node.Parent = ByID(head)
+	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
+	res, err := t.c.Put(ctx, node)
+	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
+		err = ErrBadReply
+	}
+	if err == nil && !res.Aliases[0].Changed && !res.Retried && unsure != head {
+		err = overtaken(res.NodeId)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err != nil && unknownOutcome(err):
+		t.unsure = head
+	case err == nil && t.head == head:
+		t.head, t.depth, t.unsure = res.NodeId, res.Counters.GetFull().GetDepth(), ""
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// overtaken is the error of a writer whose very node another writer put first.
+func overtaken(id string) error {
+	return &Error{
+		Code: codes.Aborted, Reason: ErrAliasMoved, Message: "another writer put the same first",
+		Conflicts: []Conflict{{Field: "aliases[0]", NodeID: id}},
+	}
+}
+
+// Refresh makes the thread go on from where its alias points now. Errors: ErrAliasNotFound.
+func (t *Thread) Refresh(ctx context.Context) error {
+	found, err := t.c.Resolve(ctx, t.alias)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.head, t.depth, t.unsure = found.Alias.NodeId, found.Counters.GetFull().GetDepth(), ""
+	return nil
+}
+
+// Fork gives a thread that goes on from the same head under an alias of its own, which must not exist
+// (ErrAliasExists) unless it points there already.
+func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
+	t.mu.Lock()
+	fork := &Thread{c: t.c, alias: alias, isNew: true, head: t.head, depth: t.depth, at: t.at}
+	t.mu.Unlock()
+	move := AliasMove{Name: alias, Target: ByID(fork.head), If: MustNotExist()}
+	if _, err := t.c.SetAliases(ctx, move); err != nil {
+		return nil, err
+	}
+	return fork, nil
+}
+
+// OpenCalls gives the tool calls that have no result yet at the head, in order. After Resume they may have run.
+func (t *Thread) OpenCalls(ctx context.Context) ([]*transcriptv1.ToolCall, error) {
+	messages, err := t.Messages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return openCalls(messages), nil
+}
+
+// AnswerUnknown puts, for each open call, a result that says that it is unknown whether the call ran (UnknownResult), as
+// one node; nothing where no call is open. Call it after the results that could be found out were put.
+func (t *Thread) AnswerUnknown(ctx context.Context) error {
+	calls, err := t.OpenCalls(ctx)
+	if err != nil || len(calls) == 0 {
+		return err
+	}
+	var results []*transcriptv1.Message
+	for _, call := range calls {
+		results = append(results, UnknownResult(call))
+	}
+	return t.AppendResults(ctx, results...)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"sort"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type aliasListCommand struct {
+	Prefix string  `arg:"" optional:"" help:"Only aliases that begin with this."`
+	Folder *string `placeholder:"PATH" help:"Only aliases directly in this folder, last moved first; not with PREFIX."`
+	Limit  uint    `short:"n" placeholder:"N" help:"At most this many. Default: all."`
+}
+
+func (c *aliasListCommand) Help() string {
+	return `Aliases are paths: chat/42 lies in folder chat. Listed by name, or, with --folder, last moved first. Examples:
+
+    transcriptctl alias list
+    transcriptctl alias list chat/
+    transcriptctl alias list --folder chat -n 10
+    transcriptctl alias list chat/ --output json | jq -r .name`
+}
+
+// Run lists aliases.
+func (c *aliasListCommand) Run(ctx context.Context, s *session) error {
+	if c.Folder != nil && c.Prefix != "" {
+		return usagef("give either PREFIX or --folder")
+	}
+	scope := client.AliasesWithPrefix(c.Prefix)
+	if c.Folder != nil {
+		scope = client.AliasesIn(*c.Folder)
+	}
+	return printSome(s, s.Aliases(ctx, scope), c.Limit, s.printAlias)
+}
+
+func (s *session) printAlias(a *transcriptv1.AliasInfo) error {
+	if s.json {
+		return s.printReply(a)
+	}
+	return s.printLine("%s  %s  %s%s", short(a.GetNodeId()), clock(a.GetMovedAt()), name(a.GetName()), labelText(a.GetLabels()))
+}
+
+func labelText(labels map[string]string) string {
+	keys := make([]string, 0, len(labels))
+	for key := range labels {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	text := ""
+	for _, key := range keys {
+		text += "  " + name(key+"="+labels[key])
+	}
+	return text
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/transcriptd/transcriptd/client"
+	"github.com/transcriptd/transcriptd/client/anthropic"
+	"github.com/transcriptd/transcriptd/client/openai"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type assembleCommand struct {
+	Ref      string `arg:"" help:"The node that the chain ends in."`
+	View     string `default:"effective" enum:"effective,full" help:"effective: what a model can be sent, each call followed by its result. full: every message as it was put."`
+	Format   string `short:"f" default:"" enum:"text,json,openai,anthropic," placeholder:"FORM" help:"text, json, openai or anthropic. Default: text, or json with --output json."`
+	ForModel bool   `help:"With openai and anthropic: what the provider's API accepts, rather than what says everything."`
+}
+
+func (c *assembleCommand) Help() string {
+	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --format protojson. openai is a list of messages, anthropic an object with system and messages; what their form cannot say is told on standard error. Examples:
+
+    transcriptctl assemble chat/42 | less
+    transcriptctl assemble chat/42 --format openai --for-model > messages.json
+    transcriptctl assemble chat/42 --view full --format json | jq '.messages | length'`
+}
+
+// Run prints the messages of a chain.
+func (c *assembleCommand) Run(ctx context.Context, s *session) error {
+	ref, err := s.ref(ctx, c.Ref)
+	if err != nil {
+		return err
+	}
+	query := client.Query{View: transcriptv1.View_VIEW_EFFECTIVE}
+	if c.View == "full" {
+		query.View = transcriptv1.View_VIEW_FULL
+	}
+	form := c.form(s)
+	switch {
+	case c.ForModel && form != "openai" && form != "anthropic":
+		return usagef("--for-model needs --format openai or anthropic")
+	case form == "anthropic" || c.ForModel:
+		return c.printWhole(ctx, s, ref, query, form)
+	}
+	return s.printFrames(ctx, ref, query, form)
+}
+
+func (c *assembleCommand) form(s *session) string {
+	switch {
+	case c.Format != "":
+		return c.Format
+	case s.json:
+		return "json"
+	}
+	return "text"
+}
+
+// printWhole prints forms that need all messages at once.
+func (c *assembleCommand) printWhole(ctx context.Context, s *session, ref client.Ref, query client.Query, form string) error {
+	whole, err := s.Assemble(ctx, ref, query)
+	if err != nil {
+		return err
+	}
+	messages, err := whole.Messages()
+	if err != nil {
+		return err
+	}
+	write := map[bool]func([]*transcriptv1.Message) ([]byte, openai.Report, error){
+		false: anthropic.Format, true: anthropic.ForModel,
+	}[c.ForModel]
+	if form == "openai" {
+		write = openai.ForModel
+	}
+	out, report, err := write(messages)
+	if err != nil {
+		return fmt.Errorf("%s has no form for this: %w", form, err)
+	}
+	s.tellFindings(whole.Report)
+	s.tellChanges(form, report.Changes)
+	return s.printLine("%s", out)
+}
+
+// printFrames prints forms that are made message by message, as the frames come.
+func (s *session) printFrames(ctx context.Context, ref client.Ref, query client.Query, form string) error {
+	list := map[string][2]string{"json": {"{\"messages\":[", "]}\n"}, "openai": {"[", "]\n"}, "text": {}}[form]
+	if _, err := s.out.WriteString(list[0]); err != nil {
+		return err
+	}
+	w := &messageWriter{s: s, form: form}
+	for frame, err := range s.Frames(ctx, ref, query) {
+		if err != nil {
+			return err
+		}
+		messages, err := frame.Messages()
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if err := w.write(m); err != nil {
+				return err
+			}
+		}
+		if frame.Report != nil {
+			s.tellFindings(frame.Report)
+		}
+	}
+	s.tellChanges(form, w.changes)
+	_, err := s.out.WriteString(list[1])
+	return err
+}
+
+// messageWriter writes messages of a list one by one.
+type messageWriter struct {
+	s       *session
+	form    string
+	written int
+	changes []openai.Change
+}
+
+func (w *messageWriter) write(m *transcriptv1.Message) error {
+	separator := ""
+	if w.written++; w.written > 1 {
+		separator = map[bool]string{true: "\n", false: ",\n"}[w.form == "text"]
+	}
+	if w.form == "text" {
+		return w.s.printMessage(separator, m)
+	}
+	out, err := w.encode(m)
+	if err != nil {
+		return err
+	}
+	_, err = w.s.out.WriteString(separator + string(out))
+	return err
+}
+
+func (w *messageWriter) encode(m *transcriptv1.Message) ([]byte, error) {
+	if w.form == "json" {
+		return protoLine(m)
+	}
+	out, report, err := openai.FormatMessage(m)
+	w.changes = append(w.changes, report.Changes...)
+	return out, err
+}
+
+// tellFindings says on standard error what repair changed in the messages printed.
+func (s *session) tellFindings(r *transcriptv1.Report) {
+	if r.GetRepairs() == 0 {
+		return
+	}
+	s.remark("%s: results without a call left out, or stand-ins for missing results added; see --view full",
+		count(r.GetRepairs(), "repair"))
+}
+
+// tellChanges says on standard error what a provider's form could not say. A list of changes can be as long as the
+// transcript; it is summed up.
+func (s *session) tellChanges(form string, changes []openai.Change) {
+	kinds := map[openai.ChangeKind]int64{}
+	for _, c := range changes {
+		kinds[c.Kind]++
+	}
+	for _, kind := range []openai.ChangeKind{
+		openai.Inexact, openai.LeftOut, openai.Replaced, openai.Renamed, openai.Joined, openai.Moved, openai.Added,
+	} {
+		if n := kinds[kind]; n > 0 {
+			s.remark("%s in %s form: %s", count(n, "change"), form, kind)
+		}
+	}
+}

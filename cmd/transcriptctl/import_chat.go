@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/client"
+	"github.com/transcriptd/transcriptd/client/openai"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// conversation is a line that is to be stored.
+type conversation struct {
+	place    string // FILE:LINE
+	id       string
+	alias    string
+	messages json.RawMessage
+	bytes    int
+	// unkept are the members of the line that are not stored.
+	unkept []string
+	// bad is what is wrong with the line; then it has no id.
+	bad error
+}
+
+// room is what the conversation counts of maxInFlight.
+func (c *conversation) room() int64 { return min(int64(c.bytes), maxInFlight) }
+
+// readConversation takes a line apart.
+func readConversation(place string, line []byte) *conversation {
+	c := &conversation{place: place, bytes: len(line) + 1}
+	c.bad = c.read(line)
+	return c
+}
+
+func (c *conversation) read(line []byte) error {
+	members, err := topMembers(line)
+	if err != nil {
+		return err
+	}
+	if c.id, err = text("id", members["id"]); err != nil {
+		return err
+	}
+	if c.alias, err = chatAlias(c.id); err != nil {
+		return err
+	}
+	if c.messages = members["messages"]; c.messages == nil {
+		return fmt.Errorf("%w: messages is not there", errNotJSON)
+	}
+	for name := range members {
+		if name != "id" && name != "messages" {
+			c.unkept = append(c.unkept, name)
+		}
+	}
+	return nil
+}
+
+// chain is the nodes that a conversation becomes, root first, with their ids and sizes.
+type chain struct {
+	nodes [][]*transcriptv1.Message
+	ids   []string
+	sizes []int
+}
+
+// head is the id of the last node.
+func (c *chain) head() string { return c.ids[len(c.ids)-1] }
+
+// newChain makes a node of each message, and one of consecutive tool messages as far as a node holds them.
+func newChain(messages []*transcriptv1.Message) *chain {
+	c := &chain{}
+	var parent *[32]byte
+	for _, node := range nodesOf(messages) {
+		n := canonical.NewNode(node, nil, nil)
+		id := canonical.NodeID(n.Envelope(parent, nil))
+		c.nodes = append(c.nodes, node)
+		c.ids = append(c.ids, hex.EncodeToString(id[:]))
+		c.sizes = append(c.sizes, len(n.Payload))
+		parent = &id
+	}
+	return c
+}
+
+// nodesOf cuts messages into those of nodes. Part of the import's promise: cut otherwise, an import would not find what
+// it stored before.
+func nodesOf(messages []*transcriptv1.Message) (nodes [][]*transcriptv1.Message) {
+	begin, size := 0, 0
+	for i, m := range messages {
+		bytes := 1 + protowire.SizeBytes(proto.Size(m))
+		tools := i > begin && m.GetRole() == transcriptv1.Role_ROLE_TOOL && messages[i-1].GetRole() == transcriptv1.Role_ROLE_TOOL
+		if i > begin && !(tools && i-begin < canonical.MaxMessages && size+bytes <= canonical.MaxPayloadBytes) {
+			nodes = append(nodes, messages[begin:i])
+			begin, size = i, 0
+		}
+		size += bytes
+	}
+	return append(nodes, messages[begin:])
+}
+
+var (
+	errNoMessages = fmt.Errorf("%w: messages is an empty list", errNotJSON)
+	errDiverged   = errors.New("this conversation is stored with other messages")
+)
+
+// attempts is how often a conversation is decided anew whose alias moved meanwhile.
+const attempts = 5
+
+// store stores a conversation, or finds that it is stored. Errors about the line itself are a *badLine.
+func (i *importer) store(ctx context.Context, c *conversation) error {
+	if c.bad != nil {
+		return &badLine{c.place, c.bad}
+	}
+	messages, report, err := openai.Parse(c.messages)
+	if err == nil && len(messages) == 0 {
+		err = errNoMessages
+	}
+	if err != nil {
+		return &badLine{c.place, err}
+	}
+	chain := newChain(messages)
+	created := 0
+	for n := 1; ; n++ {
+		fate, more, err := i.settle(ctx, c, chain)
+		created += more
+		moved := errors.Is(err, client.ErrAliasMoved) || errors.Is(err, client.ErrAliasExists)
+		if moved && n < attempts {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		i.tally.stored(fate, created, len(chain.nodes)-created, len(report.Changes))
+		return nil
+	}
+}
+
+// settle looks at what is stored under the conversation's alias and stores what is missing.
+func (i *importer) settle(ctx context.Context, c *conversation, chain *chain) (fate fate, created int, err error) {
+	stored, err := i.Resolve(ctx, c.alias)
+	if errors.Is(err, client.ErrAliasNotFound) {
+		created, err = i.put(ctx, c, chain, 0, client.MustNotExist())
+		return fateNew, created, err
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	head := stored.GetAlias().GetNodeId()
+	if head == chain.head() {
+		return fateSame, 0, nil
+	}
+	if at := slices.Index(chain.ids, head); at >= 0 {
+		created, err = i.put(ctx, c, chain, at+1, client.HeadIs(head))
+		return fateGrown, created, err
+	}
+	longer, err := i.reaches(ctx, head, chain.head())
+	switch {
+	case err != nil:
+		return "", 0, err
+	case longer:
+		return fateBehind, 0, nil
+	case !i.move:
+		return "", 0, &badLine{c.place, errDiverged}
+	}
+	created, err = i.put(ctx, c, chain, 0, client.HeadIs(head))
+	return fateMoved, created, err
+}
+
+// reaches tells whether a node is an ancestor of head.
+func (i *importer) reaches(ctx context.Context, head, ancestor string) (bool, error) {
+	query := client.Query{View: transcriptv1.View_VIEW_FULL, After: ancestor}
+	for frame, err := range i.Frames(ctx, client.ByID(head), query) {
+		if errors.Is(err, client.ErrNotAnAncestor) || errors.Is(err, client.ErrNodeNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return frame.BaseID == ancestor, nil
+	}
+	return false, client.ErrBadReply
+}
+
+// The bounds of one PutAll. The contract allows 1,000 nodes, 10,000 messages, 10,000 calls and results, and 4 MiB;
+// smaller batches let conversations of other workers into the commits between.
+const (
+	batchNodes    = 250
+	batchMessages = 5000
+	batchCalls    = 5000
+	batchBytes    = 1 << 20
+)
+
+// put puts the nodes of a chain from the one with that index on, batch by batch, and sets the alias with the last.
+// Nodes of batches that were put before a failure stay; putting them again writes nothing.
+func (i *importer) put(ctx context.Context, c *conversation, chain *chain, from int, condition client.Condition) (created int, err error) {
+	for from < len(chain.nodes) {
+		end := chain.batch(from)
+		batch := chain.request(from, end)
+		if end == len(chain.nodes) {
+			batch[len(batch)-1].Aliases = []client.AliasUpdate{{Name: c.alias, If: condition}}
+		}
+		results, err := i.PutAll(ctx, batch...)
+		if err != nil {
+			return created, refused(c.place, err)
+		}
+		for _, r := range results {
+			if r.GetCreated() {
+				created++
+			}
+		}
+		from = end
+	}
+	return created, nil
+}
+
+// refused makes a refusal of what a line says a *badLine.
+func refused(place string, err error) error {
+	var remote *client.Error
+	if errors.As(err, &remote) && remote.Code == codes.InvalidArgument {
+		return &badLine{place, err}
+	}
+	return err
+}
+
+// batch is where the batch ends that begins at from; it holds one node at least.
+func (c *chain) batch(from int) (end int) {
+	bytes, messages, calls := 0, 0, 0
+	for end = from; end < len(c.nodes) && end-from < batchNodes; end++ {
+		bytes, messages, calls = bytes+c.sizes[end], messages+len(c.nodes[end]), calls+callsIn(c.nodes[end])
+		if end > from && (bytes > batchBytes || messages > batchMessages || calls > batchCalls) {
+			break
+		}
+	}
+	return end
+}
+
+// callsIn counts the calls and results of messages.
+func callsIn(messages []*transcriptv1.Message) (n int) {
+	for _, m := range messages {
+		if m.GetRole() == transcriptv1.Role_ROLE_TOOL {
+			n++
+		}
+		for _, p := range m.GetParts() {
+			if p.GetToolCall() != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// request is the nodes of a batch, each the child of the one before.
+func (c *chain) request(from, end int) []client.Node {
+	batch := make([]client.Node, 0, end-from)
+	for n := from; n < end; n++ {
+		batch = append(batch, client.Node{Messages: c.nodes[n], Previous: n > from})
+	}
+	if from > 0 {
+		batch[0].Parent = client.ByID(c.ids[from-1])
+	}
+	return batch
+}

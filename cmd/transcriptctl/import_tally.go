@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fate is what became of a conversation.
+type fate string
+
+// The fates.
+const (
+	fateNew    fate = "new"       // stored for the first time
+	fateGrown  fate = "grown"     // continued
+	fateSame   fate = "unchanged" // there as it is
+	fateBehind fate = "behind"    // there, and longer
+	fateMoved  fate = "moved"     // another was there; the alias was moved
+)
+
+// tally counts what an import does. It may be used by several goroutines.
+type tally struct {
+	mu             sync.Mutex
+	start          time.Time
+	fates          map[fate]int64
+	bad            int64
+	created, there int64
+	bytes          int64
+	surrogates     int64
+	unkept         map[string]bool
+}
+
+func newTally() *tally {
+	return &tally{start: time.Now(), fates: map[fate]int64{}, unkept: map[string]bool{}}
+}
+
+// maxUnkept is how many names of members that are not stored are remembered.
+const maxUnkept = 20
+
+// read counts a line that was read.
+func (t *tally) read(c *conversation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bytes += int64(c.bytes)
+	for _, name := range c.unkept {
+		if len(t.unkept) < maxUnkept {
+			t.unkept[name] = true
+		}
+	}
+}
+
+// stored counts a conversation with its nodes.
+func (t *tally) stored(f fate, created, there, surrogates int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fates[f]++
+	t.created += int64(created)
+	t.there += int64(there)
+	t.surrogates += int64(surrogates)
+}
+
+// skip counts a bad line.
+func (t *tally) skip() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bad++
+}
+
+// conversations is how many are stored.
+func (t *tally) conversations() (n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.fates {
+		n += of
+	}
+	return n
+}
+
+// text is the state, for a progress line.
+func (t *tally) text(place string) string {
+	n := t.conversations()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprintf("%s: %s, %s created, %s", place, count(n, "conversation"), count(t.created, "node"), size(t.bytes))
+}
+
+// importSummary is what import prints with --output json.
+type importSummary struct {
+	Conversations int64   `json:"conversations"`
+	New           int64   `json:"new"`
+	Grown         int64   `json:"grown"`
+	Unchanged     int64   `json:"unchanged"`
+	Behind        int64   `json:"behind"`
+	Moved         int64   `json:"moved"`
+	BadLines      int64   `json:"badLines"`
+	NodesCreated  int64   `json:"nodesCreated"`
+	NodesThere    int64   `json:"nodesThere"`
+	Bytes         int64   `json:"bytes"`
+	Seconds       float64 `json:"seconds"`
+}
+
+// print prints the sums.
+func (t *tally) print(s *session) error {
+	if t.surrogates > 0 {
+		s.remark("lone surrogates in %s became U+FFFD", count(t.surrogates, "string"))
+	}
+	if len(t.unkept) > 0 {
+		names := slices.Sorted(maps.Keys(t.unkept))
+		s.remark("members of lines that are not stored: %s", name(strings.Join(names, ", ")))
+	}
+	if s.json {
+		return s.printJSON(importSummary{
+			Conversations: t.conversations(), New: t.fates[fateNew], Grown: t.fates[fateGrown],
+			Unchanged: t.fates[fateSame], Behind: t.fates[fateBehind], Moved: t.fates[fateMoved], BadLines: t.bad,
+			NodesCreated: t.created, NodesThere: t.there, Bytes: t.bytes, Seconds: time.Since(t.start).Seconds(),
+		})
+	}
+	return s.printRows([][2]string{
+		{"conversations", fmt.Sprintf("%d (%s)", t.conversations(), t.fateText())},
+		{"bad lines", fmt.Sprint(t.bad)},
+		{"nodes", fmt.Sprintf("%d created, %d there already", t.created, t.there)},
+		{"read", size(t.bytes) + " in " + since(t.start)},
+	})
+}
+
+// fateText names the fates that befell any.
+func (t *tally) fateText() string {
+	var words []string
+	for _, f := range []fate{fateNew, fateGrown, fateSame, fateBehind, fateMoved} {
+		if n := t.fates[f]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, f))
+		}
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}

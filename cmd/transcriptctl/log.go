@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type logCommand struct {
+	Ref   string `arg:"" help:"The node that the chain ends in."`
+	Limit uint   `short:"n" placeholder:"N" help:"At most this many nodes. Default: all, to the root."`
+}
+
+func (c *logCommand) Help() string {
+	return `A line a node, newest first: id, time of the first put, roles, beginning of the messages, aliases. Lines are printed as they are read, so a pager or head need not wait. Examples:
+
+    transcriptctl log chat/42 -n 20
+    transcriptctl log chat/42 | less
+    transcriptctl log chat/42 --output json | jq -r .info.nodeId`
+}
+
+// Run walks from a node to its root.
+func (c *logCommand) Run(ctx context.Context, s *session) error {
+	next, err := s.ref(ctx, c.Ref)
+	if err != nil {
+		return err
+	}
+	read := s.Node
+	if s.json {
+		read = s.NodeInfo
+	}
+	return printSome(s, climb(ctx, read, next), c.Limit, s.printLogEntry)
+}
+
+// readNode is Client.Node or Client.NodeInfo.
+type readNode func(context.Context, client.Ref) (*transcriptv1.GetNodeResponse, error)
+
+// climb yields a node, its parent and so on to the root. An error ends it.
+func climb(ctx context.Context, read readNode, from client.Ref) iter.Seq2[*transcriptv1.GetNodeResponse, error] {
+	return func(yield func(*transcriptv1.GetNodeResponse, error) bool) {
+		for {
+			n, err := read(ctx, from)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			parent := n.GetInfo().GetEnvelope().GetParentId()
+			if !yield(n, nil) || parent == "" {
+				return
+			}
+			from = client.ByID(parent)
+		}
+	}
+}
+
+func (s *session) printLogEntry(n *transcriptv1.GetNodeResponse) error {
+	if s.json {
+		return s.printReply(n)
+	}
+	return s.printLine("%s  %s  %s", short(n.GetInfo().GetNodeId()), clock(n.GetFirstPut()),
+		nodeLine(n.GetRoles(), n.GetMessages(), n.GetAliases()))
+}
+
+// nodeLine is roles, beginning and aliases of a node.
+func nodeLine(roles []transcriptv1.Role, messages []*transcriptv1.Message, aliases []string) string {
+	words := []string{fmt.Sprintf("%-9s", roleNames(roles))}
+	if line := firstLine(messages); line != "" {
+		words = append(words, line)
+	}
+	if len(aliases) > 0 {
+		words = append(words, aliasText(aliases))
+	}
+	return strings.TrimRight(strings.Join(words, "  "), " ")
+}
+
+// firstLine is what the first message says that says anything.
+func firstLine(messages []*transcriptv1.Message) string {
+	for _, m := range messages {
+		if line := messageLine(m); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// shownAliases is how many aliases of a node a line shows.
+const shownAliases = 4
+
+func aliasText(aliases []string) string {
+	more := ""
+	if n := len(aliases) - shownAliases; n > 0 {
+		aliases, more = aliases[:shownAliases], fmt.Sprintf(" and %d more", n)
+	}
+	names := make([]string, len(aliases))
+	for i, a := range aliases {
+		names[i] = name(a)
+	}
+	return "[" + strings.Join(names, ", ") + more + "]"
+}

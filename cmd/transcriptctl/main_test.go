@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asTool makes this test program be transcriptctl.
+const asTool = "TRANSCRIPTCTL_TEST_AS_TOOL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asTool) != "" {
+		os.Exit(runUntilSignal())
+	}
+	os.Exit(m.Run())
+}
+
+// process is transcriptctl as a process of its own.
+func (s *stack) process(args ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], append([]string{"--addr", s.addr}, args...)...)
+	c.Env = append(os.Environ(), asTool+"=1")
+	return c
+}
+
+// TestPipeEnds: a reader that has enough is no failure, and nothing is said of it.
+func TestPipeEnds(t *testing.T) {
+	s := newStack(t)
+	s.must("put", "--text", "root", "--alias", "chat/a")
+	for range 8 {
+		s.must("put", "--text", strings.Repeat("long ", 10_000), "--alias", "chat/a", "--parent", "chat/a")
+	}
+	for _, args := range [][]string{{"export"}, {"log", "chat/a"}, {"assemble", "chat/a"}, {"tree", "--prefix", ""}} {
+		c := s.process(args...)
+		var notes bytes.Buffer
+		c.Stderr = &notes
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Stdout = w
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Close(), readSome(args[0], r), r.Close(), c.Wait()); err != nil || notes.Len() > 0 {
+			t.Errorf("%v: %v, %q", args, err, notes.String())
+		}
+	}
+}
+
+// readSome reads the beginning of what a command prints, or nothing where it prints little.
+func readSome(command string, r io.Reader) error {
+	if command == "tree" {
+		return nil
+	}
+	_, err := io.ReadFull(r, make([]byte, 10))
+	return err
+}
+
+// TestInterrupt: a signal ends an import that waits for input, with its own exit code and without losing what it
+// stored.
+func TestInterrupt(t *testing.T) {
+	s := newStack(t)
+	c := s.process("import")
+	var notes bytes.Buffer
+	c.Stderr = &notes
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
+	defer kill.Stop()
+	if _, err := io.WriteString(in, `{"id":"a","messages":[{"role":"user","content":"Hello"}]}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return s.run("alias", "resolve", "chat/a").code == exitOK })
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err = c.Wait()
+	if c.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(notes.String(), "1 conversation stored") {
+		t.Errorf("%v, %q", err, notes.String())
+	}
+}
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("it took too long")
+		}
+	}
+}

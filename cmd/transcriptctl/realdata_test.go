@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+)
+
+// realFiles are the files of the real data, with their conversations.
+func realFiles() map[string]int {
+	return map[string]int{
+		"api-wire.jsonl.gz": 156, "claude-code.jsonl.gz": 80, "gemini-cli.jsonl.gz": 2, "glaive-zh.jsonl.gz": 150,
+		"oasst-paths.jsonl.gz": 360, "swe-agent.jsonl.gz": 22, "tau-airline.jsonl.gz": 200,
+	}
+}
+
+// realConversations is how many there are in all.
+const realConversations = 970
+
+// TestRealData imports every file of the real data into a server on disk, exports it, and finds each conversation
+// equal in id and messages; importing again adds nothing; equal prefixes are shared.
+func TestRealData(t *testing.T) {
+	dir := os.Getenv("TRANSCRIPTS_DIR")
+	if dir == "" {
+		t.Skip("TRANSCRIPTS_DIR is not set, so nothing is tried on real conversations; set it to the directory that has " +
+			"api-wire.jsonl.gz and its like (docs/data.md)")
+	}
+	store, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serveStore(t, store)
+
+	want := map[string]any{}
+	trie := rawTrie{}
+	var paths []string
+	begin := time.Now()
+	for file, conversations := range realFiles() {
+		path := filepath.Join(dir, file)
+		paths = append(paths, path)
+		before, all := len(trie), len(want)
+		readRaw(t, path, want, trie)
+		if len(want)-all != conversations {
+			t.Errorf("%s holds %d conversations that no other has, not %d", file, len(want)-all, conversations)
+		}
+		sum := s.importAs(t, path)
+		if sum.New != int64(conversations) || sum.NodesCreated != int64(len(trie)-before) {
+			t.Errorf("%s: %d new conversations, %d nodes; want %d and %d", file, sum.New, sum.NodesCreated, conversations, len(trie)-before)
+		}
+	}
+	t.Logf("%d conversations imported in %v as %d nodes", len(want), time.Since(begin).Round(time.Millisecond), len(trie))
+	first := s.must("stats", "--output", "json")
+	compareExport(t, s, want)
+
+	begin = time.Now()
+	again := s.importAs(t, paths...)
+	if again.Unchanged != realConversations || again.NodesCreated != 0 {
+		t.Errorf("importing again: %+v", again)
+	}
+	t.Logf("imported again in %v", time.Since(begin).Round(time.Millisecond))
+	checkSame(t, first, s.must("stats", "--output", "json"))
+	s.must("verify")
+}
+
+// checkSame tells whether nothing was added between two stats.
+func checkSame(t *testing.T, before, after string) {
+	t.Helper()
+	var a, b map[string]any
+	if err := json.Unmarshal([]byte(before), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(after), &b); err != nil {
+		t.Fatal(err)
+	}
+	delete(a, "diskBytes")
+	delete(b, "diskBytes")
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("stats before %v, after %v", a, b)
+	}
+}
+
+// importAs imports files and gives the sums.
+func (s *stack) importAs(t *testing.T, args ...string) (sum importSummary) {
+	t.Helper()
+	out := s.must(append([]string{"import", "--output", "json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &sum); err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// compareExport exports everything, and compares it as JSON, numbers by their spelling.
+func compareExport(t *testing.T, s *stack, want map[string]any) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "export.jsonl.gz")
+	s.must("export", "-o", file)
+	got := map[string]any{}
+	lines := readRaw(t, file, got, rawTrie{})
+	equal := 0
+	for id, messages := range want {
+		if reflect.DeepEqual(got[id], messages) {
+			equal++
+		} else {
+			t.Errorf("a conversation came back as something else, or not at all")
+		}
+	}
+	if equal != len(want) || lines != len(want) {
+		t.Errorf("%d of %d conversations came back equal, in %d lines", equal, len(want), lines)
+	}
+}
+
+// rawTrie counts nodes independently of the code under test: it holds each prefix of conversations once, cut as import
+// cuts them, by the JSON that json.Marshal makes of the messages as they were read.
+type rawTrie map[string]bool
+
+func (trie rawTrie) add(messages []any) {
+	prefix := ""
+	for n := 0; n < len(messages); {
+		group := 1
+		for isTool(messages[n]) && n+group < len(messages) && isTool(messages[n+group]) {
+			group++
+		}
+		node, _ := json.Marshal(messages[n : n+group]) // what was read as JSON always encodes
+		prefix = prefixName(prefix, node)
+		trie[prefix] = true
+		n += group
+	}
+}
+
+func isTool(message any) bool { return message.(map[string]any)["role"] == "tool" }
+
+// readRaw reads a file's conversations with the standard library alone; it gives the number of lines.
+func readRaw(t *testing.T, file string, into map[string]any, trie rawTrie) (lines int) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bufio.NewReader(z))
+	d.UseNumber()
+	for {
+		var c struct {
+			ID       string `json:"id"`
+			Messages []any  `json:"messages"`
+		}
+		if err := d.Decode(&c); err == io.EOF {
+			return lines
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		into[c.ID] = c.Messages
+		trie.add(c.Messages)
+		lines++
+	}
+}
+
+// prefixName names a prefix by what comes before and its last node.
+func prefixName(prefix string, node []byte) string {
+	h := sha256.New()
+	h.Write([]byte(prefix))
+	h.Write(node)
+	return string(h.Sum(nil))
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/client"
+)
+
+// The length of an id in digits, and of its shortest prefix that the server takes.
+const (
+	idDigits     = 64
+	prefixDigits = 6
+)
+
+// ref is the node that a REF on the command line names. What could be the beginning of an id is looked up as one, and
+// is an alias where no node has it and there is such an alias. An id that ref gives is whole.
+func (s *session) ref(ctx context.Context, text string) (client.Ref, error) {
+	if alias, ok := strings.CutPrefix(text, "alias:"); ok {
+		return client.ByAlias(alias), nil
+	}
+	id, forced := strings.CutPrefix(text, "node:")
+	switch {
+	case len(id) == idDigits && isHex(id):
+		return client.ByID(id), nil
+	case !forced && (!isHex(id) || len(id) < prefixDigits || len(id) > idDigits):
+		return client.ByAlias(text), nil
+	}
+	n, err := s.NodeInfo(ctx, client.ByID(id))
+	if !forced && errors.Is(err, client.ErrNodeNotFound) {
+		if _, noAlias := s.Resolve(ctx, text); noAlias == nil {
+			return client.ByAlias(text), nil
+		}
+	}
+	return client.ByID(n.GetInfo().GetNodeId()), err
+}
+
+// id is the id of the node that a REF on the command line names.
+func (s *session) id(ctx context.Context, text string) (string, error) {
+	ref, err := s.ref(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	n, err := s.NodeInfo(ctx, ref)
+	return n.GetInfo().GetNodeId(), err
+}
+
+func isHex(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return s != ""
+}

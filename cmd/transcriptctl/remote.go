@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/transcriptd/transcriptd/client"
+)
+
+// remoteExitCode is the exit code for a call that failed, or for any other failure.
+func remoteExitCode(err error) int {
+	var remote *client.Error
+	if errors.Is(err, client.ErrVerification) {
+		return exitDamaged
+	}
+	if !errors.As(err, &remote) {
+		return exitFailed
+	}
+	if remote.Reason == client.ErrOverloaded {
+		return exitUnavailable
+	}
+	switch remote.Code {
+	case codes.InvalidArgument:
+		return exitUsage
+	case codes.NotFound:
+		return exitNotFound
+	case codes.AlreadyExists, codes.Aborted:
+		return exitConflict
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return exitUnavailable
+	case codes.DataLoss:
+		return exitDamaged
+	}
+	return exitFailed
+}
+
+// explainRemote says what the server refused and what to do next.
+func explainRemote(err error) (text, hint string) {
+	var remote *client.Error
+	if errors.Is(err, client.ErrVerification) {
+		return err.Error(), "What the server sent is not what was put: run 'transcriptctl verify', and look at the server's disk."
+	}
+	if !errors.As(err, &remote) {
+		return err.Error(), ""
+	}
+	before, _, _ := strings.Cut(err.Error(), remote.Error())
+	if remote.Code == codes.Unavailable && remote.Reason == 0 {
+		before += "no answer from the server: "
+	}
+	return before + remote.Message + particulars(remote), hintFor(remote)
+}
+
+// particulars are the fields, preconditions or candidates that a refusal names, a line each.
+func particulars(e *client.Error) string {
+	var b strings.Builder
+	for _, v := range e.Violations {
+		if strings.Contains(e.Message, v.Rule) {
+			continue // the server's message is the only violation
+		}
+		fmt.Fprintf(&b, "\n  %s: %s", v.Field, v.Rule)
+	}
+	for _, c := range e.Conflicts {
+		fmt.Fprintf(&b, "\n  %s %s", c.Field, pointsTo(c.NodeID))
+	}
+	for _, id := range e.Candidates {
+		fmt.Fprintf(&b, "\n  %s", id)
+	}
+	return b.String()
+}
+
+func pointsTo(id string) string {
+	if id == "" {
+		return "does not exist"
+	}
+	return "points to " + id
+}
+
+// hintFor is what to do about a refusal; empty where its text says all.
+func hintFor(e *client.Error) string {
+	switch e.Reason {
+	case client.ErrNodeNotFound, client.ErrAliasNotFound:
+		return "See what is there with 'transcriptctl alias list'; is it another --namespace?"
+	case client.ErrParentNotFound:
+		return "Put the parent first, or leave out --parent to begin a chain; is it another --namespace?"
+	case client.ErrAliasExists:
+		return "Take another name, or say with --if-head which node it must point to."
+	case client.ErrAliasMoved:
+		return "See its present chain with 'transcriptctl log', decide again, and repeat with that node as --if-head."
+	case client.ErrAmbiguousPrefix:
+		return "Give more digits."
+	case client.ErrDiskFull:
+		return "Nothing was written. Free space on the server's disk and repeat."
+	case client.ErrNodeCorrupt:
+		return "Run 'transcriptctl verify' to see what is damaged."
+	case client.ErrStoreFailed:
+		return "The server could not write to its disk: look at the disk, then restart the server."
+	case client.ErrInternal:
+		return "This is a fault of the server; its log has the cause."
+	case client.ErrDeadlineExceeded:
+		return "Give it longer with --timeout. If it was a write, it may have taken place: look before you repeat it."
+	}
+	switch e.Code {
+	case codes.Unavailable:
+		return "Is transcriptd running there? Start it with 'transcriptd', or name its address with --addr or TRANSCRIPTCTL_ADDR."
+	case codes.Unimplemented:
+		return "Is that a transcriptd? Then it is older than this transcriptctl."
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// commandLine is all of the tool's commands and flags.
+type commandLine struct {
+	Addr      string        `default:"127.0.0.1:7420" placeholder:"HOST:PORT" env:"TRANSCRIPTCTL_ADDR" help:"The transcriptd to talk to. Default: ${default}."`
+	Namespace string        `placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default."`
+	Insecure  bool          `env:"TRANSCRIPTCTL_INSECURE" help:"Talk in plain text to a server on another machine."`
+	Output    string        `default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
+	Timeout   time.Duration `default:"30s" placeholder:"DURATION" env:"TRANSCRIPTCTL_TIMEOUT" help:"Give up on a call that takes longer, and on a stream that is silent for longer. Default: ${default}."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
+
+	Put      putCommand      `cmd:"" help:"Append messages as one node."`
+	Show     showCommand     `cmd:"" help:"Show one node."`
+	Alias    aliasCommand    `cmd:"" help:"Set, delete, list and resolve aliases, and show where they pointed."`
+	Log      logCommand      `cmd:"" help:"List the nodes of a chain, newest first."`
+	Tree     treeCommand     `cmd:"" help:"Draw branches."`
+	Assemble assembleCommand `cmd:"" help:"Print the messages of a chain."`
+	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
+	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
+	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace and check links and indexes."`
+	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace and what the server is."`
+	Version  versionCommand  `cmd:"" help:"Tell the version of transcriptctl and of the server."`
+}
+
+const description = `transcriptctl writes and reads the transcripts that a transcriptd keeps.
+
+A REF names a node: its id, 6 or more of the id's first digits, or an alias. Write alias:NAME or node:ID where a name could be taken for the other.
+
+Exit codes:
+
+    0    done
+    1    failed
+    2    wrong flags or arguments, malformed input, or refused as wrong
+    3    node or alias not found
+    4    conflict: an alias exists, or points elsewhere
+    5    server not reachable, shutting down, overloaded or too slow; try again
+    6    what is stored is damaged, or verify found problems
+    130  interrupted
+
+Results go to standard output, progress and remarks to standard error.`
+
+// run does what the arguments say. Results go to stdout, progress and remarks to stderr; see exitCode for the error.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	flags := &commandLine{}
+	command, err := parse(ctx, flags, args, stdout)
+	if err != nil || command == nil {
+		return err
+	}
+	out := bufio.NewWriterSize(stdout, 64<<10)
+	s, err := open(flags, stdin, out, stderr)
+	if err != nil {
+		return err
+	}
+	err = command.Run(s)
+	err = errors.Join(err, out.Flush(), s.Close())
+	if ctx.Err() != nil && err != nil {
+		return errors.Join(errInterrupted, err)
+	}
+	return err
+}
+
+// parse reads the command line. The command is nil where it asked for help and got it.
+func parse(ctx context.Context, flags *commandLine, args []string, stdout io.Writer) (*kong.Context, error) {
+	helped := false
+	parser, err := kong.New(flags, kong.Name("transcriptctl"), kong.Description(description),
+		kong.Vars{"version": "transcriptctl " + buildVersion()}, kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true}),
+		kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }))
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if helped {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return command, nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/transcriptd/transcriptd/client"
+)
+
+// session is what a command works with.
+type session struct {
+	*client.Client
+	json  bool
+	in    io.Reader
+	out   *bufio.Writer
+	notes io.Writer // standard error
+}
+
+// retry is how calls are repeated that may be: for about two seconds, so that a server that is restarting is waited
+// for, and one that is not there is told soon.
+func retry() client.Retry {
+	return client.Retry{Attempts: 5, First: 200 * time.Millisecond, Max: time.Second}
+}
+
+// open makes a session; it does not connect yet. Ids of what is put and read are verified.
+func open(flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) (*session, error) {
+	if flags.Timeout <= 0 {
+		return nil, usagef("--timeout must be more than 0, is %s", flags.Timeout)
+	}
+	options := []client.Option{
+		client.WithNamespace(flags.Namespace), client.WithDeadline(flags.Timeout), client.WithIdle(flags.Timeout),
+		client.WithRetry(retry()), client.WithVerification(),
+	}
+	if flags.Insecure {
+		options = append(options, client.WithInsecure())
+	}
+	c, err := client.Dial(flags.Addr, options...)
+	if errors.Is(err, client.ErrInsecure) {
+		return nil, usagef("--addr %s is not on this machine, and transcripts would travel there in plain text; "+
+			"give --insecure if the network between is trusted", flags.Addr)
+	}
+	if err != nil {
+		return nil, usagef("--addr %s: %w", flags.Addr, err)
+	}
+	return &session{Client: c, json: flags.Output == "json", in: in, out: out, notes: notes}, nil
+}
+
+// remark tells the user something on standard error.
+func (s *session) remark(format string, args ...any) {
+	fmt.Fprintf(s.notes, "transcriptctl: "+format+"\n", args...)
+}

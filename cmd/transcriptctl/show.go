@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type showCommand struct {
+	Ref string `arg:"" help:"The node: id, beginning of an id (6 digits or more), or alias."`
+}
+
+func (c *showCommand) Help() string {
+	return `Shows what a node is and the messages in it. Examples:
+
+    transcriptctl show chat/42
+    transcriptctl show 3f9a1c2b
+    transcriptctl show chat/42 --output json | jq .info.envelope`
+}
+
+// Run shows a node.
+func (c *showCommand) Run(ctx context.Context, s *session) error {
+	ref, err := s.ref(ctx, c.Ref)
+	if err != nil {
+		return err
+	}
+	node, err := s.Node(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printReply(node)
+	}
+	if err := s.printRows(nodeRows(node)); err != nil {
+		return err
+	}
+	for _, m := range node.GetMessages() {
+		if err := s.printMessage("\n", m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
+	envelope := n.GetInfo().GetEnvelope()
+	rows := [][2]string{{"node", n.GetInfo().GetNodeId()}, {"parent", orDash(envelope.GetParentId())}}
+	if from := envelope.GetSpawnedFrom(); from != nil {
+		rows = append(rows, [2]string{"spawned from", from.GetNodeId()})
+	}
+	if len(envelope.GetSalt()) > 0 {
+		rows = append(rows, [2]string{"salt", fmt.Sprintf("%x", envelope.GetSalt())})
+	}
+	rows = append(rows, [2]string{"put", clock(n.GetFirstPut())},
+		[2]string{"messages", roleNames(n.GetRoles()) + ", " + size(n.GetInfo().GetSizeBytes())})
+	for _, e := range n.GetMetadata().GetEntries() {
+		rows = append(rows, [2]string{"metadata", name(e.GetKey() + "=" + e.GetValue())})
+	}
+	for _, a := range n.GetAliases() {
+		rows = append(rows, [2]string{"alias", name(a)})
+	}
+	return append(rows, counterRows(n.GetCounters())...)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// printMessage prints a message for people, after a separator: a line with the role, then what it says.
+func (s *session) printMessage(separator string, m *transcriptv1.Message) error {
+	var b strings.Builder
+	b.WriteString(separator + messageHeading(m) + "\n")
+	for _, p := range m.GetParts() {
+		text := visible(partText(p))
+		b.WriteString(text)
+		if !strings.HasSuffix(text, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	_, err := s.out.WriteString(b.String())
+	return err
+}
+
+func messageHeading(m *transcriptv1.Message) string {
+	words := []string{"---", roleName(m.GetRole())}
+	if m.Name != nil {
+		words = append(words, name(m.GetName()))
+	}
+	if m.ToolCallId != nil {
+		words = append(words, "(answers "+name(m.GetToolCallId())+")")
+	}
+	if m.GetIsError() {
+		words = append(words, "(error)")
+	}
+	if state := m.GetState(); state != transcriptv1.MessageState_MESSAGE_STATE_UNSPECIFIED {
+		words = append(words, "("+enumName(state.String(), "MESSAGE_STATE_")+")")
+	}
+	if origin := m.GetOrigin(); origin != transcriptv1.Origin_ORIGIN_UNSPECIFIED {
+		words = append(words, "(made by the server: "+enumName(origin.String(), "ORIGIN_")+")")
+	}
+	return strings.Join(words, " ")
+}
+
+func enumName(value, prefix string) string { return strings.ToLower(strings.TrimPrefix(value, prefix)) }
+
+// partText is a part for people; what is no text is named and measured.
+func partText(p *transcriptv1.Part) string {
+	switch k := p.GetKind().(type) {
+	case *transcriptv1.Part_Text:
+		return k.Text
+	case *transcriptv1.Part_Reasoning:
+		return reasoningText(k.Reasoning)
+	case *transcriptv1.Part_ToolCall:
+		return fmt.Sprintf("→ %s(%s)  [call %s]", k.ToolCall.GetName(), k.ToolCall.GetArguments(), orDash(k.ToolCall.GetId()))
+	case *transcriptv1.Part_Json:
+		return k.Json
+	case *transcriptv1.Part_Media:
+		return mediaText(k.Media)
+	}
+	return ""
+}
+
+func reasoningText(r *transcriptv1.Reasoning) string {
+	if r.GetText() == "" {
+		return fmt.Sprintf("[reasoning, %s not readable]", size(int64(len(r.GetRedacted())+len(r.GetSignature()))))
+	}
+	return "[reasoning] " + r.GetText()
+}
+
+func mediaText(m *transcriptv1.Media) string {
+	switch source := m.GetSource().(type) {
+	case *transcriptv1.Media_Inline:
+		return fmt.Sprintf("[%s, %s]", mediaName(m), size(int64(len(source.Inline))))
+	case *transcriptv1.Media_Uri:
+		return fmt.Sprintf("[%s at %s]", mediaName(m), source.Uri)
+	case *transcriptv1.Media_BlobDigest:
+		return fmt.Sprintf("[%s, blob %x]", mediaName(m), source.BlobDigest)
+	}
+	return "[" + mediaName(m) + "]"
+}
