@@ -67,11 +67,11 @@ func (r RawHeader) HasFindings() bool { return len(r) > 1 && r[1]&flagFindings !
 // IsCompaction tells whether the node is a compaction node.
 func (r RawHeader) IsCompaction() bool { return len(r) > 1 && r[1]&flagCompaction != 0 }
 
-// MessageCount is the number of the node's messages; 0 where the header is cut short.
+// MessageCount is the number of the node's messages; 0 where the header is cut short, never more than its bytes.
 func (r RawHeader) MessageCount() int {
 	if len(r) <= rawFixed {
 		return 0
 	}
 	n, _ := binary.Uvarint(r[rawFixed:])
-	return int(n)
+	return int(min(n, uint64(len(r)))) // each takes more than a byte
 }

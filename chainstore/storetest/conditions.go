@@ -14,6 +14,7 @@ func conditionChecks() []check {
 		{Conditions, "OrderOfErrors", orderOfErrors},
 		{Conditions, "SeeTheStateBefore", conditionsSeeTheStateBefore},
 		{Mixed, "NodesAndOtherAliases", mixedChange},
+		{Mixed, "NewNodesByID", mixedByID},
 		{Mixed, "OrderOfErrors", mixedOrderOfErrors},
 		{Mixed, "SeveralDeletes", severalDeletes},
 	}
@@ -183,6 +184,16 @@ func mixedChange(f *fixture) {
 	equal(f, "the deleted", out.Aliases[2], chainstore.PutAlias{Changed: true, Existed: true, Previous: a})
 	equal(f, "the never set", out.Aliases[4], chainstore.PutAlias{})
 	equal(f, "both parents", f.all(aliasRef("new"))[0].header.ID, a)
+	f.clean()
+}
+
+// mixedByID: a node that the change puts is there for its aliases, by id too.
+func mixedByID(f *fixture) {
+	n := root(user("new"))
+	id := f.idOf(n, nil)
+	f.put(n, point("by-id", id, mustNotExist()), set("by-place", 0, anything()))
+	f.points("by-id", id)
+	f.points("by-place", id)
 	f.clean()
 }
 

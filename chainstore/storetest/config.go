@@ -162,7 +162,7 @@ func Run(t *testing.T, c Config) {
 func checks() []check {
 	var all []check
 	for _, part := range [][]check{
-		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), treeChecks(),
+		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), treeChecks(), recallChecks(),
 		limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), randomChecks(), registerChecks(), readChecks(),
 	} {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -27,6 +28,7 @@ func limitChecks() []check {
 		{Limits, "PayloadSizes", payloadSizes},
 		{Limits, "Messages", manyMessages},
 		{Limits, "Metadata", largeMetadata},
+		{Limits, "Labels", largeLabels},
 		{Limits, "Salts", salts},
 		{Limits, "CallNames", longCallNames},
 		{Limits, "OpenCalls", openCalls},
@@ -112,6 +114,22 @@ func largeMetadata(f *fixture) {
 	rows := f.all(idRef(out.Nodes[2].ID))
 	f.matches(rows[0], &made[1])
 	equal(f, "the messages of the node without any", len(rows[0].header.Messages), 0)
+	f.clean()
+}
+
+func largeLabels(f *fixture) {
+	labels := map[string]string{}
+	for i := range maxEntries {
+		labels[fmt.Sprintf("%0*d", maxKey, i)] = strings.Repeat("v", maxValue)
+	}
+	id := f.put(root(user("x")))
+	name := strings.Repeat("é", 256)
+	f.commit(nil, f.labelled(name, id, labels))
+	if !maps.Equal(f.alias(name).Labels, labels) {
+		f.Fatal("other labels came back")
+	}
+	f.commit(nil, f.labelled(name, id, nil))
+	equal(f, "the labels", len(f.alias(name).Labels), 0)
 	f.clean()
 }
 

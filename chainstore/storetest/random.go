@@ -18,7 +18,7 @@ func randomChecks() []check {
 }
 
 // likeTheModel runs random programs on the store and on the model, each in a namespace of its own: every change does
-// the same on both, and all that can be seen is equal. Flags -rapid.checks and -rapid.steps make it longer.
+// the same on both, and all that can be seen is equal. Flag -rapid.checks makes it run more.
 func likeTheModel(f *fixture) {
 	t := f.TB.(*testing.T)
 	if f.cfg.Model == nil {
@@ -31,7 +31,7 @@ func likeTheModel(f *fixture) {
 		runs++
 		g := f.in(fmt.Sprint("random-", runs))
 		p := &program{f: g, model: model, store: f.store}
-		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
+		for range rapid.IntRange(4, 40).Draw(rt, "steps") {
 			if err := p.step(rt); err != nil {
 				rt.Fatal(err)
 			}

@@ -42,7 +42,7 @@ type registerResult struct {
 }
 
 // CheckRegisters has callers move, delete and read two aliases of an empty namespace at once, and returns an error if
-// what they saw cannot have happened one after the other.
+// what they saw cannot have happened one after the other, or if the aliases' histories tell otherwise.
 func CheckRegisters(ctx context.Context, s chainstore.Store, namespace string, e Encoding, seed uint64) error {
 	var change chainstore.Change
 	for i := range 4 {
@@ -68,7 +68,48 @@ func CheckRegisters(ctx context.Context, s chainstore.Store, namespace string, e
 	if porcupine.CheckOperationsTimeout(registerModel(), r.history, 20*time.Second) != porcupine.Ok {
 		return errors.New("what was seen of the aliases cannot have happened one after the other")
 	}
+	return errors.Join(r.states("a"), r.states("b/c"))
+}
+
+// move is a change of an alias, from one state to another.
+type move struct{ from, to registerState }
+
+// states compares an alias's history with the moves that callers were told of.
+func (r *registers) states(name string) error {
+	told, total := map[move]int{}, 0
+	for _, o := range r.history {
+		op, out := o.Input.(registerOp), o.Output.(registerResult)
+		if op.alias == name && out.changed {
+			told[move{out.state, registerTarget(op)}]++
+			total++
+		}
+	}
+	states, err := r.store.AliasHistory(r.ctx, r.namespace, name)
+	if err != nil && total > 0 {
+		return err
+	}
+	if len(states) != min(total, chainstore.MaxHistory) {
+		return fmt.Errorf("%d states of %d moves", len(states), total)
+	}
+	for i, st := range states {
+		m := move{to: registerState{!st.Deleted, st.Node}}
+		if i+1 < len(states) {
+			m.from = registerState{!states[i+1].Deleted, states[i+1].Node}
+		} else if total > len(states) {
+			break // where it came from is forgotten
+		}
+		if told[m]--; told[m] < 0 {
+			return errors.New("the history has a move that nobody made")
+		}
+	}
 	return nil
+}
+
+func registerTarget(op registerOp) registerState {
+	if op.change.Target.Kind == chainstore.TargetRef {
+		return registerState{true, op.change.Target.Ref.ID}
+	}
+	return registerState{}
 }
 
 // registers gathers a history.
@@ -172,10 +213,7 @@ func stepRegister(s registerState, op registerOp) (registerResult, registerState
 	if op.read {
 		return registerResult{state: s}, s
 	}
-	next := registerState{}
-	if op.change.Target.Kind == chainstore.TargetRef {
-		next = registerState{true, op.change.Target.Ref.ID}
-	}
+	next := registerTarget(op)
 	if !registerHolds(s, next, op.change.Condition) {
 		return registerResult{state: s, conflict: true}, s
 	}

@@ -1,0 +1,177 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+func recallChecks() []check {
+	return []check{
+		{Calls, "AcrossForks", callsAcrossForks},
+		{Calls, "EveryForm", callsOfEveryForm},
+		{Tables, "AcrossForks", tablesAcrossForks},
+		{Tables, "Limits", tableLimits},
+	}
+}
+
+// places writes down where a path has a call id: the place of each node, and its calls (c) and results (r), those left
+// out with a minus.
+func (f *fixture) places(head chainstore.ID, id runloop.Optional, limit int) string {
+	f.Helper()
+	got, err := f.store.Calls(f.ctx(), f.ns, idRef(head), id, limit)
+	f.ok(err)
+	var b strings.Builder
+	for _, p := range got {
+		fmt.Fprintf(&b, "%d:", p.Seq)
+		for _, m := range p.Messages {
+			b.WriteString(map[bool]string{true: "r", false: "c"}[m.Result])
+			if m.LeftOut {
+				b.WriteString("-")
+			}
+			fmt.Fprintf(&b, "%d", m.Index)
+		}
+		b.WriteString(" ")
+		equal(f, "the node at that place", f.rows(f.head(idRef(head), nil), chainstore.Span{From: p.Seq, Through: p.Seq})[0].header.ID, p.Node)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func callsAcrossForks(f *fixture) {
+	trunk := f.chain(chainstore.Parent{}, user("u"), calling("t", "a"), result("a", "1"), calling("t", "b"), result("b", "2"), user("on"))
+	left := f.chain(byID(trunk[3]), result("b", "left"), calling("t", "a"), result("a", "3"))
+	right := f.chain(byID(trunk[2]), user("right"), calling("t", "c"), result("c", "4"))
+	deep := f.chain(byID(left[0]), user("deep"), calling("t", "a"), result("a", "5"), result("a", "6"))
+	for _, c := range []struct {
+		head chainstore.ID
+		id   string
+		want string
+	}{
+		{trunk[5], "a", "2:r0 1:c0"}, {trunk[5], "b", "4:r0 3:c0"}, {trunk[5], "c", ""}, {trunk[1], "a", "1:c0"}, {trunk[0], "a", ""},
+		{left[2], "a", "6:r0 5:c0 2:r0 1:c0"}, {left[2], "b", "4:r0 3:c0"},
+		{right[2], "a", "2:r0 1:c0"}, {right[2], "b", ""}, {right[2], "c", "5:r0 4:c0"},
+		{deep[3], "a", "8:r-0 7:r0 6:c0 2:r0 1:c0"},
+	} {
+		equal(f, "the places of "+c.id, f.places(c.head, runloop.Some(c.id), 100), c.want)
+	}
+	equal(f, "two places", f.places(deep[3], runloop.Some("a"), 2), "8:r-0 7:r0")
+	_, err := f.store.Calls(f.ctx(), f.ns, idRef(unknownID(1)), runloop.Some("a"), 1)
+	f.fails(err, chainstore.ErrNodeNotFound)
+	_, err = f.store.Calls(f.ctx(), f.ns, aliasRef("nobody"), runloop.Some("a"), 1)
+	f.fails(err, chainstore.ErrAliasNotFound)
+	f.clean()
+}
+
+// callsOfEveryForm: ids that are absent, empty, long, repeated in a message, and results of each kind.
+func callsOfEveryForm(f *fixture) {
+	long := strings.Repeat("x", 1024)
+	two := calling("t", "a", "a", long, "")
+	two.Calls = append(two.Calls, runloop.Call{})
+	absent := Message{Role: runloop.Tool, Text: "?"}
+	out := f.commit([]Node{
+		root(user("u"), two, result("a", "1"), result(long, "2"), result("", "3"), absent, result("a", "4"), result("a", "5")),
+		under(previous(), user("on"), assistant("no call"), result("a", "late"), absent, result("z", "orphan")),
+	})
+	head := out.Nodes[1].ID
+	for _, c := range []struct {
+		id   runloop.Optional
+		want string
+	}{
+		{runloop.Some("a"), "1:r-2 0:c1r2r6r-7"}, {runloop.Some(long), "0:c1r3"}, {runloop.Some(""), "0:c1r4"},
+		{runloop.Optional{}, "1:r-3 0:c1r5"}, {runloop.Some("z"), "1:r-4"}, {runloop.Some(long[1:]), ""},
+	} {
+		equal(f, "the places of a call", f.places(head, c.id, 100), c.want)
+	}
+	f.clean()
+}
+
+func (f *fixture) tables(ref chainstore.Ref) chainstore.Tables {
+	f.Helper()
+	t, err := f.store.Tables(f.ctx(), f.ns, ref)
+	f.ok(err)
+	return t
+}
+
+func tool(name string, n int64) chainstore.ToolCount {
+	return chainstore.ToolCount{Name: runloop.Some(name), Calls: n}
+}
+
+func variable(name string, seq uint32) chainstore.Variable {
+	return chainstore.Variable{Name: name, Seq: seq}
+}
+
+func tablesAcrossForks(f *fixture) {
+	vars := func(n Node, names ...string) Node {
+		for _, name := range names {
+			n.Metadata = append(n.Metadata, Entry{"var/" + name, "1"})
+		}
+		return n
+	}
+	nameless := Message{Role: runloop.Assistant, Calls: []runloop.Call{{}, {Name: runloop.Some("")}, {Name: runloop.Some("read")}}}
+	out := f.commit([]Node{
+		root(user("u")),
+		vars(under(previous(), calling("write", "1"), calling("read", "2", "3")), "a", "b"),
+		under(previous(), nameless),
+		vars(under(previous(), user("x")), "c", "a"),
+	}, set("head", 3, anything()))
+	fork := f.put(vars(under(byID(out.Nodes[1].ID), calling("exec", "4")), "d"))
+	check := func(ref chainstore.Ref, tools []chainstore.ToolCount, variables []chainstore.Variable) {
+		f.Helper()
+		t := f.tables(ref)
+		equalSlices(f, "the tools", t.Tools, tools)
+		equalSlices(f, "the variables", t.Variables, variables)
+		equal(f, "the other calls", t.OtherCalls, 0)
+	}
+	check(idRef(out.Nodes[0].ID), nil, nil)
+	base := []chainstore.ToolCount{tool("write", 1), tool("read", 2)}
+	check(idRef(out.Nodes[1].ID), base, []chainstore.Variable{variable("a", 1), variable("b", 1)})
+	more := []chainstore.ToolCount{tool("write", 1), tool("read", 3), {Calls: 1}, tool("", 1)}
+	check(aliasRef("head"), more, []chainstore.Variable{variable("b", 1), variable("a", 3), variable("c", 3)})
+	check(idRef(fork), append(base, tool("exec", 1)), []chainstore.Variable{variable("a", 1), variable("b", 1), variable("d", 2)})
+	_, err := f.store.Tables(f.ctx(), f.ns, idRef(unknownID(1)))
+	f.fails(err, chainstore.ErrNodeNotFound)
+	_, err = f.store.Tables(f.ctx(), f.ns, aliasRef("nobody"))
+	f.fails(err, chainstore.ErrAliasNotFound)
+	f.clean()
+}
+
+func tableLimits(f *fixture) {
+	f.sub("Entries", func(f *fixture) { f.in("entries").fillTables(300, 4, chainstore.MaxTableEntries) })
+	f.sub("Bytes", func(f *fixture) { f.in("bytes").fillTables(100, 250, chainstore.MaxTableBytes/250) })
+	f.sub("BytesExactly", func(f *fixture) { f.in("exactly").fillTables(200, 128, chainstore.MaxTableBytes/128) })
+}
+
+// fillTables calls n tools and sets n variables, with names of size bytes, of which fit have room.
+func (f *fixture) fillTables(n, size, fit int) {
+	name := func(i int) string { return fmt.Sprintf("%0*d", size, i) }
+	at := chainstore.Parent{}
+	for i := 0; i < n; i += 10 {
+		node := under(at, user("u"))
+		for k := i; k < i+10; k++ {
+			node.Messages = append(node.Messages, calling(name(k), fmt.Sprint(k)), result(fmt.Sprint(k), "r"))
+			node.Metadata = append(node.Metadata, Entry{"var/" + name(k), "1"})
+		}
+		at = byID(f.put(node))
+	}
+	again := under(at, calling(name(0), "x"), calling(name(n-1), "y"), calling("s", "z"))
+	again.Metadata = []Entry{{"var/" + name(n-fit), "2"}}
+	head := f.put(again)
+	t := f.tables(idRef(head))
+	tools, other := fit, int64(n-fit+1)
+	if fit < chainstore.MaxTableEntries && fit*size < chainstore.MaxTableBytes {
+		tools++ // the short name finds room
+		equal(f, "the last tool", t.Tools[fit], tool("s", 1))
+	} else {
+		other++
+	}
+	equal(f, "the tools", len(t.Tools), tools)
+	equal(f, "the first tool", t.Tools[0], tool(name(0), 2))
+	equal(f, "the tool that just fits", t.Tools[fit-1], tool(name(fit-1), 1))
+	equal(f, "the other calls", t.OtherCalls, other)
+	equal(f, "the variables", len(t.Variables), fit)
+	equal(f, "the oldest variable", t.Variables[0].Name, name(n-fit+1))
+	equal(f, "the latest variable", t.Variables[fit-1], variable(name(n-fit), uint32(n/10)))
+	f.clean()
+}
