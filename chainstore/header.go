@@ -42,6 +42,8 @@ type Header struct {
 	State runloop.State
 	// Tools and Variables are the nearest nodes, this one included, that have calls and that set variables.
 	Tools, Variables Link
+	// Spawned is the nearest node, this one included, that has a SpawnedFrom.
+	Spawned Link
 	// Compaction is the nearest compaction node, this one included.
 	Compaction Link
 	// Covers is, on a compaction node, the last node that it stands for, and Provenance where each of its messages was
@@ -66,7 +68,8 @@ func (h *Header) Repaired() bool {
 	return false
 }
 
-// HasFindings tells whether there is anything to report of the node's messages.
+// HasFindings tells whether there is anything to report of the node's messages. A stored header keeps
+// the answer, and that of Repaired, as it was when the header was written.
 func (h *Header) HasFindings() bool {
 	if h.Repaired() {
 		return true

@@ -14,13 +14,12 @@ import (
 //	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node
 //	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls] [line]
 //	           [repeated] [stub count {call}]
-//	state    = bits seq+1->nodes totals [totals of effective] repairs full loop [effective loop] [preamble end]
-//	           [zigzag first_put->latest user] [group]
-//	totals   = messages depth loops bytes tokens          (effective: nodes first)
-//	loop     = bits seq->start.seq start.index
+//	state    = bits view [view of effective, where it differs] repairs [preamble end: seq index] [group]
+//	view     = zigzag seq+1->nodes messages depth loops bytes tokens bits [loop: seq->start.seq start.index]
+//	           [zigzag first_put->latest user]
 //	group    = count {call with answered}
 //	call     = bits [id: length bytes] [name: length bytes]
-//	links    = bits [seq->tools] [seq->variables] [seq->compaction]
+//	links    = bits [seq->tools] [seq->variables] [seq->compaction] [seq->spawned]
 //	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
 type RawHeader []byte
 
@@ -34,6 +33,8 @@ const (
 	flagSpawned    = 8
 	flagCompaction = 16
 	knownFlags     = 31
+	// formFlags tell which parts follow; the others answer questions that may be asked anew.
+	formFlags = flagSalt | flagSpawned | flagCompaction
 
 	rawIDOffset = 2
 	rawFixed    = rawIDOffset + 32

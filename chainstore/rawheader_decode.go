@@ -16,7 +16,7 @@ func (r RawHeader) Decode(seq uint32) (*Header, error) {
 	h := &Header{ID: r.ID(), Seq: seq}
 	d := &headerReader{rest: r[rawFixed:]}
 	d.header(h, r[1])
-	if d.failed || len(d.rest) > 0 || headerFlags(h) != r[1] {
+	if d.failed || len(d.rest) > 0 || (headerFlags(h)^r[1])&formFlags != 0 {
 		return nil, fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
 	}
 	return h, nil
@@ -149,18 +149,15 @@ func (d *headerReader) call() (c runloop.Call, answered bool) {
 func (d *headerReader) state(h *Header) {
 	s := &h.State
 	bits := d.number(stateKnown)
-	d.view(&s.Full, h.Seq)
+	d.view(&s.Full, h, bits&stateLatestUser != 0)
 	s.Effective = s.Full
 	if bits&stateEffective != 0 {
 		s.Effective = runloop.View{}
-		d.view(&s.Effective, h.Seq)
+		d.view(&s.Effective, h, bits&stateEffectUser != 0)
 	}
 	s.Repairs = int64(d.number(math.MaxInt64))
 	if s.PreambleClosed = bits&statePreamble != 0; s.PreambleClosed {
 		s.PreambleEnd = runloop.Place{Seq: uint32(d.number(uint64(h.Seq))), Index: uint32(d.number(math.MaxUint32))}
-	}
-	if s.HasLatestUser = bits&stateLatestUser != 0; s.HasLatestUser {
-		s.LatestUser = h.FirstPut - d.signed()
 	}
 	if bits&stateGroup != 0 {
 		n := d.count()
@@ -172,8 +169,8 @@ func (d *headerReader) state(h *Header) {
 	s.Group.Results = bits&stateResults != 0
 }
 
-func (d *headerReader) view(v *runloop.View, seq uint32) {
-	v.Nodes = int64(seq) + 1 - d.signed()
+func (d *headerReader) view(v *runloop.View, h *Header, hasUser bool) {
+	v.Nodes = int64(h.Seq) + 1 - d.signed()
 	for _, n := range [...]*int64{&v.Messages, &v.Depth, &v.Loops, &v.Bytes, &v.Tokens} {
 		*n = int64(d.number(math.MaxInt64))
 	}
@@ -184,7 +181,10 @@ func (d *headerReader) view(v *runloop.View, seq uint32) {
 	l.ReplyLast, l.Unanswered = bits&loopReplyLast != 0, bits&loopUnanswered != 0
 	v.Estimated = bits&loopEstimated != 0
 	if l.Phase != runloop.None {
-		l.Start = runloop.Place{Seq: d.back(seq), Index: uint32(d.number(math.MaxUint32))}
+		l.Start = runloop.Place{Seq: d.back(h.Seq), Index: uint32(d.number(math.MaxUint32))}
+	}
+	if v.HasLatestUser = hasUser; hasUser {
+		v.LatestUser = h.FirstPut - d.signed()
 	}
 }
 
@@ -193,7 +193,7 @@ func (d *headerReader) back(seq uint32) uint32 { return seq - uint32(d.number(ui
 
 func (d *headerReader) links(h *Header) {
 	bits := d.number(linkKnown)
-	for i, l := range [...]*Link{&h.Tools, &h.Variables, &h.Compaction} {
+	for i, l := range [...]*Link{&h.Tools, &h.Variables, &h.Compaction, &h.Spawned} {
 		if bits&(1<<i) != 0 {
 			*l = Link{Present: true, Seq: d.back(h.Seq)}
 		}

@@ -33,10 +33,11 @@ const (
 const (
 	stateEffective  = 1 << 0 // the effective totals or loop differ from the full ones
 	statePreamble   = 1 << 1 // the preamble is closed
-	stateLatestUser = 1 << 2
-	stateGroup      = 1 << 3
-	stateResults    = 1 << 4
-	stateKnown      = 1<<5 - 1
+	stateGroup      = 1 << 2
+	stateResults    = 1 << 3
+	stateLatestUser = 1 << 4 // of the full view
+	stateEffectUser = 1 << 5 // of the effective view, where it differs
+	stateKnown      = 1<<6 - 1
 
 	loopPhase      = 3
 	loopLeadIn     = 1 << 2
@@ -54,7 +55,8 @@ const (
 	linkTools      = 1 << 0
 	linkVariables  = 1 << 1
 	linkCompaction = 1 << 2
-	linkKnown      = 1<<3 - 1
+	linkSpawned    = 1 << 3
+	linkKnown      = 1<<4 - 1
 )
 
 // AppendHeader appends the header in its stored form.
@@ -153,18 +155,16 @@ func appendState(b []byte, h *Header) []byte {
 	s := &h.State
 	differs := s.Full != s.Effective
 	b = binary.AppendUvarint(b, bit(differs, stateEffective)|bit(s.PreambleClosed, statePreamble)|
-		bit(s.HasLatestUser, stateLatestUser)|bit(len(s.Group.Calls) > 0, stateGroup)|bit(s.Group.Results, stateResults))
-	b = appendView(b, &s.Full, h.Seq)
+		bit(len(s.Group.Calls) > 0, stateGroup)|bit(s.Group.Results, stateResults)|
+		bit(s.Full.HasLatestUser, stateLatestUser)|bit(differs && s.Effective.HasLatestUser, stateEffectUser))
+	b = appendView(b, &s.Full, h)
 	if differs {
-		b = appendView(b, &s.Effective, h.Seq)
+		b = appendView(b, &s.Effective, h)
 	}
 	b = binary.AppendUvarint(b, uint64(s.Repairs))
 	if s.PreambleClosed {
 		b = binary.AppendUvarint(b, uint64(s.PreambleEnd.Seq))
 		b = binary.AppendUvarint(b, uint64(s.PreambleEnd.Index))
-	}
-	if s.HasLatestUser {
-		b = binary.AppendVarint(b, h.FirstPut-s.LatestUser)
 	}
 	if len(s.Group.Calls) > 0 {
 		b = binary.AppendUvarint(b, uint64(len(s.Group.Calls)))
@@ -175,8 +175,8 @@ func appendState(b []byte, h *Header) []byte {
 	return b
 }
 
-func appendView(b []byte, v *runloop.View, seq uint32) []byte {
-	b = binary.AppendVarint(b, int64(seq)+1-v.Nodes)
+func appendView(b []byte, v *runloop.View, h *Header) []byte {
+	b = binary.AppendVarint(b, int64(h.Seq)+1-v.Nodes)
 	for _, n := range [...]int64{v.Messages, v.Depth, v.Loops, v.Bytes, v.Tokens} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -184,16 +184,19 @@ func appendView(b []byte, v *runloop.View, seq uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(l.Phase)&loopPhase|bit(l.LeadIn, loopLeadIn)|bit(l.Replied, loopReplied)|
 		bit(l.ReplyLast, loopReplyLast)|bit(l.Unanswered, loopUnanswered)|bit(v.Estimated, loopEstimated))
 	if l.Phase != runloop.None {
-		b = binary.AppendUvarint(b, uint64(seq-l.Start.Seq))
+		b = binary.AppendUvarint(b, uint64(h.Seq-l.Start.Seq))
 		b = binary.AppendUvarint(b, uint64(l.Start.Index))
+	}
+	if v.HasLatestUser {
+		b = binary.AppendVarint(b, h.FirstPut-v.LatestUser)
 	}
 	return b
 }
 
 func appendLinks(b []byte, h *Header) []byte {
 	b = binary.AppendUvarint(b, bit(h.Tools.Present, linkTools)|bit(h.Variables.Present, linkVariables)|
-		bit(h.Compaction.Present, linkCompaction))
-	for _, l := range [...]Link{h.Tools, h.Variables, h.Compaction} {
+		bit(h.Compaction.Present, linkCompaction)|bit(h.Spawned.Present, linkSpawned))
+	for _, l := range [...]Link{h.Tools, h.Variables, h.Compaction, h.Spawned} {
 		if l.Present {
 			b = binary.AppendUvarint(b, uint64(h.Seq-l.Seq))
 		}

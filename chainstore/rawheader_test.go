@@ -29,7 +29,7 @@ func drawHeader(t *rapid.T) *chainstore.Header {
 	}
 	h.Messages = drawSlice(t, "messages", drawMessage)
 	drawState(t, &h.State, seq)
-	h.Tools, h.Variables, h.Compaction = drawLink(t, seq), drawLink(t, seq), drawLink(t, seq)
+	h.Tools, h.Variables, h.Compaction, h.Spawned = drawLink(t, seq), drawLink(t, seq), drawLink(t, seq), drawLink(t, seq)
 	if h.Covers = drawLink(t, seq); h.Covers.Present {
 		h.Provenance = drawSlice(t, "provenance", func(t *rapid.T) (p chainstore.Provenance) {
 			if p.Present = rapid.Bool().Draw(t, "present"); p.Present {
@@ -109,9 +109,6 @@ func drawState(t *rapid.T, s *runloop.State, seq uint32) {
 	if s.PreambleClosed = rapid.Bool().Draw(t, "closed"); s.PreambleClosed {
 		s.PreambleEnd = drawPlace(t, seq)
 	}
-	if s.HasLatestUser = rapid.Bool().Draw(t, "has user"); s.HasLatestUser {
-		s.LatestUser = rapid.Int64().Draw(t, "user")
-	}
 	s.Group.Calls = drawSlice(t, "group", drawCall)
 	for range s.Group.Calls {
 		s.Group.Answered = append(s.Group.Answered, rapid.Bool().Draw(t, "answered"))
@@ -126,6 +123,9 @@ func drawView(t *rapid.T, seq uint32) runloop.View {
 		Loops: total.Draw(t, "loops"), Bytes: total.Draw(t, "bytes"), Tokens: total.Draw(t, "tokens"),
 		Estimated: flag.Draw(t, "estimated"),
 	}}
+	if v.HasLatestUser = flag.Draw(t, "has user"); v.HasLatestUser {
+		v.LatestUser = rapid.Int64().Draw(t, "user")
+	}
 	v.Loop = runloop.Loop{
 		Phase: runloop.Phase(rapid.IntRange(0, 2).Draw(t, "phase")), LeadIn: flag.Draw(t, "lead-in"),
 		Replied: flag.Draw(t, "replied"), ReplyLast: flag.Draw(t, "last"), Unanswered: flag.Draw(t, "unanswered"),
@@ -183,7 +183,7 @@ func TestRawHeaderRefuses(t *testing.T) {
 			other[0] = version
 			refused(t, name+" of another version", other, h.Seq)
 		}
-		for bit := range 8 {
+		for bit := 2; bit < 8; bit++ { // the flags that tell which parts follow, and unknown ones
 			other := bytes.Clone(raw)
 			other[1] ^= 1 << bit
 			refused(t, name+" with another flag", other, h.Seq)
@@ -225,9 +225,9 @@ func goldenHeaders() map[string]*chainstore.Header {
 	s := &turn.State
 	s.Full.Totals = runloop.Totals{Nodes: 300, Messages: 600, Depth: 400, Loops: 100, Bytes: 250_000, Tokens: 60_000, Estimated: true}
 	s.Full.Loop = runloop.Loop{Phase: runloop.Working, Start: runloop.Place{Seq: 299}}
+	s.Full.HasLatestUser, s.Full.LatestUser = true, 1_789_999_999_000
 	s.Effective = s.Full
 	s.PreambleClosed, s.PreambleEnd = true, runloop.Place{Seq: 1}
-	s.HasLatestUser, s.LatestUser = true, 1_789_999_999_000
 	s.Group = runloop.Group{
 		Calls:    []runloop.Call{{ID: runloop.Some("call_1"), Name: runloop.Some("read")}, {Name: runloop.Some("")}},
 		Answered: []bool{true, false}, Results: true,
@@ -255,7 +255,7 @@ func goldenEverything(id func(byte) chainstore.ID) *chainstore.Header {
 			{Role: runloop.Developer, Length: 2, Empty: true},
 		},
 		Tools: chainstore.Link{Present: true, Seq: 70_000}, Variables: chainstore.Link{Present: true},
-		Compaction: chainstore.Link{Present: true, Seq: 70_000}, Covers: chainstore.Link{Present: true, Seq: 69_000},
+		Spawned: chainstore.Link{Present: true, Seq: 70_000}, Compaction: chainstore.Link{Present: true, Seq: 70_000}, Covers: chainstore.Link{Present: true, Seq: 69_000},
 		Provenance: []chainstore.Provenance{{}, {Present: true, Place: runloop.Place{Seq: 12, Index: 3}}},
 	}
 	s := &h.State
@@ -267,7 +267,8 @@ func goldenEverything(id func(byte) chainstore.ID) *chainstore.Header {
 	}
 	s.Repairs = 17
 	s.PreambleClosed = true
-	s.HasLatestUser, s.LatestUser = true, 1_790_000_000_001
+	s.Full.HasLatestUser, s.Full.LatestUser = true, 1_790_000_000_001
+	s.Effective.HasLatestUser, s.Effective.LatestUser = true, 5
 	s.Group = runloop.Group{Calls: []runloop.Call{absent}, Answered: []bool{false}}
 	return h
 }

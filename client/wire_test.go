@@ -175,10 +175,12 @@ type linkStream struct {
 func (s *linkStream) SendMsg(m any) error {
 	if req, ok := m.(*transcriptv1.StreamAssembleRequest); ok {
 		s.link.mu.Lock()
-		s.link.asked = append(s.link.asked, proto.CloneOf(req))
+		s.link.asked = append(s.link.asked, req)
 		s.link.mu.Unlock()
 		if s.link.ask != nil {
+			req = proto.CloneOf(req)
 			s.link.ask(req)
+			m = req
 		}
 	}
 	return s.ClientStream.SendMsg(m)

@@ -13,7 +13,7 @@ import (
 // inherit begins with what follows from the parent.
 func (n *known) inherit(parent *known) {
 	n.state = parent.state
-	n.tools, n.variables, n.compaction = parent.tools, parent.variables, parent.compaction
+	n.tools, n.variables, n.compaction, n.spawned = parent.tools, parent.variables, parent.compaction, parent.spawned
 	n.toolTable, n.variableTable = parent.toolTable, parent.variableTable
 }
 
@@ -40,9 +40,12 @@ func (v *view) fold(n *known, in *chainstore.NewNode, parent *known, layers ...*
 	}
 }
 
-// link makes the node the nearest with calls or variables, if it has any.
+// link makes the node the nearest with calls, variables or a spawner, if it has any.
 func (n *known) link(in *chainstore.NewNode) {
 	here := chainstore.Link{Present: true, Seq: n.at.seq}
+	if in.SpawnedFrom != nil {
+		n.spawned = here
+	}
 	if hasCalls(in.Messages) {
 		if n.toolTable == nil {
 			n.toolTable = &toolTable{}
@@ -68,7 +71,7 @@ func header(n *known, in *chainstore.NewNode, marks []runloop.Mark) *chainstore.
 	h := &chainstore.Header{
 		ID: n.id, Seq: n.at.seq, FirstPut: n.firstPut, Forks: n.forks, Salt: in.Salt, SpawnedFrom: in.SpawnedFrom,
 		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata), State: n.state,
-		Tools: n.tools, Variables: n.variables, Compaction: n.compaction,
+		Tools: n.tools, Variables: n.variables, Compaction: n.compaction, Spawned: n.spawned,
 	}
 	h.Messages = make([]chainstore.Message, len(marks))
 	for i := range marks {

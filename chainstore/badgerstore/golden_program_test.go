@@ -148,7 +148,8 @@ func goldenProgram(tb testing.TB, s chainstore.Store, clock *goldenClock) (ids [
 	salted := goldenNode(root, text(runloop.User, "salted"))
 	salted.Salt = []byte("sixteen bytes...")
 	salted.SpawnedFrom = &chainstore.SpawnedFrom{Node: *called, CallID: runloop.Some("c2")}
-	add(identified(salted))
+	spawned := add(identified(salted))
+	add(goldenNode(spawned, text(runloop.Assistant, "below what was spawned")))
 	ids = append(ids, goldenPut(tb, s, "other", goldenNode(nil, text(runloop.User, "elsewhere")))...)
 	goldenAliases(tb, s, clock, ids)
 	clock.passed += 13 * time.Hour

@@ -77,7 +77,7 @@ func (v *view) lineage(head place, forks uint32) (*lineage, error) {
 			return nil, err
 		}
 		for _, f := range part {
-			if f.seq >= above && above != head.seq || f.seq > above {
+			if f.seq >= above {
 				return nil, fmt.Errorf("%w: a fork path that does not fall", chainstore.ErrCorrupt)
 			}
 			above = f.seq

@@ -17,7 +17,7 @@ type known struct {
 	state    runloop.State
 	forks    uint32
 
-	tools, variables, compaction chainstore.Link
+	tools, variables, compaction, spawned chainstore.Link
 
 	// end says that what follows is known.
 	end bool
@@ -48,7 +48,7 @@ func (n *known) size() int64 {
 func knownOf(ns uint32, at place, h *chainstore.Header) *known {
 	return &known{
 		ns: ns, at: at, id: h.ID, firstPut: h.FirstPut, state: h.State, forks: h.Forks,
-		tools: h.Tools, variables: h.Variables, compaction: h.Compaction,
+		tools: h.Tools, variables: h.Variables, compaction: h.Compaction, spawned: h.Spawned,
 	}
 }
 

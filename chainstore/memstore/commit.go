@@ -149,7 +149,7 @@ func (n *node) derive(h *chainstore.Header, fork bool) error {
 	if n.parent != nil {
 		up := n.parent.header
 		h.Seq, h.Forks, h.State = up.Seq+1, up.Forks, up.State
-		h.Tools, h.Variables, h.Compaction = up.Tools, up.Variables, up.Compaction
+		h.Tools, h.Variables, h.Compaction, h.Spawned = up.Tools, up.Variables, up.Compaction, up.Spawned
 	}
 	if fork {
 		h.Forks++
@@ -169,6 +169,9 @@ func (n *node) derive(h *chainstore.Header, fork bool) error {
 	}
 	if len(n.variables) > 0 {
 		h.Variables = here
+	}
+	if h.SpawnedFrom != nil {
+		h.Spawned = here
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func headersFold(f *fixture) {
 	made := f.change(nodes).Nodes
 	now := millis(f.clock.Now())
 	states, marks := f.fold(made, out.Nodes, now)
-	var tools, variables chainstore.Link
+	var tools, variables, spawned chainstore.Link
 	for i, r := range f.all(idRef(out.Nodes[len(nodes)-1].ID)) {
 		here := chainstore.Link{Present: true, Seq: uint32(i)}
 		want := &chainstore.Header{
@@ -150,7 +150,10 @@ func headersFold(f *fixture) {
 		if len(made[i].Variables) > 0 {
 			variables = here
 		}
-		want.Tools, want.Variables = tools, variables
+		if made[i].SpawnedFrom != nil {
+			spawned = here
+		}
+		want.Tools, want.Variables, want.Spawned = tools, variables, spawned
 		raw := chainstore.RawHeader(chainstore.AppendHeader(nil, want))
 		if !bytes.Equal(r.raw, raw) {
 			f.Fatalf("header %d is %+v, want %+v", i, r.header, want)

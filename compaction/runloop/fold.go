@@ -46,8 +46,9 @@ type Mark struct {
 	LineLength int
 	// RepeatedIDs counts its calls whose id an earlier call on the path has.
 	RepeatedIDs int
-	// BeginsLoop says that it begins a run loop, the lead-in included; Interrupts, that the loop before ends with it
-	// without a final reply or with an unanswered call; LeadIn, that the loop begun is the lead-in.
+	// BeginsLoop says that it begins a run loop of the effective view, the lead-in included; Interrupts, that the loop
+	// before ends with it without a final reply or with an unanswered call; LeadIn, that the loop begun is the lead-in.
+	// Without compaction the loops of the full view are the same; with it they are found by folding again.
 	BeginsLoop, Interrupts, LeadIn bool
 }
 
@@ -96,7 +97,9 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 	f.preamble(m, at)
 	f.Effective.add(m.Role, m.Length, tokens, estimated)
 	if m.Role == User && !m.Summary {
-		f.userTime(m)
+		at := m.sentAt(f.node.FirstPut)
+		f.Full.user(at)
+		f.Effective.user(at)
 	}
 	f.Full.loop(m, at)
 	begins, interrupts := f.Effective.loop(m, at)
@@ -200,13 +203,18 @@ func (f *folder) preamble(m *Facts, at Place) {
 	}
 }
 
-func (f *folder) userTime(m *Facts) {
-	t := f.node.FirstPut
-	if m.Note.HasSentAt {
-		t = m.Note.SentAt
+// sentAt is when the message was sent, else when its node was first put.
+func (f *Facts) sentAt(firstPut int64) int64 {
+	if f.Note.HasSentAt {
+		return f.Note.SentAt
 	}
-	if !f.HasLatestUser || t > f.LatestUser {
-		f.LatestUser, f.HasLatestUser = t, true
+	return firstPut
+}
+
+// user lets a user message of that time act on the latest time of a view.
+func (v *View) user(at int64) {
+	if !v.HasLatestUser || at > v.LatestUser {
+		v.LatestUser, v.HasLatestUser = at, true
 	}
 }
 

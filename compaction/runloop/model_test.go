@@ -338,8 +338,10 @@ func (m *model) others() {
 			if p.Note.HasSentAt {
 				t = p.Note.SentAt
 			}
-			if !s.HasLatestUser || s.LatestUser < t {
-				s.HasLatestUser, s.LatestUser = true, t
+			for _, v := range []*runloop.View{&s.Full, &s.Effective} {
+				if !v.HasLatestUser || v.LatestUser < t {
+					v.HasLatestUser, v.LatestUser = true, t
+				}
 			}
 		}
 	}

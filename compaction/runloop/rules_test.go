@@ -270,8 +270,10 @@ func TestLatestUser(t *testing.T) {
 		{[]runloop.Facts{at(m[0], 5), at(m[3], 9000), at(m[2], 9000)}, nil, true, 5},
 	} {
 		s, _ := foldAll(t, nodesOf(c.messages, c.ends...))
-		if s.HasLatestUser != c.has || s.LatestUser != c.want {
-			t.Errorf("%t %d, want %t %d", s.HasLatestUser, s.LatestUser, c.has, c.want)
+		for _, v := range []runloop.View{s.Full, s.Effective} {
+			if v.HasLatestUser != c.has || v.LatestUser != c.want {
+				t.Errorf("%t %d, want %t %d", v.HasLatestUser, v.LatestUser, c.has, c.want)
+			}
 		}
 	}
 }

@@ -103,10 +103,14 @@ const (
 	MaxGroupBytes = 128 << 10
 )
 
-// View is the fold of one view: its totals and its last loop.
+// View is the fold of one view: its totals, its last loop, and its latest user.
 type View struct {
 	Totals
 	Loop Loop
+	// LatestUser is the latest time of a user message shown, in milliseconds since the epoch; meaningful if
+	// HasLatestUser.
+	LatestUser    int64
+	HasLatestUser bool
 }
 
 // State is everything a fold knows after a node; the zero State is that before a root. It is a plain value: copies
@@ -124,7 +128,4 @@ type State struct {
 	// repair does not leave out. Else all messages so far are the preamble.
 	PreambleClosed bool
 	PreambleEnd    Place
-	// LatestUser is the latest time of a user message, in milliseconds since the epoch; meaningful if HasLatestUser.
-	LatestUser    int64
-	HasLatestUser bool
 }

@@ -63,7 +63,8 @@ type TranscriptServiceClient interface {
 	// (ALIAS_MOVED); RESOURCE_EXHAUSTED; UNAVAILABLE.
 	Alias(ctx context.Context, in *AliasRequest, opts ...grpc.CallOption) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated.
+	// deleted = false, unless the precondition is must_exist. May be repeated, but with must_exist the repeat of a call
+	// that took place fails.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); UNAVAILABLE.
 	DeleteAlias(ctx context.Context, in *DeleteAliasRequest, opts ...grpc.CallOption) (*DeleteAliasResponse, error)
@@ -84,7 +85,8 @@ type TranscriptServiceClient interface {
 	// any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
 	StreamAssemble(ctx context.Context, in *StreamAssembleRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamAssembleResponse], error)
 	// GetNode gives one node. Errors: INVALID_ARGUMENT (also AMBIGUOUS_PREFIX); NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); DATA_LOSS.
+	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where messages and metadata together are over 4 MiB -
+	// 64 KiB: ask without the messages and stream those; DATA_LOSS.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
@@ -249,7 +251,8 @@ type TranscriptServiceServer interface {
 	// (ALIAS_MOVED); RESOURCE_EXHAUSTED; UNAVAILABLE.
 	Alias(context.Context, *AliasRequest) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated.
+	// deleted = false, unless the precondition is must_exist. May be repeated, but with must_exist the repeat of a call
+	// that took place fails.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); UNAVAILABLE.
 	DeleteAlias(context.Context, *DeleteAliasRequest) (*DeleteAliasResponse, error)
@@ -270,7 +273,8 @@ type TranscriptServiceServer interface {
 	// any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
 	StreamAssemble(*StreamAssembleRequest, grpc.ServerStreamingServer[StreamAssembleResponse]) error
 	// GetNode gives one node. Errors: INVALID_ARGUMENT (also AMBIGUOUS_PREFIX); NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); DATA_LOSS.
+	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where messages and metadata together are over 4 MiB -
+	// 64 KiB: ask without the messages and stream those; DATA_LOSS.
 	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
