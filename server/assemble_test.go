@@ -310,14 +310,28 @@ func TestUseStreamAssemble(t *testing.T) {
 // TestUseStreamAssembleForNodes: what is told of nodes counts too.
 func TestUseStreamAssembleForNodes(t *testing.T) {
 	r := newRig(t)
-	var messages []*Message
-	for i := range 30_000 {
-		messages = append(messages, user(fmt.Sprint(i)))
+	call := strings.Repeat("c", 1000)
+	parent := byID(r.put("", system("s")))
+	for from := 0; from < 4200; from += 600 {
+		req := &transcriptv1.PutNodesRequest{}
+		for i := range 600 {
+			req.Nodes = append(req.Nodes, &transcriptv1.NewNode{
+				Previous: i > 0, Messages: []*Message{user("")},
+				SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: absent, ToolCallId: &call},
+			})
+		}
+		req.Nodes[0].Parent = parent
+		nodes := must[*transcriptv1.PutNodesResponse](r)(r.PutNodes(r.ctx(), req)).Nodes
+		parent = byID(nodes[len(nodes)-1].NodeId)
 	}
-	r.chain("chat", messages...)
-	equal(r, "the messages without nodes", len(r.assemble(&Assemble{Head: byAlias("chat")}).Messages), 30_000)
-	_, err := r.Assemble(r.ctx(), &Assemble{Head: byAlias("chat"), NodeDetail: envelopes})
+	equal(r, "the messages without nodes", len(r.assemble(&Assemble{Head: parent}).Messages), 4201)
+	equal(r, "the messages with ids", len(r.assemble(&Assemble{Head: parent, NodeDetail: ids}).Nodes), 4201)
+	_, err := r.Assemble(r.ctx(), &Assemble{Head: parent, NodeDetail: envelopes})
 	r.fails(err, codes.ResourceExhausted, "USE_STREAM_ASSEMBLE", "")
+	frames, err := r.frames(&Assemble{Head: parent, NodeDetail: envelopes})
+	if err != nil || len(frames) < 60 {
+		t.Errorf("%d frames, %v", len(frames), err)
+	}
 }
 
 // TestStubsOverAFrame: a node to which repair adds more than a frame holds comes in parts.

@@ -42,3 +42,19 @@ func benchmarkAssemble(b *testing.B, n int) {
 		}
 	}
 }
+
+// BenchmarkPutNode is one small node a call, one caller.
+func BenchmarkPutNode(b *testing.B) {
+	client := transcriptv1.NewTranscriptServiceClient(testserver.StartMemory(b))
+	root, err := client.PutNode(b.Context(), &PutNode{Messages: []*Message{system("s")}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		_, err := client.PutNode(b.Context(), &PutNode{Parent: byID(root.NodeId), Messages: []*Message{user(fmt.Sprint(i))}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -66,7 +68,7 @@ const markNumber = protowire.Number(1<<29 - 1)
 // mark leaves err on an empty m: an unknown field with kind, field and rule.
 func mark(m proto.Message, err *canonical.FieldError) {
 	kind := byte('m')
-	if err.Kind == canonical.ErrLimit {
+	if errors.Is(err, canonical.ErrLimit) {
 		kind = 'l'
 	}
 	b := protowire.AppendTag(nil, markNumber, protowire.BytesType)

@@ -56,6 +56,11 @@ func table() []row {
 		unavailable, failed = codes.Unavailable, codes.FailedPrecondition
 	)
 	return []row{
+		// First, since they hold whatever else they wrap.
+		{chainstore.ErrFailed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED, "the store has failed and takes no more writes", true},
+		{chainstore.ErrCorrupt, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
+		{canonical.ErrNotCanonical, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
+
 		{canonical.ErrInvalid, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a field is malformed", false},
 		{canonical.ErrMalformed, invalid, transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "the request is malformed", false},
 		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
@@ -78,12 +83,8 @@ func table() []row {
 		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full; nothing was written", true},
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many calls wait to be committed; nothing was written", false},
 
-		{chainstore.ErrCorrupt, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
-		{canonical.ErrNotCanonical, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
-
 		{errDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 		{chainstore.ErrClosed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
-		{chainstore.ErrFailed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED, "the store has failed and takes no more writes", true},
 
 		{context.DeadlineExceeded, codes.DeadlineExceeded, transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the deadline has passed", false},
 		{context.Canceled, codes.Canceled, transcriptv1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up", false},
@@ -132,7 +133,7 @@ func (m *mapper) status(ctx context.Context, err error) error {
 		Reason: strings.TrimPrefix(r.reason.String(), "ERROR_REASON_"),
 	}
 	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: requestID(ctx)}}
-	text, more := explain(err, r.text)
+	text, more := explain(err, &r)
 	st, err := status.New(r.code, text).WithDetails(append(details, more...)...)
 	if err != nil {
 		return status.Error(r.code, text)
@@ -150,25 +151,25 @@ func (m *mapper) find(err error) row {
 }
 
 // explain is the text of an error and the details that the kind of error brings.
-func explain(err error, text string) (string, []protoadapt.MessageV1) {
+func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var field *canonical.FieldError
 	var conflict *conflicts
 	var ambiguous *ambiguousError
 	switch {
-	case errors.As(err, &field):
+	case r.code == codes.InvalidArgument && errors.As(err, &field):
 		return field.Error(), []protoadapt.MessageV1{&errdetails.BadRequest{
 			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field.Field, Description: field.Rule}},
 		}}
 	case errors.As(err, &conflict):
-		return text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.detail())}
+		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.detail())}
 	case errors.As(err, &ambiguous):
 		detail := &transcriptv1.AmbiguousPrefix{}
 		for _, id := range ambiguous.ids {
 			detail.NodeIds = append(detail.NodeIds, id.String())
 		}
-		return text, []protoadapt.MessageV1{protoadapt.MessageV1Of(detail)}
+		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(detail)}
 	}
-	return text, nil
+	return r.text, nil
 }
 
 func (c *conflicts) detail() *transcriptv1.AliasConflicts {

@@ -168,6 +168,9 @@ func TestStatuses(t *testing.T) {
 		{chainstore.ErrFailed, codes.Unavailable, "STORE_FAILED"},
 		{chainstore.ErrClosed, codes.Unavailable, "DRAINING"},
 		{&canonical.FieldError{Field: "f", Rule: "r", Kind: canonical.ErrLimit}, codes.InvalidArgument, "LIMIT_EXCEEDED"},
+		{fmt.Errorf("%w: %w", chainstore.ErrCorrupt, chainstore.ErrNodeNotFound), codes.DataLoss, "NODE_CORRUPT"},
+		{fmt.Errorf("%w: %w", chainstore.ErrDiskFull, chainstore.ErrFailed), codes.Unavailable, "STORE_FAILED"},
+		{fmt.Errorf("%w: %w", canonical.ErrNotCanonical, malformed("f", "anything else")), codes.DataLoss, "NODE_CORRUPT"},
 		{errors.New("anything else"), codes.Internal, "INTERNAL"},
 	} {
 		st, info := statusOf(t, c.err)

@@ -13,6 +13,7 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -180,8 +181,28 @@ func (s *Server) limitStream(m *mapper) grpc.StreamServerInterceptor {
 		if err := s.admit(info.FullMethod); err != nil {
 			return m.status(ss.Context(), err)
 		}
-		return next(srv, ss)
+		if info.FullMethod != healthv1.Health_Watch_FullMethodName {
+			return next(srv, ss)
+		}
+		ctx, cancel := context.WithCancel(ss.Context())
+		defer cancel()
+		return next(srv, &watch{stream: stream{ServerStream: ss, ctx: ctx}, server: s, end: cancel})
 	}
+}
+
+// watch is a stream of health that ends once it has told that the server drains: who watches must not hold up the end.
+type watch struct {
+	stream
+	server *Server
+	end    context.CancelFunc
+}
+
+func (w *watch) SendMsg(m any) error {
+	err := w.stream.SendMsg(m)
+	if w.server.draining.Load() {
+		w.end()
+	}
+	return err
 }
 
 // validate judges what all requests have in common.

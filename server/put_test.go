@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -129,4 +130,25 @@ func TestAliases(t *testing.T) {
 	equal(r, "the states", len(history.Entries), 2)
 	equal(r, "that the first is the deletion", history.Entries[0].NodeId, "")
 	equal(r, "the node before", history.Entries[1].NodeId, a)
+}
+
+// TestEveryConflictIsListed: as many as a call can have.
+func TestEveryConflictIsListed(t *testing.T) {
+	r := newRig(t)
+	a := r.put("", user("a"))
+	req := &transcriptv1.AliasRequest{}
+	for i := range 1000 {
+		req.Aliases = append(req.Aliases, &transcriptv1.AliasMove{Name: fmt.Sprint(i), Target: byID(a)})
+	}
+	must[*transcriptv1.AliasResponse](r)(r.Alias(r.ctx(), req))
+	b := byID(r.put("", user("b")))
+	for _, m := range req.Aliases {
+		m.Target = b
+		m.Precondition = &transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}}
+	}
+	_, err := r.Alias(r.ctx(), req)
+	f := r.fails(err, codes.AlreadyExists, "ALIAS_EXISTS", "")
+	equal(r, "the conflicts", len(f.conflicts), 1000)
+	equal(r, "the last one's field", f.conflicts[999].Field, "aliases[999]")
+	equal(r, "the last one's node", f.conflicts[999].NodeId, a)
 }

@@ -62,16 +62,22 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// newRig serves a store; none: an empty one in memory.
+// newRig serves a store; none: an empty one in memory. What the server borrows from the store is spoilt afterwards, so
+// that keeping it would show.
 func newRig(t *testing.T, stores ...chainstore.Store) *rig {
 	t.Helper()
 	var store chainstore.Store = memstore.New(memstore.Options{})
 	if len(stores) > 0 {
 		store = stores[0]
 	}
+	return newPlainRig(t, storetest.Mangle(t, store))
+}
+
+// newPlainRig serves a store as it is.
+func newPlainRig(t *testing.T, store chainstore.Store) *rig {
+	t.Helper()
 	r := &rig{T: t, registry: prometheus.NewRegistry(), logs: &safeBuffer{}}
-	// What the server borrows from the store is spoilt afterwards: keeping it would show.
-	r.Stack = testserver.StartWith(t, storetest.Mangle(t, store), server.Config{
+	r.Stack = testserver.StartWith(t, store, server.Config{
 		Version: "v0.0.0-test", Registerer: r.registry,
 		Logger: slog.New(slog.NewJSONHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

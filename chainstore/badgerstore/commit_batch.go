@@ -18,22 +18,16 @@ type layer struct {
 	writes  map[string]write
 	byID    map[nodeKey]*known
 	byPlace map[nodePlace]*known
-	// recalls has, by recall prefix, where rows were written, ascending.
-	recalls map[string][]recalled
+	// recalls has the recall rows that were written.
+	recalls map[segmentOf]map[callKey][]recalled
 	// bytes is what the writes take in a transaction.
 	bytes int64
-}
-
-// recalled is a recall row in a layer.
-type recalled struct {
-	seq    uint32
-	called bool
 }
 
 func newLayer() layer {
 	return layer{
 		writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
-		recalls: map[string][]recalled{},
+		recalls: map[segmentOf]map[callKey][]recalled{},
 	}
 }
 
@@ -62,8 +56,12 @@ func (l *layer) add(later *layer) {
 	for _, n := range later.byPlace {
 		l.know(n)
 	}
-	for prefix, rows := range later.recalls {
-		l.recalls[prefix] = append(l.recalls[prefix], rows...)
+	for in, calls := range later.recalls {
+		for key, rows := range calls {
+			for _, r := range rows {
+				l.recall(in, key, r)
+			}
+		}
 	}
 }
 

@@ -13,8 +13,7 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) {
 		d.set(row.key, row.value)
 	}
 	for hash, r := range recallRows(in.Messages, h.Messages) {
-		prefix := string(recallPrefix(d.ns, n.at.segment, hash))
-		d.layer.recalls[prefix] = append(d.layer.recalls[prefix], recalled{n.at.seq, r.called})
+		d.layer.recall(segmentOf{d.ns, n.at.segment}, hash, recalled{n.at.seq, r.called})
 	}
 	if in.SpawnedFrom != nil {
 		d.set(spawnedKey(d.ns, in.SpawnedFrom.Node, d.counters.puts), appendPlaceValue(nil, n.at))
@@ -55,57 +54,4 @@ func recallRows(facts []runloop.Facts, messages []chainstore.Message) map[[callL
 		}
 	}
 	return rows
-}
-
-// called tells whether the chain has a call in one of its nodes through a seq: a seek for each segment on it down to one
-// that knows. Layers hold what the database does not have yet, later ones first.
-func (v *view) called(l *lineage, through uint32, hash [callLength]byte, layers ...*layer) (called bool, err error) {
-	var c *cursor
-	defer func() {
-		if c != nil {
-			c.close()
-		}
-	}()
-	l.stretches(func(part stretch) bool {
-		last := min(part.through, through)
-		if last < part.from {
-			return true
-		}
-		prefix := recallPrefix(v.ns, part.segment, hash)
-		for _, l := range layers {
-			if r := latest(l.recalls[string(prefix)], last); r != nil {
-				called = r.called
-				return false
-			}
-		}
-		if c == nil {
-			c = v.cursor(tableKey(v.ns, tableRecall))
-		}
-		var found bool
-		found, called, err = c.calledIn(prefix, recallKey(v.ns, place{part.segment, last}, hash))
-		return err == nil && !found
-	})
-	return called, err
-}
-
-// latest is the last of rows whose seq is at most last.
-func latest(rows []recalled, last uint32) *recalled {
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].seq <= last {
-			return &rows[i]
-		}
-	}
-	return nil
-}
-
-func (c *cursor) calledIn(prefix, from []byte) (found, called bool, err error) {
-	if c.seek(from); !c.it.ValidForPrefix(prefix) {
-		return false, false, nil
-	}
-	err = c.value(func(value []byte) error {
-		r, err := parseRecall(value)
-		called = r.called
-		return err
-	})
-	return true, called, err
 }

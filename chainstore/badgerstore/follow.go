@@ -17,22 +17,15 @@ func (n *known) inherit(parent *known) {
 	n.toolTable, n.variableTable = parent.toolTable, parent.variableTable
 }
 
-// fold continues the folds over the node: ErrGroupTooLarge. Layers are as in called.
+// fold continues the folds over the node: ErrGroupTooLarge. Layers are as in earlierCalls.
 func (v *view) fold(n *known, in *chainstore.NewNode, parent *known, layers ...*layer) ([]runloop.Mark, error) {
-	var failed error
+	earlier := &earlierCalls{v: v, parent: parent, node: in.Messages, layers: layers}
 	marks, err := n.state.Fold(runloop.Node{
 		Seq: n.at.seq, Prefix: n.id.Prefix(), FirstPut: n.firstPut, Messages: in.Messages,
-	}, func(id runloop.Optional) bool {
-		if parent == nil || !parent.tools.Present || failed != nil {
-			return false
-		}
-		var called bool
-		called, failed = v.called(parent.lineage, parent.tools.Seq, callHash(id), layers...)
-		return called
-	})
+	}, earlier.has)
 	switch {
-	case failed != nil:
-		return nil, failed
+	case earlier.failed != nil:
+		return nil, earlier.failed
 	case errors.Is(err, runloop.ErrGroupTooLarge):
 		return nil, fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
 	default:

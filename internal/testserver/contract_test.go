@@ -1,20 +1,44 @@
 package testserver_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/internal/testserver"
 )
 
+var onDisk = flag.Bool("testserver.disk", false, "testserver: run the contract over the wire on the engine on disk too")
+
 // TestContract runs the contract suite of stores over the wire: handlers, encoders, error table and pages together give
 // what the store beneath promises.
 func TestContract(t *testing.T) {
+	overTheWire(t, func(_ testing.TB, o storetest.Options) chainstore.Store {
+		return memstore.New(memstore.Options{Now: o.Now})
+	})
+}
+
+// TestContractOnDisk is the same on the engine on disk.
+func TestContractOnDisk(t *testing.T) {
+	if !*onDisk {
+		t.Skip("each part passes the suite by itself; set -testserver.disk for both together, which takes some 10 s more")
+	}
+	overTheWire(t, func(tb testing.TB, o storetest.Options) chainstore.Store {
+		store, err := badgerstore.Open(tb.TempDir(), badgerstore.Options{Now: o.Now})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return store
+	})
+}
+
+func overTheWire(t *testing.T, open func(testing.TB, storetest.Options) chainstore.Store) {
 	storetest.Run(t, storetest.Config{
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
-			store := memstore.New(memstore.Options{Now: o.Now})
+			store := open(tb, o)
 			return testserver.Wire(testserver.Start(tb, store), store.Close)
 		},
 		Model:    func(o storetest.Options) chainstore.Store { return memstore.New(memstore.Options{Now: o.Now}) },
