@@ -100,11 +100,13 @@ func logCalls(log *slog.Logger) (grpc.UnaryServerInterceptor, grpc.StreamServerI
 	return logging.UnaryServerInterceptor(logger, opts...), logging.StreamServerInterceptor(logger, opts...)
 }
 
-// levelOf is the level at which a finished call is logged: what went well, or was given up, at debug; what the caller has
-// to mend at info; what whoever runs the server has to look at higher.
+// levelOf is the level at which a finished call is logged: what belongs to normal use at debug, such as a put that lost
+// a race or asked for what is not there yet; what a caller has to mend at info; what whoever runs the server has to look
+// at higher.
 func levelOf(code codes.Code) logging.Level {
 	switch code {
-	case codes.OK, codes.Canceled, codes.DeadlineExceeded:
+	case codes.OK, codes.Canceled, codes.DeadlineExceeded, codes.NotFound, codes.AlreadyExists, codes.Aborted,
+		codes.FailedPrecondition:
 		return logging.LevelDebug
 	case codes.Unavailable, codes.ResourceExhausted:
 		return logging.LevelWarn

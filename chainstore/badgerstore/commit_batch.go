@@ -20,6 +20,8 @@ type layer struct {
 	byPlace map[nodePlace]*known
 	// recalls has the recall rows that were written.
 	recalls map[segmentOf]map[callKey][]recalled
+	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
+	awaiting map[nodeKey][]spawned
 	// bytes is what the writes take in a transaction.
 	bytes int64
 }
@@ -27,7 +29,7 @@ type layer struct {
 func newLayer() layer {
 	return layer{
 		writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
-		recalls: map[segmentOf]map[callKey][]recalled{},
+		recalls: map[segmentOf]map[callKey][]recalled{}, awaiting: map[nodeKey][]spawned{},
 	}
 }
 
@@ -55,6 +57,9 @@ func (l *layer) add(later *layer) {
 	}
 	for _, n := range later.byPlace {
 		l.know(n)
+	}
+	for spawner, nodes := range later.awaiting {
+		l.awaiting[spawner] = append(l.awaiting[spawner], nodes...)
 	}
 	for in, calls := range later.recalls {
 		for key, rows := range calls {

@@ -8,20 +8,21 @@ import (
 )
 
 // index writes the rows that find a new node, and counts it.
-func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) {
+func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) error {
 	for _, row := range n.followingRows(in, h) {
 		d.set(row.key, row.value)
 	}
 	for hash, r := range recallRows(in.Messages, h.Messages) {
 		d.layer.recall(segmentOf{d.ns, n.at.segment}, hash, recalled{n.at.seq, r.called})
 	}
-	if in.SpawnedFrom != nil {
-		d.set(spawnedKey(d.ns, in.SpawnedFrom.Node, d.counters.puts), appendPlaceValue(nil, n.at))
+	if err := d.linkSpawned(n, in.SpawnedFrom); err != nil {
+		return err
 	}
 	d.counters.puts++
 	d.counters.nodes++
 	d.counters.messages += uint64(len(in.Messages))
 	d.counters.messageBytes += uint64(len(in.Payload))
+	return nil
 }
 
 // recallRows are the recall rows of a node, by call.

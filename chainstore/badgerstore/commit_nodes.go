@@ -2,6 +2,8 @@ package badgerstore
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -162,7 +164,9 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 		}
 	}
 	n := &known{ns: d.ns, id: id, firstPut: d.now, end: true}
-	d.settle(n, parent)
+	if err := d.settle(n, parent); err != nil {
+		return nil, err
+	}
 	marks, err := d.view.fold(n, in, parent, &d.layer, &d.batch.layer)
 	if err != nil {
 		return nil, err
@@ -170,19 +174,21 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	n.link(in)
 	h := header(n, in, marks)
 	d.row(n, h, in)
-	d.index(n, in, h)
 	d.know(n)
-	return n, nil
+	return n, d.index(n, in, h)
 }
 
-// settle takes a place for a new node and makes it its parent's child; a root has no parent.
-func (d *draft) settle(n, parent *known) {
+// settle takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of
+// the longest chain that places can tell.
+func (d *draft) settle(n, parent *known) error {
 	switch {
+	case parent != nil && parent.at.seq == math.MaxUint32:
+		return fmt.Errorf("%w: a node with more ancestors than can be counted", chainstore.ErrTooLarge)
 	case parent == nil:
 		n.at = place{segment: d.newSegment()}
 		n.lineage = &lineage{head: n.at}
 		d.counters.roots++
-		return
+		return nil
 	case !parent.continued:
 		n.at = parent.at.next()
 		n.lineage = &lineage{head: n.at, forks: parent.lineage.forks}
@@ -197,6 +203,7 @@ func (d *draft) settle(n, parent *known) {
 	}
 	n.forks = uint32(len(n.lineage.forks))
 	n.inherit(parent)
+	return nil
 }
 
 func (d *draft) newSegment() uint64 {

@@ -149,7 +149,14 @@ func goldenProgram(tb testing.TB, s chainstore.Store, clock *goldenClock) (ids [
 	salted.Salt = []byte("sixteen bytes...")
 	salted.SpawnedFrom = &chainstore.SpawnedFrom{Node: *called, CallID: runloop.Some("c2")}
 	spawned := add(identified(salted))
-	add(goldenNode(spawned, text(runloop.Assistant, "below what was spawned")))
+	below := add(goldenNode(spawned, text(runloop.Assistant, "below what was spawned")))
+	spawner := goldenNode(below, text(runloop.Assistant, "put after what it spawned"))
+	for _, from := range []chainstore.ID{spawner.Identify(below), {1}} {
+		early := goldenNode(nil, text(runloop.User, "spawned before"))
+		early.SpawnedFrom = &chainstore.SpawnedFrom{Node: from}
+		add(identified(early))
+	}
+	add(spawner)
 	ids = append(ids, goldenPut(tb, s, "other", goldenNode(nil, text(runloop.User, "elsewhere")))...)
 	goldenAliases(tb, s, clock, ids)
 	clock.passed += 13 * time.Hour

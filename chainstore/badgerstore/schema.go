@@ -34,6 +34,7 @@ import (
 //	P place name                          empty; aliases by the node they point to
 //	K place segment:8                     empty; children of the node at place that began a segment
 //	W spawner:32 number:8                 place of a node spawned by a node; numbers count the nodes ever put
+//	X segment:8 ^seq:4 number:8           the same by the place of the spawner, once that was put
 //	R segment:8 call:16 ^seq:4            messages of a node that have calls, or are results, of a call id
 //	U place                               tools called on the path to a node that has calls
 //	V place                               variables set on the path to a node that sets variables
@@ -57,6 +58,7 @@ const (
 	tableHeads     = 'P'
 	tableForks     = 'K'
 	tableSpawned   = 'W'
+	tableSpawnedAt = 'X'
 	tableRecall    = 'R'
 	tableTools     = 'U'
 	tableVariables = 'V'
@@ -143,6 +145,12 @@ func spawnerKey(ns uint32, spawner chainstore.ID) []byte {
 
 func spawnedKey(ns uint32, spawner chainstore.ID, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(spawnerKey(ns, spawner), number)
+}
+
+func spawnedAtKey(ns uint32, spawner place, number uint64) []byte {
+	k := binary.BigEndian.AppendUint64(tableKey(ns, tableSpawnedAt), spawner.segment)
+	k = binary.BigEndian.AppendUint32(k, ^spawner.seq)
+	return binary.BigEndian.AppendUint64(k, number)
 }
 
 // callHash stands for a call id in recall keys: 16 bytes of SHA-256 over a byte that tells presence, and the id.

@@ -88,7 +88,7 @@ func TestGoldenValues(t *testing.T) {
 		"variables": {appendVariables([]byte{}, []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801"},
 		"place":     {appendPlaceValue(nil, at), "ac0202"},
 		"number":    {numberValue(300), "ac02"},
-		"counters":  {appendCounters(nil, &counters{1, 2, 3, 4, 5, 6, 7, 8}), "0102030405060708"},
+		"counters":  {appendCounters(nil, &counters{1, 2, 3, 4, 5, 6, 7, 8, 9}), "010203040506070809"},
 	} {
 		if got := hex.EncodeToString(c.value); got != c.want {
 			t.Errorf("%s: %s, must be %s", name, got, c.want)

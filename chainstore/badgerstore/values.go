@@ -290,6 +290,8 @@ type counters struct {
 	nextSegment, puts             uint64
 	nodes, messages, messageBytes uint64
 	aliases, roots, forks         uint64
+	// awaited counts the nodes whose spawner was not put yet.
+	awaited uint64
 }
 
 func appendCounters(b []byte, c *counters) []byte {
@@ -307,9 +309,9 @@ func parseCounters(value []byte) (c counters, err error) {
 	return c, d.end(tableCounters)
 }
 
-func (c *counters) fields() [8]*uint64 {
+func (c *counters) fields() [9]*uint64 {
 	return [...]*uint64{
-		&c.nextSegment, &c.puts, &c.nodes, &c.messages, &c.messageBytes, &c.aliases, &c.roots, &c.forks,
+		&c.nextSegment, &c.puts, &c.nodes, &c.messages, &c.messageBytes, &c.aliases, &c.roots, &c.forks, &c.awaited,
 	}
 }
 

@@ -143,6 +143,9 @@ func (c *checker) indexes() error {
 	if err := c.spawnedRows(); err != nil {
 		return err
 	}
+	if err := c.noMore(tableSpawnedAt); err != nil {
+		return err
+	}
 	return c.each(tableLastPut, func(key, value []byte) error {
 		c.out.Entries++
 		at, rest, err := parsePlace(key)
@@ -180,12 +183,28 @@ func (c *checker) spawnedRows() error {
 		if err == nil && (h.SpawnedFrom == nil || h.SpawnedFrom.Node != spawner) {
 			c.problem(&h.ID, "it is listed as spawned by another node than it says")
 		}
+		if err == nil {
+			err = c.spawnedAt(spawner, spawned{number, at})
+		}
 		return c.judged(nil, err)
 	})
 	if err == nil && sum != c.spawned {
 		c.problem(nil, "the spawned nodes are not exactly those that say they were spawned")
 	}
 	return err
+}
+
+// spawnedAt checks that a spawned node is found by the place of its spawner, if that was put.
+func (c *checker) spawnedAt(spawner chainstore.ID, s spawned) error {
+	at, found, err := c.placeOf(spawner)
+	if err != nil {
+		return err
+	}
+	if !found {
+		c.counted.awaited++
+		return nil
+	}
+	return c.expect(nil, spawnedAtKey(c.ns, at, s.number), appendPlaceValue(nil, s.at))
 }
 
 // counts compares the counters.

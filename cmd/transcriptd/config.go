@@ -23,7 +23,7 @@ type config struct {
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
 	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for cached blocks of the store (8 to 65536)."`
 	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM, wait this long for running calls before ending them."`
-	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, refused ones at info, faults of the server at error."`
+	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, malformed ones at info, refusals for want of room at warn, faults of the server at error."`
 	LogFormat    string        `default:"text" enum:"text,json" env:"TRANSCRIPTD_LOG_FORMAT" help:"Log as text or json."`
 	OTLPEndpoint string        `placeholder:"HOST:PORT" name:"otlp-endpoint" env:"TRANSCRIPTD_OTLP_ENDPOINT" help:"Send traces to this OpenTelemetry collector over OTLP/gRPC without TLS. Default: no traces are sent."`
 	Version      bool          `help:"Print the version and exit."`

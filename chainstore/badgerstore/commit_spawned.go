@@ -1,0 +1,76 @@
+package badgerstore
+
+import "github.com/transcriptd/transcriptd/chainstore"
+
+// spawned is a node that was spawned, and the number of its put.
+type spawned struct {
+	number uint64
+	at     place
+}
+
+// linkSpawned writes the rows that find a new node by its spawner, and those that find by the new node what it spawned
+// before it was put.
+func (d *draft) linkSpawned(n *known, from *chainstore.SpawnedFrom) error {
+	if err := d.adopt(n); err != nil || from == nil {
+		return err
+	}
+	s := spawned{d.counters.puts, n.at}
+	d.set(spawnedKey(d.ns, from.Node, s.number), appendPlaceValue(nil, s.at))
+	spawner, err := d.find(from.Node)
+	switch {
+	case err != nil:
+		return err
+	case spawner != nil:
+		d.setSpawnedAt(spawner.at, s)
+	default:
+		d.counters.awaited++
+		key := nodeKey{d.ns, from.Node}
+		d.layer.awaiting[key] = append(d.layer.awaiting[key], s)
+	}
+	return nil
+}
+
+func (d *draft) setSpawnedAt(spawner place, s spawned) {
+	d.set(spawnedAtKey(d.ns, spawner, s.number), appendPlaceValue(nil, s.at))
+}
+
+// adopt links a new node to what it spawned before it was put: a seek, and only while any node waits for its spawner.
+func (d *draft) adopt(n *known) error {
+	if d.counters.awaited == 0 {
+		return nil
+	}
+	waiting, err := d.view.spawnedBy(n.id)
+	if err != nil {
+		return err
+	}
+	for _, l := range []*layer{&d.batch.layer, &d.layer} {
+		waiting = append(waiting, l.awaiting[n.key()]...)
+	}
+	for _, s := range waiting {
+		d.setSpawnedAt(n.at, s)
+	}
+	d.counters.awaited -= uint64(len(waiting))
+	return nil
+}
+
+// spawnedBy reads what the database has of the nodes that a node spawned.
+func (v *view) spawnedBy(spawner chainstore.ID) (all []spawned, err error) {
+	prefix := spawnerKey(v.ns, spawner)
+	c := v.cursor(prefix)
+	defer c.close()
+	for c.seek(prefix); c.valid(); c.next() {
+		_, number, err := parseSpawnedKey(c.key())
+		if err != nil {
+			return nil, err
+		}
+		s := spawned{number: number}
+		if err := c.value(func(value []byte) error {
+			s.at, err = parsePlaceValue(value, tableSpawned)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
