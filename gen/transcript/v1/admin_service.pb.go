@@ -82,7 +82,7 @@ type StatsResponse struct {
 	Nodes int64 `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Of the namespace: messages.
 	Messages int64 `protobuf:"varint,6,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Of the namespace: bytes of the messages as put.
+	// Of the namespace: bytes of the messages as put, in canonical encoding and before the store compresses them.
 	MessageBytes int64 `protobuf:"varint,7,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
 	// Of the namespace: aliases.
 	Aliases int64 `protobuf:"varint,8,opt,name=aliases,proto3" json:"aliases,omitempty"`

@@ -27,9 +27,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// For whoever runs the server.
+// For whoever runs the server. What TranscriptService says of namespaces and errors holds here too.
 type AdminServiceClient interface {
-	// Stats tells the server's version and the size of a namespace. A namespace never written to has zeros.
+	// Stats tells the server's version and the size of a namespace. A namespace never written to counts zeros.
 	// Errors: INVALID_ARGUMENT.
 	Stats(ctx context.Context, in *StatsRequest, opts ...grpc.CallOption) (*StatsResponse, error)
 	// Verify reads a whole namespace, recomputes every id, and checks links, folds and indexes. Progress and problems
@@ -79,9 +79,9 @@ type AdminService_VerifyClient = grpc.ServerStreamingClient[VerifyResponse]
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
-// For whoever runs the server.
+// For whoever runs the server. What TranscriptService says of namespaces and errors holds here too.
 type AdminServiceServer interface {
-	// Stats tells the server's version and the size of a namespace. A namespace never written to has zeros.
+	// Stats tells the server's version and the size of a namespace. A namespace never written to counts zeros.
 	// Errors: INVALID_ARGUMENT.
 	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
 	// Verify reads a whole namespace, recomputes every id, and checks links, folds and indexes. Progress and problems

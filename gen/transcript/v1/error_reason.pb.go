@@ -21,8 +21,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Why a call failed. Every error of the service carries a google.rpc.ErrorInfo with domain "transcript.v1" and one
-// of these names, without the prefix ERROR_REASON_, as its reason. Clients match the reason, never the message.
+// Why a call failed. Every error of a method of these services carries a google.rpc.ErrorInfo with domain
+// "transcript.v1" and one of these names, without the prefix ERROR_REASON_, as its reason. Clients match the reason,
+// never the message. Errors that gRPC makes by itself have none: see TranscriptService.
 type ErrorReason int32
 
 const (
@@ -33,7 +34,8 @@ const (
 	// INVALID_ARGUMENT. The request holds fields that the server does not know, or bytes that do not parse as the
 	// request (invalid UTF-8 in a string, for example).
 	ErrorReason_ERROR_REASON_MALFORMED_REQUEST ErrorReason = 2
-	// INVALID_ARGUMENT. Something is over a limit of size or number; BadRequest names the field and the limit.
+	// INVALID_ARGUMENT. Something is over a limit of size or number; BadRequest names the field and the limit. Without
+	// BadRequest: the whole is too large for one commit of the store; put fewer nodes in a call, and results first.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 3
 	// INVALID_ARGUMENT. One alias is named twice in a call.
 	ErrorReason_ERROR_REASON_DUPLICATE_ALIAS ErrorReason = 4
@@ -46,7 +48,8 @@ const (
 	ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS ErrorReason = 7
 	// NOT_FOUND. No node of this namespace has that id.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 20
-	// NOT_FOUND. No alias of this namespace has that name.
+	// NOT_FOUND. No alias of this namespace has that name, or one that must exist does not, and AliasConflicts tells
+	// which.
 	ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND ErrorReason = 21
 	// NOT_FOUND. The parent, a node id or an alias, is not there.
 	ErrorReason_ERROR_REASON_PARENT_NOT_FOUND ErrorReason = 22
@@ -57,18 +60,20 @@ const (
 	ErrorReason_ERROR_REASON_ALIAS_MOVED ErrorReason = 31
 	// FAILED_PRECONDITION. The node named by `after_id` is no ancestor of the head.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40
-	// RESOURCE_EXHAUSTED. The reply would be over 4 MiB - 64 KiB. Call StreamAssemble.
+	// RESOURCE_EXHAUSTED. The reply would be over 4 MiB - 64 KiB, or that of GetNode over 4 MiB. Call StreamAssemble.
 	ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE ErrorReason = 50
 	// RESOURCE_EXHAUSTED. The disk is full. Nothing was written; free space and repeat.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 51
-	// RESOURCE_EXHAUSTED. More calls wait to be committed than the server holds. Wait and repeat.
+	// RESOURCE_EXHAUSTED. More calls wait to be committed than the server holds, and there was no room before this one's
+	// deadline. Nothing was written. Wait and repeat.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 52
 	// DATA_LOSS. Stored bytes do not parse or do not match their id. Run AdminService.Verify.
 	ErrorReason_ERROR_REASON_NODE_CORRUPT ErrorReason = 60
 	// UNAVAILABLE. The server is shutting down. Repeat against another, or later.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 70
-	// UNAVAILABLE. An earlier write failed to reach the disk and the store takes no more; what was acknowledged is
-	// safe and can be read. The operator has to look at the disk and restart.
+	// UNAVAILABLE. A write, this one or an earlier one, failed to reach the disk and the store takes no more; what was
+	// acknowledged is safe and can be read. Whether this write took place shows once the operator has looked at the disk
+	// and restarted.
 	ErrorReason_ERROR_REASON_STORE_FAILED ErrorReason = 71
 	// CANCELLED. The caller gave up. Whether a write took place is not known; repeat it where it may be repeated.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 80

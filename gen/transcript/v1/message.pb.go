@@ -701,7 +701,7 @@ type Media_Uri struct {
 }
 
 type Media_BlobDigest struct {
-	// The SHA-256 digest of a blob that is kept elsewhere.
+	// The SHA-256 digest, 32 bytes, of a blob that is kept elsewhere.
 	BlobDigest []byte `protobuf:"bytes,10,opt,name=blob_digest,json=blobDigest,proto3,oneof"`
 }
 

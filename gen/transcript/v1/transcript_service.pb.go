@@ -145,7 +145,8 @@ const (
 	FindingKind_FINDING_KIND_UNANSWERED_CALL FindingKind = 4
 	// Calls whose id an earlier call of the chain has.
 	FindingKind_FINDING_KIND_DUPLICATE_CALL_ID FindingKind = 5
-	// The message begins a run loop while the one before had no final reply, or a call without a result.
+	// The message begins a run loop while the one before, or the lead-in, had no final reply, or a call without a
+	// result.
 	FindingKind_FINDING_KIND_INTERRUPTED_LOOP FindingKind = 6
 	// The message is the first that is neither system, developer nor user, before any user message.
 	FindingKind_FINDING_KIND_LEAD_IN FindingKind = 7
@@ -849,7 +850,8 @@ type PutNodeRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The node to append to; absent: the new node is a root.
 	Parent *NodeRef `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
-	// 1 to 1,000 messages, or none where there is metadata; a message at most 3 MiB, together at most 4 MiB - 128 KiB.
+	// 1 to 1,000 messages, or none where there is metadata; a message at most 3 MiB, together at most 4 MiB - 128 KiB,
+	// with at most 10,000 tool calls and results in all.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
 	// None, or one for each message.
 	Notes []*MessageNote `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
@@ -1723,7 +1725,7 @@ type ListAliasesRequest struct {
 	//	*ListAliasesRequest_Prefix
 	//	*ListAliasesRequest_Folder
 	Scope isListAliasesRequest_Scope `protobuf_oneof:"scope"`
-	// At most this many; 0: 100; at most 1,000 are given.
+	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before, with the same scope; empty: the first page.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1812,13 +1814,13 @@ type isListAliasesRequest_Scope interface {
 }
 
 type ListAliasesRequest_Prefix struct {
-	// Those whose names begin with these bytes, in the order of the names' bytes.
+	// Those whose names begin with these bytes, at most 512, in the order of the names' bytes.
 	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof"`
 }
 
 type ListAliasesRequest_Folder struct {
 	// Those directly in this folder, last moved first. "chat" holds "chat/42", not "chat/42/x"; "" holds names
-	// without a slash.
+	// without a slash. At most 512 bytes.
 	Folder string `protobuf:"bytes,3,opt,name=folder,proto3,oneof"`
 }
 
@@ -1829,7 +1831,7 @@ func (*ListAliasesRequest_Folder) isListAliasesRequest_Scope() {}
 // Response of ListAliases.
 type ListAliasesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The aliases. A page may hold fewer than asked, or none, and still not be the last.
+	// The aliases. A page ends at about 1 MiB, and may hold fewer than asked, or none, and still not be the last.
 	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// For the next page; empty: this was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -1888,7 +1890,7 @@ type ListAliasHistoryRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The alias.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// At most this many; 0: 100; at most 1,000 are given.
+	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty: the first page.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -2076,8 +2078,8 @@ type AssembleRequest struct {
 	// Asks for what the view of the head adds to the view of this ancestor (64 hex digits; the head itself is allowed);
 	// empty: the whole view.
 	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
-	// The etag of a reply that the caller holds. Where the reply would have the same, it says not_modified and carries
-	// no messages.
+	// The etag of the view that the caller holds, with or without after_id. Where that is still the view of the head, the
+	// reply says not_modified and carries no messages.
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	// What to tell of the nodes.
 	NodeDetail    NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
@@ -2163,7 +2165,8 @@ type NodeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// How many of this reply's messages are its. A stub counts in the node that ended its group.
+	// How many of this reply's messages are its. A stub counts in the node that ended its group. In GetNode: how many
+	// messages it has, also where they were not asked for.
 	MessageCount int32 `protobuf:"varint,2,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// Their bytes, as encoded in this reply.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
@@ -2505,9 +2508,11 @@ type AssembleResponse struct {
 	// Where after_id was honoured: that id, and the messages are to be appended to what the caller holds. Empty: the
 	// messages are the whole view and replace it.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// Names this reply's content; for if_none_match.
+	// Names what the caller holds once it has applied this reply: head, view, node detail and the way in which this
+	// server makes views. It does not depend on after_id. For if_none_match.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
-	// Whether the caller's etag is still right; then messages is empty.
+	// Whether the caller's etag is still right; then there are no messages and nodes, the report is empty, and base_id
+	// repeats after_id.
 	NotModified bool `protobuf:"varint,5,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
 	// The chain's totals.
 	Counters *ChainCounters `protobuf:"bytes,6,opt,name=counters,proto3" json:"counters,omitempty"`
@@ -2697,7 +2702,8 @@ func (x *StreamAssembleRequest) GetNodeDetail() NodeDetail {
 }
 
 // One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse; the frames'
-// messages laid end to end are that reply's messages.
+// messages laid end to end are that reply's messages. Only a node that repair makes larger than 4 MiB - 128 KiB comes
+// in parts, in several frames, each with a NodeInfo of the same node_id and verbatim = false.
 type StreamAssembleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages of this frame.
@@ -2706,7 +2712,7 @@ type StreamAssembleResponse struct {
 	HeadId string `protobuf:"bytes,2,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
 	// First frame: as in AssembleResponse.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// First frame: names the whole reply's content.
+	// First frame: as in AssembleResponse, of all frames together.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// First frame, then the only one: as in AssembleResponse.
 	NotModified bool `protobuf:"varint,5,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
@@ -2887,7 +2893,7 @@ type GetNodeResponse struct {
 	Ancestors int64 `protobuf:"varint,6,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// The aliases that point to it, in the order of their names, at most 100.
 	Aliases []string `protobuf:"bytes,7,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// The roles of its messages.
+	// The roles of its messages, in order.
 	Roles         []Role `protobuf:"varint,8,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2986,7 +2992,7 @@ type ListChildrenRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The parent.
 	Node *NodeRef `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	// At most this many; 0: 100; at most 1,000 are given.
+	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty: the first page.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -3061,7 +3067,7 @@ type ChildNode struct {
 	FirstPut *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=first_put,json=firstPut,proto3" json:"first_put,omitempty"`
 	// The bytes of its messages as encoded in a reply.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// The roles of its messages.
+	// The roles of its messages, in order.
 	Roles         []Role `protobuf:"varint,4,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3180,7 +3186,8 @@ func (x *ListChildrenResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Detail of ALIAS_EXISTS, ALIAS_MOVED and ALIAS_NOT_FOUND errors: every precondition that failed.
+// Detail of ALIAS_EXISTS and ALIAS_MOVED errors, and of ALIAS_NOT_FOUND where a precondition failed: every precondition
+// that did.
 type AliasConflicts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the request.
@@ -3229,7 +3236,7 @@ func (x *AliasConflicts) GetConflicts() []*AliasConflict {
 // A precondition that failed.
 type AliasConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The place of the alias in the request, such as "aliases[0]" or "nodes[2].aliases[0]".
+	// The place of the alias in the request, such as "aliases[0]" or "nodes[2].aliases[0]"; "name" in DeleteAlias.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// The node that it points to: 64 hex digits; empty: it does not exist.
 	NodeId        string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`

@@ -42,8 +42,16 @@ const (
 // names that point to nodes and can be moved. Node ids are 64 lower-case hex digits. Every request names a namespace
 // ([a-z0-9._-], 1 to 64 characters); empty means "default"; nothing is visible across namespaces.
 //
-// A request is at most 4 MiB. Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT). Every error carries a
-// google.rpc.ErrorInfo whose reason is an ErrorReason. A call that fails changes nothing.
+// A request is at most 4 MiB. Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
+//
+// Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
+// google.rpc.RequestInfo with the id under which the server's log has the call. Where no method is reached there is
+// neither: requests over 8 MiB, unknown methods, failures of the transport; nor in errors of health and reflection.
+// Beside the errors named at a method any call can fail with UNAVAILABLE (DRAINING), DATA_LOSS (NODE_CORRUPT),
+// CANCELLED, DEADLINE_EXCEEDED or INTERNAL.
+//
+// A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
+// transport it is not known whether a write took place.
 type TranscriptServiceClient interface {
 	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it.
 	// Putting what is already there writes no node and succeeds with created = false.
@@ -51,8 +59,9 @@ type TranscriptServiceClient interface {
 	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head;
 	// with any other alias as parent it appends again each time.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
-	// (ALIAS_MOVED); RESOURCE_EXHAUSTED; UNAVAILABLE.
+	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
+	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
+	// RESOURCE_EXHAUSTED (DISK_FULL, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
 	PutNode(ctx context.Context, in *PutNodeRequest, opts ...grpc.CallOption) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
@@ -60,13 +69,14 @@ type TranscriptServiceClient interface {
 	// is an alias.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
-	// (ALIAS_MOVED); RESOURCE_EXHAUSTED; UNAVAILABLE.
+	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Alias(ctx context.Context, in *AliasRequest, opts ...grpc.CallOption) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
 	// deleted = false, unless the precondition is must_exist. May be repeated, but with must_exist the repeat of a call
 	// that took place fails.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); UNAVAILABLE.
+	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
+	// for PutNode.
 	DeleteAlias(ctx context.Context, in *DeleteAliasRequest, opts ...grpc.CallOption) (*DeleteAliasResponse, error)
 	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND).
 	ResolveAlias(ctx context.Context, in *ResolveAliasRequest, opts ...grpc.CallOption) (*ResolveAliasResponse, error)
@@ -81,12 +91,12 @@ type TranscriptServiceClient interface {
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR);
 	// RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
 	Assemble(ctx context.Context, in *AssembleRequest, opts ...grpc.CallOption) (*AssembleResponse, error)
-	// StreamAssemble gives the same in frames of whole nodes, about 64 KiB each and never over 4 MiB, for chains of
-	// any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
+	// StreamAssemble gives the same in frames of whole nodes, at most about 64 KiB or one node each and never over 4 MiB,
+	// for chains of any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
 	StreamAssemble(ctx context.Context, in *StreamAssembleRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamAssembleResponse], error)
 	// GetNode gives one node. Errors: INVALID_ARGUMENT (also AMBIGUOUS_PREFIX); NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where messages and metadata together are over 4 MiB -
-	// 64 KiB: ask without the messages and stream those; DATA_LOSS.
+	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where the reply would be over 4 MiB: ask without the
+	// messages and stream those (VIEW_FULL, after the parent); DATA_LOSS.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
@@ -230,8 +240,16 @@ func (c *transcriptServiceClient) ListChildren(ctx context.Context, in *ListChil
 // names that point to nodes and can be moved. Node ids are 64 lower-case hex digits. Every request names a namespace
 // ([a-z0-9._-], 1 to 64 characters); empty means "default"; nothing is visible across namespaces.
 //
-// A request is at most 4 MiB. Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT). Every error carries a
-// google.rpc.ErrorInfo whose reason is an ErrorReason. A call that fails changes nothing.
+// A request is at most 4 MiB. Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
+//
+// Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
+// google.rpc.RequestInfo with the id under which the server's log has the call. Where no method is reached there is
+// neither: requests over 8 MiB, unknown methods, failures of the transport; nor in errors of health and reflection.
+// Beside the errors named at a method any call can fail with UNAVAILABLE (DRAINING), DATA_LOSS (NODE_CORRUPT),
+// CANCELLED, DEADLINE_EXCEEDED or INTERNAL.
+//
+// A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
+// transport it is not known whether a write took place.
 type TranscriptServiceServer interface {
 	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it.
 	// Putting what is already there writes no node and succeeds with created = false.
@@ -239,8 +257,9 @@ type TranscriptServiceServer interface {
 	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head;
 	// with any other alias as parent it appends again each time.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
-	// (ALIAS_MOVED); RESOURCE_EXHAUSTED; UNAVAILABLE.
+	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
+	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
+	// RESOURCE_EXHAUSTED (DISK_FULL, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
 	PutNode(context.Context, *PutNodeRequest) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)
@@ -248,13 +267,14 @@ type TranscriptServiceServer interface {
 	// is an alias.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
-	// (ALIAS_MOVED); RESOURCE_EXHAUSTED; UNAVAILABLE.
+	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Alias(context.Context, *AliasRequest) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
 	// deleted = false, unless the precondition is must_exist. May be repeated, but with must_exist the repeat of a call
 	// that took place fails.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); UNAVAILABLE.
+	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
+	// for PutNode.
 	DeleteAlias(context.Context, *DeleteAliasRequest) (*DeleteAliasResponse, error)
 	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND).
 	ResolveAlias(context.Context, *ResolveAliasRequest) (*ResolveAliasResponse, error)
@@ -269,12 +289,12 @@ type TranscriptServiceServer interface {
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR);
 	// RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
 	Assemble(context.Context, *AssembleRequest) (*AssembleResponse, error)
-	// StreamAssemble gives the same in frames of whole nodes, about 64 KiB each and never over 4 MiB, for chains of
-	// any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
+	// StreamAssemble gives the same in frames of whole nodes, at most about 64 KiB or one node each and never over 4 MiB,
+	// for chains of any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
 	StreamAssemble(*StreamAssembleRequest, grpc.ServerStreamingServer[StreamAssembleResponse]) error
 	// GetNode gives one node. Errors: INVALID_ARGUMENT (also AMBIGUOUS_PREFIX); NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where messages and metadata together are over 4 MiB -
-	// 64 KiB: ask without the messages and stream those; DATA_LOSS.
+	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where the reply would be over 4 MiB: ask without the
+	// messages and stream those (VIEW_FULL, after the parent); DATA_LOSS.
 	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
