@@ -41,7 +41,7 @@ const (
 )
 
 func newCache(maxBytes int64) *cache {
-	return &cache{max: maxBytes, order: list.New(), views: map[string]*list.Element{}, named: map[string]*view{}}
+	return &cache{max: max(0, maxBytes), order: list.New(), views: map[string]*list.Element{}, named: map[string]*view{}}
 }
 
 // get gives the view of a head, nil where it is not kept.

@@ -2,12 +2,14 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -101,6 +103,7 @@ func Dial(target string, opts ...Option) (*Client, error) {
 		grpc.WithTransportCredentials(o.credentials),
 		grpc.WithDisableServiceConfig(), // a resolver's config could repeat what may not be
 		grpc.WithDisableRetry(),
+		grpc.WithConnectParams(reconnect()),
 	}, o.dial...)
 	conn, err := grpc.NewClient(target, dial...)
 	if err != nil {
@@ -109,6 +112,15 @@ func Dial(target string, opts ...Option) (*Client, error) {
 	c := newClient(conn, o)
 	c.closer = conn
 	return c, nil
+}
+
+// reconnect tries again within a second: gRPC's own pauses grow to two minutes, for which a server that is back would
+// seem to be gone.
+func reconnect() grpc.ConnectParams {
+	return grpc.ConnectParams{
+		Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+		MinConnectTimeout: 5 * time.Second,
+	}
 }
 
 // New makes a Client that uses a connection which stays the caller's. Options for dialling have no effect. gRPC must
@@ -157,6 +169,10 @@ func call[Req, Res any](
 		return err
 	})
 	if err != nil {
+		var e *Error
+		if attempts > 1 && errors.As(err, &e) {
+			e.Retried = true
+		}
 		return nil, attempts, err
 	}
 	return res, attempts, nil

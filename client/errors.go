@@ -76,6 +76,9 @@ type Error struct {
 	Message string
 	// RequestID is how the server's log names the call; empty where the call did not reach it.
 	RequestID string
+	// Retried tells that the call was sent more than once, so that an earlier attempt, of which no reply came, may have
+	// taken place although this one was refused.
+	Retried bool
 	// Violations are the fields of the request that were refused.
 	Violations []Violation
 	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
@@ -135,6 +138,9 @@ func typed(err error) error {
 		if s = status.FromContextError(err); s.Code() == codes.Unknown {
 			return err
 		}
+	}
+	if s.Code() == codes.Internal && len(s.Details()) == 0 && strings.Contains(s.Message(), "while marshaling") {
+		return &Error{Code: codes.InvalidArgument, Reason: ErrMalformedRequest, Message: "a string of the request is not UTF-8"}
 	}
 	e := &Error{Code: s.Code(), Message: s.Message()}
 	for _, detail := range s.Details() {

@@ -2,7 +2,9 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -183,4 +185,64 @@ func TestRefusedCallsAreRepeated(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	fails(t, thread.Append(ended, hello), client.ErrCancelled)
+}
+
+// A put of which every trace was lost, and below which another writer went on, succeeds: its caller must not put it
+// again. The next put learns that the alias moved.
+func TestLostAppendBelowWhichAnotherWentOn(t *testing.T) {
+	for name, attempts := range map[string]int{"in one call": 4, "in the next call": 1} {
+		t.Run(name, func(t *testing.T) {
+			ctx, l := t.Context(), newLink(t)
+			retry := client.WithRetry(client.Retry{Attempts: attempts, First: time.Microsecond, Max: time.Microsecond})
+			thread := must(l.client(retry).Chat(ctx, "1", system))(t)
+			other := l.client()
+			l.lost[putNode] = 1
+			l.between = func() {
+				l.between = nil
+				ok(t, must(other.Open(ctx, thread.Alias()))(t).Append(ctx, client.Assistant("hi")))
+			}
+			err := thread.Append(ctx, hello)
+			if attempts == 1 {
+				if e, _ := errors.AsType[*client.Error](err); e == nil || e.Code != codes.Unavailable {
+					t.Fatalf("got %v, want UNAVAILABLE", err)
+				}
+				err = thread.Append(ctx, hello)
+			}
+			ok(t, err)
+			shows(t, thread, system, hello)
+			fails(t, thread.Append(ctx, hello), client.ErrAliasMoved)
+			ok(t, thread.Refresh(ctx))
+			shows(t, thread, system, hello, client.Assistant("hi"))
+		})
+	}
+}
+
+// Another writer's win stays a loss where the own put, sent more than once, never took place.
+func TestRefusedAppendThatAnotherOvertook(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	thread, other := must(c.Chat(ctx, "1", system))(t), must(l.client().Chat(ctx, "1"))(t)
+	ok(t, other.Append(ctx, client.Assistant("first")))
+	l.refused[putNode] = 1
+	e := fails(t, thread.Append(ctx, hello), client.ErrAliasMoved)
+	if !e.Retried || e.Head() != other.Head() {
+		t.Errorf("retried %v, head %s; want true and %s", e.Retried, e.Head(), other.Head())
+	}
+	shows(t, thread, system)
+}
+
+// A string that is no UTF-8 never leaves this machine.
+func TestStringsThatAreNoUTF8(t *testing.T) {
+	c := newLink(t).client()
+	_, err := c.Put(t.Context(), client.Node{Messages: messages{client.User("\xff")}})
+	if e := fails(t, err, client.ErrMalformedRequest); e.Code != codes.InvalidArgument {
+		t.Errorf("code %v", e.Code)
+	}
+}
+
+// A cache without room keeps nothing.
+func TestNegativeCache(t *testing.T) {
+	ctx := t.Context()
+	thread := must(newLink(t).client(client.WithCacheBytes(-1)).Chat(ctx, "1", system))(t)
+	shows(t, thread, system)
 }

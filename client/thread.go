@@ -18,7 +18,8 @@ import (
 // Everything is put below the head that the thread has seen, on condition that the alias still points there. If another
 // writer was first, that is ErrAliasMoved, with the winning head in Error.Head; nothing was put and the thread stays
 // where it was. Refresh goes on from the winner, Fork beside it. Putting just what another writer put first is
-// ErrAliasMoved too, so that of several writers one goes on.
+// ErrAliasMoved too, so that of several writers one goes on. A put whose reply was lost succeeds if it took place, also
+// where another writer went on below it since; then it is the next put that finds the alias moved.
 //
 // All methods may run at once; of two puts at once one succeeds.
 type Thread struct {
@@ -197,6 +198,9 @@ func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) 
 	node.Parent = ByID(head)
 	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
 	res, err := t.c.Put(ctx, node)
+	if errors.Is(err, ErrAliasMoved) {
+		res, err = t.c.lost(ctx, &node, err, unsure == head)
+	}
 	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
 		err = ErrBadReply
 	}
@@ -215,6 +219,35 @@ func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) 
 		return nil, err
 	}
 	return res, nil
+}
+
+// lost finds the node of a put that was refused because its alias moved, where an earlier attempt may have put it and
+// another writer gone on below it: above the winning head. If it is not there, moved stays the error.
+func (c *Client) lost(ctx context.Context, node *Node, moved error, unsure bool) (*PutResult, error) {
+	var e *Error
+	if !errors.As(moved, &e) || e.Head() == "" || !e.Retried && !unsure {
+		return nil, moved
+	}
+	id, ok := identify(node.wire(), node.Parent.ref.GetNodeId())
+	if !ok {
+		return nil, moved
+	}
+	_, err := c.Assemble(ctx, ByID(e.Head()), Query{After: id})
+	if errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrNotAnAncestor) {
+		return nil, moved
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.NodeInfo(ctx, ByID(id))
+	if err != nil {
+		return nil, err
+	}
+	res := &transcriptv1.PutNodeResponse{NodeId: id, Counters: found.Counters}
+	for _, a := range node.Aliases {
+		res.Aliases = append(res.Aliases, &transcriptv1.AliasResult{Name: a.Name})
+	}
+	return &PutResult{PutNodeResponse: res, Retried: true}, nil
 }
 
 // overtaken is the error of a writer whose very node another writer put first.

@@ -209,20 +209,27 @@ func verifyPut(nodes []*transcriptv1.NewNode, results []*transcriptv1.PutNodeRes
 		if n.Previous && i > 0 {
 			parentID = results[i-1].NodeId
 		}
-		parent, ok := parseID(parentID)
-		from, err := canonical.ParseSpawnedFrom(n.SpawnedFrom)
-		if !ok || err != nil {
+		id, ok := identify(n, parentID)
+		switch {
+		case !ok:
 			return mismatch(results[i].NodeId, "its envelope is malformed")
-		}
-		if n.Parent.GetAlias() != "" {
-			continue
-		}
-		own := canonical.NewNode(n.Messages, n.Metadata, n.Salt)
-		if encodeID(canonical.NodeID(own.Envelope(parent, from))) != results[i].NodeId {
+		case n.Parent.GetAlias() != "":
+		case id != results[i].NodeId:
 			return mismatch(results[i].NodeId, "what was put hashes to another id")
 		}
 	}
 	return nil
+}
+
+// identify computes the id of a node that the server has judged, below a parent: 64 hex digits, empty for a root.
+func identify(n *transcriptv1.NewNode, parentID string) (id string, ok bool) {
+	parent, ok := parseID(parentID)
+	from, err := canonical.ParseSpawnedFrom(n.SpawnedFrom)
+	if !ok || err != nil {
+		return "", false
+	}
+	own := canonical.NewNode(n.Messages, n.Metadata, n.Salt)
+	return encodeID(canonical.NodeID(own.Envelope(parent, from))), true
 }
 
 // mismatch is an ErrVerification about a node.
