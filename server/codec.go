@@ -18,6 +18,9 @@ const (
 	// maxReceived is the most that is received at all: between the two a request is refused as LIMIT_EXCEEDED, above it
 	// gRPC refuses it by itself, as RESOURCE_EXHAUSTED and without a reason.
 	maxReceived = 8 << 20
+	// maxStreams is the most calls of one connection that are under way at once; further ones wait at the client. It
+	// bounds what requests that arrive together take.
+	maxStreams = 256
 )
 
 // codec is gRPC's codec for protobuf with one difference: bytes that are no request do not fail the call within gRPC,

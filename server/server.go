@@ -75,6 +75,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	server := grpc.NewServer(append(extra,
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
 		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))),
 		grpc.ChainUnaryInterceptor(unary...),

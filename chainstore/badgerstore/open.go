@@ -9,6 +9,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
+
+	"github.com/transcriptd/transcriptd/chainstore"
 )
 
 // What the database is opened with.
@@ -25,11 +27,14 @@ const (
 	memtables = 3
 )
 
-// Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, those of
-// the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
+// Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
+// chainstore.ErrDiskFull, those of the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
 	if err := prepareDirectory(dir); err != nil {
+		return nil, err
+	}
+	if err := roomToOpen(dir, &o); err != nil {
 		return nil, err
 	}
 	db, err := badger.OpenManaged(databaseOptions(dir, &o))
@@ -70,6 +75,20 @@ func databaseOptions(dir string, o *Options) badger.Options {
 		WithIndexCacheSize(max(1<<20, index)).
 		WithMetricsEnabled(false).
 		WithLogger(databaseLogger{o.Logger})
+}
+
+// roomToOpen refuses to open on a disk that cannot take a log: the database would end the process when it writes one
+// through its memory map.
+func roomToOpen(dir string, o *Options) error {
+	if o.ReserveBytes < 0 {
+		return nil
+	}
+	free, err := freeBytes(dir)
+	if err == nil && free < o.MemtableBytes {
+		err = fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed to open the store",
+			chainstore.ErrDiskFull, free>>20, dir, o.MemtableBytes>>20)
+	}
+	return err
 }
 
 // nodeCacheBytes is the committer's share of the caches.

@@ -185,3 +185,11 @@ func TestLoggerShowsNoKeys(t *testing.T) {
 		t.Errorf("the log is %s", s)
 	}
 }
+
+// A disk without room for a log is told, not written through a memory map.
+func TestOpenOnAFullDisk(t *testing.T) {
+	_, err := Open(t.TempDir(), Options{MemtableBytes: 1 << 60})
+	if !errors.Is(err, chainstore.ErrDiskFull) {
+		t.Errorf("%v; want %v", err, chainstore.ErrDiskFull)
+	}
+}

@@ -147,26 +147,39 @@ func (e *exporter) frame(frame *client.Assembly, first bool) (changes int, err e
 	return changes, nil
 }
 
-// outputFile is a file that gets its name when it is complete.
+// outputFile is a file that gets its name when it is complete, or a device or pipe that is written as it is.
 type outputFile struct {
-	w       *bufio.Writer
-	packed  *gzip.Writer // nil: not gzipped
-	partial *os.File
-	name    string
+	w      *bufio.Writer
+	packed *gzip.Writer // nil: not gzipped
+	file   *os.File
+	// name is what the file is to be called; empty where it has its name.
+	name string
 }
 
 func newOutputFile(name string) (*outputFile, error) {
-	partial, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	f := &outputFile{}
+	var err error
+	switch info, missing := os.Stat(name); {
+	case missing == nil && info.IsDir():
+		return nil, &usageError{fmt.Errorf("%s is a directory: name a file in it", name)}
+	case missing == nil && !info.Mode().IsRegular():
+		f.file, err = os.OpenFile(name, os.O_WRONLY, 0)
+	default:
+		if target, failed := filepath.EvalSymlinks(name); failed == nil {
+			name = target
+		}
+		f.name = name
+		f.file, err = os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	}
 	if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
 		return nil, fmt.Errorf("cannot write %s: %w", name, pathError.Err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &outputFile{partial: partial, name: name}
-	var w io.Writer = partial
+	var w io.Writer = f.file
 	if strings.HasSuffix(name, ".gz") {
-		f.packed = gzip.NewWriter(partial)
+		f.packed = gzip.NewWriter(f.file)
 		w = f.packed
 	}
 	f.w = bufio.NewWriterSize(w, 1<<20)
@@ -176,15 +189,18 @@ func newOutputFile(name string) (*outputFile, error) {
 // outputMode is the mode of a file that was made.
 const outputMode = 0o644
 
-// end gives the file its name, or takes it away.
+// end gives the file its name, or takes it away; what had its name keeps it.
 func (f *outputFile) end(complete bool) error {
 	err := f.w.Flush()
 	if f.packed != nil {
 		err = errors.Join(err, f.packed.Close())
 	}
-	err = errors.Join(err, f.partial.Chmod(outputMode), f.partial.Close())
-	if complete && err == nil {
-		return os.Rename(f.partial.Name(), f.name)
+	if f.name == "" {
+		return errors.Join(err, f.file.Close())
 	}
-	return errors.Join(err, os.Remove(f.partial.Name()))
+	err = errors.Join(err, f.file.Chmod(outputMode), f.file.Close())
+	if complete && err == nil {
+		return os.Rename(f.file.Name(), f.name)
+	}
+	return errors.Join(err, os.Remove(f.file.Name()))
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/client"
@@ -26,6 +28,46 @@ func TestExportFile(t *testing.T) {
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// TestExportToWhatIsNoFile: a device or a pipe is written, not replaced; a link stays one.
+func TestExportToWhatIsNoFile(t *testing.T) {
+	s := newStack(t)
+	s.importText(chatLine(t, "1", "a", "b")).sums(t)
+	want := s.must("export")
+	dir := t.TempDir()
+
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan string, 1)
+	go func() {
+		text, err := os.ReadFile(pipe)
+		if err != nil {
+			t.Error(err)
+		}
+		read <- string(text)
+	}()
+	s.must("export", "-o", pipe)
+	if got := <-read; got != want {
+		t.Errorf("the pipe got %q, want %q", got, want)
+	}
+	if info, err := os.Stat(pipe); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the pipe is %v, %v", info, err)
+	}
+
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	s.must("export", "-o", link)
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("behind the link is %q, %v", got, err)
+	}
+	if r := s.run("export", "-o", dir); r.code != exitUsage || !strings.Contains(r.notes, "is a directory") {
+		t.Errorf("exit code %d, %s", r.code, r.notes)
 	}
 }
 

@@ -14,6 +14,9 @@ const maxLine = 256 << 20
 
 var errLineTooLong = fmt.Errorf("%w: the line is longer than %d MiB", errNotJSON, maxLine>>20)
 
+// byteOrderMark is what some editors write before UTF-8. It is no part of the first line.
+const byteOrderMark = "\ufeff"
+
 // lines reads a file line by line. What begins like gzip is unpacked, whatever its name.
 type lines struct {
 	r      *bufio.Reader
@@ -30,6 +33,9 @@ func newLines(r io.Reader, place string) (*lines, error) {
 			return nil, fmt.Errorf("%s: %w", place, err)
 		}
 		b = bufio.NewReaderSize(z, 1<<20)
+	}
+	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = b.Discard(len(byteOrderMark)) // cannot fail: it was peeked at
 	}
 	return &lines{r: b, place: place}, nil
 }

@@ -63,7 +63,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	err = command.Run(s)
-	err = errors.Join(err, out.Flush(), s.Close())
+	if flushed := out.Flush(); !errors.Is(err, flushed) { // a command that could not write says so itself
+		err = errors.Join(err, flushed)
+	}
+	err = errors.Join(err, s.Close())
 	if ctx.Err() != nil && err != nil {
 		return errors.Join(errInterrupted, err)
 	}

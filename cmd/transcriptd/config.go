@@ -21,7 +21,8 @@ type config struct {
 	Store        string        `default:"badger://./transcripts" env:"TRANSCRIPTD_STORE" help:"Keep transcripts here: badger://PATH (a directory, created if need be) or memory: (gone at exit)."`
 	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here; 'off' for none. Anything but loopback needs --insecure."`
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
-	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for cached blocks of the store (8 to 65536)."`
+	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: blocks, indexes and the ends of chains (8 to 65536)."`
+	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
 	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM, wait this long for running calls before ending them."`
 	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, malformed ones at info, refusals for want of room at warn, faults of the server at error."`
 	LogFormat    string        `default:"text" enum:"text,json" env:"TRANSCRIPTD_LOG_FORMAT" help:"Log as text or json."`
@@ -78,6 +79,9 @@ func (c *config) check() error {
 	if c.CacheMiB < 8 || c.CacheMiB > 65536 {
 		return usagef("--cache-mib must be from 8 to 65536, is %d", c.CacheMiB)
 	}
+	if c.MemoryMiB != 0 && (c.MemoryMiB < 128 || c.MemoryMiB > 1<<20) {
+		return usagef("--memory-mib must be 0 or from 128 to 1048576, is %d", c.MemoryMiB)
+	}
 	if c.DrainTimeout < 0 {
 		return usagef("--drain-timeout must not be negative, is %s", c.DrainTimeout)
 	}
@@ -88,7 +92,10 @@ func (c *config) adminOff() bool { return c.AdminListen == "" || c.AdminListen =
 
 // checkAddress refuses an address that other machines reach, unless insecure.
 func checkAddress(flag, address string, insecure bool) error {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil {
 		return usagef("%s must be HOST:PORT, is %q", flag, address)
 	}

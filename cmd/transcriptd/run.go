@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+	limitMemory(cfg)
 	log := newLogger(cfg, stderr)
 	listener, adminListener, err := listen(cfg)
 	if err != nil {
@@ -71,6 +74,14 @@ func drain(s *grpc.Server, timeout time.Duration) {
 	timer := time.AfterFunc(timeout, s.Stop)
 	defer timer.Stop()
 	s.GracefulStop()
+}
+
+// limitMemory sets the runtime's soft limit, unless the environment has set it: what reads and writes leave behind is
+// then collected before it adds up.
+func limitMemory(cfg *config) {
+	if cfg.MemoryMiB > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.MemoryMiB << 20)
+	}
 }
 
 func newLogger(cfg *config, stderr io.Writer) *slog.Logger {

@@ -29,6 +29,8 @@ func TestFlagsAreChecked(t *testing.T) {
 		"reachable admin address": {[]string{"--admin-listen=192.0.2.1:80"}, "--insecure"},
 		"no port":                 {[]string{"--listen=localhost"}, "HOST:PORT"},
 		"cache too small":         {[]string{"--cache-mib=1"}, "--cache-mib"},
+		"no such port":            {[]string{"--listen=127.0.0.1:99999"}, "HOST:PORT"},
+		"memory too small":        {[]string{"--memory-mib=5"}, "--memory-mib"},
 		"negative timeout":        {[]string{"--drain-timeout=-1s"}, "--drain-timeout"},
 		"log level":               {[]string{"--log-level=loud"}, "--log-level"},
 		"unknown flag":            {[]string{"--sotre=x"}, "unknown flag"},
