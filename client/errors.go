@@ -82,7 +82,7 @@ type Error struct {
 	// Violations are the fields of the request that were refused.
 	Violations []Violation
 	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
-	// of the request.
+	// of the request, at most 32.
 	Conflicts []Conflict
 	// Candidates are, of ErrAmbiguousPrefix, node ids that fit, in order, at most 10.
 	Candidates []string

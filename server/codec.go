@@ -23,16 +23,41 @@ const (
 	maxStreams = 256
 )
 
-// codec is gRPC's codec for protobuf with one difference: bytes that are no request do not fail the call within gRPC,
+// codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the call within gRPC,
 // which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on it, which the
 // validation interceptor finds (refused).
 type codec struct {
 	encoding.CodecV2
 	shapes shapes
+	pool   mem.BufferPool
 }
 
 func newCodec() *codec {
-	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes()}
+	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: newBuffers()}
+}
+
+// newBuffers has more sizes than gRPC's own pool, which goes from 32 KiB to 1 MiB at once: of that size each frame of a
+// stream would hold several for as long as its reader is slow.
+func newBuffers() mem.BufferPool {
+	return mem.NewTieredBufferPool(4<<10, 16<<10, 32<<10, frameBytes+8<<10, 128<<10, 256<<10, 512<<10, 1<<20, 2<<20, 4<<20)
+}
+
+// Marshal is that of gRPC's codec with buffers of these sizes.
+func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	size := proto.Size(m)
+	if mem.IsBelowBufferPoolingThreshold(size) {
+		return c.CodecV2.Marshal(v)
+	}
+	b := c.pool.Get(size)
+	if _, err := (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend((*b)[:0], m); err != nil {
+		c.pool.Put(b)
+		return nil, err
+	}
+	return mem.BufferSlice{mem.NewBuffer(b, c.pool)}, nil
 }
 
 // Unmarshal fails only for what is no protobuf message of Go.

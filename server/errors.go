@@ -69,7 +69,7 @@ func table() []row {
 		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},
 		{chainstore.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
 		{runloop.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
-		{chainstore.ErrTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "too large for one commit: put fewer nodes or aliases at a time", false},
+		{chainstore.ErrTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "what this call would store is too large for one commit: put fewer nodes, fewer aliases, or fewer unanswered calls a node at a time", false},
 
 		{chainstore.ErrParentNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_PARENT_NOT_FOUND, "the parent is not there", false},
 		{chainstore.ErrNodeNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace has that id", false},
@@ -172,9 +172,17 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	return r.text, nil
 }
 
+// maxConflicts is how many conflicts an error lists: about 4 KiB of a trailer, of which clients in some languages take 8
+// KiB at most and otherwise lose the whole error.
+const maxConflicts = 32
+
 func (c *conflicts) detail() *transcriptv1.AliasConflicts {
 	detail := &transcriptv1.AliasConflicts{}
-	for _, one := range c.Conflicts {
+	for i, one := range c.Conflicts {
+		if i == maxConflicts {
+			detail.MoreConflicts = int32(len(c.Conflicts) - i)
+			break
+		}
 		conflict := &transcriptv1.AliasConflict{}
 		if one.Index >= 0 && one.Index < len(c.fields) {
 			conflict.Field = c.fields[one.Index]

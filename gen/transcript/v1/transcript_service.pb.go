@@ -3186,12 +3186,14 @@ func (x *ListChildrenResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Detail of ALIAS_EXISTS and ALIAS_MOVED errors, and of ALIAS_NOT_FOUND where a precondition failed: every precondition
+// Detail of ALIAS_EXISTS and ALIAS_MOVED errors, and of ALIAS_NOT_FOUND where a precondition failed: the preconditions
 // that did.
 type AliasConflicts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the request.
-	Conflicts     []*AliasConflict `protobuf:"bytes,1,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// In the order of the request, at most 32.
+	Conflicts []*AliasConflict `protobuf:"bytes,1,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// How many more preconditions failed.
+	MoreConflicts int32 `protobuf:"varint,2,opt,name=more_conflicts,json=moreConflicts,proto3" json:"more_conflicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3231,6 +3233,13 @@ func (x *AliasConflicts) GetConflicts() []*AliasConflict {
 		return x.Conflicts
 	}
 	return nil
+}
+
+func (x *AliasConflicts) GetMoreConflicts() int32 {
+	if x != nil {
+		return x.MoreConflicts
+	}
+	return 0
 }
 
 // A precondition that failed.
@@ -3555,9 +3564,10 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x05roles\x18\x04 \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\"t\n" +
 	"\x14ListChildrenResponse\x124\n" +
 	"\bchildren\x18\x01 \x03(\v2\x18.transcript.v1.ChildNodeR\bchildren\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"L\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"s\n" +
 	"\x0eAliasConflicts\x12:\n" +
-	"\tconflicts\x18\x01 \x03(\v2\x1c.transcript.v1.AliasConflictR\tconflicts\">\n" +
+	"\tconflicts\x18\x01 \x03(\v2\x1c.transcript.v1.AliasConflictR\tconflicts\x12%\n" +
+	"\x0emore_conflicts\x18\x02 \x01(\x05R\rmoreConflicts\">\n" +
 	"\rAliasConflict\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\",\n" +
