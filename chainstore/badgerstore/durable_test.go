@@ -1,0 +1,84 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// Where the name of a log cannot be made durable, readers do not see what was committed, and no more writes are taken.
+func TestFailedSyncOfTheDirectory(t *testing.T) {
+	s := openStore(t, Options{})
+	id := put(t, s, node(nil, "before"))[0].ID
+	published, good := s.reads.last(), s.committer.wal
+	s.committer.wal = &wal{dir: "\x00", last: good.last} // a name that no file has, and that cannot be looked for
+	_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "lost")}})
+	if !errors.Is(err, chainstore.ErrFailed) {
+		t.Errorf("error is %v", err)
+	}
+	s.committer.wal = good
+	children, err := s.Children(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil, 10)
+	if err != nil || len(children) != 0 || s.reads.last() != published {
+		t.Errorf("readers see %d children, %v", len(children), err)
+	}
+	if st := nodeStats(t, s); st.Nodes != 1 {
+		t.Errorf("readers see %d nodes", st.Nodes)
+	}
+	_, err = s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "later")}})
+	if !errors.Is(err, chainstore.ErrFailed) {
+		t.Errorf("error of a later change is %v", err)
+	}
+	mustBeClean(t, s)
+}
+
+// From its opening on, before anything is committed, the database may throw away what no read can see.
+func TestDiscardFollowsTheOpening(t *testing.T) {
+	s := openStore(t, Options{})
+	for i := range 5 {
+		put(t, s, node(nil, fmt.Sprint(i)))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, s.dir, Options{})
+	if s.reads.discarded == 0 || s.reads.discarded != s.reads.published {
+		t.Errorf("discarded up to %d, published %d", s.reads.discarded, s.reads.published)
+	}
+	key := countersKey(firstNamespace)
+	if n := versions(s.db, key); n != 5 {
+		t.Fatalf("%d versions of a row that was written 5 times", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{CacheBytes: 16 << 20}.complete()
+	compacting := databaseOptions(s.dir, &o).WithCompactL0OnClose(true)
+	db, err := badger.OpenManaged(compacting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newOpenReads(db, db.MaxVersion())
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := versions(openAt(t, s.dir, Options{}).db, key); n != 1 {
+		t.Errorf("a compaction left %d versions", n)
+	}
+}
+
+// versions counts what the database has of a key.
+func versions(db *badger.DB, key []byte) (n int) {
+	txn := db.NewTransactionAt(db.MaxVersion(), false)
+	defer txn.Discard()
+	it := txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		n++
+	}
+	return n
+}
