@@ -25,6 +25,10 @@ const (
 	compressionLevel = 3
 	// memtables may wait to be written as tables.
 	memtables = 3
+	// stalledTables is how many tables of the first level hold up further ones. Each start after a crash adds one, and
+	// merging begins up to a second after a start: with Badger's 15 a store that is killed again and again, each time
+	// before that, keeps every fifteenth start waiting for it.
+	stalledTables = 40
 )
 
 // Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
@@ -66,6 +70,7 @@ func databaseOptions(dir string, o *Options) badger.Options {
 		WithMemTableSize(o.MemtableBytes).
 		WithNumMemtables(memtables).
 		WithNumCompactors(2).
+		WithNumLevelZeroTablesStall(stalledTables).
 		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(options.ZSTD).
