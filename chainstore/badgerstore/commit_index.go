@@ -9,10 +9,11 @@ import (
 
 // index writes the rows that find a new node, and counts it.
 func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) error {
-	for _, row := range n.followingRows(in, h) {
+	recalls := recallRows(in.Messages, h.Messages)
+	for _, row := range n.followingRows(recalls) {
 		d.set(row.key, row.value)
 	}
-	for hash, r := range recallRows(in.Messages, h.Messages) {
+	for hash, r := range recalls {
 		d.layer.recall(segmentOf{d.ns, n.at.segment}, hash, recalled{n.at.seq, r.called})
 	}
 	if err := d.linkSpawned(n, in.SpawnedFrom); err != nil {
@@ -26,8 +27,8 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) er
 }
 
 // recallRows are the recall rows of a node, by call.
-func recallRows(facts []runloop.Facts, messages []chainstore.Message) map[[callLength]byte]*recall {
-	rows := map[[callLength]byte]*recall{}
+func recallRows(facts []runloop.Facts, messages []chainstore.Message) map[callKey]*recall {
+	rows := map[callKey]*recall{}
 	for i := range facts {
 		f, leftOut := &facts[i], messages[i].Mark.LeftOut
 		ids := make([]runloop.Optional, 0, len(f.Calls)+1)

@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"bytes"
-
 	"slices"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"

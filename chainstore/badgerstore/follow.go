@@ -76,8 +76,8 @@ func header(n *known, in *chainstore.NewNode, marks []runloop.Mark) *chainstore.
 // keyValue is a row to be.
 type keyValue struct{ key, value []byte }
 
-// followingRows are the index rows that follow from a node once it is linked, but for W, which is numbered, and K.
-func (n *known) followingRows(in *chainstore.NewNode, h *chainstore.Header) []keyValue {
+// followingRows are the index rows that follow from a node once it is linked, and from its recall rows, but for W, which is numbered, and K.
+func (n *known) followingRows(recalls map[callKey]*recall) []keyValue {
 	rows := []keyValue{{idKey(n.ns, n.id), appendPlaceValue(nil, n.at)}}
 	here := chainstore.Link{Present: true, Seq: n.at.seq}
 	if n.tools == here {
@@ -87,7 +87,7 @@ func (n *known) followingRows(in *chainstore.NewNode, h *chainstore.Header) []ke
 		value := appendVariables([]byte{}, n.variableTable)
 		rows = append(rows, keyValue{placeKey(n.ns, tableVariables, n.at), value})
 	}
-	for hash, r := range recallRows(in.Messages, h.Messages) {
+	for hash, r := range recalls {
 		rows = append(rows, keyValue{recallKey(n.ns, n.at, hash), appendRecall(nil, r)})
 	}
 	return rows

@@ -261,7 +261,7 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
 	}
 	n.toolTable, n.variableTable = again.toolTable, again.variableTable
-	for _, row := range again.followingRows(in, h) {
+	for _, row := range again.followingRows(recallRows(in.Messages, h.Messages)) {
 		if err := c.expect(&n.id, row.key, row.value); err != nil {
 			return false, err
 		}
