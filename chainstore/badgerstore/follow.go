@@ -76,7 +76,8 @@ func header(n *known, in *chainstore.NewNode, marks []runloop.Mark) *chainstore.
 // keyValue is a row to be.
 type keyValue struct{ key, value []byte }
 
-// followingRows are the index rows that follow from a node once it is linked, and from its recall rows, but for W, which is numbered, and K.
+// followingRows are the index rows that follow from a node once it is linked, its recall rows among them; but for W and
+// X, which are numbered, and K.
 func (n *known) followingRows(recalls map[callKey]*recall) []keyValue {
 	rows := []keyValue{{idKey(n.ns, n.id), appendPlaceValue(nil, n.at)}}
 	here := chainstore.Link{Present: true, Seq: n.at.seq}
