@@ -55,13 +55,25 @@ type NewNode struct {
 	Messages []runloop.Facts
 	// Variables are the names that the metadata sets, each once.
 	Variables []string
+	// Compaction makes it a compaction node, which has a parent, and neither metadata nor SpawnedFrom; else nil.
+	Compaction *Compaction
+}
+
+// Compaction is what a compaction node has beside its messages. Its messages are copies, or made from copies: they are in
+// the effective fold in place of what they stand for, and in no full fold, recall row or table.
+type Compaction struct {
+	// Covers is the last node that it stands for: its parent or an ancestor of it, at which no call of the group that
+	// the chain ends in is unanswered, neither before what the parent's nearest compaction node covers nor before the
+	// node in which the preamble ends. The preamble has ended.
+	Covers ID
+	// Provenance has an entry for each of its messages.
+	Provenance []Provenance
 }
 
 // ConditionKind is what must be true of an alias.
 type ConditionKind uint8
 
-// What must be true of an alias. MustNotExist, MustExist and HeadIs also hold if the alias points to the target
-// already.
+// What must be true of an alias. All but Any also hold if the alias points to the target already.
 const (
 	// Any: nothing.
 	Any ConditionKind = iota
@@ -71,6 +83,9 @@ const (
 	MustExist
 	// HeadIs: the alias points to Condition.Head. On a delete it also holds where the alias does not exist.
 	HeadIs
+	// Extends: the alias points to Condition.Head, or to a descendant of it with the same nearest compaction node: by
+	// plain appends alone can it have come there. Not on a delete.
+	Extends
 )
 
 // Condition is what must be true of an alias when the change is committed, before the change.
@@ -135,20 +150,26 @@ type PutAlias struct {
 }
 
 // Holds tells whether the condition holds of an alias that exists or not and points to head, for a change that would
-// set it to target (nil on a delete).
-func (c Condition) Holds(exists bool, head ID, target *ID) bool {
+// set it to target (nil on a delete). extends is asked only for Extends: whether head is reached from Condition.Head by
+// plain appends.
+func (c Condition) Holds(exists bool, head ID, target *ID, extends func() (bool, error)) (bool, error) {
 	if target != nil && exists && head == *target {
-		return true
+		return true, nil
 	}
 	switch c.Kind {
 	case MustNotExist:
-		return !exists
+		return !exists, nil
 	case MustExist:
-		return exists
+		return exists, nil
 	case HeadIs:
-		return exists && head == c.Head || !exists && target == nil
+		return exists && head == c.Head || !exists && target == nil, nil
+	case Extends:
+		if !exists || head == c.Head {
+			return exists, nil
+		}
+		return extends()
 	default:
-		return true
+		return true, nil
 	}
 }
 

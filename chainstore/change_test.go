@@ -37,13 +37,13 @@ func TestConditionHolds(t *testing.T) {
 			head   chainstore.ID
 			want   bool
 		}{{false, chainstore.ID{}, c.absent}, {true, x, c.atX}, {true, y, c.atY}, {true, target, c.atTarget}} {
-			if got := c.condition.Holds(at.exists, at.head, to); got != at.want {
+			if got, _ := c.condition.Holds(at.exists, at.head, to, nil); got != at.want {
 				t.Errorf("%s of an alias (exists: %t) at %s: %t", c.name, at.exists, at.head.Prefix(), got)
 			}
 		}
 	}
 	zero := chainstore.ID{}
-	if (chainstore.Condition{Kind: chainstore.HeadIs}).Holds(false, zero, &zero) {
+	if holds, _ := (chainstore.Condition{Kind: chainstore.HeadIs}).Holds(false, zero, &zero, nil); holds {
 		t.Error("an alias that does not exist points to the zero id")
 	}
 }
@@ -156,7 +156,7 @@ func TestHeaderSaysWhatItHolds(t *testing.T) {
 		{runloop.Mark{Interrupts: true}, false, true},
 		{runloop.Mark{LeadIn: true}, false, true},
 	} {
-		h := chainstore.Header{Messages: []chainstore.Message{{}, {Mark: c.mark}}}
+		h := chainstore.Header{Messages: []runloop.Brief{{}, {Mark: c.mark}}}
 		if h.Repaired() != c.repaired || h.HasFindings() != c.findings {
 			t.Errorf("%+v: repaired %t, findings %t", c.mark, h.Repaired(), h.HasFindings())
 		}

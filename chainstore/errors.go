@@ -17,6 +17,10 @@ var (
 	ErrAliasMoved = errors.New("alias points elsewhere")
 	// ErrNotAncestor: a node that must be an ancestor of the head is not.
 	ErrNotAncestor = errors.New("not an ancestor of the head")
+	// ErrAlreadyCovered: a compaction would end before what an earlier one covers, or before the end of the preamble.
+	ErrAlreadyCovered = errors.New("covered already")
+	// ErrOpenCalls: a compaction would end where a call is unanswered.
+	ErrOpenCalls = errors.New("a tool call is unanswered there")
 	// ErrGroupTooLarge: the group of calls that a chain would end in is over the limits in runloop.
 	ErrGroupTooLarge = errors.New("the open group of tool calls is too large")
 	// ErrTooLarge: the change does not fit into one transaction of the engine.

@@ -2,22 +2,6 @@ package chainstore
 
 import "github.com/transcriptd/transcriptd/compaction/runloop"
 
-// Message is what a node's header keeps of one of its messages: enough for every view to measure, choose and repair
-// without decoding it.
-type Message struct {
-	Role runloop.Role
-	// Length is the encoded size as an entry of the payload; messages lie in the payload end to end.
-	Length int
-	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
-	TextOctets, TextPoints int
-	// Calls is the number of tool calls.
-	Calls                 int
-	Empty, Error, Summary bool
-	Note                  runloop.Note
-	// Mark is what the folds say of it.
-	Mark runloop.Mark
-}
-
 // Link is the position of a node on a chain, if there is one.
 type Link struct {
 	Present bool
@@ -37,7 +21,7 @@ type Header struct {
 	SpawnedFrom *SpawnedFrom
 	// PayloadLength and MetadataLength are the sizes of what is kept beside the header.
 	PayloadLength, MetadataLength int
-	Messages                      []Message
+	Messages                      []runloop.Brief
 	// State is the folds through this node.
 	State runloop.State
 	// Tools and Variables are the nearest nodes, this one included, that have calls and that set variables.
@@ -47,7 +31,7 @@ type Header struct {
 	// Compaction is the nearest compaction node, this one included.
 	Compaction Link
 	// Covers is, on a compaction node, the last node that it stands for, and Provenance where each of its messages was
-	// put (messages that it brought itself: none).
+	// put first (summaries and stubs: none).
 	Covers     Link
 	Provenance []Provenance
 }
@@ -80,12 +64,4 @@ func (h *Header) HasFindings() bool {
 		}
 	}
 	return false
-}
-
-// MessageOf is what a header keeps of a message's facts and mark.
-func MessageOf(f *runloop.Facts, mark runloop.Mark) Message {
-	return Message{
-		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
-		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Note: f.Note, Mark: mark,
-	}
 }

@@ -44,7 +44,7 @@ func (d *headerReader) header(h *Header, flags byte) {
 		h.SpawnedFrom.CallID = call.ID
 	}
 	if count > 0 {
-		h.Messages = make([]Message, count)
+		h.Messages = make([]runloop.Brief, count)
 	}
 	for i := range h.Messages {
 		d.message(&h.Messages[i], h.FirstPut)
@@ -95,7 +95,7 @@ func (d *headerReader) bytes(n int) []byte {
 
 func (d *headerReader) text() string { return string(d.bytes(d.count())) }
 
-func (d *headerReader) message(m *Message, firstPut int64) {
+func (d *headerReader) message(m *runloop.Brief, firstPut int64) {
 	bits := d.number(msgKnown)
 	m.Role = runloop.Role(bits & msgRole)
 	m.Length = int(d.number(math.MaxInt32))

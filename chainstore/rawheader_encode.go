@@ -103,7 +103,7 @@ func appendBytes(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-func appendMessage(b []byte, m *Message, firstPut int64) []byte {
+func appendMessage(b []byte, m *runloop.Brief, firstPut int64) []byte {
 	k := &m.Mark
 	text := m.TextOctets > 0
 	b = binary.AppendUvarint(b, uint64(m.Role)&msgRole|bit(text, msgText)|bit(k.BeginsLoop, msgBeginsLoop)|

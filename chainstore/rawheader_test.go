@@ -79,9 +79,9 @@ func drawLink(t *rapid.T, seq uint32) chainstore.Link {
 	return chainstore.Link{Present: true, Seq: rapid.Uint32Max(seq).Draw(t, "link")}
 }
 
-func drawMessage(t *rapid.T) chainstore.Message {
+func drawMessage(t *rapid.T) runloop.Brief {
 	flag := rapid.Bool()
-	m := chainstore.Message{
+	m := runloop.Brief{
 		Role: runloop.Role(rapid.IntRange(1, 5).Draw(t, "role")), Length: drawLength(t), TextOctets: drawLength(t),
 		Calls: drawLength(t), Empty: flag.Draw(t, "empty"), Error: flag.Draw(t, "error"), Summary: flag.Draw(t, "summary"),
 	}
@@ -208,14 +208,14 @@ func goldenHeaders() map[string]*chainstore.Header {
 	id := func(b byte) chainstore.ID { return chainstore.ID(bytes.Repeat([]byte{b}, 32)) }
 	least := &chainstore.Header{
 		ID: id(1), FirstPut: 1_790_000_000_000, PayloadLength: 7,
-		Messages: []chainstore.Message{{Role: runloop.System, Length: 7, TextOctets: 1, TextPoints: 1}},
+		Messages: []runloop.Brief{{Role: runloop.System, Length: 7, TextOctets: 1, TextPoints: 1}},
 	}
 	least.State.Full.Totals = runloop.Totals{Nodes: 1, Messages: 1, Bytes: 7, Tokens: 2, Estimated: true}
 	least.State.Effective = least.State.Full
 
 	turn := &chainstore.Header{
 		ID: id(2), Seq: 299, FirstPut: 1_790_000_000_000, PayloadLength: 1000,
-		Messages: []chainstore.Message{
+		Messages: []runloop.Brief{
 			{Role: runloop.User, Length: 500, TextOctets: 490, TextPoints: 400, Mark: runloop.Mark{BeginsLoop: true},
 				Note: runloop.Note{HasSentAt: true, SentAt: 1_789_999_999_000}},
 			{Role: runloop.Assistant, Length: 500, Calls: 2, Note: runloop.Note{HasTokens: true, Tokens: 130}},
@@ -241,7 +241,7 @@ func goldenEverything(id func(byte) chainstore.ID) *chainstore.Header {
 		ID: id(3), Seq: 70_000, FirstPut: 1_790_000_000_000, Forks: 130, Salt: bytes.Repeat([]byte{9}, 16),
 		SpawnedFrom:   &chainstore.SpawnedFrom{Node: id(4), CallID: runloop.Some("call_2")},
 		PayloadLength: 4 << 20, MetadataLength: 300,
-		Messages: []chainstore.Message{
+		Messages: []runloop.Brief{
 			{Role: runloop.Tool, Length: 70_000, TextOctets: 69_000, TextPoints: 69_000, Error: true, Mark: runloop.Mark{LineLength: 150}},
 			{Role: runloop.Tool, Length: 90, Mark: runloop.Mark{LeftOut: runloop.Duplicate}},
 			{Role: runloop.Tool, Length: 90, Mark: runloop.Mark{LeftOut: runloop.Late}},

@@ -7,6 +7,7 @@ package chainstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -58,6 +59,9 @@ type Chain interface {
 	Head() *Header
 	// After is the Seq of the node that Chain was asked about; meaningful only if it was.
 	After() uint32
+	// Runs are the stretches of the path, nearest to the head first, at most limit: a run begins at the root and at each
+	// node that is not its parent's first child.
+	Runs(limit int) []Run
 	// Rows yields the nodes of the path from one Seq through another (inclusive, at most the head's; nothing if from >
 	// through) in order, until yield fails, and returns that error. Each row and its slices are borrowed: they are
 	// spoilt when yield returns.
@@ -69,6 +73,28 @@ type Span struct {
 	From, Through uint32
 	// HeadersOnly leaves Row.Payload and Row.Metadata nil.
 	HeadersOnly bool
+}
+
+// Run is a stretch of a path, from one Seq through another. Two paths of a namespace that have a run of the same Key share
+// the nodes of it through the lesser Through.
+type Run struct {
+	Key           uint64
+	From, Through uint32
+}
+
+// HeaderAt reads the header of a node of a chain: ErrCorrupt where the path has no such row.
+func HeaderAt(ctx context.Context, c Chain, seq uint32) (h *Header, err error) {
+	if head := c.Head(); head.Seq == seq {
+		return head, nil
+	}
+	err = c.Rows(ctx, Span{From: seq, Through: seq, HeadersOnly: true}, func(r *Row) error {
+		h, err = r.Header()
+		return err
+	})
+	if err == nil && h == nil {
+		err = fmt.Errorf("%w: a path has no row %d", ErrCorrupt, seq)
+	}
+	return h, err
 }
 
 // Row is a node as Rows yields it.
@@ -240,10 +266,10 @@ type Verifier interface {
 	Verify(ctx context.Context, namespace string, judge Judge, report func(VerifyReport) error) error
 }
 
-// Judge recomputes a node from its bytes and its parent's id, nil for a root: its id, the facts of its messages without
-// notes, and the names of the variables that it sets. An error says in words, without content, why the bytes are not a
-// node's.
-type Judge func(header *Header, payload, metadata []byte, parent *ID) (Judgement, error)
+// Judge recomputes a node from its bytes, its parent's id, nil for a root, and the id of the last node that it covers, nil
+// but for a compaction node: its id, the facts of its messages without notes, and the names of the variables that it
+// sets. An error says in words, without content, why the bytes are not a node's.
+type Judge func(header *Header, payload, metadata []byte, parent, covers *ID) (Judgement, error)
 
 // Judgement is what a node is by its bytes.
 type Judgement struct {

@@ -71,8 +71,8 @@ func (l *lying) Verify(ctx context.Context, namespace string, judge chainstore.J
 	if err != nil {
 		return err
 	}
-	return l.Store.Verify(ctx, namespace, func(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
-		return judge(h, l.payload(payload), metadata, parent)
+	return l.Store.Verify(ctx, namespace, func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+		return judge(h, l.payload(payload), metadata, parent, covers)
 	}, report)
 }
 

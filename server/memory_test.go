@@ -65,6 +65,8 @@ func (e *endless) Chain(context.Context, string, chainstore.Ref, *chainstore.ID)
 	return &endlessChain{endless: e, head: &h}, nil
 }
 
+func (c *endlessChain) Runs(int) []chainstore.Run { return nil }
+
 func (c *endlessChain) Head() *chainstore.Header { return c.head }
 func (c *endlessChain) After() uint32            { return c.after }
 

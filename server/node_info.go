@@ -26,7 +26,7 @@ func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) (*tra
 }
 
 // notes are those of the messages that a view shows, stubs with empty ones; nil where none were put.
-func notes(messages []chainstore.Message, verbatim bool) []*transcriptv1.MessageNote {
+func notes(messages []runloop.Brief, verbatim bool) []*transcriptv1.MessageNote {
 	var notes []*transcriptv1.MessageNote
 	put := false
 	for i := range messages {

@@ -65,7 +65,7 @@ func (v *verification) send(problems []chainstore.Problem) error {
 }
 
 // judge is the chainstore.Judge of what clients put: bytes that are not canonical, or break a rule, are no node's.
-func judge(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+func judge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 	facts, err := canonical.CheckPayload(payload)
 	if err != nil {
 		return chainstore.Judgement{}, broken("messages", err)
@@ -74,7 +74,7 @@ func judge(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID
 	if err != nil {
 		return chainstore.Judgement{}, broken("metadata", err)
 	}
-	envelope := canonical.Envelope{PayloadDigest: canonical.PayloadDigest(h.Salt, payload), Parent: (*[32]byte)(parent)}
+	envelope := canonical.Envelope{PayloadDigest: canonical.PayloadDigest(h.Salt, payload), Parent: (*[32]byte)(parent), CoversThrough: (*[32]byte)(covers)}
 	if len(metadata) > 0 {
 		digest := canonical.MetadataDigest(h.Salt, metadata)
 		envelope.MetadataDigest = &digest

@@ -47,6 +47,18 @@ func (c *chain) Head() *chainstore.Header { return c.header }
 
 func (c *chain) After() uint32 { return c.after }
 
+// Runs are the stretches, each of a segment; see chainstore.Chain.
+func (c *chain) Runs(limit int) (runs []chainstore.Run) {
+	if limit <= 0 {
+		return nil
+	}
+	c.lineage.stretches(func(s stretch) bool {
+		runs = append(runs, chainstore.Run{Key: s.segment, From: s.from, Through: s.through})
+		return len(runs) < limit
+	})
+	return runs
+}
+
 // Rows reads one range for each fork within the span; see chainstore.Chain. What the database wrote since stays on its
 // disk until Rows returns.
 func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {

@@ -42,9 +42,9 @@ func TestCloseWaitsForReadsAndEndsThem(t *testing.T) {
 			})
 		},
 		"verify": func(s *Store, _ chainstore.ID, step func()) error {
-			judge := func(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+			judge := func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 				step()
-				return storetest.Simple().Judge(h, payload, metadata, parent)
+				return storetest.Simple().Judge(h, payload, metadata, parent, covers)
 			}
 			return s.Verify(context.Background(), testNamespace, judge, func(chainstore.VerifyReport) error { return nil })
 		},

@@ -10,7 +10,7 @@ type aliasPlan struct {
 	head, target *known
 }
 
-func (p *aliasPlan) conflict(i int) (chainstore.Conflict, bool) {
+func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
 	exists, head, target := p.head != nil, chainstore.ID{}, (*chainstore.ID)(nil)
 	if exists {
 		head = p.head.id
@@ -18,8 +18,23 @@ func (p *aliasPlan) conflict(i int) (chainstore.Conflict, bool) {
 	if p.target != nil {
 		target = &p.target.id
 	}
-	c := chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head}
-	return c, !p.change.Condition.Holds(exists, head, target)
+	c = chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head}
+	holds, err := p.change.Condition.Holds(exists, head, target, func() (bool, error) {
+		return d.extends(p.head, p.change.Condition.Head)
+	})
+	return c, !holds, err
+}
+
+// extends tells whether a node is reached from an ancestor by plain appends.
+func (d *draft) extends(n *known, ancestor chainstore.ID) (bool, error) {
+	from, err := d.find(ancestor)
+	if err != nil || from == nil {
+		return false, err
+	}
+	if n, err = d.asEnd(n); err != nil {
+		return false, err
+	}
+	return n.lineage.holds(from.at) && n.compaction == from.compaction, nil
 }
 
 // putAliases judges the change's aliases as they were before it, and then sets them.
@@ -39,7 +54,11 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*known) ([]chainst
 		if p.row, p.head, err = d.alias(p.change.Name); err != nil {
 			return nil, err
 		}
-		if c, is := p.conflict(i); is {
+		c, is, err := d.conflict(p, i)
+		if err != nil {
+			return nil, err
+		}
+		if is {
 			failed = append(failed, c)
 		}
 	}

@@ -27,7 +27,7 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) er
 }
 
 // recallRows are the recall rows of a node, by call.
-func recallRows(facts []runloop.Facts, messages []chainstore.Message) map[callKey]*recall {
+func recallRows(facts []runloop.Facts, messages []runloop.Brief) map[callKey]*recall {
 	rows := map[callKey]*recall{}
 	for i := range facts {
 		f, leftOut := &facts[i], messages[i].Mark.LeftOut

@@ -66,9 +66,9 @@ func header(n *known, in *chainstore.NewNode, marks []runloop.Mark) *chainstore.
 		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata), State: n.state,
 		Tools: n.tools, Variables: n.variables, Compaction: n.compaction, Spawned: n.spawned,
 	}
-	h.Messages = make([]chainstore.Message, len(marks))
+	h.Messages = make([]runloop.Brief, len(marks))
 	for i := range marks {
-		h.Messages[i] = chainstore.MessageOf(&in.Messages[i], marks[i])
+		h.Messages[i] = runloop.BriefOf(&in.Messages[i], marks[i])
 	}
 	return h
 }

@@ -90,7 +90,7 @@ func setting(n chainstore.NewNode, names ...string) chainstore.NewNode {
 	return identified(n)
 }
 
-func goldenJudge(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+func goldenJudge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 	out := chainstore.Judgement{ID: goldenIdentity(parent, payload, metadata, h.Salt, h.SpawnedFrom)}
 	for line := range strings.Lines(string(payload)) {
 		var m goldenMessage

@@ -219,7 +219,7 @@ func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known)
 	if parent != nil {
 		parentID = &parent.id
 	}
-	judgement, err := c.judge(h, r.payload, r.metadata, parentID)
+	judgement, err := c.judge(h, r.payload, r.metadata, parentID, nil)
 	switch {
 	case err != nil:
 		c.problem(&h.ID, "its bytes are not a node's: %v", err)

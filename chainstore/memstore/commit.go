@@ -162,7 +162,7 @@ func (n *node) derive(h *chainstore.Header, fork bool) error {
 	}
 	here := chainstore.Link{Present: true, Seq: h.Seq}
 	for i := range n.facts {
-		h.Messages = append(h.Messages, chainstore.MessageOf(&n.facts[i], marks[i]))
+		h.Messages = append(h.Messages, runloop.BriefOf(&n.facts[i], marks[i]))
 		if len(n.facts[i].Calls) > 0 {
 			h.Tools = here
 		}
@@ -215,7 +215,10 @@ func (p *plan) conditions() error {
 	for i := range p.change.Aliases {
 		c := &p.change.Aliases[i]
 		a := p.ns.aliases[c.Name]
-		if !c.Condition.Holds(a.exists(), a.head(), idOf(p.targets[i])) {
+		holds, _ := c.Condition.Holds(a.exists(), a.head(), idOf(p.targets[i]), func() (bool, error) {
+			return p.ns.nodes[a.head()].extends(c.Condition.Head), nil
+		})
+		if !holds {
 			failed = append(failed, chainstore.Conflict{
 				Index: i, Kind: c.Condition.Kind, Exists: a.exists(), Node: a.head(),
 			})
@@ -225,6 +228,16 @@ func (p *plan) conditions() error {
 		return &chainstore.ConflictError{Conflicts: failed}
 	}
 	return nil
+}
+
+// extends tells whether the node is reached from an ancestor by plain appends.
+func (n *node) extends(ancestor chainstore.ID) bool {
+	for ; n != nil && n.id() != ancestor; n = n.parent {
+		if n.compaction != nil {
+			return false
+		}
+	}
+	return n != nil
 }
 
 func (p *plan) apply() *chainstore.Committed {

@@ -52,6 +52,22 @@ func (p *path) Head() *chainstore.Header { return p.nodes[len(p.nodes)-1].header
 
 func (p *path) After() uint32 { return p.after }
 
+// Runs walks back along the path; see chainstore.Chain.
+func (p *path) Runs(limit int) (runs []chainstore.Run) {
+	for i := len(p.nodes) - 1; i >= 0; i-- {
+		n, last := p.nodes[i], len(runs)-1
+		switch {
+		case last >= 0 && runs[last].Key == n.run:
+			runs[last].From = n.header.Seq
+		case len(runs) >= limit:
+			return runs
+		default:
+			runs = append(runs, chainstore.Run{Key: n.run, From: n.header.Seq, Through: n.header.Seq})
+		}
+	}
+	return runs
+}
+
 func (p *path) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
 	for seq := span.From; seq <= span.Through && int(seq) < len(p.nodes); seq++ {
 		_, unlock, err := p.store.read(ctx, "")

@@ -43,7 +43,12 @@ type node struct {
 	metadata  []byte
 	facts     []runloop.Facts
 	variables []string
-	hasChild  bool
+	// compaction is nil but for compaction nodes; covers is then the node that Covers names.
+	compaction *chainstore.Compaction
+	covers     *node
+	// run names the run of the path that the node lies in: the first node of the run, counted from 1.
+	run      uint64
+	hasChild bool
 	// lastPut is when it was last put, to within renewAfter; milliseconds since the epoch.
 	lastPut int64
 }

@@ -71,7 +71,7 @@ func (v *verification) node(n *node) {
 	v.report.Nodes++
 	fork := n.parent != nil && v.children[n.parent]
 	v.children[n.parent] = true
-	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent))
+	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent), nil)
 	if err != nil {
 		v.problem(n, err.Error())
 		return

@@ -126,7 +126,7 @@ func simpleID(parent *chainstore.ID, payload, metadata, salt []byte, from *chain
 
 var errNotSimple = errors.New("the bytes are not of the simple encoding")
 
-func simpleJudge(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+func simpleJudge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 	out := chainstore.Judgement{ID: simpleID(parent, payload, metadata, h.Salt, h.SpawnedFrom)}
 	for rest := payload; len(rest) > 0; {
 		size, n := binary.Uvarint(rest[1:])

@@ -99,7 +99,7 @@ func (f *fixture) matches(r kept, n *chainstore.NewNode) {
 		f.Fatalf("%d messages in the header, want %d", len(h.Messages), len(n.Messages))
 	}
 	for i := range h.Messages {
-		got, want := h.Messages[i], chainstore.MessageOf(&n.Messages[i], h.Messages[i].Mark)
+		got, want := h.Messages[i], runloop.BriefOf(&n.Messages[i], h.Messages[i].Mark)
 		if !reflect.DeepEqual(got, want) {
 			f.Fatalf("message %d is %+v in the header, want %+v", i, got, want)
 		}
@@ -142,7 +142,7 @@ func headersFold(f *fixture) {
 			PayloadLength: len(made[i].Payload), MetadataLength: len(made[i].Metadata), State: states[i],
 		}
 		for k := range made[i].Messages {
-			want.Messages = append(want.Messages, chainstore.MessageOf(&made[i].Messages[k], marks[i][k]))
+			want.Messages = append(want.Messages, runloop.BriefOf(&made[i].Messages[k], marks[i][k]))
 			if len(made[i].Messages[k].Calls) > 0 {
 				tools = here
 			}

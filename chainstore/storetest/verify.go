@@ -69,8 +69,8 @@ func verifyProblems(f *fixture) {
 		"call id":   func(j *chainstore.Judgement) error { j.Messages[0].CallID = runloop.Some("zzz"); return nil },
 		"variables": func(j *chainstore.Judgement) error { j.Variables = append(j.Variables, "zzz"); return nil },
 	} {
-		judge := func(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
-			j, err := f.cfg.Encoding.Judge(h, payload, metadata, parent)
+		judge := func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+			j, err := f.cfg.Encoding.Judge(h, payload, metadata, parent, covers)
 			if err == nil && h.ID == bad {
 				err = spoilOne(&j)
 			}
@@ -96,7 +96,7 @@ func verifyProblems(f *fixture) {
 func verifyOrder(f *fixture) {
 	ids := f.fill()
 	seen := map[chainstore.ID]bool{}
-	f.ok(f.store.Verify(f.ctx(), f.ns, func(h *chainstore.Header, payload, metadata []byte, parent *chainstore.ID) (chainstore.Judgement, error) {
+	f.ok(f.store.Verify(f.ctx(), f.ns, func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 		if seen[h.ID] {
 			f.Error("a node was judged twice")
 		}
@@ -106,7 +106,7 @@ func verifyOrder(f *fixture) {
 		if len(payload) != h.PayloadLength || len(metadata) != h.MetadataLength {
 			f.Error("a node was judged without its bytes")
 		}
-		return f.cfg.Encoding.Judge(h, payload, metadata, parent)
+		return f.cfg.Encoding.Judge(h, payload, metadata, parent, covers)
 	}, func(chainstore.VerifyReport) error { return nil }))
 	for _, id := range ids {
 		equal(f, "that a node was judged", seen[id], true)

@@ -59,6 +59,8 @@ type Facts struct {
 	Error bool
 	// Summary says that the message is a summary (origin SUMMARY).
 	Summary bool
+	// Made says that the server made it (origin STUB or SHORTENED): if it is a result, no line replaces it.
+	Made bool
 	// Name is the message's own name.
 	Name Optional
 	// Calls are the tool calls, in order. Assistant only.
@@ -69,12 +71,20 @@ type Facts struct {
 	Note Note
 }
 
-// Tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true.
-func (f *Facts) Tokens() (tokens int64, estimated bool) {
-	if f.Note.HasTokens {
-		return int64(f.Note.Tokens), f.Note.Estimated
+// tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true.
+func (n *Note) tokens(length int) (tokens int64, estimated bool) {
+	if n.HasTokens {
+		return int64(n.Tokens), n.Estimated
 	}
-	return tokensOf(f.Length), true
+	return tokensOf(length), true
 }
 
 func tokensOf(length int) int64 { return int64(length+3) / 4 }
+
+// sentAt is when the message was sent, else when its node was first put.
+func (n *Note) sentAt(firstPut int64) int64 {
+	if n.HasSentAt {
+		return n.SentAt
+	}
+	return firstPut
+}

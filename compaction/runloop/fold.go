@@ -18,6 +18,9 @@ type Node struct {
 	FirstPut int64
 	// Messages are the facts of its messages, in order.
 	Messages []Facts
+	// PutAt has, for a compaction node, the index that each message had in the node that it was put in first; nil: they
+	// were put in this node.
+	PutAt []uint32
 }
 
 // LeftOut says why repair leaves a result out. Part of the storage format: must not change.
@@ -86,25 +89,21 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 		return err
 	}
 	for _, c := range mark.Stubs {
-		f.stub(c)
+		f.Repairs++
+		f.Full.Loop.Stub()
+		f.Effective.stub(c)
 	}
-	tokens, estimated := m.Tokens()
-	f.Full.add(m.Role, m.Length, tokens, estimated)
+	b := BriefOf(m, *mark)
+	f.Full.count(&b)
 	if mark.LeftOut != Shown {
 		f.Repairs++
 		return nil
 	}
 	f.preamble(m, at)
-	f.Effective.add(m.Role, m.Length, tokens, estimated)
-	if m.Role == User && !m.Summary {
-		at := m.sentAt(f.node.FirstPut)
-		f.Full.user(at)
-		f.Effective.user(at)
-	}
-	f.Full.loop(m, at)
-	begins, interrupts := f.Effective.loop(m, at)
-	mark.BeginsLoop, mark.Interrupts = begins, interrupts
-	mark.LeadIn = begins && f.Effective.Loop.LeadIn
+	f.Full.spoken(&b, f.node.FirstPut)
+	f.Full.loop(&b, at)
+	mark.BeginsLoop, mark.Interrupts = f.Effective.message(&b, at, f.node.FirstPut)
+	mark.LeadIn = mark.BeginsLoop && f.Effective.Loop.LeadIn
 	return nil
 }
 
@@ -152,7 +151,9 @@ func (f *folder) result(m *Facts, mark *Mark, i uint32) {
 		if !name.Present {
 			name = c.Name
 		}
-		mark.LineLength = lineLength(name, m, Source{Node: f.node.Prefix, Index: int(i)})
+		if !m.Made {
+			mark.LineLength = lineLength(name, m, f.node.source(i))
+		}
 		return
 	}
 	switch {
@@ -186,56 +187,82 @@ func (f *folder) see(id Optional) {
 	f.seen[id] = true
 }
 
-// stub adds a stub to the effective view; it is a tool message of the loop that its group belongs to.
-func (f *folder) stub(c Call) {
-	length := StubLength(c)
-	f.Repairs++
-	f.Effective.add(Tool, length, tokensOf(length), true)
-	f.Full.Loop.stub()
-	f.Effective.Loop.stub()
-}
-
-func (l *Loop) stub() { l.Unanswered, l.ReplyLast = true, false }
-
 func (f *folder) preamble(m *Facts, at Place) {
 	if !f.PreambleClosed && m.Role != System && m.Role != Developer {
 		f.PreambleClosed, f.PreambleEnd = true, at
 	}
 }
 
-// sentAt is when the message was sent, else when its node was first put.
-func (f *Facts) sentAt(firstPut int64) int64 {
-	if f.Note.HasSentAt {
-		return f.Note.SentAt
+// source is where message i was put first.
+func (n *Node) source(i uint32) Source {
+	if n.PutAt != nil {
+		i = n.PutAt[i]
 	}
-	return firstPut
+	return Source{Node: n.Prefix, Index: int(i)}
 }
 
-// user lets a user message of that time act on the latest time of a view.
-func (v *View) user(at int64) {
-	if !v.HasLatestUser || at > v.LatestUser {
+// message lets a message that a view shows act on it.
+func (v *View) message(m *Brief, at Place, firstPut int64) (begins, interrupts bool) {
+	v.count(m)
+	v.spoken(m, firstPut)
+	return v.loop(m, at)
+}
+
+// count adds a message to the totals.
+func (v *View) count(m *Brief) {
+	tokens, estimated := m.Tokens()
+	v.add(m.Role, m.Length, tokens, estimated)
+}
+
+// stub adds the stub for a call to a view; it is a tool message of the loop that its group belongs to.
+func (v *View) stub(c Call) {
+	length := StubLength(c)
+	v.add(Tool, length, tokensOf(length), true)
+	v.Loop.Stub()
+}
+
+// spoken lets a user message act on the latest time of a view.
+func (v *View) spoken(m *Brief, firstPut int64) {
+	if m.Role != User || m.Summary {
+		return
+	}
+	if at := m.SentAt(firstPut); !v.HasLatestUser || at > v.LatestUser {
 		v.LatestUser, v.HasLatestUser = at, true
 	}
 }
 
 // loop lets a shown message act on the last loop of a view.
-func (v *View) loop(m *Facts, at Place) (begins, interrupts bool) {
-	l := &v.Loop
+func (v *View) loop(m *Brief, at Place) (begins, interrupts bool) {
+	begins, interrupts = v.Loop.Next(m, at)
+	if begins && m.Role == User {
+		v.Loops++
+	}
+	return begins, interrupts
+}
+
+// Next lets the next message that a view shows act on its last loop, and tells whether it begins one, and then whether
+// the one before is interrupted. Stubs are told by Stub.
+func (l *Loop) Next(m *Brief, at Place) (begins, interrupts bool) {
 	switch {
 	case m.Role == System || m.Role == Developer || m.Summary:
 	case m.Role == User && l.Phase == Asked:
 	case m.Role == User:
 		interrupts = l.Interrupted()
 		*l = Loop{Phase: Asked, Start: at}
-		v.Loops++
 		return true, interrupts
 	default:
 		if begins = l.Phase == None; begins {
 			*l = Loop{LeadIn: true, Start: at}
 		}
 		l.Phase = Working
-		l.ReplyLast = m.Role == Assistant && len(m.Calls) == 0 && !m.Empty
+		l.ReplyLast = m.CanReply()
 		l.Replied = l.Replied || l.ReplyLast
 	}
 	return begins, interrupts
 }
+
+// Stub lets a stub act on the last loop.
+func (l *Loop) Stub() { l.Unanswered, l.ReplyLast = true, false }
+
+// CanReply tells whether the message is a final reply where no later one of its loop is.
+func (b *Brief) CanReply() bool { return b.Role == Assistant && b.Calls == 0 && !b.Empty }

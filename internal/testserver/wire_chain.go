@@ -9,6 +9,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -52,6 +53,9 @@ func (w *wire) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 	}
 	return c, nil
 }
+
+// Runs tells nothing: runs are a matter of the store, and not on the wire.
+func (c *wireChain) Runs(int) []chainstore.Run { return nil }
 
 // assemble reads the full view in frames and cuts it into nodes, each of which is verified against its id.
 func (w *wire) assemble(ctx context.Context, namespace string, head chainstore.Ref, after string) (*transcriptv1.StreamAssembleResponse, []wireNode, error) {
@@ -202,8 +206,8 @@ func (c *wireChain) headerOf(ctx context.Context, id string, payload []byte) (*c
 	return h, nil
 }
 
-func headerMessages(n *transcriptv1.GetNodeResponse) []chainstore.Message {
-	var messages []chainstore.Message
+func headerMessages(n *transcriptv1.GetNodeResponse) []runloop.Brief {
+	var messages []runloop.Brief
 	for i, f := range canonical.Facts(n.Messages) {
 		if notes := n.Info.Notes; len(notes) > 0 {
 			f.Note.HasSentAt = notes[i].SentAt != nil
@@ -213,7 +217,7 @@ func headerMessages(n *transcriptv1.GetNodeResponse) []chainstore.Message {
 			f.Note.HasTokens, f.Note.Tokens = notes[i].TokenCount != nil, notes[i].GetTokenCount()
 			f.Note.Estimated = notes[i].Estimated
 		}
-		m := chainstore.Message{
+		m := runloop.Brief{
 			Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
 			Empty: f.Empty, Error: f.Error, Summary: f.Summary, Note: f.Note,
 		}

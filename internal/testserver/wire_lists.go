@@ -79,7 +79,7 @@ func (w *wire) Children(ctx context.Context, namespace string, node chainstore.R
 			return nil, err
 		}
 		for _, role := range c.Roles {
-			h.Messages = append(h.Messages, chainstore.Message{Role: runloop.Role(role)})
+			h.Messages = append(h.Messages, runloop.Brief{Role: runloop.Role(role)})
 		}
 		out = append(out, h)
 	}

@@ -46,6 +46,11 @@ const (
 	// INVALID_ARGUMENT. The group of calls that the parent's chain ends in would hold too many calls, or too many
 	// bytes of call ids and names. Put the results first.
 	ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS ErrorReason = 7
+	// INVALID_ARGUMENT. What a compaction would write is over a node's limits. Use a tighter policy, or an earlier
+	// `through_id`.
+	ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE ErrorReason = 8
+	// INVALID_ARGUMENT. A pattern does not compile, or is too large once compiled.
+	ErrorReason_ERROR_REASON_INVALID_PATTERN ErrorReason = 9
 	// NOT_FOUND. No node of this namespace has that id.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 20
 	// NOT_FOUND. No alias of this namespace has that name, or one that must exist does not, and AliasConflicts tells
@@ -53,13 +58,21 @@ const (
 	ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND ErrorReason = 21
 	// NOT_FOUND. The parent, a node id or an alias, is not there.
 	ErrorReason_ERROR_REASON_PARENT_NOT_FOUND ErrorReason = 22
+	// NOT_FOUND. The chain has no such tool call.
+	ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND ErrorReason = 23
 	// ALREADY_EXISTS. An alias that must not exist does; AliasConflicts tells which and where it points.
 	ErrorReason_ERROR_REASON_ALIAS_EXISTS ErrorReason = 30
 	// ABORTED. An alias points elsewhere than its precondition says; AliasConflicts tells which and where to.
-	// Read the new head and decide again.
+	// Read the new head and decide again; where AliasConflict says only_compacted, append to the new head.
 	ErrorReason_ERROR_REASON_ALIAS_MOVED ErrorReason = 31
-	// FAILED_PRECONDITION. The node named by `after_id` is no ancestor of the head.
+	// FAILED_PRECONDITION. The node named by `after_id` or `through_id` is no ancestor of the head.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40
+	// FAILED_PRECONDITION. A call is unanswered at the node named by `through_id`, or, without one, at every node that
+	// could be covered. Put the results first, or name an earlier node.
+	ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS ErrorReason = 41
+	// FAILED_PRECONDITION. The node named by `through_id` lies before what an earlier compaction covers, or before the end
+	// of the preamble. Name a later node.
+	ErrorReason_ERROR_REASON_ALREADY_COVERED ErrorReason = 42
 	// RESOURCE_EXHAUSTED. The reply would be over 4 MiB - 64 KiB, or that of GetNode over 4 MiB. Call StreamAssemble.
 	ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE ErrorReason = 50
 	// RESOURCE_EXHAUSTED. The disk is full. Nothing was written; free space and repeat.
@@ -94,12 +107,17 @@ var (
 		5:  "ERROR_REASON_AMBIGUOUS_PREFIX",
 		6:  "ERROR_REASON_INVALID_PAGE_TOKEN",
 		7:  "ERROR_REASON_TOO_MANY_OPEN_CALLS",
+		8:  "ERROR_REASON_COMPACTION_TOO_LARGE",
+		9:  "ERROR_REASON_INVALID_PATTERN",
 		20: "ERROR_REASON_NODE_NOT_FOUND",
 		21: "ERROR_REASON_ALIAS_NOT_FOUND",
 		22: "ERROR_REASON_PARENT_NOT_FOUND",
+		23: "ERROR_REASON_TOOL_CALL_NOT_FOUND",
 		30: "ERROR_REASON_ALIAS_EXISTS",
 		31: "ERROR_REASON_ALIAS_MOVED",
 		40: "ERROR_REASON_NOT_AN_ANCESTOR",
+		41: "ERROR_REASON_OPEN_TOOL_CALLS",
+		42: "ERROR_REASON_ALREADY_COVERED",
 		50: "ERROR_REASON_USE_STREAM_ASSEMBLE",
 		51: "ERROR_REASON_DISK_FULL",
 		52: "ERROR_REASON_OVERLOADED",
@@ -111,29 +129,34 @@ var (
 		90: "ERROR_REASON_INTERNAL",
 	}
 	ErrorReason_value = map[string]int32{
-		"ERROR_REASON_UNSPECIFIED":         0,
-		"ERROR_REASON_INVALID_FIELD":       1,
-		"ERROR_REASON_MALFORMED_REQUEST":   2,
-		"ERROR_REASON_LIMIT_EXCEEDED":      3,
-		"ERROR_REASON_DUPLICATE_ALIAS":     4,
-		"ERROR_REASON_AMBIGUOUS_PREFIX":    5,
-		"ERROR_REASON_INVALID_PAGE_TOKEN":  6,
-		"ERROR_REASON_TOO_MANY_OPEN_CALLS": 7,
-		"ERROR_REASON_NODE_NOT_FOUND":      20,
-		"ERROR_REASON_ALIAS_NOT_FOUND":     21,
-		"ERROR_REASON_PARENT_NOT_FOUND":    22,
-		"ERROR_REASON_ALIAS_EXISTS":        30,
-		"ERROR_REASON_ALIAS_MOVED":         31,
-		"ERROR_REASON_NOT_AN_ANCESTOR":     40,
-		"ERROR_REASON_USE_STREAM_ASSEMBLE": 50,
-		"ERROR_REASON_DISK_FULL":           51,
-		"ERROR_REASON_OVERLOADED":          52,
-		"ERROR_REASON_NODE_CORRUPT":        60,
-		"ERROR_REASON_DRAINING":            70,
-		"ERROR_REASON_STORE_FAILED":        71,
-		"ERROR_REASON_CANCELLED":           80,
-		"ERROR_REASON_DEADLINE_EXCEEDED":   81,
-		"ERROR_REASON_INTERNAL":            90,
+		"ERROR_REASON_UNSPECIFIED":          0,
+		"ERROR_REASON_INVALID_FIELD":        1,
+		"ERROR_REASON_MALFORMED_REQUEST":    2,
+		"ERROR_REASON_LIMIT_EXCEEDED":       3,
+		"ERROR_REASON_DUPLICATE_ALIAS":      4,
+		"ERROR_REASON_AMBIGUOUS_PREFIX":     5,
+		"ERROR_REASON_INVALID_PAGE_TOKEN":   6,
+		"ERROR_REASON_TOO_MANY_OPEN_CALLS":  7,
+		"ERROR_REASON_COMPACTION_TOO_LARGE": 8,
+		"ERROR_REASON_INVALID_PATTERN":      9,
+		"ERROR_REASON_NODE_NOT_FOUND":       20,
+		"ERROR_REASON_ALIAS_NOT_FOUND":      21,
+		"ERROR_REASON_PARENT_NOT_FOUND":     22,
+		"ERROR_REASON_TOOL_CALL_NOT_FOUND":  23,
+		"ERROR_REASON_ALIAS_EXISTS":         30,
+		"ERROR_REASON_ALIAS_MOVED":          31,
+		"ERROR_REASON_NOT_AN_ANCESTOR":      40,
+		"ERROR_REASON_OPEN_TOOL_CALLS":      41,
+		"ERROR_REASON_ALREADY_COVERED":      42,
+		"ERROR_REASON_USE_STREAM_ASSEMBLE":  50,
+		"ERROR_REASON_DISK_FULL":            51,
+		"ERROR_REASON_OVERLOADED":           52,
+		"ERROR_REASON_NODE_CORRUPT":         60,
+		"ERROR_REASON_DRAINING":             70,
+		"ERROR_REASON_STORE_FAILED":         71,
+		"ERROR_REASON_CANCELLED":            80,
+		"ERROR_REASON_DEADLINE_EXCEEDED":    81,
+		"ERROR_REASON_INTERNAL":             90,
 	}
 )
 
@@ -168,7 +191,7 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xf8\x05\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xab\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\"\n" +
@@ -177,13 +200,18 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_DUPLICATE_ALIAS\x10\x04\x12!\n" +
 	"\x1dERROR_REASON_AMBIGUOUS_PREFIX\x10\x05\x12#\n" +
 	"\x1fERROR_REASON_INVALID_PAGE_TOKEN\x10\x06\x12$\n" +
-	" ERROR_REASON_TOO_MANY_OPEN_CALLS\x10\a\x12\x1f\n" +
+	" ERROR_REASON_TOO_MANY_OPEN_CALLS\x10\a\x12%\n" +
+	"!ERROR_REASON_COMPACTION_TOO_LARGE\x10\b\x12 \n" +
+	"\x1cERROR_REASON_INVALID_PATTERN\x10\t\x12\x1f\n" +
 	"\x1bERROR_REASON_NODE_NOT_FOUND\x10\x14\x12 \n" +
 	"\x1cERROR_REASON_ALIAS_NOT_FOUND\x10\x15\x12!\n" +
-	"\x1dERROR_REASON_PARENT_NOT_FOUND\x10\x16\x12\x1d\n" +
+	"\x1dERROR_REASON_PARENT_NOT_FOUND\x10\x16\x12$\n" +
+	" ERROR_REASON_TOOL_CALL_NOT_FOUND\x10\x17\x12\x1d\n" +
 	"\x19ERROR_REASON_ALIAS_EXISTS\x10\x1e\x12\x1c\n" +
 	"\x18ERROR_REASON_ALIAS_MOVED\x10\x1f\x12 \n" +
-	"\x1cERROR_REASON_NOT_AN_ANCESTOR\x10(\x12$\n" +
+	"\x1cERROR_REASON_NOT_AN_ANCESTOR\x10(\x12 \n" +
+	"\x1cERROR_REASON_OPEN_TOOL_CALLS\x10)\x12 \n" +
+	"\x1cERROR_REASON_ALREADY_COVERED\x10*\x12$\n" +
 	" ERROR_REASON_USE_STREAM_ASSEMBLE\x102\x12\x1a\n" +
 	"\x16ERROR_REASON_DISK_FULL\x103\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x104\x12\x1d\n" +

@@ -9,6 +9,7 @@ package transcriptv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -31,8 +32,12 @@ const (
 	// Every message ever put, in order, verbatim; nothing is repaired.
 	View_VIEW_FULL View = 1
 	// What a model can be sent: each tool call is followed by its result. Results that answer no call of their group
-	// are left out; calls that an ended group left without a result get a stub.
+	// are left out; calls that an ended group left without a result get a stub. Behind a compaction node: the preamble,
+	// the node's messages, and what came after the node that it covers.
 	View_VIEW_EFFECTIVE View = 2
+	// Of the effective view: the preamble, the summary, each run loop before the last condensed to its user messages,
+	// system messages and final reply, and the last run loop whole; bounded by the policy, if there is one.
+	View_VIEW_CONVERSATION View = 3
 )
 
 // Enum value maps for View.
@@ -41,11 +46,13 @@ var (
 		0: "VIEW_UNSPECIFIED",
 		1: "VIEW_FULL",
 		2: "VIEW_EFFECTIVE",
+		3: "VIEW_CONVERSATION",
 	}
 	View_value = map[string]int32{
-		"VIEW_UNSPECIFIED": 0,
-		"VIEW_FULL":        1,
-		"VIEW_EFFECTIVE":   2,
+		"VIEW_UNSPECIFIED":  0,
+		"VIEW_FULL":         1,
+		"VIEW_EFFECTIVE":    2,
+		"VIEW_CONVERSATION": 3,
 	}
 )
 
@@ -74,6 +81,59 @@ func (x View) Number() protoreflect.EnumNumber {
 // Deprecated: Use View.Descriptor instead.
 func (View) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{0}
+}
+
+// What becomes of tool calls in condensed run loops.
+type ToolTrace int32
+
+const (
+	// The default: they are dropped.
+	ToolTrace_TOOL_TRACE_UNSPECIFIED ToolTrace = 0
+	// They are dropped, and so are the other messages that the assistant sent on the way to its final reply.
+	ToolTrace_TOOL_TRACE_DROP ToolTrace = 1
+	// The messages with calls stay, whole, and their results as lines that tell how to recall them.
+	ToolTrace_TOOL_TRACE_REQUESTS ToolTrace = 2
+)
+
+// Enum value maps for ToolTrace.
+var (
+	ToolTrace_name = map[int32]string{
+		0: "TOOL_TRACE_UNSPECIFIED",
+		1: "TOOL_TRACE_DROP",
+		2: "TOOL_TRACE_REQUESTS",
+	}
+	ToolTrace_value = map[string]int32{
+		"TOOL_TRACE_UNSPECIFIED": 0,
+		"TOOL_TRACE_DROP":        1,
+		"TOOL_TRACE_REQUESTS":    2,
+	}
+)
+
+func (x ToolTrace) Enum() *ToolTrace {
+	p := new(ToolTrace)
+	*p = x
+	return p
+}
+
+func (x ToolTrace) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ToolTrace) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ToolTrace) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[1]
+}
+
+func (x ToolTrace) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ToolTrace.Descriptor instead.
+func (ToolTrace) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{1}
 }
 
 // What a reply tells of the nodes that its messages come from.
@@ -113,11 +173,11 @@ func (x NodeDetail) String() string {
 }
 
 func (NodeDetail) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[1].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[2].Descriptor()
 }
 
 func (NodeDetail) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[1]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[2]
 }
 
 func (x NodeDetail) Number() protoreflect.EnumNumber {
@@ -126,7 +186,7 @@ func (x NodeDetail) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NodeDetail.Descriptor instead.
 func (NodeDetail) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{1}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
 }
 
 // What was found in a chain. Findings are facts about what was put; they fail no request.
@@ -187,11 +247,11 @@ func (x FindingKind) String() string {
 }
 
 func (FindingKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[2].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[3].Descriptor()
 }
 
 func (FindingKind) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[2]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[3]
 }
 
 func (x FindingKind) Number() protoreflect.EnumNumber {
@@ -200,7 +260,351 @@ func (x FindingKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindingKind.Descriptor instead.
 func (FindingKind) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{3}
+}
+
+// Why Compact wrote nothing.
+type NotWritten int32
+
+const (
+	// It wrote, or would have but for dry_run.
+	NotWritten_NOT_WRITTEN_UNSPECIFIED NotWritten = 0
+	// The new node's messages would not be fewer bytes than those that they stand for, or none would be left without
+	// summary_only.
+	NotWritten_NOT_WRITTEN_NOTHING_SHRINKS NotWritten = 1
+)
+
+// Enum value maps for NotWritten.
+var (
+	NotWritten_name = map[int32]string{
+		0: "NOT_WRITTEN_UNSPECIFIED",
+		1: "NOT_WRITTEN_NOTHING_SHRINKS",
+	}
+	NotWritten_value = map[string]int32{
+		"NOT_WRITTEN_UNSPECIFIED":     0,
+		"NOT_WRITTEN_NOTHING_SHRINKS": 1,
+	}
+)
+
+func (x NotWritten) Enum() *NotWritten {
+	p := new(NotWritten)
+	*p = x
+	return p
+}
+
+func (x NotWritten) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NotWritten) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[4].Descriptor()
+}
+
+func (NotWritten) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[4]
+}
+
+func (x NotWritten) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NotWritten.Descriptor instead.
+func (NotWritten) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
+}
+
+// Where a run loop stands.
+type RunLoopState int32
+
+const (
+	// There is no run loop.
+	RunLoopState_RUN_LOOP_STATE_UNSPECIFIED RunLoopState = 0
+	// It awaits an answer, a result or more work: it is the last, and its last message is not its final reply.
+	RunLoopState_RUN_LOOP_STATE_OPEN RunLoopState = 1
+	// It has a final reply, and another began or nothing but system messages followed. The last loop is opened again by more
+	// work.
+	RunLoopState_RUN_LOOP_STATE_CLOSED RunLoopState = 2
+	// Another began while it had no final reply, or it has a call without a result.
+	RunLoopState_RUN_LOOP_STATE_INTERRUPTED RunLoopState = 3
+)
+
+// Enum value maps for RunLoopState.
+var (
+	RunLoopState_name = map[int32]string{
+		0: "RUN_LOOP_STATE_UNSPECIFIED",
+		1: "RUN_LOOP_STATE_OPEN",
+		2: "RUN_LOOP_STATE_CLOSED",
+		3: "RUN_LOOP_STATE_INTERRUPTED",
+	}
+	RunLoopState_value = map[string]int32{
+		"RUN_LOOP_STATE_UNSPECIFIED": 0,
+		"RUN_LOOP_STATE_OPEN":        1,
+		"RUN_LOOP_STATE_CLOSED":      2,
+		"RUN_LOOP_STATE_INTERRUPTED": 3,
+	}
+)
+
+func (x RunLoopState) Enum() *RunLoopState {
+	p := new(RunLoopState)
+	*p = x
+	return p
+}
+
+func (x RunLoopState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RunLoopState) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
+}
+
+func (RunLoopState) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
+}
+
+func (x RunLoopState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RunLoopState.Descriptor instead.
+func (RunLoopState) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
+}
+
+// What became of a tool call.
+type ToolCallState int32
+
+const (
+	// Never sent.
+	ToolCallState_TOOL_CALL_STATE_UNSPECIFIED ToolCallState = 0
+	// It has a result.
+	ToolCallState_TOOL_CALL_STATE_OK ToolCallState = 1
+	// Its result is an error.
+	ToolCallState_TOOL_CALL_STATE_ERROR ToolCallState = 2
+	// It has no result (yet).
+	ToolCallState_TOOL_CALL_STATE_UNANSWERED ToolCallState = 3
+)
+
+// Enum value maps for ToolCallState.
+var (
+	ToolCallState_name = map[int32]string{
+		0: "TOOL_CALL_STATE_UNSPECIFIED",
+		1: "TOOL_CALL_STATE_OK",
+		2: "TOOL_CALL_STATE_ERROR",
+		3: "TOOL_CALL_STATE_UNANSWERED",
+	}
+	ToolCallState_value = map[string]int32{
+		"TOOL_CALL_STATE_UNSPECIFIED": 0,
+		"TOOL_CALL_STATE_OK":          1,
+		"TOOL_CALL_STATE_ERROR":       2,
+		"TOOL_CALL_STATE_UNANSWERED":  3,
+	}
+)
+
+func (x ToolCallState) Enum() *ToolCallState {
+	p := new(ToolCallState)
+	*p = x
+	return p
+}
+
+func (x ToolCallState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ToolCallState) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
+}
+
+func (ToolCallState) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
+}
+
+func (x ToolCallState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ToolCallState.Descriptor instead.
+func (ToolCallState) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
+}
+
+// What of a message Search looked at.
+type SearchField int32
+
+const (
+	// Never sent.
+	SearchField_SEARCH_FIELD_UNSPECIFIED SearchField = 0
+	// A text part.
+	SearchField_SEARCH_FIELD_TEXT SearchField = 1
+	// A reasoning part's text.
+	SearchField_SEARCH_FIELD_REASONING SearchField = 2
+	// A json part.
+	SearchField_SEARCH_FIELD_JSON SearchField = 3
+	// The name of a tool that is called.
+	SearchField_SEARCH_FIELD_TOOL_NAME SearchField = 4
+	// The arguments of a call.
+	SearchField_SEARCH_FIELD_ARGUMENTS SearchField = 5
+)
+
+// Enum value maps for SearchField.
+var (
+	SearchField_name = map[int32]string{
+		0: "SEARCH_FIELD_UNSPECIFIED",
+		1: "SEARCH_FIELD_TEXT",
+		2: "SEARCH_FIELD_REASONING",
+		3: "SEARCH_FIELD_JSON",
+		4: "SEARCH_FIELD_TOOL_NAME",
+		5: "SEARCH_FIELD_ARGUMENTS",
+	}
+	SearchField_value = map[string]int32{
+		"SEARCH_FIELD_UNSPECIFIED": 0,
+		"SEARCH_FIELD_TEXT":        1,
+		"SEARCH_FIELD_REASONING":   2,
+		"SEARCH_FIELD_JSON":        3,
+		"SEARCH_FIELD_TOOL_NAME":   4,
+		"SEARCH_FIELD_ARGUMENTS":   5,
+	}
+)
+
+func (x SearchField) Enum() *SearchField {
+	p := new(SearchField)
+	*p = x
+	return p
+}
+
+func (x SearchField) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchField) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+}
+
+func (SearchField) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+}
+
+func (x SearchField) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchField.Descriptor instead.
+func (SearchField) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+}
+
+// How much Describe tells.
+type DescribeMode int32
+
+const (
+	// Metadata.
+	DescribeMode_DESCRIBE_MODE_UNSPECIFIED DescribeMode = 0
+	// Nothing but the head, for callers whose mode is configuration.
+	DescribeMode_DESCRIBE_MODE_OFF DescribeMode = 1
+	// Everything but content: no previews, no values.
+	DescribeMode_DESCRIBE_MODE_METADATA DescribeMode = 2
+	// Metadata, and previews of messages and of values.
+	DescribeMode_DESCRIBE_MODE_PREVIEW DescribeMode = 3
+)
+
+// Enum value maps for DescribeMode.
+var (
+	DescribeMode_name = map[int32]string{
+		0: "DESCRIBE_MODE_UNSPECIFIED",
+		1: "DESCRIBE_MODE_OFF",
+		2: "DESCRIBE_MODE_METADATA",
+		3: "DESCRIBE_MODE_PREVIEW",
+	}
+	DescribeMode_value = map[string]int32{
+		"DESCRIBE_MODE_UNSPECIFIED": 0,
+		"DESCRIBE_MODE_OFF":         1,
+		"DESCRIBE_MODE_METADATA":    2,
+		"DESCRIBE_MODE_PREVIEW":     3,
+	}
+)
+
+func (x DescribeMode) Enum() *DescribeMode {
+	p := new(DescribeMode)
+	*p = x
+	return p
+}
+
+func (x DescribeMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DescribeMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
+}
+
+func (DescribeMode) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
+}
+
+func (x DescribeMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DescribeMode.Descriptor instead.
+func (DescribeMode) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
+}
+
+// What a spawned chain has of its spawner's.
+type Inheritance int32
+
+const (
+	// The chain was not spawned.
+	Inheritance_INHERITANCE_UNSPECIFIED Inheritance = 0
+	// Nothing.
+	Inheritance_INHERITANCE_NONE Inheritance = 1
+	// Its first user message holds the call's arguments, or one of their string values.
+	Inheritance_INHERITANCE_ARGUMENTS Inheritance = 2
+	// It was forked off the spawner's chain: what came before is its past too.
+	Inheritance_INHERITANCE_PREFIX Inheritance = 3
+)
+
+// Enum value maps for Inheritance.
+var (
+	Inheritance_name = map[int32]string{
+		0: "INHERITANCE_UNSPECIFIED",
+		1: "INHERITANCE_NONE",
+		2: "INHERITANCE_ARGUMENTS",
+		3: "INHERITANCE_PREFIX",
+	}
+	Inheritance_value = map[string]int32{
+		"INHERITANCE_UNSPECIFIED": 0,
+		"INHERITANCE_NONE":        1,
+		"INHERITANCE_ARGUMENTS":   2,
+		"INHERITANCE_PREFIX":      3,
+	}
+)
+
+func (x Inheritance) Enum() *Inheritance {
+	p := new(Inheritance)
+	*p = x
+	return p
+}
+
+func (x Inheritance) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Inheritance) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
+}
+
+func (Inheritance) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
+}
+
+func (x Inheritance) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Inheritance.Descriptor instead.
+func (Inheritance) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
 // A node, by its id or by an alias that points to it.
@@ -2066,6 +2470,141 @@ func (x *ListAliasHistoryResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Bounds what the conversation view and a compaction show. Absent fields have the defaults named here. 0 lifts the bound
+// in every max_ field; negative numbers are refused. n counts the run loops before the last (in Compact: the closed
+// ones), the lead-in aside. The loops before the start are not shown; the largest start of all bounds wins. The preamble,
+// the summary and the last loop are always shown.
+type Policy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default 10. The start is 0 if n is at most this L, else s * ceil((n - L) / s) where s = max(1, floor(L / 2)).
+	MaxRunLoops *int32 `protobuf:"varint,1,opt,name=max_run_loops,json=maxRunLoops,proto3,oneof" json:"max_run_loops,omitempty"`
+	// Default 168 hours; from 1 second to 100 years. The start is the first loop with a user message at or after now - max_age,
+	// rounded up to a multiple of half of max_age since the epoch. A message's time is its note's sent_at, else its
+	// node's first put.
+	MaxAge *durationpb.Duration `protobuf:"bytes,2,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
+	// Default 0. Whenever, in order of the messages, what would be shown exceeds this many bytes, the start moves on until
+	// it is at most half, or only the last loop is left. Sizes are those of encoded messages, from above where text is cut.
+	MaxBytes *int64 `protobuf:"varint,3,opt,name=max_bytes,json=maxBytes,proto3,oneof" json:"max_bytes,omitempty"`
+	// Default 0. The same in tokens: the notes', else a quarter of the bytes.
+	MaxTokens *int64 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	// Default 500. Code points of text kept of each user message in a condensed loop.
+	MaxUserChars *int32 `protobuf:"varint,5,opt,name=max_user_chars,json=maxUserChars,proto3,oneof" json:"max_user_chars,omitempty"`
+	// Default 500. Code points of text kept of the final reply of a condensed loop.
+	MaxReplyChars *int32 `protobuf:"varint,6,opt,name=max_reply_chars,json=maxReplyChars,proto3,oneof" json:"max_reply_chars,omitempty"`
+	// Default 0. The newest loops before the last that are shown whole.
+	KeepFullRuns *int32 `protobuf:"varint,7,opt,name=keep_full_runs,json=keepFullRuns,proto3,oneof" json:"keep_full_runs,omitempty"`
+	// Absent: all. In each loop shown whole, of its r results before its last assistant message, if r is more than this N,
+	// the first s * floor((r - N) / s), s = max(1, 2 * N), become lines that tell how to recall them. Results that no model
+	// has seen yet always stay.
+	KeepToolResults *int32 `protobuf:"varint,8,opt,name=keep_tool_results,json=keepToolResults,proto3,oneof" json:"keep_tool_results,omitempty"`
+	// Default TOOL_TRACE_DROP.
+	ToolTrace ToolTrace `protobuf:"varint,9,opt,name=tool_trace,json=toolTrace,proto3,enum=transcript.v1.ToolTrace" json:"tool_trace,omitempty"`
+	// The time that max_age counts from, from 1970 to 9999; absent: the server's clock.
+	Now           *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=now,proto3" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Policy) Reset() {
+	*x = Policy{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Policy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Policy) ProtoMessage() {}
+
+func (x *Policy) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Policy.ProtoReflect.Descriptor instead.
+func (*Policy) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Policy) GetMaxRunLoops() int32 {
+	if x != nil && x.MaxRunLoops != nil {
+		return *x.MaxRunLoops
+	}
+	return 0
+}
+
+func (x *Policy) GetMaxAge() *durationpb.Duration {
+	if x != nil {
+		return x.MaxAge
+	}
+	return nil
+}
+
+func (x *Policy) GetMaxBytes() int64 {
+	if x != nil && x.MaxBytes != nil {
+		return *x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Policy) GetMaxTokens() int64 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Policy) GetMaxUserChars() int32 {
+	if x != nil && x.MaxUserChars != nil {
+		return *x.MaxUserChars
+	}
+	return 0
+}
+
+func (x *Policy) GetMaxReplyChars() int32 {
+	if x != nil && x.MaxReplyChars != nil {
+		return *x.MaxReplyChars
+	}
+	return 0
+}
+
+func (x *Policy) GetKeepFullRuns() int32 {
+	if x != nil && x.KeepFullRuns != nil {
+		return *x.KeepFullRuns
+	}
+	return 0
+}
+
+func (x *Policy) GetKeepToolResults() int32 {
+	if x != nil && x.KeepToolResults != nil {
+		return *x.KeepToolResults
+	}
+	return 0
+}
+
+func (x *Policy) GetToolTrace() ToolTrace {
+	if x != nil {
+		return x.ToolTrace
+	}
+	return ToolTrace_TOOL_TRACE_UNSPECIFIED
+}
+
+func (x *Policy) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
 // Request of Assemble.
 type AssembleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2075,21 +2614,26 @@ type AssembleRequest struct {
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
 	// What to make of the chain; absent: effective.
 	View View `protobuf:"varint,3,opt,name=view,proto3,enum=transcript.v1.View" json:"view,omitempty"`
-	// Asks for what the view of the head adds to the view of this ancestor (64 hex digits; the head itself is allowed);
-	// empty: the whole view.
+	// Not with VIEW_CONVERSATION. Asks for what the view of the head adds to the view of this ancestor (64 hex digits; the head itself is allowed);
+	// empty: the whole view. Where a compaction lies between, the effective view of the head does not continue that of
+	// the ancestor, and the reply is the whole view, without base_id.
 	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
 	// The etag of the view that the caller holds, with or without after_id. Where that is still the view of the head, the
 	// reply says not_modified and carries no messages.
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	// What to tell of the nodes.
-	NodeDetail    NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
+	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
+	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: no bounds.
+	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
+	CondenseLast  bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2645,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2658,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -2159,8 +2703,24 @@ func (x *AssembleRequest) GetNodeDetail() NodeDetail {
 	return NodeDetail_NODE_DETAIL_UNSPECIFIED
 }
 
+func (x *AssembleRequest) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *AssembleRequest) GetCondenseLast() bool {
+	if x != nil {
+		return x.CondenseLast
+	}
+	return false
+}
+
 // A node as a reply tells of it. The messages of a reply belong to its nodes in order: the first message_count to the
-// first node, and so on.
+// first node, and so on. In the effective view of a compacted chain the compaction node stands between the preamble and
+// what it does not cover; older compaction nodes in that part have no message, and are told of so that each node's parent
+// is the node before, or the one that the compaction node covers.
 type NodeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's id: 64 hex digits.
@@ -2182,7 +2742,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2194,7 +2754,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2207,7 +2767,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -2273,7 +2833,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2285,7 +2845,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2298,7 +2858,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -2360,7 +2920,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2372,7 +2932,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2385,7 +2945,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -2425,17 +2985,30 @@ type Report struct {
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Messages left out and stubs added by repair.
 	Repairs int64 `protobuf:"varint,3,opt,name=repairs,proto3" json:"repairs,omitempty"`
-	// The findings in the part of the chain that this reply covers, in order, at most 100.
+	// The findings in the part of the chain that this reply covers, in order, at most 100. INTERRUPTED_LOOP and LEAD_IN are
+	// as they were found when the node was put.
 	Findings []*Finding `protobuf:"bytes,4,rep,name=findings,proto3" json:"findings,omitempty"`
 	// How many more findings there are.
-	MoreFindings  int64 `protobuf:"varint,5,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
+	MoreFindings int64 `protobuf:"varint,5,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
+	// The tokens of the messages in this reply: the notes' where they are shown as put, else a quarter of their bytes.
+	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Whether some of the tokens are estimated.
+	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
+	// Of the messages in this reply: those that were cut or became a line.
+	Shortened int64 `protobuf:"varint,8,opt,name=shortened,proto3" json:"shortened,omitempty"`
+	// VIEW_CONVERSATION: what the effective view has and this reply does not show.
+	LeftOut *LeftOut `protobuf:"bytes,9,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	// VIEW_CONVERSATION: where the run loops shown begin; absent where there are none.
+	Window *Window `protobuf:"bytes,10,opt,name=window,proto3" json:"window,omitempty"`
+	// VIEW_CONVERSATION: whether preamble, summary and last run loop alone exceed max_bytes or max_tokens.
+	LimitExceeded bool `protobuf:"varint,11,opt,name=limit_exceeded,json=limitExceeded,proto3" json:"limit_exceeded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2447,7 +3020,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2460,7 +3033,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Report) GetMessages() int64 {
@@ -2498,6 +3071,186 @@ func (x *Report) GetMoreFindings() int64 {
 	return 0
 }
 
+func (x *Report) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *Report) GetTokensEstimated() bool {
+	if x != nil {
+		return x.TokensEstimated
+	}
+	return false
+}
+
+func (x *Report) GetShortened() int64 {
+	if x != nil {
+		return x.Shortened
+	}
+	return 0
+}
+
+func (x *Report) GetLeftOut() *LeftOut {
+	if x != nil {
+		return x.LeftOut
+	}
+	return nil
+}
+
+func (x *Report) GetWindow() *Window {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *Report) GetLimitExceeded() bool {
+	if x != nil {
+		return x.LimitExceeded
+	}
+	return false
+}
+
+// What a view leaves out.
+type LeftOut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Messages that are not shown at all.
+	Messages int64 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Bytes, of messages not shown and of what is cut from others.
+	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Tokens, likewise.
+	Tokens int64 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Run loops that are not shown at all, the lead-in aside.
+	RunLoops      int64 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeftOut) Reset() {
+	*x = LeftOut{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeftOut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeftOut) ProtoMessage() {}
+
+func (x *LeftOut) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
+func (*LeftOut) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *LeftOut) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *LeftOut) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *LeftOut) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *LeftOut) GetRunLoops() int64 {
+	if x != nil {
+		return x.RunLoops
+	}
+	return 0
+}
+
+// Where the run loops of a conversation begin.
+type Window struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node of the first message of the first run loop shown: 64 hex digits. Behind a compaction the compaction node,
+	// where that message is one of its.
+	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// The message's place in that node, from 0.
+	MessageIndex int32 `protobuf:"varint,2,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
+	// How many run loops are shown, the lead-in and the last included.
+	RunLoops      int64 `protobuf:"varint,3,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Window) Reset() {
+	*x = Window{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Window) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Window) ProtoMessage() {}
+
+func (x *Window) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Window.ProtoReflect.Descriptor instead.
+func (*Window) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Window) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *Window) GetMessageIndex() int32 {
+	if x != nil {
+		return x.MessageIndex
+	}
+	return 0
+}
+
+func (x *Window) GetRunLoops() int64 {
+	if x != nil {
+		return x.RunLoops
+	}
+	return 0
+}
+
 // Response of Assemble.
 type AssembleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2508,8 +3261,8 @@ type AssembleResponse struct {
 	// Where after_id was honoured: that id, and the messages are to be appended to what the caller holds. Empty: the
 	// messages are the whole view and replace it.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// Names what the caller holds once it has applied this reply: head, view, node detail and the way in which this
-	// server makes views. It does not depend on after_id. For if_none_match.
+	// Names what the caller holds once it has applied this reply: head, view, policy, start of the window, node detail and
+	// the way in which this server makes views. It does not depend on after_id. For if_none_match.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Whether the caller's etag is still right; then there are no messages and nodes, the report is empty, and base_id
 	// repeats after_id.
@@ -2526,7 +3279,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2538,7 +3291,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2551,7 +3304,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -2624,14 +3377,18 @@ type StreamAssembleRequest struct {
 	// As in AssembleRequest.
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	// What to tell of the nodes.
-	NodeDetail    NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
+	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
+	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: no bounds.
+	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
+	CondenseLast  bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +3400,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2656,7 +3413,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -2701,6 +3458,20 @@ func (x *StreamAssembleRequest) GetNodeDetail() NodeDetail {
 	return NodeDetail_NODE_DETAIL_UNSPECIFIED
 }
 
+func (x *StreamAssembleRequest) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *StreamAssembleRequest) GetCondenseLast() bool {
+	if x != nil {
+		return x.CondenseLast
+	}
+	return false
+}
+
 // One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse; the frames'
 // messages laid end to end are that reply's messages. Only a node that repair makes larger than 4 MiB - 128 KiB comes
 // in parts, in several frames, each with a NodeInfo of the same node_id and verbatim = false.
@@ -2728,7 +3499,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +3511,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +3524,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -2827,7 +3598,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +3610,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +3623,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -2901,7 +3672,7 @@ type GetNodeResponse struct {
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2913,7 +3684,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2926,7 +3697,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -3002,7 +3773,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3014,7 +3785,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3027,7 +3798,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -3075,7 +3846,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3087,7 +3858,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3100,7 +3871,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -3144,7 +3915,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3156,7 +3927,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3169,7 +3940,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -3200,7 +3971,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3212,7 +3983,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3225,7 +3996,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -3248,14 +4019,17 @@ type AliasConflict struct {
 	// The place of the alias in the request, such as "aliases[0]" or "nodes[2].aliases[0]"; "name" in DeleteAlias.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// The node that it points to: 64 hex digits; empty: it does not exist.
-	NodeId        string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Whether only compaction nodes lie between the head that the precondition names and node_id: what the caller wants to
+	// append can go on node_id, and nothing that it has not seen was said.
+	OnlyCompacted bool `protobuf:"varint,3,opt,name=only_compacted,json=onlyCompacted,proto3" json:"only_compacted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3267,7 +4041,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3280,7 +4054,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -3297,6 +4071,13 @@ func (x *AliasConflict) GetNodeId() string {
 	return ""
 }
 
+func (x *AliasConflict) GetOnlyCompacted() bool {
+	if x != nil {
+		return x.OnlyCompacted
+	}
+	return false
+}
+
 // Detail of AMBIGUOUS_PREFIX errors.
 type AmbiguousPrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3308,7 +4089,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +4101,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +4114,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -3343,11 +4124,2803 @@ func (x *AmbiguousPrefix) GetNodeIds() []string {
 	return nil
 }
 
+// Request of Compact.
+type CompactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The node that the chain ends in, which becomes the new node's parent. An alias is moved to the new node.
+	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
+	// The last node that the new one stands for (64 hex digits): the head or an ancestor, with no call left unanswered in
+	// the group of calls at it. Empty: the last such node.
+	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
+	// What is kept. Absent: the defaults of all fields.
+	Policy *Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
+	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one. Empty:
+	// none, and an earlier one stays. At most 1 MiB.
+	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Keep no closed run loop: the summary stands for all of them.
+	SummaryOnly bool `protobuf:"varint,6,opt,name=summary_only,json=summaryOnly,proto3" json:"summary_only,omitempty"`
+	// As in PutNodeRequest.
+	Salt []byte `protobuf:"bytes,7,opt,name=salt,proto3" json:"salt,omitempty"`
+	// Report what would be written, and write nothing.
+	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Further aliases to set to the new node, as in PutNodeRequest. Not the one that is the head.
+	Aliases       []*AliasUpdate `protobuf:"bytes,9,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactRequest) Reset() {
+	*x = CompactRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactRequest) ProtoMessage() {}
+
+func (x *CompactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
+func (*CompactRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *CompactRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CompactRequest) GetHead() *NodeRef {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *CompactRequest) GetThroughId() string {
+	if x != nil {
+		return x.ThroughId
+	}
+	return ""
+}
+
+func (x *CompactRequest) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *CompactRequest) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *CompactRequest) GetSummaryOnly() bool {
+	if x != nil {
+		return x.SummaryOnly
+	}
+	return false
+}
+
+func (x *CompactRequest) GetSalt() []byte {
+	if x != nil {
+		return x.Salt
+	}
+	return nil
+}
+
+func (x *CompactRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *CompactRequest) GetAliases() []*AliasUpdate {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+// Response of Compact.
+type CompactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the node was written, or was there already. False on a dry run.
+	Written bool `protobuf:"varint,1,opt,name=written,proto3" json:"written,omitempty"`
+	// Why it was not, and on a dry run would not be.
+	NotWritten NotWritten `protobuf:"varint,2,opt,name=not_written,json=notWritten,proto3,enum=transcript.v1.NotWritten" json:"not_written,omitempty"`
+	// The compaction node: 64 hex digits; empty where none was written. It is what the head's alias points to now.
+	NodeId string `protobuf:"bytes,3,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// The node that the compaction was made at: the head, or what its alias pointed to.
+	HeadId string `protobuf:"bytes,4,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
+	// The last node that the compaction stands for.
+	ThroughId string `protobuf:"bytes,5,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
+	// One for the alias that is the head, if it is one, then one for each of the request, in its order; none where
+	// nothing was written.
+	Aliases []*AliasResult `protobuf:"bytes,6,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	// The chain's totals: with the new node, or as they are where none was written.
+	Counters *ChainCounters `protobuf:"bytes,7,opt,name=counters,proto3" json:"counters,omitempty"`
+	// What it does, or would do.
+	Report        *CompactReport `protobuf:"bytes,8,opt,name=report,proto3" json:"report,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactResponse) Reset() {
+	*x = CompactResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactResponse) ProtoMessage() {}
+
+func (x *CompactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
+func (*CompactResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *CompactResponse) GetWritten() bool {
+	if x != nil {
+		return x.Written
+	}
+	return false
+}
+
+func (x *CompactResponse) GetNotWritten() NotWritten {
+	if x != nil {
+		return x.NotWritten
+	}
+	return NotWritten_NOT_WRITTEN_UNSPECIFIED
+}
+
+func (x *CompactResponse) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *CompactResponse) GetHeadId() string {
+	if x != nil {
+		return x.HeadId
+	}
+	return ""
+}
+
+func (x *CompactResponse) GetThroughId() string {
+	if x != nil {
+		return x.ThroughId
+	}
+	return ""
+}
+
+func (x *CompactResponse) GetAliases() []*AliasResult {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetCounters() *ChainCounters {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetReport() *CompactReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+// What a compaction does.
+type CompactReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Messages, bytes and tokens that the effective view showed behind the preamble, through through_id.
+	MessagesBefore int64 `protobuf:"varint,1,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
+	// Their bytes.
+	BytesBefore int64 `protobuf:"varint,2,opt,name=bytes_before,json=bytesBefore,proto3" json:"bytes_before,omitempty"`
+	// Their tokens.
+	TokensBefore int64 `protobuf:"varint,3,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
+	// Messages that the new node has in their place.
+	MessagesAfter int64 `protobuf:"varint,4,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
+	// Their bytes.
+	BytesAfter int64 `protobuf:"varint,5,opt,name=bytes_after,json=bytesAfter,proto3" json:"bytes_after,omitempty"`
+	// Their tokens.
+	TokensAfter int64 `protobuf:"varint,6,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	// Whether some of the tokens are estimated.
+	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
+	// Run loops that are dropped, the lead-in aside.
+	LoopsDropped int64 `protobuf:"varint,8,opt,name=loops_dropped,json=loopsDropped,proto3" json:"loops_dropped,omitempty"`
+	// Run loops that are condensed.
+	LoopsCondensed int64 `protobuf:"varint,9,opt,name=loops_condensed,json=loopsCondensed,proto3" json:"loops_condensed,omitempty"`
+	// Run loops that stay whole.
+	LoopsWhole int64 `protobuf:"varint,10,opt,name=loops_whole,json=loopsWhole,proto3" json:"loops_whole,omitempty"`
+	// Messages that were cut or became a line.
+	Shortened int64 `protobuf:"varint,11,opt,name=shortened,proto3" json:"shortened,omitempty"`
+	// Whether a summary was there before, and was replaced.
+	SummaryReplaced bool `protobuf:"varint,12,opt,name=summary_replaced,json=summaryReplaced,proto3" json:"summary_replaced,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *CompactReport) Reset() {
+	*x = CompactReport{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactReport) ProtoMessage() {}
+
+func (x *CompactReport) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
+func (*CompactReport) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *CompactReport) GetMessagesBefore() int64 {
+	if x != nil {
+		return x.MessagesBefore
+	}
+	return 0
+}
+
+func (x *CompactReport) GetBytesBefore() int64 {
+	if x != nil {
+		return x.BytesBefore
+	}
+	return 0
+}
+
+func (x *CompactReport) GetTokensBefore() int64 {
+	if x != nil {
+		return x.TokensBefore
+	}
+	return 0
+}
+
+func (x *CompactReport) GetMessagesAfter() int64 {
+	if x != nil {
+		return x.MessagesAfter
+	}
+	return 0
+}
+
+func (x *CompactReport) GetBytesAfter() int64 {
+	if x != nil {
+		return x.BytesAfter
+	}
+	return 0
+}
+
+func (x *CompactReport) GetTokensAfter() int64 {
+	if x != nil {
+		return x.TokensAfter
+	}
+	return 0
+}
+
+func (x *CompactReport) GetTokensEstimated() bool {
+	if x != nil {
+		return x.TokensEstimated
+	}
+	return false
+}
+
+func (x *CompactReport) GetLoopsDropped() int64 {
+	if x != nil {
+		return x.LoopsDropped
+	}
+	return 0
+}
+
+func (x *CompactReport) GetLoopsCondensed() int64 {
+	if x != nil {
+		return x.LoopsCondensed
+	}
+	return 0
+}
+
+func (x *CompactReport) GetLoopsWhole() int64 {
+	if x != nil {
+		return x.LoopsWhole
+	}
+	return 0
+}
+
+func (x *CompactReport) GetShortened() int64 {
+	if x != nil {
+		return x.Shortened
+	}
+	return 0
+}
+
+func (x *CompactReport) GetSummaryReplaced() bool {
+	if x != nil {
+		return x.SummaryReplaced
+	}
+	return false
+}
+
+// Where a message lies.
+type MessagePlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its node: 64 hex digits.
+	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Its place among the messages that were put in that node, from 0.
+	MessageIndex  int32 `protobuf:"varint,2,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessagePlace) Reset() {
+	*x = MessagePlace{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessagePlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessagePlace) ProtoMessage() {}
+
+func (x *MessagePlace) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
+func (*MessagePlace) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *MessagePlace) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *MessagePlace) GetMessageIndex() int32 {
+	if x != nil {
+		return x.MessageIndex
+	}
+	return 0
+}
+
+// A tool call in a list.
+type ToolCallSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call's id.
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	// The tool's name.
+	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// What became of it.
+	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
+	// Where the call was put.
+	Call *MessagePlace `protobuf:"bytes,4,opt,name=call,proto3" json:"call,omitempty"`
+	// Where its result was put; absent without one.
+	Result        *MessagePlace `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCallSummary) Reset() {
+	*x = ToolCallSummary{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCallSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCallSummary) ProtoMessage() {}
+
+func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
+func (*ToolCallSummary) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ToolCallSummary) GetId() string {
+	if x != nil && x.Id != nil {
+		return *x.Id
+	}
+	return ""
+}
+
+func (x *ToolCallSummary) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ToolCallSummary) GetState() ToolCallState {
+	if x != nil {
+		return x.State
+	}
+	return ToolCallState_TOOL_CALL_STATE_UNSPECIFIED
+}
+
+func (x *ToolCallSummary) GetCall() *MessagePlace {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *ToolCallSummary) GetResult() *MessagePlace {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// Request of ListRunLoops.
+type ListRunLoopsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The node that the chain ends in.
+	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
+	// At most this many; 0: 20; at most 100 are given; negative is refused.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with the same head (an alias may have moved on since: the listing goes on where it
+	// was); empty: the first page.
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Code points of the user's and the assistant's text to show of each loop; 0: none; at most 10,000.
+	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
+	// Replace secrets in previews.
+	Redact        bool `protobuf:"varint,6,opt,name=redact,proto3" json:"redact,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRunLoopsRequest) Reset() {
+	*x = ListRunLoopsRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRunLoopsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRunLoopsRequest) ProtoMessage() {}
+
+func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
+func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ListRunLoopsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListRunLoopsRequest) GetHead() *NodeRef {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *ListRunLoopsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRunLoopsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListRunLoopsRequest) GetPreviewChars() int32 {
+	if x != nil {
+		return x.PreviewChars
+	}
+	return 0
+}
+
+func (x *ListRunLoopsRequest) GetRedact() bool {
+	if x != nil {
+		return x.Redact
+	}
+	return false
+}
+
+// A run loop: a user message and all that answers it.
+type RunLoop struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its first message. The node id names the loop, where only one begins in the node.
+	First *MessagePlace `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
+	// Its last message.
+	Last *MessagePlace `protobuf:"bytes,2,opt,name=last,proto3" json:"last,omitempty"`
+	// When the first message was sent, else first put.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// When the last message was sent, else first put.
+	EndedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// Where it stands.
+	State RunLoopState `protobuf:"varint,5,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
+	// Nobody asked for it: it comes before any user message.
+	LeadIn bool `protobuf:"varint,6,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
+	// The beginning of the text of its first user messages, as asked.
+	UserPreview string `protobuf:"bytes,7,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
+	// The beginning of the text of its final reply, as asked.
+	ReplyPreview string `protobuf:"bytes,8,opt,name=reply_preview,json=replyPreview,proto3" json:"reply_preview,omitempty"`
+	// Its messages, with results that answer nothing.
+	Messages int64 `protobuf:"varint,9,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Their bytes.
+	Bytes int64 `protobuf:"varint,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Their tokens.
+	Tokens int64 `protobuf:"varint,11,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Whether some of the tokens are estimated.
+	TokensEstimated bool `protobuf:"varint,12,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
+	// Its tool calls in order, at most 100, and fewer where they would make the reply too large.
+	ToolCalls []*ToolCallSummary `protobuf:"bytes,13,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
+	// How many more there are.
+	MoreToolCalls int64 `protobuf:"varint,14,opt,name=more_tool_calls,json=moreToolCalls,proto3" json:"more_tool_calls,omitempty"`
+	// How many of all its calls have no result.
+	Unanswered    int64 `protobuf:"varint,15,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunLoop) Reset() {
+	*x = RunLoop{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunLoop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunLoop) ProtoMessage() {}
+
+func (x *RunLoop) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
+func (*RunLoop) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *RunLoop) GetFirst() *MessagePlace {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *RunLoop) GetLast() *MessagePlace {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+func (x *RunLoop) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *RunLoop) GetEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndedAt
+	}
+	return nil
+}
+
+func (x *RunLoop) GetState() RunLoopState {
+	if x != nil {
+		return x.State
+	}
+	return RunLoopState_RUN_LOOP_STATE_UNSPECIFIED
+}
+
+func (x *RunLoop) GetLeadIn() bool {
+	if x != nil {
+		return x.LeadIn
+	}
+	return false
+}
+
+func (x *RunLoop) GetUserPreview() string {
+	if x != nil {
+		return x.UserPreview
+	}
+	return ""
+}
+
+func (x *RunLoop) GetReplyPreview() string {
+	if x != nil {
+		return x.ReplyPreview
+	}
+	return ""
+}
+
+func (x *RunLoop) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *RunLoop) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *RunLoop) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *RunLoop) GetTokensEstimated() bool {
+	if x != nil {
+		return x.TokensEstimated
+	}
+	return false
+}
+
+func (x *RunLoop) GetToolCalls() []*ToolCallSummary {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return nil
+}
+
+func (x *RunLoop) GetMoreToolCalls() int64 {
+	if x != nil {
+		return x.MoreToolCalls
+	}
+	return 0
+}
+
+func (x *RunLoop) GetUnanswered() int64 {
+	if x != nil {
+		return x.Unanswered
+	}
+	return 0
+}
+
+// Response of ListRunLoops.
+type ListRunLoopsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run loops, newest first. A page ends at about 1 MiB, or when about 16 MiB of messages were read for it.
+	RunLoops []*RunLoop `protobuf:"bytes,1,rep,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	// For the next page; empty: this was the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRunLoopsResponse) Reset() {
+	*x = ListRunLoopsResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRunLoopsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRunLoopsResponse) ProtoMessage() {}
+
+func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
+func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
+	if x != nil {
+		return x.RunLoops
+	}
+	return nil
+}
+
+func (x *ListRunLoopsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Request of RecallToolCall.
+type RecallToolCallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The node that the chain ends in.
+	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
+	// The call's id. Absent, without place: calls without an id.
+	ToolCallId *string `protobuf:"bytes,3,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
+	// NODE.I as a left-out result's line gives it: 12 to 64 hex digits of a node's id, a dot, and the place of a message in
+	// that node, from 0. It names exactly that result, or a message with calls. tool_call_id, where given, must be right too.
+	Place string `protobuf:"bytes,4,opt,name=place,proto3" json:"place,omitempty"`
+	// Where ids repeat: 0 is the latest call with that id, 1 the one before it, and so on. Not with place.
+	Occurrence int32 `protobuf:"varint,5,opt,name=occurrence,proto3" json:"occurrence,omitempty"`
+	// At most this many bytes of the result; 0: 256 KiB; at most 1 MiB are given; negative is refused. A part that is not
+	// text and is larger comes whole.
+	PageBytes int32 `protobuf:"varint,6,opt,name=page_bytes,json=pageBytes,proto3" json:"page_bytes,omitempty"`
+	// next_page_token of the page before, with the same call; empty: the first page.
+	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecallToolCallRequest) Reset() {
+	*x = RecallToolCallRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecallToolCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecallToolCallRequest) ProtoMessage() {}
+
+func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
+func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *RecallToolCallRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RecallToolCallRequest) GetHead() *NodeRef {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *RecallToolCallRequest) GetToolCallId() string {
+	if x != nil && x.ToolCallId != nil {
+		return *x.ToolCallId
+	}
+	return ""
+}
+
+func (x *RecallToolCallRequest) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *RecallToolCallRequest) GetOccurrence() int32 {
+	if x != nil {
+		return x.Occurrence
+	}
+	return 0
+}
+
+func (x *RecallToolCallRequest) GetPageBytes() int32 {
+	if x != nil {
+		return x.PageBytes
+	}
+	return 0
+}
+
+func (x *RecallToolCallRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of RecallToolCall.
+type RecallToolCallResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// First page: the call; absent where a result was asked for by its place that answers no call.
+	Call *ToolCall `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	// Where the call was put.
+	CallPlace *MessagePlace `protobuf:"bytes,2,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
+	// What became of it.
+	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
+	// The parts of the result in this page, in order. Text is cut between code points. A first page whose call is large may
+	// have none.
+	Parts []*Part `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Whether the first part goes on with the text of the last part of the page before.
+	Continues bool `protobuf:"varint,5,opt,name=continues,proto3" json:"continues,omitempty"`
+	// Where the result was put; absent without one.
+	ResultPlace *MessagePlace `protobuf:"bytes,6,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
+	// Whether repair leaves the result out of views.
+	LeftOut bool `protobuf:"varint,7,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	// The bytes of the whole result's parts, as encoded.
+	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
+	// When the result was sent, else first put; of the call, where there is none.
+	At *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
+	// For the rest of the result; empty: this was the last page.
+	NextPageToken string `protobuf:"bytes,10,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many earlier calls with this id the chain has; at most 1,000 are counted.
+	EarlierOccurrences int64 `protobuf:"varint,11,opt,name=earlier_occurrences,json=earlierOccurrences,proto3" json:"earlier_occurrences,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *RecallToolCallResponse) Reset() {
+	*x = RecallToolCallResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecallToolCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecallToolCallResponse) ProtoMessage() {}
+
+func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
+func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *RecallToolCallResponse) GetCall() *ToolCall {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *RecallToolCallResponse) GetCallPlace() *MessagePlace {
+	if x != nil {
+		return x.CallPlace
+	}
+	return nil
+}
+
+func (x *RecallToolCallResponse) GetState() ToolCallState {
+	if x != nil {
+		return x.State
+	}
+	return ToolCallState_TOOL_CALL_STATE_UNSPECIFIED
+}
+
+func (x *RecallToolCallResponse) GetParts() []*Part {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *RecallToolCallResponse) GetContinues() bool {
+	if x != nil {
+		return x.Continues
+	}
+	return false
+}
+
+func (x *RecallToolCallResponse) GetResultPlace() *MessagePlace {
+	if x != nil {
+		return x.ResultPlace
+	}
+	return nil
+}
+
+func (x *RecallToolCallResponse) GetLeftOut() bool {
+	if x != nil {
+		return x.LeftOut
+	}
+	return false
+}
+
+func (x *RecallToolCallResponse) GetResultBytes() int64 {
+	if x != nil {
+		return x.ResultBytes
+	}
+	return 0
+}
+
+func (x *RecallToolCallResponse) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *RecallToolCallResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *RecallToolCallResponse) GetEarlierOccurrences() int64 {
+	if x != nil {
+		return x.EarlierOccurrences
+	}
+	return 0
+}
+
+// Request of Search.
+type SearchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Exactly one scope is set.
+	//
+	// Types that are valid to be assigned to Scope:
+	//
+	//	*SearchRequest_Head
+	//	*SearchRequest_AliasPrefix
+	Scope isSearchRequest_Scope `protobuf_oneof:"scope"`
+	// Exactly one is set; 1 byte to 1 KiB.
+	//
+	// Types that are valid to be assigned to Pattern:
+	//
+	//	*SearchRequest_Text
+	//	*SearchRequest_Regexp
+	Pattern isSearchRequest_Pattern `protobuf_oneof:"pattern"`
+	// Only messages of these roles; none: all.
+	Roles []Role `protobuf:"varint,2,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
+	// Only calls of these tools and their results, at most 64; none: all messages.
+	ToolNames []string `protobuf:"bytes,3,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
+	// Only messages sent, else first put, at or after this time.
+	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	// Only messages sent, else first put, before this time.
+	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	// Only results that are errors.
+	ErrorsOnly bool `protobuf:"varint,6,opt,name=errors_only,json=errorsOnly,proto3" json:"errors_only,omitempty"`
+	// At most this many hits; 0: 20; at most 100 are given; negative is refused.
+	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with the same request; empty: the first page.
+	PageToken string `protobuf:"bytes,12,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Code points of text around the first match; 0: 200; at most 2,000.
+	ExcerptChars int32 `protobuf:"varint,13,opt,name=excerpt_chars,json=excerptChars,proto3" json:"excerpt_chars,omitempty"`
+	// Replace secrets in excerpts; then matches are those that are still there.
+	Redact        bool `protobuf:"varint,14,opt,name=redact,proto3" json:"redact,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchRequest) Reset() {
+	*x = SearchRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchRequest) ProtoMessage() {}
+
+func (x *SearchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
+func (*SearchRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *SearchRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetScope() isSearchRequest_Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetHead() *NodeRef {
+	if x != nil {
+		if x, ok := x.Scope.(*SearchRequest_Head); ok {
+			return x.Head
+		}
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetAliasPrefix() string {
+	if x != nil {
+		if x, ok := x.Scope.(*SearchRequest_AliasPrefix); ok {
+			return x.AliasPrefix
+		}
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetPattern() isSearchRequest_Pattern {
+	if x != nil {
+		return x.Pattern
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetText() string {
+	if x != nil {
+		if x, ok := x.Pattern.(*SearchRequest_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetRegexp() string {
+	if x != nil {
+		if x, ok := x.Pattern.(*SearchRequest_Regexp); ok {
+			return x.Regexp
+		}
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetRoles() []Role {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetToolNames() []string {
+	if x != nil {
+		return x.ToolNames
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetErrorsOnly() bool {
+	if x != nil {
+		return x.ErrorsOnly
+	}
+	return false
+}
+
+func (x *SearchRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *SearchRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetExcerptChars() int32 {
+	if x != nil {
+		return x.ExcerptChars
+	}
+	return 0
+}
+
+func (x *SearchRequest) GetRedact() bool {
+	if x != nil {
+		return x.Redact
+	}
+	return false
+}
+
+type isSearchRequest_Scope interface {
+	isSearchRequest_Scope()
+}
+
+type SearchRequest_Head struct {
+	// The chain that ends in this node, newest message first.
+	Head *NodeRef `protobuf:"bytes,8,opt,name=head,proto3,oneof"`
+}
+
+type SearchRequest_AliasPrefix struct {
+	// All chains whose aliases begin with these bytes, in the order of the aliases' names, each newest first; "" is
+	// every alias. A node that several chains share is reported for the first alias; only where 10,000 or more other
+	// aliases lie between it can be reported again.
+	AliasPrefix string `protobuf:"bytes,9,opt,name=alias_prefix,json=aliasPrefix,proto3,oneof"`
+}
+
+func (*SearchRequest_Head) isSearchRequest_Scope() {}
+
+func (*SearchRequest_AliasPrefix) isSearchRequest_Scope() {}
+
+type isSearchRequest_Pattern interface {
+	isSearchRequest_Pattern()
+}
+
+type SearchRequest_Text struct {
+	// Text to find, in any case of its letters.
+	Text string `protobuf:"bytes,10,opt,name=text,proto3,oneof"`
+}
+
+type SearchRequest_Regexp struct {
+	// An RE2 pattern (https://github.com/google/re2/wiki/Syntax).
+	Regexp string `protobuf:"bytes,11,opt,name=regexp,proto3,oneof"`
+}
+
+func (*SearchRequest_Text) isSearchRequest_Pattern() {}
+
+func (*SearchRequest_Regexp) isSearchRequest_Pattern() {}
+
+// A message that matches.
+type SearchHit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	Place *MessagePlace `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
+	// Its role.
+	Role Role `protobuf:"varint,2,opt,name=role,proto3,enum=transcript.v1.Role" json:"role,omitempty"`
+	// The first message of its run loop; absent before any loop.
+	RunLoop *MessagePlace `protobuf:"bytes,3,opt,name=run_loop,json=runLoop,proto3" json:"run_loop,omitempty"`
+	// Scope alias_prefix: the alias by whose chain it was found.
+	Alias string `protobuf:"bytes,4,opt,name=alias,proto3" json:"alias,omitempty"`
+	// The part that matches first, from 0, and what of it.
+	PartIndex int32 `protobuf:"varint,5,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
+	// What of the part matches.
+	Field SearchField `protobuf:"varint,6,opt,name=field,proto3,enum=transcript.v1.SearchField" json:"field,omitempty"`
+	// The text around the first match.
+	Excerpt string `protobuf:"bytes,7,opt,name=excerpt,proto3" json:"excerpt,omitempty"`
+	// Where the excerpt matches, at most 10, in code points of the excerpt.
+	Matches []*TextRange `protobuf:"bytes,8,rep,name=matches,proto3" json:"matches,omitempty"`
+	// The message was sent, else first put, then.
+	At *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
+	// Of a result: the id of its call.
+	ToolCallId *string `protobuf:"bytes,10,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
+	// Of a result or a call: the tool's name, where known.
+	ToolName      *string `protobuf:"bytes,11,opt,name=tool_name,json=toolName,proto3,oneof" json:"tool_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchHit) Reset() {
+	*x = SearchHit{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchHit) ProtoMessage() {}
+
+func (x *SearchHit) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
+func (*SearchHit) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *SearchHit) GetPlace() *MessagePlace {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+func (x *SearchHit) GetRole() Role {
+	if x != nil {
+		return x.Role
+	}
+	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *SearchHit) GetRunLoop() *MessagePlace {
+	if x != nil {
+		return x.RunLoop
+	}
+	return nil
+}
+
+func (x *SearchHit) GetAlias() string {
+	if x != nil {
+		return x.Alias
+	}
+	return ""
+}
+
+func (x *SearchHit) GetPartIndex() int32 {
+	if x != nil {
+		return x.PartIndex
+	}
+	return 0
+}
+
+func (x *SearchHit) GetField() SearchField {
+	if x != nil {
+		return x.Field
+	}
+	return SearchField_SEARCH_FIELD_UNSPECIFIED
+}
+
+func (x *SearchHit) GetExcerpt() string {
+	if x != nil {
+		return x.Excerpt
+	}
+	return ""
+}
+
+func (x *SearchHit) GetMatches() []*TextRange {
+	if x != nil {
+		return x.Matches
+	}
+	return nil
+}
+
+func (x *SearchHit) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SearchHit) GetToolCallId() string {
+	if x != nil && x.ToolCallId != nil {
+		return *x.ToolCallId
+	}
+	return ""
+}
+
+func (x *SearchHit) GetToolName() string {
+	if x != nil && x.ToolName != nil {
+		return *x.ToolName
+	}
+	return ""
+}
+
+// A range of code points.
+type TextRange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first, from 0.
+	Start int32 `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	// The one behind the last.
+	End           int32 `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextRange) Reset() {
+	*x = TextRange{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextRange) ProtoMessage() {}
+
+func (x *TextRange) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
+func (*TextRange) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *TextRange) GetStart() int32 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *TextRange) GetEnd() int32 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+// Response of Search.
+type SearchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The hits; a page may be short, or empty, and still not be the last.
+	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
+	// To go on; empty: everything was looked at.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Bytes of messages looked at for this page.
+	ScannedBytes int64 `protobuf:"varint,3,opt,name=scanned_bytes,json=scannedBytes,proto3" json:"scanned_bytes,omitempty"`
+	// Nodes looked at for this page.
+	ScannedNodes  int64 `protobuf:"varint,4,opt,name=scanned_nodes,json=scannedNodes,proto3" json:"scanned_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchResponse) Reset() {
+	*x = SearchResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchResponse) ProtoMessage() {}
+
+func (x *SearchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
+func (*SearchResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *SearchResponse) GetHits() []*SearchHit {
+	if x != nil {
+		return x.Hits
+	}
+	return nil
+}
+
+func (x *SearchResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *SearchResponse) GetScannedBytes() int64 {
+	if x != nil {
+		return x.ScannedBytes
+	}
+	return 0
+}
+
+func (x *SearchResponse) GetScannedNodes() int64 {
+	if x != nil {
+		return x.ScannedNodes
+	}
+	return 0
+}
+
+// Request of ReplayTools.
+type ReplayToolsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The node that the chain ends in.
+	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
+	// At most this many calls, the newest; 0: 20; at most 200.
+	MaxCalls int32 `protobuf:"varint,3,opt,name=max_calls,json=maxCalls,proto3" json:"max_calls,omitempty"`
+	// Code points kept of each call's arguments and of each result; 0: 500; at most 10,000.
+	MaxItemChars int32 `protobuf:"varint,4,opt,name=max_item_chars,json=maxItemChars,proto3" json:"max_item_chars,omitempty"`
+	// Code points of the text block, and of the items together; 0: 8,000; at most 200,000.
+	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
+	// Only calls of these tools, at most 64; none: all.
+	ToolNames     []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplayToolsRequest) Reset() {
+	*x = ReplayToolsRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplayToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplayToolsRequest) ProtoMessage() {}
+
+func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
+func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *ReplayToolsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ReplayToolsRequest) GetHead() *NodeRef {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *ReplayToolsRequest) GetMaxCalls() int32 {
+	if x != nil {
+		return x.MaxCalls
+	}
+	return 0
+}
+
+func (x *ReplayToolsRequest) GetMaxItemChars() int32 {
+	if x != nil {
+		return x.MaxItemChars
+	}
+	return 0
+}
+
+func (x *ReplayToolsRequest) GetMaxChars() int32 {
+	if x != nil {
+		return x.MaxChars
+	}
+	return 0
+}
+
+func (x *ReplayToolsRequest) GetToolNames() []string {
+	if x != nil {
+		return x.ToolNames
+	}
+	return nil
+}
+
+// A call as ReplayTools shows it: redacted, then cut.
+type ReplayedCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call's id.
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	// The tool's name.
+	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// What became of it.
+	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
+	// The arguments. Still JSON where they were JSON and were not cut.
+	Arguments string `protobuf:"bytes,4,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// Whether the arguments were cut.
+	ArgumentsCut bool `protobuf:"varint,5,opt,name=arguments_cut,json=argumentsCut,proto3" json:"arguments_cut,omitempty"`
+	// The text of the result.
+	Result string `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
+	// Whether the result was cut, or has parts other than text.
+	ResultCut bool `protobuf:"varint,7,opt,name=result_cut,json=resultCut,proto3" json:"result_cut,omitempty"`
+	// Where the call was put.
+	Call *MessagePlace `protobuf:"bytes,8,opt,name=call,proto3" json:"call,omitempty"`
+	// Where the result was put; NODE.I of RecallToolCall.
+	ResultPlace *MessagePlace `protobuf:"bytes,9,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
+	// The first message of the run loop.
+	RunLoop *MessagePlace `protobuf:"bytes,10,opt,name=run_loop,json=runLoop,proto3" json:"run_loop,omitempty"`
+	// When the call was sent, else first put.
+	At *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=at,proto3" json:"at,omitempty"`
+	// The call as the text block shows it, made by the tool's renderer.
+	Text          string `protobuf:"bytes,12,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplayedCall) Reset() {
+	*x = ReplayedCall{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplayedCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplayedCall) ProtoMessage() {}
+
+func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
+func (*ReplayedCall) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *ReplayedCall) GetId() string {
+	if x != nil && x.Id != nil {
+		return *x.Id
+	}
+	return ""
+}
+
+func (x *ReplayedCall) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ReplayedCall) GetState() ToolCallState {
+	if x != nil {
+		return x.State
+	}
+	return ToolCallState_TOOL_CALL_STATE_UNSPECIFIED
+}
+
+func (x *ReplayedCall) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+func (x *ReplayedCall) GetArgumentsCut() bool {
+	if x != nil {
+		return x.ArgumentsCut
+	}
+	return false
+}
+
+func (x *ReplayedCall) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *ReplayedCall) GetResultCut() bool {
+	if x != nil {
+		return x.ResultCut
+	}
+	return false
+}
+
+func (x *ReplayedCall) GetCall() *MessagePlace {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *ReplayedCall) GetResultPlace() *MessagePlace {
+	if x != nil {
+		return x.ResultPlace
+	}
+	return nil
+}
+
+func (x *ReplayedCall) GetRunLoop() *MessagePlace {
+	if x != nil {
+		return x.RunLoop
+	}
+	return nil
+}
+
+func (x *ReplayedCall) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ReplayedCall) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// Response of ReplayTools.
+type ReplayToolsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The calls, oldest first. Newer run loops are chosen before older ones.
+	Calls []*ReplayedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
+	// The same as a text block of at most max_chars code points.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Whether the chain has earlier calls that are not shown.
+	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplayToolsResponse) Reset() {
+	*x = ReplayToolsResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplayToolsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplayToolsResponse) ProtoMessage() {}
+
+func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
+func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *ReplayToolsResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ReplayToolsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// Request of Describe.
+type DescribeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The node that the chain ends in.
+	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
+	// How much to tell.
+	Mode DescribeMode `protobuf:"varint,3,opt,name=mode,proto3,enum=transcript.v1.DescribeMode" json:"mode,omitempty"`
+	// Entries of each list; 0: 16; at most 64.
+	MaxItems int32 `protobuf:"varint,4,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
+	// Code points of each preview; 0: 200; at most 2,000.
+	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
+	// Code points of the text block; 0: 4,000; at most 20,000.
+	MaxTextChars int32 `protobuf:"varint,6,opt,name=max_text_chars,json=maxTextChars,proto3" json:"max_text_chars,omitempty"`
+	// An open run loop is stale when nothing was put for longer than this; absent: 1 hour.
+	StaleAfter *durationpb.Duration `protobuf:"bytes,7,opt,name=stale_after,json=staleAfter,proto3" json:"stale_after,omitempty"`
+	// Replace secrets in previews.
+	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
+	// What "how long" counts to; absent: the server's clock.
+	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeRequest) Reset() {
+	*x = DescribeRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeRequest) ProtoMessage() {}
+
+func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
+func (*DescribeRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *DescribeRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DescribeRequest) GetHead() *NodeRef {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *DescribeRequest) GetMode() DescribeMode {
+	if x != nil {
+		return x.Mode
+	}
+	return DescribeMode_DESCRIBE_MODE_UNSPECIFIED
+}
+
+func (x *DescribeRequest) GetMaxItems() int32 {
+	if x != nil {
+		return x.MaxItems
+	}
+	return 0
+}
+
+func (x *DescribeRequest) GetPreviewChars() int32 {
+	if x != nil {
+		return x.PreviewChars
+	}
+	return 0
+}
+
+func (x *DescribeRequest) GetMaxTextChars() int32 {
+	if x != nil {
+		return x.MaxTextChars
+	}
+	return 0
+}
+
+func (x *DescribeRequest) GetStaleAfter() *durationpb.Duration {
+	if x != nil {
+		return x.StaleAfter
+	}
+	return nil
+}
+
+func (x *DescribeRequest) GetRedact() bool {
+	if x != nil {
+		return x.Redact
+	}
+	return false
+}
+
+func (x *DescribeRequest) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+// Response of Describe.
+type DescribeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node that the chain ends in: 64 hex digits.
+	HeadId string `protobuf:"bytes,1,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
+	// When the head was first put.
+	HeadAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=head_at,json=headAt,proto3" json:"head_at,omitempty"`
+	// How long ago that is.
+	Age *durationpb.Duration `protobuf:"bytes,3,opt,name=age,proto3" json:"age,omitempty"`
+	// The chain's totals.
+	Counters *ChainCounters `protobuf:"bytes,4,opt,name=counters,proto3" json:"counters,omitempty"`
+	// The last run loop of the effective view.
+	Loop *LoopStatus `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
+	// Where the chain comes from.
+	Lineage *Lineage `protobuf:"bytes,6,opt,name=lineage,proto3" json:"lineage,omitempty"`
+	// The tools called, in the order of their first call, at most max_items.
+	Tools []*ToolUse `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
+	// How many more tool names there are, and how many calls they have.
+	MoreTools int32 `protobuf:"varint,8,opt,name=more_tools,json=moreTools,proto3" json:"more_tools,omitempty"`
+	// The calls that tools does not list.
+	OtherCalls int64 `protobuf:"varint,9,opt,name=other_calls,json=otherCalls,proto3" json:"other_calls,omitempty"`
+	// Aliases that point to the head, in the order of their names, at most max_items.
+	Aliases []string `protobuf:"bytes,10,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	// Whether more aliases point to the head.
+	MoreAliases bool `protobuf:"varint,11,opt,name=more_aliases,json=moreAliases,proto3" json:"more_aliases,omitempty"`
+	// Variables, the latest set first, at most max_items.
+	Variables []*VariableInfo `protobuf:"bytes,12,rep,name=variables,proto3" json:"variables,omitempty"`
+	// How many more variables there are.
+	MoreVariables int32 `protobuf:"varint,13,opt,name=more_variables,json=moreVariables,proto3" json:"more_variables,omitempty"`
+	// The same as a text block of at most max_text_chars code points, for a prompt.
+	Text          string `protobuf:"bytes,14,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeResponse) Reset() {
+	*x = DescribeResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeResponse) ProtoMessage() {}
+
+func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
+func (*DescribeResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *DescribeResponse) GetHeadId() string {
+	if x != nil {
+		return x.HeadId
+	}
+	return ""
+}
+
+func (x *DescribeResponse) GetHeadAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.HeadAt
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetAge() *durationpb.Duration {
+	if x != nil {
+		return x.Age
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetCounters() *ChainCounters {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetLoop() *LoopStatus {
+	if x != nil {
+		return x.Loop
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetLineage() *Lineage {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetTools() []*ToolUse {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetMoreTools() int32 {
+	if x != nil {
+		return x.MoreTools
+	}
+	return 0
+}
+
+func (x *DescribeResponse) GetOtherCalls() int64 {
+	if x != nil {
+		return x.OtherCalls
+	}
+	return 0
+}
+
+func (x *DescribeResponse) GetAliases() []string {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetMoreAliases() bool {
+	if x != nil {
+		return x.MoreAliases
+	}
+	return false
+}
+
+func (x *DescribeResponse) GetVariables() []*VariableInfo {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetMoreVariables() int32 {
+	if x != nil {
+		return x.MoreVariables
+	}
+	return 0
+}
+
+func (x *DescribeResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// The last run loop of a chain.
+type LoopStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it stands.
+	State RunLoopState `protobuf:"varint,1,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
+	// Its first message; absent without a loop.
+	First *MessagePlace `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	// Nobody asked for it.
+	LeadIn bool `protobuf:"varint,3,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
+	// When its first message was sent, else first put.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// Where it is open: for how long.
+	OpenFor *durationpb.Duration `protobuf:"bytes,5,opt,name=open_for,json=openFor,proto3" json:"open_for,omitempty"`
+	// Where it is open: whether nothing was put for longer than stale_after.
+	Stale bool `protobuf:"varint,6,opt,name=stale,proto3" json:"stale,omitempty"`
+	// The calls at the head that await a result, in order, at most max_items.
+	Pending []*PendingCall `protobuf:"bytes,7,rep,name=pending,proto3" json:"pending,omitempty"`
+	// How many more there are.
+	MorePending int32 `protobuf:"varint,8,opt,name=more_pending,json=morePending,proto3" json:"more_pending,omitempty"`
+	// Mode PREVIEW: the beginning of the text of its first user message.
+	UserPreview string `protobuf:"bytes,9,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
+	// Mode PREVIEW: the beginning of the text of the head's last message with text.
+	LastPreview   string `protobuf:"bytes,10,opt,name=last_preview,json=lastPreview,proto3" json:"last_preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoopStatus) Reset() {
+	*x = LoopStatus{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoopStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoopStatus) ProtoMessage() {}
+
+func (x *LoopStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
+func (*LoopStatus) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *LoopStatus) GetState() RunLoopState {
+	if x != nil {
+		return x.State
+	}
+	return RunLoopState_RUN_LOOP_STATE_UNSPECIFIED
+}
+
+func (x *LoopStatus) GetFirst() *MessagePlace {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *LoopStatus) GetLeadIn() bool {
+	if x != nil {
+		return x.LeadIn
+	}
+	return false
+}
+
+func (x *LoopStatus) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *LoopStatus) GetOpenFor() *durationpb.Duration {
+	if x != nil {
+		return x.OpenFor
+	}
+	return nil
+}
+
+func (x *LoopStatus) GetStale() bool {
+	if x != nil {
+		return x.Stale
+	}
+	return false
+}
+
+func (x *LoopStatus) GetPending() []*PendingCall {
+	if x != nil {
+		return x.Pending
+	}
+	return nil
+}
+
+func (x *LoopStatus) GetMorePending() int32 {
+	if x != nil {
+		return x.MorePending
+	}
+	return 0
+}
+
+func (x *LoopStatus) GetUserPreview() string {
+	if x != nil {
+		return x.UserPreview
+	}
+	return ""
+}
+
+func (x *LoopStatus) GetLastPreview() string {
+	if x != nil {
+		return x.LastPreview
+	}
+	return ""
+}
+
+// A call that awaits its result.
+type PendingCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call's id.
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	// The tool's name.
+	Name          *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PendingCall) Reset() {
+	*x = PendingCall{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PendingCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PendingCall) ProtoMessage() {}
+
+func (x *PendingCall) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
+func (*PendingCall) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *PendingCall) GetId() string {
+	if x != nil && x.Id != nil {
+		return *x.Id
+	}
+	return ""
+}
+
+func (x *PendingCall) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+// Where a chain comes from.
+type Lineage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many ancestors the head has.
+	Ancestors int64 `protobuf:"varint,1,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	// How many nodes of the path are not their parent's first child.
+	Forks int64 `protobuf:"varint,2,opt,name=forks,proto3" json:"forks,omitempty"`
+	// The nearest of them, nearest first, at most max_items.
+	ForkNodes []*PathNode `protobuf:"bytes,3,rep,name=fork_nodes,json=forkNodes,proto3" json:"fork_nodes,omitempty"`
+	// The nearest compaction nodes, nearest first, at most max_items; the first is the one that the effective view shows.
+	Compactions []*CompactionInfo `protobuf:"bytes,4,rep,name=compactions,proto3" json:"compactions,omitempty"`
+	// Whether there are more compaction nodes.
+	MoreCompactions bool `protobuf:"varint,5,opt,name=more_compactions,json=moreCompactions,proto3" json:"more_compactions,omitempty"`
+	// The call that started this chain, of the nearest node on the path that has one.
+	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,6,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
+	// The node that has it.
+	SpawnedNodeId string `protobuf:"bytes,7,opt,name=spawned_node_id,json=spawnedNodeId,proto3" json:"spawned_node_id,omitempty"`
+	// What the spawned chain has of its spawner's; NONE also where the spawner is not there.
+	Inheritance Inheritance `protobuf:"varint,8,opt,name=inheritance,proto3,enum=transcript.v1.Inheritance" json:"inheritance,omitempty"`
+	// The nodes that the calls at the head and in its run loop spawned, in the order in which they were first put, at most
+	// max_items.
+	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
+	// Whether there are more.
+	MoreSpawned   bool `protobuf:"varint,10,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lineage) Reset() {
+	*x = Lineage{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lineage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lineage) ProtoMessage() {}
+
+func (x *Lineage) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
+func (*Lineage) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *Lineage) GetAncestors() int64 {
+	if x != nil {
+		return x.Ancestors
+	}
+	return 0
+}
+
+func (x *Lineage) GetForks() int64 {
+	if x != nil {
+		return x.Forks
+	}
+	return 0
+}
+
+func (x *Lineage) GetForkNodes() []*PathNode {
+	if x != nil {
+		return x.ForkNodes
+	}
+	return nil
+}
+
+func (x *Lineage) GetCompactions() []*CompactionInfo {
+	if x != nil {
+		return x.Compactions
+	}
+	return nil
+}
+
+func (x *Lineage) GetMoreCompactions() bool {
+	if x != nil {
+		return x.MoreCompactions
+	}
+	return false
+}
+
+func (x *Lineage) GetSpawnedFrom() *SpawnedFromRef {
+	if x != nil {
+		return x.SpawnedFrom
+	}
+	return nil
+}
+
+func (x *Lineage) GetSpawnedNodeId() string {
+	if x != nil {
+		return x.SpawnedNodeId
+	}
+	return ""
+}
+
+func (x *Lineage) GetInheritance() Inheritance {
+	if x != nil {
+		return x.Inheritance
+	}
+	return Inheritance_INHERITANCE_UNSPECIFIED
+}
+
+func (x *Lineage) GetSpawned() []*SpawnedChain {
+	if x != nil {
+		return x.Spawned
+	}
+	return nil
+}
+
+func (x *Lineage) GetMoreSpawned() bool {
+	if x != nil {
+		return x.MoreSpawned
+	}
+	return false
+}
+
+// A node of the path.
+type PathNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id: 64 hex digits.
+	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// How many ancestors it has.
+	Ancestors     int64 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PathNode) Reset() {
+	*x = PathNode{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PathNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PathNode) ProtoMessage() {}
+
+func (x *PathNode) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
+func (*PathNode) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *PathNode) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *PathNode) GetAncestors() int64 {
+	if x != nil {
+		return x.Ancestors
+	}
+	return 0
+}
+
+// A compaction node of the path.
+type CompactionInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id: 64 hex digits.
+	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// How many ancestors it has.
+	Ancestors int64 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	// The last node that it stands for.
+	CoversThrough string `protobuf:"bytes,3,opt,name=covers_through,json=coversThrough,proto3" json:"covers_through,omitempty"`
+	// Its messages and their bytes.
+	Messages int64 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Their bytes.
+	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Whether its first message is a summary.
+	Summary       bool `protobuf:"varint,6,opt,name=summary,proto3" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactionInfo) Reset() {
+	*x = CompactionInfo{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactionInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactionInfo) ProtoMessage() {}
+
+func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
+func (*CompactionInfo) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *CompactionInfo) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *CompactionInfo) GetAncestors() int64 {
+	if x != nil {
+		return x.Ancestors
+	}
+	return 0
+}
+
+func (x *CompactionInfo) GetCoversThrough() string {
+	if x != nil {
+		return x.CoversThrough
+	}
+	return ""
+}
+
+func (x *CompactionInfo) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *CompactionInfo) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *CompactionInfo) GetSummary() bool {
+	if x != nil {
+		return x.Summary
+	}
+	return false
+}
+
+// A chain that this one started.
+type SpawnedChain struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its first node: 64 hex digits.
+	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// The node of this chain, and the call, that it was spawned from.
+	SpawnedFrom   *SpawnedFromRef `protobuf:"bytes,2,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpawnedChain) Reset() {
+	*x = SpawnedChain{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpawnedChain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpawnedChain) ProtoMessage() {}
+
+func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
+func (*SpawnedChain) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *SpawnedChain) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *SpawnedChain) GetSpawnedFrom() *SpawnedFromRef {
+	if x != nil {
+		return x.SpawnedFrom
+	}
+	return nil
+}
+
+// A tool and how often it was called.
+type ToolUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name; absent for calls without one.
+	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// Its calls.
+	Calls         int64 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolUse) Reset() {
+	*x = ToolUse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolUse) ProtoMessage() {}
+
+func (x *ToolUse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
+func (*ToolUse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *ToolUse) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ToolUse) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+// A variable: metadata "var/NAME".
+type VariableInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// NAME.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its JSON value: "string", "number", "boolean", "null", "array", "object", or "invalid".
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// The bytes of the value.
+	SizeBytes int32 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// Mode PREVIEW: the beginning of the value.
+	Preview string `protobuf:"bytes,4,opt,name=preview,proto3" json:"preview,omitempty"`
+	// The node that set it last.
+	SetBy         *PathNode `protobuf:"bytes,5,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VariableInfo) Reset() {
+	*x = VariableInfo{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VariableInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VariableInfo) ProtoMessage() {}
+
+func (x *VariableInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
+func (*VariableInfo) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *VariableInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *VariableInfo) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *VariableInfo) GetSizeBytes() int32 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *VariableInfo) GetPreview() string {
+	if x != nil {
+		return x.Preview
+	}
+	return ""
+}
+
+func (x *VariableInfo) GetSetBy() *PathNode {
+	if x != nil {
+		return x.SetBy
+	}
+	return nil
+}
+
 var File_transcript_v1_transcript_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
-	"&transcript/v1/transcript_service.proto\x12\rtranscript.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btranscript/v1/message.proto\x1a\x18transcript/v1/node.proto\"C\n" +
+	"&transcript/v1/transcript_service.proto\x12\rtranscript.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btranscript/v1/message.proto\x1a\x18transcript/v1/node.proto\"C\n" +
 	"\aNodeRef\x12\x19\n" +
 	"\anode_id\x18\x01 \x01(\tH\x00R\x06nodeId\x12\x16\n" +
 	"\x05alias\x18\x02 \x01(\tH\x00R\x05aliasB\x05\n" +
@@ -3476,7 +7049,29 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xff\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc5\x04\n" +
+	"\x06Policy\x12'\n" +
+	"\rmax_run_loops\x18\x01 \x01(\x05H\x00R\vmaxRunLoops\x88\x01\x01\x122\n" +
+	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12 \n" +
+	"\tmax_bytes\x18\x03 \x01(\x03H\x01R\bmaxBytes\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\x04 \x01(\x03H\x02R\tmaxTokens\x88\x01\x01\x12)\n" +
+	"\x0emax_user_chars\x18\x05 \x01(\x05H\x03R\fmaxUserChars\x88\x01\x01\x12+\n" +
+	"\x0fmax_reply_chars\x18\x06 \x01(\x05H\x04R\rmaxReplyChars\x88\x01\x01\x12)\n" +
+	"\x0ekeep_full_runs\x18\a \x01(\x05H\x05R\fkeepFullRuns\x88\x01\x01\x12/\n" +
+	"\x11keep_tool_results\x18\b \x01(\x05H\x06R\x0fkeepToolResults\x88\x01\x01\x127\n" +
+	"\n" +
+	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12,\n" +
+	"\x03now\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x03nowB\x10\n" +
+	"\x0e_max_run_loopsB\f\n" +
+	"\n" +
+	"_max_bytesB\r\n" +
+	"\v_max_tokensB\x11\n" +
+	"\x0f_max_user_charsB\x12\n" +
+	"\x10_max_reply_charsB\x11\n" +
+	"\x0f_keep_full_runsB\x14\n" +
+	"\x12_keep_tool_results\"\xd3\x02\n" +
 	"\x0fAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -3484,7 +7079,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bafter_id\x18\x04 \x01(\tR\aafterId\x12\"\n" +
 	"\rif_none_match\x18\x05 \x01(\tR\vifNoneMatch\x12:\n" +
 	"\vnode_detail\x18\x06 \x01(\x0e2\x19.transcript.v1.NodeDetailR\n" +
-	"nodeDetail\"\xee\x01\n" +
+	"nodeDetail\x12-\n" +
+	"\x06policy\x18\a \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12#\n" +
+	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\"\xee\x01\n" +
 	"\bNodeInfo\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_count\x18\x02 \x01(\x05R\fmessageCount\x12\x1d\n" +
@@ -3504,13 +7101,29 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.transcript.v1.FindingKindR\x04kind\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x03 \x01(\x05R\fmessageIndex\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x05R\x05count\"\xad\x01\n" +
+	"\x05count\x18\x04 \x01(\x05R\x05count\"\x97\x03\n" +
 	"\x06Report\x12\x1a\n" +
 	"\bmessages\x18\x01 \x01(\x03R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x18\n" +
 	"\arepairs\x18\x03 \x01(\x03R\arepairs\x122\n" +
 	"\bfindings\x18\x04 \x03(\v2\x16.transcript.v1.FindingR\bfindings\x12#\n" +
-	"\rmore_findings\x18\x05 \x01(\x03R\fmoreFindings\"\xc7\x02\n" +
+	"\rmore_findings\x18\x05 \x01(\x03R\fmoreFindings\x12\x16\n" +
+	"\x06tokens\x18\x06 \x01(\x03R\x06tokens\x12)\n" +
+	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\x12\x1c\n" +
+	"\tshortened\x18\b \x01(\x03R\tshortened\x121\n" +
+	"\bleft_out\x18\t \x01(\v2\x16.transcript.v1.LeftOutR\aleftOut\x12-\n" +
+	"\x06window\x18\n" +
+	" \x01(\v2\x15.transcript.v1.WindowR\x06window\x12%\n" +
+	"\x0elimit_exceeded\x18\v \x01(\bR\rlimitExceeded\"p\n" +
+	"\aLeftOut\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x16\n" +
+	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\x12\x1b\n" +
+	"\trun_loops\x18\x04 \x01(\x03R\brunLoops\"c\n" +
+	"\x06Window\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
+	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\x12\x1b\n" +
+	"\trun_loops\x18\x03 \x01(\x03R\brunLoops\"\xc7\x02\n" +
 	"\x10AssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -3519,7 +7132,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fnot_modified\x18\x05 \x01(\bR\vnotModified\x128\n" +
 	"\bcounters\x18\x06 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x06report\x18\a \x01(\v2\x15.transcript.v1.ReportR\x06report\x12-\n" +
-	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\"\x85\x02\n" +
+	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\"\xd9\x02\n" +
 	"\x15StreamAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -3527,7 +7140,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bafter_id\x18\x04 \x01(\tR\aafterId\x12\"\n" +
 	"\rif_none_match\x18\x05 \x01(\tR\vifNoneMatch\x12:\n" +
 	"\vnode_detail\x18\x06 \x01(\x0e2\x19.transcript.v1.NodeDetailR\n" +
-	"nodeDetail\"\xcd\x02\n" +
+	"nodeDetail\x12-\n" +
+	"\x06policy\x18\a \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12#\n" +
+	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\"\xcd\x02\n" +
 	"\x16StreamAssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -3567,16 +7182,292 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"s\n" +
 	"\x0eAliasConflicts\x12:\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x1c.transcript.v1.AliasConflictR\tconflicts\x12%\n" +
-	"\x0emore_conflicts\x18\x02 \x01(\x05R\rmoreConflicts\">\n" +
+	"\x0emore_conflicts\x18\x02 \x01(\x05R\rmoreConflicts\"e\n" +
 	"\rAliasConflict\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x17\n" +
-	"\anode_id\x18\x02 \x01(\tR\x06nodeId\",\n" +
+	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12%\n" +
+	"\x0eonly_compacted\x18\x03 \x01(\bR\ronlyCompacted\",\n" +
 	"\x0fAmbiguousPrefix\x12\x19\n" +
-	"\bnode_ids\x18\x01 \x03(\tR\anodeIds*?\n" +
+	"\bnode_ids\x18\x01 \x03(\tR\anodeIds\"\xc8\x02\n" +
+	"\x0eCompactRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12\x1d\n" +
+	"\n" +
+	"through_id\x18\x03 \x01(\tR\tthroughId\x12-\n" +
+	"\x06policy\x18\x04 \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12\x18\n" +
+	"\asummary\x18\x05 \x01(\tR\asummary\x12!\n" +
+	"\fsummary_only\x18\x06 \x01(\bR\vsummaryOnly\x12\x12\n" +
+	"\x04salt\x18\a \x01(\fR\x04salt\x12\x17\n" +
+	"\adry_run\x18\b \x01(\bR\x06dryRun\x124\n" +
+	"\aaliases\x18\t \x03(\v2\x1a.transcript.v1.AliasUpdateR\aaliases\"\xde\x02\n" +
+	"\x0fCompactResponse\x12\x18\n" +
+	"\awritten\x18\x01 \x01(\bR\awritten\x12:\n" +
+	"\vnot_written\x18\x02 \x01(\x0e2\x19.transcript.v1.NotWrittenR\n" +
+	"notWritten\x12\x17\n" +
+	"\anode_id\x18\x03 \x01(\tR\x06nodeId\x12\x17\n" +
+	"\ahead_id\x18\x04 \x01(\tR\x06headId\x12\x1d\n" +
+	"\n" +
+	"through_id\x18\x05 \x01(\tR\tthroughId\x124\n" +
+	"\aaliases\x18\x06 \x03(\v2\x1a.transcript.v1.AliasResultR\aaliases\x128\n" +
+	"\bcounters\x18\a \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x124\n" +
+	"\x06report\x18\b \x01(\v2\x1c.transcript.v1.CompactReportR\x06report\"\xce\x03\n" +
+	"\rCompactReport\x12'\n" +
+	"\x0fmessages_before\x18\x01 \x01(\x03R\x0emessagesBefore\x12!\n" +
+	"\fbytes_before\x18\x02 \x01(\x03R\vbytesBefore\x12#\n" +
+	"\rtokens_before\x18\x03 \x01(\x03R\ftokensBefore\x12%\n" +
+	"\x0emessages_after\x18\x04 \x01(\x03R\rmessagesAfter\x12\x1f\n" +
+	"\vbytes_after\x18\x05 \x01(\x03R\n" +
+	"bytesAfter\x12!\n" +
+	"\ftokens_after\x18\x06 \x01(\x03R\vtokensAfter\x12)\n" +
+	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\x12#\n" +
+	"\rloops_dropped\x18\b \x01(\x03R\floopsDropped\x12'\n" +
+	"\x0floops_condensed\x18\t \x01(\x03R\x0eloopsCondensed\x12\x1f\n" +
+	"\vloops_whole\x18\n" +
+	" \x01(\x03R\n" +
+	"loopsWhole\x12\x1c\n" +
+	"\tshortened\x18\v \x01(\x03R\tshortened\x12)\n" +
+	"\x10summary_replaced\x18\f \x01(\bR\x0fsummaryReplaced\"L\n" +
+	"\fMessagePlace\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
+	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\"\xe9\x01\n" +
+	"\x0fToolCallSummary\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x122\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1c.transcript.v1.ToolCallStateR\x05state\x12/\n" +
+	"\x04call\x18\x04 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04call\x123\n" +
+	"\x06result\x18\x05 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06resultB\x05\n" +
+	"\x03_idB\a\n" +
+	"\x05_name\"\xd8\x01\n" +
+	"\x13ListRunLoopsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12#\n" +
+	"\rpreview_chars\x18\x05 \x01(\x05R\fpreviewChars\x12\x16\n" +
+	"\x06redact\x18\x06 \x01(\bR\x06redact\"\xef\x04\n" +
+	"\aRunLoop\x121\n" +
+	"\x05first\x18\x01 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05first\x12/\n" +
+	"\x04last\x18\x02 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04last\x129\n" +
+	"\n" +
+	"started_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x125\n" +
+	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x121\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x1b.transcript.v1.RunLoopStateR\x05state\x12\x17\n" +
+	"\alead_in\x18\x06 \x01(\bR\x06leadIn\x12!\n" +
+	"\fuser_preview\x18\a \x01(\tR\vuserPreview\x12#\n" +
+	"\rreply_preview\x18\b \x01(\tR\freplyPreview\x12\x1a\n" +
+	"\bmessages\x18\t \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\n" +
+	" \x01(\x03R\x05bytes\x12\x16\n" +
+	"\x06tokens\x18\v \x01(\x03R\x06tokens\x12)\n" +
+	"\x10tokens_estimated\x18\f \x01(\bR\x0ftokensEstimated\x12=\n" +
+	"\n" +
+	"tool_calls\x18\r \x03(\v2\x1e.transcript.v1.ToolCallSummaryR\ttoolCalls\x12&\n" +
+	"\x0fmore_tool_calls\x18\x0e \x01(\x03R\rmoreToolCalls\x12\x1e\n" +
+	"\n" +
+	"unanswered\x18\x0f \x01(\x03R\n" +
+	"unanswered\"s\n" +
+	"\x14ListRunLoopsResponse\x123\n" +
+	"\trun_loops\x18\x01 \x03(\v2\x16.transcript.v1.RunLoopR\brunLoops\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8d\x02\n" +
+	"\x15RecallToolCallRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12%\n" +
+	"\ftool_call_id\x18\x03 \x01(\tH\x00R\n" +
+	"toolCallId\x88\x01\x01\x12\x14\n" +
+	"\x05place\x18\x04 \x01(\tR\x05place\x12\x1e\n" +
+	"\n" +
+	"occurrence\x18\x05 \x01(\x05R\n" +
+	"occurrence\x12\x1d\n" +
+	"\n" +
+	"page_bytes\x18\x06 \x01(\x05R\tpageBytes\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\a \x01(\tR\tpageTokenB\x0f\n" +
+	"\r_tool_call_id\"\x81\x04\n" +
+	"\x16RecallToolCallResponse\x12+\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.transcript.v1.ToolCallR\x04call\x12:\n" +
+	"\n" +
+	"call_place\x18\x02 \x01(\v2\x1b.transcript.v1.MessagePlaceR\tcallPlace\x122\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1c.transcript.v1.ToolCallStateR\x05state\x12)\n" +
+	"\x05parts\x18\x04 \x03(\v2\x13.transcript.v1.PartR\x05parts\x12\x1c\n" +
+	"\tcontinues\x18\x05 \x01(\bR\tcontinues\x12>\n" +
+	"\fresult_place\x18\x06 \x01(\v2\x1b.transcript.v1.MessagePlaceR\vresultPlace\x12\x19\n" +
+	"\bleft_out\x18\a \x01(\bR\aleftOut\x12!\n" +
+	"\fresult_bytes\x18\b \x01(\x03R\vresultBytes\x12*\n" +
+	"\x02at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12&\n" +
+	"\x0fnext_page_token\x18\n" +
+	" \x01(\tR\rnextPageToken\x12/\n" +
+	"\x13earlier_occurrences\x18\v \x01(\x03R\x12earlierOccurrences\"\x8c\x04\n" +
+	"\rSearchRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12,\n" +
+	"\x04head\x18\b \x01(\v2\x16.transcript.v1.NodeRefH\x00R\x04head\x12#\n" +
+	"\falias_prefix\x18\t \x01(\tH\x00R\valiasPrefix\x12\x14\n" +
+	"\x04text\x18\n" +
+	" \x01(\tH\x01R\x04text\x12\x18\n" +
+	"\x06regexp\x18\v \x01(\tH\x01R\x06regexp\x12)\n" +
+	"\x05roles\x18\x02 \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12\x1d\n" +
+	"\n" +
+	"tool_names\x18\x03 \x03(\tR\ttoolNames\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1f\n" +
+	"\verrors_only\x18\x06 \x01(\bR\n" +
+	"errorsOnly\x12\x1b\n" +
+	"\tpage_size\x18\a \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\f \x01(\tR\tpageToken\x12#\n" +
+	"\rexcerpt_chars\x18\r \x01(\x05R\fexcerptChars\x12\x16\n" +
+	"\x06redact\x18\x0e \x01(\bR\x06redactB\a\n" +
+	"\x05scopeB\t\n" +
+	"\apattern\"\xe8\x03\n" +
+	"\tSearchHit\x121\n" +
+	"\x05place\x18\x01 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05place\x12'\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x13.transcript.v1.RoleR\x04role\x126\n" +
+	"\brun_loop\x18\x03 \x01(\v2\x1b.transcript.v1.MessagePlaceR\arunLoop\x12\x14\n" +
+	"\x05alias\x18\x04 \x01(\tR\x05alias\x12\x1d\n" +
+	"\n" +
+	"part_index\x18\x05 \x01(\x05R\tpartIndex\x120\n" +
+	"\x05field\x18\x06 \x01(\x0e2\x1a.transcript.v1.SearchFieldR\x05field\x12\x18\n" +
+	"\aexcerpt\x18\a \x01(\tR\aexcerpt\x122\n" +
+	"\amatches\x18\b \x03(\v2\x18.transcript.v1.TextRangeR\amatches\x12*\n" +
+	"\x02at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12%\n" +
+	"\ftool_call_id\x18\n" +
+	" \x01(\tH\x00R\n" +
+	"toolCallId\x88\x01\x01\x12 \n" +
+	"\ttool_name\x18\v \x01(\tH\x01R\btoolName\x88\x01\x01B\x0f\n" +
+	"\r_tool_call_idB\f\n" +
+	"\n" +
+	"_tool_name\"3\n" +
+	"\tTextRange\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end\"\xb0\x01\n" +
+	"\x0eSearchResponse\x12,\n" +
+	"\x04hits\x18\x01 \x03(\v2\x18.transcript.v1.SearchHitR\x04hits\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12#\n" +
+	"\rscanned_bytes\x18\x03 \x01(\x03R\fscannedBytes\x12#\n" +
+	"\rscanned_nodes\x18\x04 \x01(\x03R\fscannedNodes\"\xdd\x01\n" +
+	"\x12ReplayToolsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12\x1b\n" +
+	"\tmax_calls\x18\x03 \x01(\x05R\bmaxCalls\x12$\n" +
+	"\x0emax_item_chars\x18\x04 \x01(\x05R\fmaxItemChars\x12\x1b\n" +
+	"\tmax_chars\x18\x05 \x01(\x05R\bmaxChars\x12\x1d\n" +
+	"\n" +
+	"tool_names\x18\x06 \x03(\tR\ttoolNames\"\xe3\x03\n" +
+	"\fReplayedCall\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x122\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1c.transcript.v1.ToolCallStateR\x05state\x12\x1c\n" +
+	"\targuments\x18\x04 \x01(\tR\targuments\x12#\n" +
+	"\rarguments_cut\x18\x05 \x01(\bR\fargumentsCut\x12\x16\n" +
+	"\x06result\x18\x06 \x01(\tR\x06result\x12\x1d\n" +
+	"\n" +
+	"result_cut\x18\a \x01(\bR\tresultCut\x12/\n" +
+	"\x04call\x18\b \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04call\x12>\n" +
+	"\fresult_place\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\vresultPlace\x126\n" +
+	"\brun_loop\x18\n" +
+	" \x01(\v2\x1b.transcript.v1.MessagePlaceR\arunLoop\x12*\n" +
+	"\x02at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04text\x18\f \x01(\tR\x04textB\x05\n" +
+	"\x03_idB\a\n" +
+	"\x05_name\"p\n" +
+	"\x13ReplayToolsResponse\x121\n" +
+	"\x05calls\x18\x01 \x03(\v2\x1b.transcript.v1.ReplayedCallR\x05calls\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"\xf6\x02\n" +
+	"\x0fDescribeRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
+	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12/\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x1b.transcript.v1.DescribeModeR\x04mode\x12\x1b\n" +
+	"\tmax_items\x18\x04 \x01(\x05R\bmaxItems\x12#\n" +
+	"\rpreview_chars\x18\x05 \x01(\x05R\fpreviewChars\x12$\n" +
+	"\x0emax_text_chars\x18\x06 \x01(\x05R\fmaxTextChars\x12:\n" +
+	"\vstale_after\x18\a \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"staleAfter\x12\x16\n" +
+	"\x06redact\x18\b \x01(\bR\x06redact\x12,\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xc9\x04\n" +
+	"\x10DescribeResponse\x12\x17\n" +
+	"\ahead_id\x18\x01 \x01(\tR\x06headId\x123\n" +
+	"\ahead_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06headAt\x12+\n" +
+	"\x03age\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03age\x128\n" +
+	"\bcounters\x18\x04 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
+	"\x04loop\x18\x05 \x01(\v2\x19.transcript.v1.LoopStatusR\x04loop\x120\n" +
+	"\alineage\x18\x06 \x01(\v2\x16.transcript.v1.LineageR\alineage\x12,\n" +
+	"\x05tools\x18\a \x03(\v2\x16.transcript.v1.ToolUseR\x05tools\x12\x1d\n" +
+	"\n" +
+	"more_tools\x18\b \x01(\x05R\tmoreTools\x12\x1f\n" +
+	"\vother_calls\x18\t \x01(\x03R\n" +
+	"otherCalls\x12\x18\n" +
+	"\aaliases\x18\n" +
+	" \x03(\tR\aaliases\x12!\n" +
+	"\fmore_aliases\x18\v \x01(\bR\vmoreAliases\x129\n" +
+	"\tvariables\x18\f \x03(\v2\x1b.transcript.v1.VariableInfoR\tvariables\x12%\n" +
+	"\x0emore_variables\x18\r \x01(\x05R\rmoreVariables\x12\x12\n" +
+	"\x04text\x18\x0e \x01(\tR\x04text\"\xb1\x03\n" +
+	"\n" +
+	"LoopStatus\x121\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1b.transcript.v1.RunLoopStateR\x05state\x121\n" +
+	"\x05first\x18\x02 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05first\x12\x17\n" +
+	"\alead_in\x18\x03 \x01(\bR\x06leadIn\x129\n" +
+	"\n" +
+	"started_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x124\n" +
+	"\bopen_for\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\aopenFor\x12\x14\n" +
+	"\x05stale\x18\x06 \x01(\bR\x05stale\x124\n" +
+	"\apending\x18\a \x03(\v2\x1a.transcript.v1.PendingCallR\apending\x12!\n" +
+	"\fmore_pending\x18\b \x01(\x05R\vmorePending\x12!\n" +
+	"\fuser_preview\x18\t \x01(\tR\vuserPreview\x12!\n" +
+	"\flast_preview\x18\n" +
+	" \x01(\tR\vlastPreview\"K\n" +
+	"\vPendingCall\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01B\x05\n" +
+	"\x03_idB\a\n" +
+	"\x05_name\"\xe3\x03\n" +
+	"\aLineage\x12\x1c\n" +
+	"\tancestors\x18\x01 \x01(\x03R\tancestors\x12\x14\n" +
+	"\x05forks\x18\x02 \x01(\x03R\x05forks\x126\n" +
+	"\n" +
+	"fork_nodes\x18\x03 \x03(\v2\x17.transcript.v1.PathNodeR\tforkNodes\x12?\n" +
+	"\vcompactions\x18\x04 \x03(\v2\x1d.transcript.v1.CompactionInfoR\vcompactions\x12)\n" +
+	"\x10more_compactions\x18\x05 \x01(\bR\x0fmoreCompactions\x12@\n" +
+	"\fspawned_from\x18\x06 \x01(\v2\x1d.transcript.v1.SpawnedFromRefR\vspawnedFrom\x12&\n" +
+	"\x0fspawned_node_id\x18\a \x01(\tR\rspawnedNodeId\x12<\n" +
+	"\vinheritance\x18\b \x01(\x0e2\x1a.transcript.v1.InheritanceR\vinheritance\x125\n" +
+	"\aspawned\x18\t \x03(\v2\x1b.transcript.v1.SpawnedChainR\aspawned\x12!\n" +
+	"\fmore_spawned\x18\n" +
+	" \x01(\bR\vmoreSpawned\"A\n" +
+	"\bPathNode\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1c\n" +
+	"\tancestors\x18\x02 \x01(\x03R\tancestors\"\xba\x01\n" +
+	"\x0eCompactionInfo\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1c\n" +
+	"\tancestors\x18\x02 \x01(\x03R\tancestors\x12%\n" +
+	"\x0ecovers_through\x18\x03 \x01(\tR\rcoversThrough\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12\x18\n" +
+	"\asummary\x18\x06 \x01(\bR\asummary\"i\n" +
+	"\fSpawnedChain\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12@\n" +
+	"\fspawned_from\x18\x02 \x01(\v2\x1d.transcript.v1.SpawnedFromRefR\vspawnedFrom\"A\n" +
+	"\aToolUse\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x14\n" +
+	"\x05calls\x18\x02 \x01(\x03R\x05callsB\a\n" +
+	"\x05_name\"\x9f\x01\n" +
+	"\fVariableInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x03 \x01(\x05R\tsizeBytes\x12\x18\n" +
+	"\apreview\x18\x04 \x01(\tR\apreview\x12.\n" +
+	"\x06set_by\x18\x05 \x01(\v2\x17.transcript.v1.PathNodeR\x05setBy*V\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tVIEW_FULL\x10\x01\x12\x12\n" +
-	"\x0eVIEW_EFFECTIVE\x10\x02*Y\n" +
+	"\x0eVIEW_EFFECTIVE\x10\x02\x12\x15\n" +
+	"\x11VIEW_CONVERSATION\x10\x03*U\n" +
+	"\tToolTrace\x12\x1a\n" +
+	"\x16TOOL_TRACE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fTOOL_TRACE_DROP\x10\x01\x12\x17\n" +
+	"\x13TOOL_TRACE_REQUESTS\x10\x02*Y\n" +
 	"\n" +
 	"NodeDetail\x12\x1b\n" +
 	"\x17NODE_DETAIL_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -3590,7 +7481,38 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x1cFINDING_KIND_UNANSWERED_CALL\x10\x04\x12\"\n" +
 	"\x1eFINDING_KIND_DUPLICATE_CALL_ID\x10\x05\x12!\n" +
 	"\x1dFINDING_KIND_INTERRUPTED_LOOP\x10\x06\x12\x18\n" +
-	"\x14FINDING_KIND_LEAD_IN\x10\a2\xa9\a\n" +
+	"\x14FINDING_KIND_LEAD_IN\x10\a*J\n" +
+	"\n" +
+	"NotWritten\x12\x1b\n" +
+	"\x17NOT_WRITTEN_UNSPECIFIED\x10\x00\x12\x1f\n" +
+	"\x1bNOT_WRITTEN_NOTHING_SHRINKS\x10\x01*\x82\x01\n" +
+	"\fRunLoopState\x12\x1e\n" +
+	"\x1aRUN_LOOP_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13RUN_LOOP_STATE_OPEN\x10\x01\x12\x19\n" +
+	"\x15RUN_LOOP_STATE_CLOSED\x10\x02\x12\x1e\n" +
+	"\x1aRUN_LOOP_STATE_INTERRUPTED\x10\x03*\x83\x01\n" +
+	"\rToolCallState\x12\x1f\n" +
+	"\x1bTOOL_CALL_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12TOOL_CALL_STATE_OK\x10\x01\x12\x19\n" +
+	"\x15TOOL_CALL_STATE_ERROR\x10\x02\x12\x1e\n" +
+	"\x1aTOOL_CALL_STATE_UNANSWERED\x10\x03*\xad\x01\n" +
+	"\vSearchField\x12\x1c\n" +
+	"\x18SEARCH_FIELD_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11SEARCH_FIELD_TEXT\x10\x01\x12\x1a\n" +
+	"\x16SEARCH_FIELD_REASONING\x10\x02\x12\x15\n" +
+	"\x11SEARCH_FIELD_JSON\x10\x03\x12\x1a\n" +
+	"\x16SEARCH_FIELD_TOOL_NAME\x10\x04\x12\x1a\n" +
+	"\x16SEARCH_FIELD_ARGUMENTS\x10\x05*{\n" +
+	"\fDescribeMode\x12\x1d\n" +
+	"\x19DESCRIBE_MODE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11DESCRIBE_MODE_OFF\x10\x01\x12\x1a\n" +
+	"\x16DESCRIBE_MODE_METADATA\x10\x02\x12\x19\n" +
+	"\x15DESCRIBE_MODE_PREVIEW\x10\x03*s\n" +
+	"\vInheritance\x12\x1b\n" +
+	"\x17INHERITANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10INHERITANCE_NONE\x10\x01\x12\x19\n" +
+	"\x15INHERITANCE_ARGUMENTS\x10\x02\x12\x16\n" +
+	"\x12INHERITANCE_PREFIX\x10\x032\x95\v\n" +
 	"\x11TranscriptService\x12H\n" +
 	"\aPutNode\x12\x1d.transcript.v1.PutNodeRequest\x1a\x1e.transcript.v1.PutNodeResponse\x12K\n" +
 	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12B\n" +
@@ -3602,7 +7524,13 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bAssemble\x12\x1e.transcript.v1.AssembleRequest\x1a\x1f.transcript.v1.AssembleResponse\x12_\n" +
 	"\x0eStreamAssemble\x12$.transcript.v1.StreamAssembleRequest\x1a%.transcript.v1.StreamAssembleResponse0\x01\x12H\n" +
 	"\aGetNode\x12\x1d.transcript.v1.GetNodeRequest\x1a\x1e.transcript.v1.GetNodeResponse\x12W\n" +
-	"\fListChildren\x12\".transcript.v1.ListChildrenRequest\x1a#.transcript.v1.ListChildrenResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\fListChildren\x12\".transcript.v1.ListChildrenRequest\x1a#.transcript.v1.ListChildrenResponse\x12H\n" +
+	"\aCompact\x12\x1d.transcript.v1.CompactRequest\x1a\x1e.transcript.v1.CompactResponse\x12W\n" +
+	"\fListRunLoops\x12\".transcript.v1.ListRunLoopsRequest\x1a#.transcript.v1.ListRunLoopsResponse\x12]\n" +
+	"\x0eRecallToolCall\x12$.transcript.v1.RecallToolCallRequest\x1a%.transcript.v1.RecallToolCallResponse\x12E\n" +
+	"\x06Search\x12\x1c.transcript.v1.SearchRequest\x1a\x1d.transcript.v1.SearchResponse\x12T\n" +
+	"\vReplayTools\x12!.transcript.v1.ReplayToolsRequest\x1a\".transcript.v1.ReplayToolsResponse\x12K\n" +
+	"\bDescribe\x12\x1e.transcript.v1.DescribeRequest\x1a\x1f.transcript.v1.DescribeResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_transcript_service_proto_rawDescOnce sync.Once
@@ -3616,157 +7544,282 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_transcript_service_proto_rawDescData
 }
 
-var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
-	(NodeDetail)(0),                  // 1: transcript.v1.NodeDetail
-	(FindingKind)(0),                 // 2: transcript.v1.FindingKind
-	(*NodeRef)(nil),                  // 3: transcript.v1.NodeRef
-	(*MessageNote)(nil),              // 4: transcript.v1.MessageNote
-	(*SpawnedFromRef)(nil),           // 5: transcript.v1.SpawnedFromRef
-	(*AliasPrecondition)(nil),        // 6: transcript.v1.AliasPrecondition
-	(*Labels)(nil),                   // 7: transcript.v1.Labels
-	(*AliasUpdate)(nil),              // 8: transcript.v1.AliasUpdate
-	(*AliasResult)(nil),              // 9: transcript.v1.AliasResult
-	(*Counters)(nil),                 // 10: transcript.v1.Counters
-	(*ChainCounters)(nil),            // 11: transcript.v1.ChainCounters
-	(*PutNodeRequest)(nil),           // 12: transcript.v1.PutNodeRequest
-	(*PutNodeResponse)(nil),          // 13: transcript.v1.PutNodeResponse
-	(*NewNode)(nil),                  // 14: transcript.v1.NewNode
-	(*PutNodesRequest)(nil),          // 15: transcript.v1.PutNodesRequest
-	(*PutNodesResponse)(nil),         // 16: transcript.v1.PutNodesResponse
-	(*AliasMove)(nil),                // 17: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 18: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 19: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 20: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 21: transcript.v1.DeleteAliasResponse
-	(*AliasInfo)(nil),                // 22: transcript.v1.AliasInfo
-	(*ResolveAliasRequest)(nil),      // 23: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 24: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 25: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 26: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 27: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 28: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 29: transcript.v1.ListAliasHistoryResponse
-	(*AssembleRequest)(nil),          // 30: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 31: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 32: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 33: transcript.v1.Finding
-	(*Report)(nil),                   // 34: transcript.v1.Report
-	(*AssembleResponse)(nil),         // 35: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 36: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 37: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 38: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 39: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 40: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 41: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 42: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 43: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 44: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 45: transcript.v1.AmbiguousPrefix
-	nil,                              // 46: transcript.v1.Labels.EntriesEntry
-	nil,                              // 47: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 48: google.protobuf.Timestamp
-	(*Message)(nil),                  // 49: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 50: transcript.v1.MetadataEntry
-	(*Metadata)(nil),                 // 51: transcript.v1.Metadata
-	(Role)(0),                        // 52: transcript.v1.Role
+	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
+	(NodeDetail)(0),                  // 2: transcript.v1.NodeDetail
+	(FindingKind)(0),                 // 3: transcript.v1.FindingKind
+	(NotWritten)(0),                  // 4: transcript.v1.NotWritten
+	(RunLoopState)(0),                // 5: transcript.v1.RunLoopState
+	(ToolCallState)(0),               // 6: transcript.v1.ToolCallState
+	(SearchField)(0),                 // 7: transcript.v1.SearchField
+	(DescribeMode)(0),                // 8: transcript.v1.DescribeMode
+	(Inheritance)(0),                 // 9: transcript.v1.Inheritance
+	(*NodeRef)(nil),                  // 10: transcript.v1.NodeRef
+	(*MessageNote)(nil),              // 11: transcript.v1.MessageNote
+	(*SpawnedFromRef)(nil),           // 12: transcript.v1.SpawnedFromRef
+	(*AliasPrecondition)(nil),        // 13: transcript.v1.AliasPrecondition
+	(*Labels)(nil),                   // 14: transcript.v1.Labels
+	(*AliasUpdate)(nil),              // 15: transcript.v1.AliasUpdate
+	(*AliasResult)(nil),              // 16: transcript.v1.AliasResult
+	(*Counters)(nil),                 // 17: transcript.v1.Counters
+	(*ChainCounters)(nil),            // 18: transcript.v1.ChainCounters
+	(*PutNodeRequest)(nil),           // 19: transcript.v1.PutNodeRequest
+	(*PutNodeResponse)(nil),          // 20: transcript.v1.PutNodeResponse
+	(*NewNode)(nil),                  // 21: transcript.v1.NewNode
+	(*PutNodesRequest)(nil),          // 22: transcript.v1.PutNodesRequest
+	(*PutNodesResponse)(nil),         // 23: transcript.v1.PutNodesResponse
+	(*AliasMove)(nil),                // 24: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 25: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 26: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 27: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 28: transcript.v1.DeleteAliasResponse
+	(*AliasInfo)(nil),                // 29: transcript.v1.AliasInfo
+	(*ResolveAliasRequest)(nil),      // 30: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 31: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 32: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 33: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 34: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 35: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 36: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 37: transcript.v1.Policy
+	(*AssembleRequest)(nil),          // 38: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 39: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 40: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 41: transcript.v1.Finding
+	(*Report)(nil),                   // 42: transcript.v1.Report
+	(*LeftOut)(nil),                  // 43: transcript.v1.LeftOut
+	(*Window)(nil),                   // 44: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 45: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 46: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 47: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 48: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 49: transcript.v1.GetNodeResponse
+	(*ListChildrenRequest)(nil),      // 50: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 51: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 52: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 53: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 54: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 55: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 56: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 57: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 58: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 59: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 60: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 61: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 62: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 63: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 64: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 65: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 66: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 67: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 68: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 69: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 70: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 71: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 72: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 73: transcript.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 74: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 75: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 76: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 77: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 78: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 79: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 80: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 81: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 82: transcript.v1.VariableInfo
+	nil,                              // 83: transcript.v1.Labels.EntriesEntry
+	nil,                              // 84: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 85: google.protobuf.Timestamp
+	(*Message)(nil),                  // 86: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 87: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 88: google.protobuf.Duration
+	(*Metadata)(nil),                 // 89: transcript.v1.Metadata
+	(Role)(0),                        // 90: transcript.v1.Role
+	(*ToolCall)(nil),                 // 91: transcript.v1.ToolCall
+	(*Part)(nil),                     // 92: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	48, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	46, // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	6,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	7,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	10, // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	10, // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	3,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	49, // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	4,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	50, // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	5,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	8,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	9,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	11, // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	3,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	49, // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	4,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	50, // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	5,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	8,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	14, // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	13, // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	3,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	6,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	7,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	17, // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	9,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	6,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	48, // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	47, // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	22, // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	11, // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	22, // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	48, // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	28, // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	3,  // 35: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,  // 36: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	1,  // 37: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	4,  // 38: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	32, // 39: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	5,  // 40: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	2,  // 41: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	33, // 42: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	49, // 43: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	11, // 44: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	34, // 45: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	31, // 46: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	3,  // 47: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,  // 48: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	1,  // 49: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	49, // 50: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	11, // 51: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	34, // 52: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	31, // 53: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	3,  // 54: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	49, // 55: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	31, // 56: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	51, // 57: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	48, // 58: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	11, // 59: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	52, // 60: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	3,  // 61: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	48, // 62: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	52, // 63: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	41, // 64: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	44, // 65: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12, // 66: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	15, // 67: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	18, // 68: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	20, // 69: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	23, // 70: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	25, // 71: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	27, // 72: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	30, // 73: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	36, // 74: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	38, // 75: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	40, // 76: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	13, // 77: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	16, // 78: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	19, // 79: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	21, // 80: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	24, // 81: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	26, // 82: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	29, // 83: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	35, // 84: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	37, // 85: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	39, // 86: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	42, // 87: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	77, // [77:88] is the sub-list for method output_type
-	66, // [66:77] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	85,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	83,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	13,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	14,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	17,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	17,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	10,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	86,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	11,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	87,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	12,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	15,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	16,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	18,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	10,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	86,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	11,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	87,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	12,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	15,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	21,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	20,  // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	10,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	13,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	14,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	24,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	16,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	13,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	85,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	84,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	29,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	18,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	29,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	85,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	35,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	88,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	1,   // 36: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	85,  // 37: transcript.v1.Policy.now:type_name -> google.protobuf.Timestamp
+	10,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 39: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	2,   // 40: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	37,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	11,  // 42: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	40,  // 43: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	12,  // 44: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	3,   // 45: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	41,  // 46: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	43,  // 47: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	44,  // 48: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	86,  // 49: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	18,  // 50: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	42,  // 51: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	39,  // 52: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	10,  // 53: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 54: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	2,   // 55: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	37,  // 56: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	86,  // 57: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	18,  // 58: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	42,  // 59: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	39,  // 60: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	10,  // 61: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	86,  // 62: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	39,  // 63: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	89,  // 64: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	85,  // 65: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	18,  // 66: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	90,  // 67: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	10,  // 68: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	85,  // 69: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	90,  // 70: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	51,  // 71: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	54,  // 72: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	10,  // 73: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	37,  // 74: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	15,  // 75: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	4,   // 76: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	16,  // 77: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	18,  // 78: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	58,  // 79: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	6,   // 80: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	59,  // 81: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	59,  // 82: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	10,  // 83: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	59,  // 84: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	59,  // 85: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	85,  // 86: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	85,  // 87: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	5,   // 88: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	60,  // 89: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	62,  // 90: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	10,  // 91: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	91,  // 92: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	59,  // 93: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	6,   // 94: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	92,  // 95: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	59,  // 96: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	85,  // 97: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	10,  // 98: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	90,  // 99: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	85,  // 100: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	85,  // 101: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	59,  // 102: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	90,  // 103: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	59,  // 104: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	7,   // 105: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	68,  // 106: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	85,  // 107: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	67,  // 108: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	10,  // 109: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	6,   // 110: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	59,  // 111: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	59,  // 112: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	59,  // 113: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	85,  // 114: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	71,  // 115: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	10,  // 116: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 117: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	88,  // 118: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	85,  // 119: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	85,  // 120: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	88,  // 121: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	18,  // 122: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	75,  // 123: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	77,  // 124: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	81,  // 125: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	82,  // 126: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	5,   // 127: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	59,  // 128: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	85,  // 129: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	88,  // 130: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	76,  // 131: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	78,  // 132: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	79,  // 133: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	12,  // 134: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	9,   // 135: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	80,  // 136: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	12,  // 137: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	78,  // 138: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	19,  // 139: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	22,  // 140: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	25,  // 141: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	27,  // 142: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	30,  // 143: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	32,  // 144: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	34,  // 145: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	38,  // 146: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	46,  // 147: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	48,  // 148: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	50,  // 149: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	56,  // 150: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	61,  // 151: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	64,  // 152: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	66,  // 153: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	70,  // 154: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	73,  // 155: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	20,  // 156: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	23,  // 157: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	26,  // 158: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	28,  // 159: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	31,  // 160: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	33,  // 161: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	36,  // 162: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	45,  // 163: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	47,  // 164: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	49,  // 165: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	52,  // 166: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	57,  // 167: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	63,  // 168: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	65,  // 169: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	69,  // 170: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	72,  // 171: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	74,  // 172: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	156, // [156:173] is the sub-list for method output_type
+	139, // [139:156] is the sub-list for method input_type
+	139, // [139:139] is the sub-list for extension type_name
+	139, // [139:139] is the sub-list for extension extendee
+	0,   // [0:139] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -3791,13 +7844,26 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*ListAliasesRequest_Prefix)(nil),
 		(*ListAliasesRequest_Folder)(nil),
 	}
+	file_transcript_v1_transcript_service_proto_msgTypes[27].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[50].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[54].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[56].OneofWrappers = []any{
+		(*SearchRequest_Head)(nil),
+		(*SearchRequest_AliasPrefix)(nil),
+		(*SearchRequest_Text)(nil),
+		(*SearchRequest_Regexp)(nil),
+	}
+	file_transcript_v1_transcript_service_proto_msgTypes[57].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[61].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[66].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[71].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   45,
+			NumEnums:      10,
+			NumMessages:   75,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

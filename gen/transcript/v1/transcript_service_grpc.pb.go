@@ -30,6 +30,12 @@ const (
 	TranscriptService_StreamAssemble_FullMethodName   = "/transcript.v1.TranscriptService/StreamAssemble"
 	TranscriptService_GetNode_FullMethodName          = "/transcript.v1.TranscriptService/GetNode"
 	TranscriptService_ListChildren_FullMethodName     = "/transcript.v1.TranscriptService/ListChildren"
+	TranscriptService_Compact_FullMethodName          = "/transcript.v1.TranscriptService/Compact"
+	TranscriptService_ListRunLoops_FullMethodName     = "/transcript.v1.TranscriptService/ListRunLoops"
+	TranscriptService_RecallToolCall_FullMethodName   = "/transcript.v1.TranscriptService/RecallToolCall"
+	TranscriptService_Search_FullMethodName           = "/transcript.v1.TranscriptService/Search"
+	TranscriptService_ReplayTools_FullMethodName      = "/transcript.v1.TranscriptService/ReplayTools"
+	TranscriptService_Describe_FullMethodName         = "/transcript.v1.TranscriptService/Describe"
 )
 
 // TranscriptServiceClient is the client API for TranscriptService service.
@@ -101,6 +107,34 @@ type TranscriptServiceClient interface {
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
 	ListChildren(ctx context.Context, in *ListChildrenRequest, opts ...grpc.CallOption) (*ListChildrenResponse, error)
+	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
+	// by a policy and headed by the caller's summary. Nothing is lost: the originals stay ancestors. Where the head is an
+	// alias, it moves to the new node in the same commit, also when plain appends have moved it meanwhile. Where nothing
+	// would be saved nothing is written, and the call succeeds with written = false. May be repeated: a repeat of a call
+	// that took place mostly finds nothing left to save.
+	//
+	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
+	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
+	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
+	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
+	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
+	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	ListRunLoops(ctx context.Context, in *ListRunLoopsRequest, opts ...grpc.CallOption) (*ListRunLoopsResponse, error)
+	// RecallToolCall gives a past call of a chain with its arguments and its result, whatever was compacted since.
+	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND); DATA_LOSS.
+	RecallToolCall(ctx context.Context, in *RecallToolCallRequest, opts ...grpc.CallOption) (*RecallToolCallResponse, error)
+	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
+	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit; the token
+	// goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
+	// DATA_LOSS.
+	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
+	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
+	// redacted before anything is cut. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	ReplayTools(ctx context.Context, in *ReplayToolsRequest, opts ...grpc.CallOption) (*ReplayToolsResponse, error)
+	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
+	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 }
 
 type transcriptServiceClient struct {
@@ -230,6 +264,66 @@ func (c *transcriptServiceClient) ListChildren(ctx context.Context, in *ListChil
 	return out, nil
 }
 
+func (c *transcriptServiceClient) Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompactResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_Compact_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) ListRunLoops(ctx context.Context, in *ListRunLoopsRequest, opts ...grpc.CallOption) (*ListRunLoopsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRunLoopsResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_ListRunLoops_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) RecallToolCall(ctx context.Context, in *RecallToolCallRequest, opts ...grpc.CallOption) (*RecallToolCallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecallToolCallResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_RecallToolCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_Search_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) ReplayTools(ctx context.Context, in *ReplayToolsRequest, opts ...grpc.CallOption) (*ReplayToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayToolsResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_ReplayTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DescribeResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_Describe_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // TranscriptServiceServer is the server API for TranscriptService service.
 // All implementations must embed UnimplementedTranscriptServiceServer
 // for forward compatibility.
@@ -299,6 +393,34 @@ type TranscriptServiceServer interface {
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
 	ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error)
+	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
+	// by a policy and headed by the caller's summary. Nothing is lost: the originals stay ancestors. Where the head is an
+	// alias, it moves to the new node in the same commit, also when plain appends have moved it meanwhile. Where nothing
+	// would be saved nothing is written, and the call succeeds with written = false. May be repeated: a repeat of a call
+	// that took place mostly finds nothing left to save.
+	//
+	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
+	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
+	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
+	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
+	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
+	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	ListRunLoops(context.Context, *ListRunLoopsRequest) (*ListRunLoopsResponse, error)
+	// RecallToolCall gives a past call of a chain with its arguments and its result, whatever was compacted since.
+	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND); DATA_LOSS.
+	RecallToolCall(context.Context, *RecallToolCallRequest) (*RecallToolCallResponse, error)
+	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
+	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit; the token
+	// goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
+	// DATA_LOSS.
+	Search(context.Context, *SearchRequest) (*SearchResponse, error)
+	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
+	// redacted before anything is cut. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	ReplayTools(context.Context, *ReplayToolsRequest) (*ReplayToolsResponse, error)
+	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
+	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	mustEmbedUnimplementedTranscriptServiceServer()
 }
 
@@ -341,6 +463,24 @@ func (UnimplementedTranscriptServiceServer) GetNode(context.Context, *GetNodeReq
 }
 func (UnimplementedTranscriptServiceServer) ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListChildren not implemented")
+}
+func (UnimplementedTranscriptServiceServer) Compact(context.Context, *CompactRequest) (*CompactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Compact not implemented")
+}
+func (UnimplementedTranscriptServiceServer) ListRunLoops(context.Context, *ListRunLoopsRequest) (*ListRunLoopsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRunLoops not implemented")
+}
+func (UnimplementedTranscriptServiceServer) RecallToolCall(context.Context, *RecallToolCallRequest) (*RecallToolCallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecallToolCall not implemented")
+}
+func (UnimplementedTranscriptServiceServer) Search(context.Context, *SearchRequest) (*SearchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Search not implemented")
+}
+func (UnimplementedTranscriptServiceServer) ReplayTools(context.Context, *ReplayToolsRequest) (*ReplayToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayTools not implemented")
+}
+func (UnimplementedTranscriptServiceServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
 }
 func (UnimplementedTranscriptServiceServer) mustEmbedUnimplementedTranscriptServiceServer() {}
 func (UnimplementedTranscriptServiceServer) testEmbeddedByValue()                           {}
@@ -554,6 +694,114 @@ func _TranscriptService_ListChildren_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TranscriptService_Compact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).Compact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_Compact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).Compact(ctx, req.(*CompactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_ListRunLoops_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRunLoopsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).ListRunLoops(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_ListRunLoops_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).ListRunLoops(ctx, req.(*ListRunLoopsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_RecallToolCall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecallToolCallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).RecallToolCall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_RecallToolCall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).RecallToolCall(ctx, req.(*RecallToolCallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_Search_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).Search(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_Search_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).Search(ctx, req.(*SearchRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_ReplayTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).ReplayTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_ReplayTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).ReplayTools(ctx, req.(*ReplayToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_Describe_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DescribeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).Describe(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_Describe_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).Describe(ctx, req.(*DescribeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // TranscriptService_ServiceDesc is the grpc.ServiceDesc for TranscriptService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -600,6 +848,30 @@ var TranscriptService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListChildren",
 			Handler:    _TranscriptService_ListChildren_Handler,
+		},
+		{
+			MethodName: "Compact",
+			Handler:    _TranscriptService_Compact_Handler,
+		},
+		{
+			MethodName: "ListRunLoops",
+			Handler:    _TranscriptService_ListRunLoops_Handler,
+		},
+		{
+			MethodName: "RecallToolCall",
+			Handler:    _TranscriptService_RecallToolCall_Handler,
+		},
+		{
+			MethodName: "Search",
+			Handler:    _TranscriptService_Search_Handler,
+		},
+		{
+			MethodName: "ReplayTools",
+			Handler:    _TranscriptService_ReplayTools_Handler,
+		},
+		{
+			MethodName: "Describe",
+			Handler:    _TranscriptService_Describe_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

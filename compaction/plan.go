@@ -1,0 +1,70 @@
+package compaction
+
+import "github.com/transcriptd/transcriptd/compaction/runloop"
+
+// Action is what becomes of a message.
+type Action uint8
+
+// The actions.
+const (
+	// Drop: it is not shown.
+	Drop Action = iota
+	// Keep: it is shown as it is.
+	Keep
+	// CutUser and CutReply: its text is cut (Cut) to MaxUserChars, MaxReplyChars.
+	CutUser
+	CutReply
+	// Line: its parts become a line (Line). Only where Mark.LineLength is not 0.
+	Line
+)
+
+// Size is what messages take. Tokens are the notes', else a quarter of the bytes, rounded up, and then Estimated is true.
+type Size struct {
+	Messages, Bytes, Tokens int64
+	Estimated               bool
+}
+
+// Options are what a Planner plans.
+type Options struct {
+	Policy Policy
+	// Preamble is the size of the preamble, whose messages are not added.
+	Preamble Size
+	// CondenseLast shows the last loop condensed too, if it is closed. Conversation only.
+	CondenseLast bool
+	// Compact, if not nil, asks for what a compaction at the last message added keeps, instead of a conversation.
+	Compact *Compact
+}
+
+// Compact is what a compaction has beside its policy.
+type Compact struct {
+	// Summary is the size of the summary that the caller gives; nil: none. With one, the old summary goes, and the loop that
+	// is open keeps its user and system messages only.
+	Summary *Size
+	// SummaryOnly keeps no closed loop.
+	SummaryOnly bool
+}
+
+// Planned is a message before the first loop, with what becomes of it.
+type Planned struct {
+	At     runloop.Place
+	Action Action
+}
+
+// Plan is what becomes of the messages that were added.
+type Plan struct {
+	// Early are the summary and the system messages before the first loop, in order.
+	Early []Planned
+	// HasLoops says that there is a loop to show; Start is then the place of the first message of the first of them, and
+	// every message added before it, Early aside, and every stub due before it is not shown.
+	HasLoops bool
+	Start    runloop.Place
+	// Actions are those of the messages from Start on, in the order in which they were added: a message's stubs (but
+	// not those due before Start) in their order, then the message itself unless repair leaves it out. A stub is never
+	// cut nor made a line.
+	Actions []Action
+	// Dropped, Condensed and Whole count loops: Whole has the last of a conversation, the lead-in while it is the last,
+	// and a compaction's open loop, unless its parts were dropped. The lead-in is never counted as dropped.
+	Dropped, Condensed, Whole int64
+	// LimitExceeded says that what is always shown alone exceeds MaxBytes or MaxTokens, sizes taken from above.
+	LimitExceeded bool
+}

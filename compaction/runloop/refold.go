@@ -1,0 +1,56 @@
+package runloop
+
+// Refold is the fold of the effective view behind a compaction node: the preamble, the node's messages, and the
+// messages of the nodes between the last one that it covers and itself, other compaction nodes left out. What comes
+// after the node continues the State that it ends in.
+//
+// Groups need not be paired again. No call is unanswered in the group at the covered node, so whatever becomes of that
+// group, a later result answers a call behind it or nothing, and a later group begins behind it: a result is shown, and
+// a stub due, exactly where they were before. Only run loops can join or part: an open loop of which the node keeps the
+// question alone is asked again.
+type Refold struct {
+	state State
+	// tail says that a message that ends or begins a group was added behind the node, whose group is then the parent's.
+	tail bool
+}
+
+// NewRefold begins with the fold through the last node that is preamble as a whole; the zero State where there is none.
+func NewRefold(preamble State) *Refold { return &Refold{state: preamble} }
+
+// Add continues over messages that are folded already, as their marks say they are shown: those of the node that the
+// preamble ends in that come before its end, or, behind Compaction, those of a node after the one that is covered.
+// They stay the caller's.
+func (r *Refold) Add(seq uint32, firstPut int64, messages []Brief) {
+	r.state.Effective.Nodes++
+	for i := range messages {
+		m := &messages[i]
+		for _, c := range m.Mark.Stubs {
+			r.state.Repairs++
+			r.state.Effective.stub(c)
+		}
+		if m.Mark.LeftOut != Shown {
+			r.state.Repairs++
+			continue
+		}
+		r.tail = r.tail || m.Role != Tool
+		r.state.Effective.message(m, Place{Seq: seq, Index: uint32(i)}, firstPut)
+	}
+}
+
+// Compaction continues over the compaction node. Ids that repeat outside of it are not told of in its marks, for its
+// messages are copies. ErrGroupTooLarge.
+func (r *Refold) Compaction(n Node) ([]Mark, error) {
+	marks, err := r.state.Fold(n, func(Optional) bool { return false })
+	r.tail = false
+	return marks, err
+}
+
+// End returns the state of the compaction node, whose parent's is given.
+func (r *Refold) End(parent *State) State {
+	s := *parent
+	s.Effective, s.Repairs = r.state.Effective, r.state.Repairs
+	if !r.tail {
+		s.Group = r.state.Group
+	}
+	return s
+}
