@@ -29,6 +29,12 @@ var (
 	errPageToken = errors.New("not a page token of this call")
 	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
 	errAmbiguous = errors.New("the prefix fits several nodes")
+	// errPattern: a pattern does not compile or is too large. Comes in a canonical.FieldError.
+	errPattern = errors.New("not a pattern that can be searched for")
+	// errToolCallNotFound: a chain has no such tool call.
+	errToolCallNotFound = errors.New("the chain has no such tool call")
+	// errCompactionTooLarge: what a compaction would write is over a node's limits.
+	errCompactionTooLarge = errors.New("the compaction is over a node's limits")
 	// errUseStream: a reply would be over maxReply.
 	errUseStream = errors.New("the reply is too large for one message")
 	// errDraining: no new calls are taken.
@@ -66,6 +72,8 @@ func table() []row {
 		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
 		{errDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
 		{errPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
+		{errPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
+		{errCompactionTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
 		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},
 		{chainstore.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
 		{runloop.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
@@ -75,9 +83,13 @@ func table() []row {
 		{chainstore.ErrNodeNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace has that id", false},
 		{chainstore.ErrAliasNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND, "no alias of this namespace has that name", false},
 
+		{errToolCallNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND, "the chain has no such tool call", false},
+
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere: read the new head and decide again", false},
-		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "after_id is neither the head nor an ancestor of it", false},
+		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
+		{chainstore.ErrAlreadyCovered, failed, transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED, "through_id lies before what an earlier compaction covers, or before the end of the preamble: name a later node", false},
+		{chainstore.ErrOpenCalls, failed, transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS, "a tool call is unanswered there: put its result first, or name an earlier node as through_id", false},
 
 		{errUseStream, exhausted, transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE, "the reply is too large for one message: call StreamAssemble", false},
 		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full; nothing was written", true},

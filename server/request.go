@@ -135,6 +135,23 @@ func pageSize(n int32) (int, error) {
 	}
 }
 
+// bounded is a number of a request: fallback for 0; negative and over most are refused.
+func bounded(field string, n, fallback, most int32) (int, error) {
+	switch {
+	case n < 0:
+		return 0, invalidField(field, "must not be negative")
+	case n > most:
+		return 0, overLimit(field, "must be at most %d", most)
+	case n == 0:
+		return int(fallback), nil
+	default:
+		return int(n), nil
+	}
+}
+
+// pageOf is how many entries a page is to have, in lists of their own bounds.
+func pageOf(n, fallback, most int32) (int, error) { return bounded("page_size", min(n, most), fallback, most) }
+
 // under is err seen from the outside of a field, where it tells of a field.
 func under(path string, err error) error {
 	var field *canonical.FieldError

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// effective is how the effective view of a chain lies: the preamble, then, without a compaction node, everything behind
+// it; with one, the node's messages, those of the nodes after the last that it covers, and those behind it, older
+// compaction nodes left out.
+type effective struct {
+	chain chainstore.Chain
+	// compaction is the header of the nearest compaction node; nil without one.
+	compaction *chainstore.Header
+}
+
+// viewRow is a row of a view, and which of its messages belong to the part of the view that is read: from one through
+// the one before another.
+type viewRow struct {
+	*chainstore.Row
+	from, through int
+}
+
+// openEffective finds how the effective view of a chain lies.
+func openEffective(ctx context.Context, chain chainstore.Chain) (*effective, error) {
+	e := &effective{chain: chain}
+	link := chain.Head().Compaction
+	if !link.Present {
+		return e, nil
+	}
+	var err error
+	e.compaction, err = chainstore.HeaderAt(ctx, chain, link.Seq)
+	return e, err
+}
+
+func (e *effective) state() *runloop.State { return &e.chain.Head().State }
+
+// preamble yields the rows of the preamble, the last perhaps with the first of its messages only.
+func (e *effective) preamble(ctx context.Context, headersOnly bool, yield func(*viewRow) error) error {
+	s := e.state()
+	if !s.PreambleClosed {
+		return e.rows(ctx, chainstore.Span{Through: e.chain.Head().Seq, HeadersOnly: headersOnly}, yield)
+	}
+	end := s.PreambleEnd
+	if end == (runloop.Place{}) {
+		return nil
+	}
+	last := end.Seq
+	if end.Index == 0 {
+		last--
+	}
+	return e.rows(ctx, chainstore.Span{Through: last, HeadersOnly: headersOnly}, func(r *viewRow) error {
+		if r.Seq == end.Seq {
+			r.through = int(end.Index)
+		}
+		return yield(r)
+	})
+}
+
+// body is what lies behind the preamble, in the order of the view, through a node that comes not before what the
+// compaction node covers.
+func (e *effective) body(through uint32) []chainstore.Span {
+	s := e.state()
+	if !s.PreambleClosed {
+		return nil
+	}
+	if e.compaction == nil {
+		return []chainstore.Span{{From: s.PreambleEnd.Seq, Through: through}}
+	}
+	c := e.compaction
+	spans := []chainstore.Span{{From: c.Seq, Through: c.Seq}}
+	if tail := (chainstore.Span{From: c.Covers.Seq + 1, Through: min(through, c.Seq-1)}); tail.From <= tail.Through {
+		spans = append(spans, tail)
+	}
+	if through > c.Seq {
+		spans = append(spans, chainstore.Span{From: c.Seq + 1, Through: through})
+	}
+	return spans
+}
+
+// before tells whether a comes before b in the order of the view.
+func (e *effective) before(a, b runloop.Place) bool {
+	if c := e.compaction; c != nil && (a.Seq == c.Seq) != (b.Seq == c.Seq) {
+		return a.Seq == c.Seq
+	}
+	return a.Before(b)
+}
+
+// read yields the rows of spans of the body, which it gives the right messages of; older compaction nodes have none.
+func (e *effective) read(ctx context.Context, spans []chainstore.Span, headersOnly bool, yield func(*viewRow) error) error {
+	end := e.state().PreambleEnd
+	for _, span := range spans {
+		span.HeadersOnly = headersOnly
+		err := e.rows(ctx, span, func(r *viewRow) error {
+			switch {
+			case r.Seq == end.Seq:
+				r.from = min(int(end.Index), r.through)
+			case r.Raw.IsCompaction() && r.Seq != e.compaction.Seq:
+				r.through = 0
+			}
+			return yield(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows yields whole rows, every one of a span.
+func (e *effective) rows(ctx context.Context, span chainstore.Span, yield func(*viewRow) error) error {
+	next := span.From
+	err := e.chain.Rows(ctx, span, func(row *chainstore.Row) error {
+		next++
+		return yield(&viewRow{Row: row, through: row.Raw.MessageCount()})
+	})
+	if err != nil || span.From > span.Through {
+		return err
+	}
+	return reached(span, next)
+}
