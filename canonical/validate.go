@@ -27,6 +27,14 @@ func Validate(messages []*transcriptv1.Message, metadata []*transcriptv1.Metadat
 	return nil
 }
 
+// ValidateSalt judges a salt by itself, as Validate does.
+func ValidateSalt(salt []byte) error {
+	if err := judgeSalt(salt); err != nil {
+		return err
+	}
+	return nil
+}
+
 // judge holds what the judging of many messages shares.
 type judge struct {
 	// stored says that the messages may be the server's, with an origin.

@@ -113,6 +113,8 @@ func internal() row {
 type conflicts struct {
 	*chainstore.ConflictError
 	fields []string
+	// compacted tells, of each conflict, whether only compaction nodes lie between the head expected and the present one.
+	compacted []bool
 }
 
 // ambiguousError is errAmbiguous with candidates.
@@ -195,7 +197,7 @@ func (c *conflicts) detail() *transcriptv1.AliasConflicts {
 			detail.MoreConflicts = int32(len(c.Conflicts) - i)
 			break
 		}
-		conflict := &transcriptv1.AliasConflict{}
+		conflict := &transcriptv1.AliasConflict{OnlyCompacted: i < len(c.compacted) && c.compacted[i]}
 		if one.Index >= 0 && one.Index < len(c.fields) {
 			conflict.Field = c.fields[one.Index]
 		}

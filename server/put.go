@@ -150,10 +150,34 @@ func (d *draft) alias(field string, a aliasFields, target chainstore.Target) err
 func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
 	done, err := store.Commit(ctx, namespaceOf(namespace), &d.change)
 	var conflict *chainstore.ConflictError
-	if errors.As(err, &conflict) {
-		return nil, &conflicts{ConflictError: conflict, fields: d.fields}
+	if !errors.As(err, &conflict) {
+		return done, err
 	}
-	return done, err
+	c := &conflicts{ConflictError: conflict, fields: d.fields}
+	for i := range conflict.Conflicts[:min(len(conflict.Conflicts), maxConflicts)] {
+		c.compacted = append(c.compacted, d.onlyCompacted(ctx, store, namespace, &conflict.Conflicts[i]))
+	}
+	return nil, c
+}
+
+// onlyCompacted tells whether only compaction nodes lie between the head that a condition names and the node that the
+// alias points to. What cannot be read is not so.
+func (d *draft) onlyCompacted(ctx context.Context, store chainstore.Store, namespace string, c *chainstore.Conflict) bool {
+	condition := &d.change.Aliases[c.Index].Condition
+	if condition.Kind != chainstore.HeadIs || !c.Exists {
+		return false
+	}
+	chain, err := store.Chain(ctx, namespaceOf(namespace), chainstore.Ref{ID: c.Node}, &condition.Head)
+	if err != nil {
+		return false
+	}
+	span := chainstore.Span{From: chain.After() + 1, Through: chain.Head().Seq, HeadersOnly: true}
+	return chain.Rows(ctx, span, func(r *chainstore.Row) error {
+		if !r.Raw.IsCompaction() {
+			return chainstore.ErrAliasMoved
+		}
+		return nil
+	}) == nil
 }
 
 // replies are the replies for each node of a change that was applied, with the aliases that were set to it.

@@ -76,10 +76,11 @@ func (n *Note) tokens(length int) (tokens int64, estimated bool) {
 	if n.HasTokens {
 		return int64(n.Tokens), n.Estimated
 	}
-	return tokensOf(length), true
+	return EstimateTokens(int64(length)), true
 }
 
-func tokensOf(length int) int64 { return int64(length+3) / 4 }
+// EstimateTokens is the tokens of so many bytes where nothing better is known: a quarter, rounded up.
+func EstimateTokens(bytes int64) int64 { return (bytes + 3) / 4 }
 
 // sentAt is when the message was sent, else when its node was first put.
 func (n *Note) sentAt(firstPut int64) int64 {

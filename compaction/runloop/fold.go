@@ -217,7 +217,7 @@ func (v *View) count(m *Brief) {
 // stub adds the stub for a call to a view; it is a tool message of the loop that its group belongs to.
 func (v *View) stub(c Call) {
 	length := StubLength(c)
-	v.add(Tool, length, tokensOf(length), true)
+	v.add(Tool, length, EstimateTokens(int64(length)), true)
 	v.Loop.Stub()
 }
 

@@ -83,6 +83,7 @@ func drawFacts(t *rapid.T) runloop.Facts {
 		}
 	case runloop.Tool:
 		f.CallID, f.Error = drawOptional(t, "call id"), rapid.Bool().Draw(t, "error")
+		f.Made = rapid.IntRange(0, 4).Draw(t, "made") == 4
 	case runloop.User:
 		f.Summary = rapid.IntRange(0, 9).Draw(t, "summary") == 0
 	}
@@ -104,6 +105,18 @@ func drawMessages(t *rapid.T) []runloop.Facts {
 	return messages
 }
 
+// drawPutAt is nil, or an index for each of n messages.
+func drawPutAt(t *rapid.T, n int) []uint32 {
+	if rapid.IntRange(0, 2).Draw(t, "put elsewhere") < 2 {
+		return nil
+	}
+	at := make([]uint32, n)
+	for i := range at {
+		at[i] = rapid.SampledFrom([]uint32{0, 9, 10, 1000}).Draw(t, "put at")
+	}
+	return at
+}
+
 func drawEnds(t *rapid.T, n int) []int {
 	ends := make([]int, rapid.IntRange(0, 6).Draw(t, "nodes"))
 	for i := range ends {
@@ -118,6 +131,9 @@ func TestFoldIsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := drawMessages(t)
 		nodes := nodesOf(messages, drawEnds(t, len(messages))...)
+		for i := range nodes {
+			nodes[i].PutAt = drawPutAt(t, len(nodes[i].Messages))
+		}
 		state, marks := foldAll(t, nodes)
 		want := newModel(nodes)
 		for i := range marks {

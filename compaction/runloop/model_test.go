@@ -17,6 +17,14 @@ type put struct {
 	place runloop.Place
 }
 
+// putAt is the index that the message had where it was put first.
+func (p put) putAt() uint32 {
+	if p.node.PutAt != nil {
+		return p.node.PutAt[p.place.Index]
+	}
+	return p.place.Index
+}
+
 // group is a run of assistant messages with calls, and the results that answer them.
 type group struct {
 	calls, results []int // places in the list of messages
@@ -214,11 +222,14 @@ func lineBytes(f *runloop.Facts, name runloop.Optional, prefix string, index uin
 func (m *model) markLines() {
 	for _, g := range m.groups {
 		for c, i := range g.answered {
+			if m.all[i].Made {
+				continue
+			}
 			name := m.all[i].Name
 			if !name.Present {
 				name = m.call(c).Name
 			}
-			line := len(lineBytes(m.all[i].Facts, name, m.all[i].node.Prefix, m.all[i].place.Index))
+			line := len(lineBytes(m.all[i].Facts, name, m.all[i].node.Prefix, m.all[i].putAt()))
 			if line < m.all[i].Length {
 				m.marks[i].LineLength = line
 			}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// application hands out the actions of a plan, message by message in the order of the view.
+type application struct {
+	plan *compaction.Plan
+	// early and next are the first of Plan.Early and Plan.Actions that were not handed out; started says that Plan.Start was
+	// reached.
+	early, next int
+	started     bool
+}
+
+// of returns what becomes of the stubs due before a message, and of itself. Messages may be left out of the order only
+// where the plan shows nothing of them.
+func (a *application) of(at runloop.Place, m *runloop.Brief) (stubs []compaction.Action, message compaction.Action) {
+	switch p := a.plan; {
+	case a.started:
+		stubs = a.take(len(m.Mark.Stubs))
+	case p.HasLoops && at == p.Start:
+		a.started = true
+	case a.early < len(p.Early) && at == p.Early[a.early].At:
+		a.early++
+		return nil, p.Early[a.early-1].Action
+	default:
+		return nil, compaction.Drop
+	}
+	if m.Mark.LeftOut != runloop.Shown {
+		return stubs, compaction.Drop
+	}
+	return stubs, a.take(1)[0]
+}
+
+func (a *application) take(n int) []compaction.Action {
+	a.next += n
+	return a.plan.Actions[a.next-n : a.next]
+}
+
+// shown are the rows of the body that a plan shows something of, in the order of the view.
+func (e *effective) shown(plan *compaction.Plan, through uint32) []chainstore.Span {
+	var spans []chainstore.Span
+	for i := range plan.Early {
+		seq := plan.Early[i].At.Seq
+		if plan.HasLoops && !e.before(runloop.Place{Seq: seq}, runloop.Place{Seq: plan.Start.Seq}) {
+			break
+		}
+		if n := len(spans); n == 0 || spans[n-1].Through != seq {
+			spans = append(spans, chainstore.Span{From: seq, Through: seq})
+		}
+	}
+	if !plan.HasLoops {
+		return spans
+	}
+	found := false
+	for _, s := range e.body(through) {
+		if start := plan.Start.Seq; !found && s.From <= start && start <= s.Through {
+			found, s.From = true, start
+		}
+		if found {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+// plan feeds a planner everything behind the preamble, through a node, and adds up what the view shows there.
+func (e *effective) plan(ctx context.Context, p *compaction.Planner, through uint32) (*compaction.Plan, compaction.Size, error) {
+	var shown compaction.Size
+	err := e.read(ctx, e.body(through), true, func(r *viewRow) error {
+		h, err := r.Header()
+		if err != nil {
+			return err
+		}
+		for i := r.from; i < r.through; i++ {
+			m := &h.Messages[i]
+			p.Add(m, runloop.Place{Seq: h.Seq, Index: uint32(i)}, h.FirstPut)
+			addShown(&shown, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, shown, err
+	}
+	return p.Plan(), shown, nil
+}
+
+// addShown adds what the effective view shows of a message, the stubs due before it included.
+func addShown(s *compaction.Size, m *runloop.Brief) {
+	for _, c := range m.Mark.Stubs {
+		length := int64(runloop.StubLength(c))
+		s.Add(length, runloop.EstimateTokens(length), true)
+	}
+	if m.Mark.LeftOut == runloop.Shown {
+		tokens, estimated := m.Tokens()
+		s.Add(int64(m.Length), tokens, estimated)
+	}
+}

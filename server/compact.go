@@ -1,0 +1,235 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// maxSummary is the most bytes of a caller's summary.
+	maxSummary = 1 << 20
+	// compactTries is how often a compaction is made anew because its head's alias was compacted by others meanwhile.
+	compactTries = 5
+)
+
+// Compact plans on headers, reads what it keeps, and appends that as one node. Nothing waits for it: where the head's
+// alias moved on by plain appends, the node goes on the new head.
+func (t *transcripts) Compact(ctx context.Context, req *transcriptv1.CompactRequest) (*transcriptv1.CompactResponse, error) {
+	c, err := t.parseCompact(req)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		reply, err := c.run(ctx)
+		if try == compactTries || !c.overtaken(err) {
+			return reply, err
+		}
+	}
+}
+
+// compact is a request to compact, judged.
+type compact struct {
+	store     chainstore.Store
+	namespace string
+	head      chainstore.Ref
+	through   *chainstore.ID
+	policy    compaction.Policy
+	req       *transcriptv1.CompactRequest
+}
+
+func (t *transcripts) parseCompact(req *transcriptv1.CompactRequest) (*compact, error) {
+	c := &compact{store: t.store, namespace: namespaceOf(req.Namespace), req: req}
+	var err error
+	if c.head, err = parseRef("head", req.Head); err != nil {
+		return nil, err
+	}
+	if req.ThroughId != "" {
+		id, err := parseID("through_id", req.ThroughId)
+		if err != nil {
+			return nil, err
+		}
+		c.through = &id
+	}
+	now := t.now().UnixMilli()
+	if c.policy, err = parsePolicy("policy", req.Policy, compaction.Default(now), now); err != nil {
+		return nil, err
+	}
+	if len(req.Summary) > maxSummary {
+		return nil, overLimit("summary", "must be at most %d bytes", maxSummary)
+	}
+	if err := canonical.ValidateSalt(req.Salt); err != nil {
+		return nil, err
+	}
+	_, err = c.draft(chainstore.NewNode{}, chainstore.ID{})
+	return c, err
+}
+
+// draft is the change that puts the node and sets the aliases, that of the head first, if basis is the head that the
+// node was made at.
+func (c *compact) draft(n chainstore.NewNode, basis chainstore.ID) (*draft, error) {
+	d := &draft{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}}
+	if c.head.Alias != "" {
+		d.names = map[string]bool{c.head.Alias: true}
+		d.fields = []string{"head.alias"}
+		d.change.Aliases = []chainstore.AliasChange{{
+			Name: c.head.Alias, Target: chainstore.Target{Kind: chainstore.TargetNew},
+			Condition: chainstore.Condition{Kind: chainstore.Extends, Head: basis},
+		}}
+	}
+	return d, d.updates("", c.req.Aliases)
+}
+
+// overtaken tells whether all that failed is that the head's alias was compacted, or moved, meanwhile.
+func (c *compact) overtaken(err error) bool {
+	var conflict *conflicts
+	return c.head.Alias != "" && errors.As(err, &conflict) && len(conflict.Conflicts) == 1 && conflict.Conflicts[0].Index == 0
+}
+
+// run makes the compaction at the head as it is now.
+func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error) {
+	chain, err := c.store.Chain(ctx, c.namespace, c.head, c.through)
+	if err != nil {
+		return nil, err
+	}
+	e, err := openEffective(ctx, chain)
+	if err != nil {
+		return nil, err
+	}
+	through, err := c.coverThrough(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.make(ctx, e, through.Seq)
+	if err != nil {
+		return nil, err
+	}
+	reply := &transcriptv1.CompactResponse{
+		HeadId: chain.Head().ID.String(), ThroughId: through.ID.String(), Counters: headCounters(chain.Head()),
+		Report: made.report(),
+	}
+	if !made.shrinks(c.req.SummaryOnly) {
+		reply.NotWritten = transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS
+		return reply, nil
+	}
+	if c.req.DryRun {
+		return reply, nil
+	}
+	return reply, c.write(ctx, chain.Head().ID, through.ID, made, reply)
+}
+
+func headCounters(h *chainstore.Header) *transcriptv1.ChainCounters {
+	return chainCounters(h.State.Full.Totals, h.State.Effective.Totals)
+}
+
+// coverThrough finds the last node to cover: the one asked for, or the last at which no call is unanswered.
+func (c *compact) coverThrough(ctx context.Context, e *effective) (*chainstore.Header, error) {
+	first := e.firstCovered()
+	if c.through == nil {
+		return lastAnswered(ctx, e.chain, first)
+	}
+	seq := e.chain.After()
+	if seq < first || !e.state().PreambleClosed {
+		return nil, chainstore.ErrAlreadyCovered
+	}
+	h, err := chainstore.HeaderAt(ctx, e.chain, seq)
+	if err == nil && h.State.Group.Unanswered() > 0 {
+		err = chainstore.ErrOpenCalls
+	}
+	return h, err
+}
+
+// firstCovered is the first node that a compaction can cover: not before what one covers already, nor before the end of
+// the preamble.
+func (e *effective) firstCovered() uint32 {
+	if e.compaction != nil {
+		return e.compaction.Covers.Seq
+	}
+	return e.state().PreambleEnd.Seq
+}
+
+// lastAnswered is the last node, but none before first, at which no call is unanswered.
+func lastAnswered(ctx context.Context, chain chainstore.Chain, first uint32) (*chainstore.Header, error) {
+	for seq := int64(chain.Head().Seq); seq >= int64(first); seq-- {
+		h, err := chainstore.HeaderAt(ctx, chain, uint32(seq))
+		if err != nil || h.State.Group.Unanswered() == 0 {
+			return h, err
+		}
+	}
+	return nil, chainstore.ErrOpenCalls
+}
+
+// write commits the node and tells of it.
+func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made *compacted, reply *transcriptv1.CompactResponse) error {
+	parent := chainstore.Parent{Kind: chainstore.ParentID, ID: basis}
+	if c.head.Alias != "" {
+		parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: c.head.Alias}
+	}
+	d, err := c.draft(made.node(parent, through, c.req.Salt), basis)
+	if err != nil {
+		return err
+	}
+	done, err := d.commit(ctx, c.store, c.req.Namespace)
+	if err != nil {
+		return c.moved(ctx, d, err)
+	}
+	put := done.Nodes[0]
+	reply.Written, reply.NodeId = true, put.ID.String()
+	reply.Aliases, reply.Counters = d.results(done), chainCounters(put.Full, put.Effective)
+	return nil
+}
+
+// moved is what an error means where the head is an alias: the compaction that could be made at the head as it was cannot
+// be put where the alias points to now.
+func (c *compact) moved(ctx context.Context, d *draft, err error) error {
+	unfit := errors.Is(err, chainstore.ErrNotAncestor) || errors.Is(err, chainstore.ErrAlreadyCovered) || errors.Is(err, chainstore.ErrOpenCalls)
+	if c.head.Alias == "" || !unfit {
+		return err
+	}
+	conflict := chainstore.Conflict{Kind: chainstore.Extends}
+	if a, err := c.store.Alias(ctx, c.namespace, c.head.Alias); err == nil {
+		conflict.Exists, conflict.Node = true, a.Node
+	}
+	return &conflicts{ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, fields: d.fields}
+}
+
+// make plans and reads what the compaction keeps.
+func (c *compact) make(ctx context.Context, e *effective, through uint32) (*compacted, error) {
+	o := compaction.Options{Policy: c.policy, Compact: &compaction.Compact{SummaryOnly: c.req.SummaryOnly}}
+	if c.policy.NeedsSizes() {
+		if err := e.preamble(ctx, true, func(r *viewRow) error { return addRow(&o.Preamble, r) }); err != nil {
+			return nil, err
+		}
+	}
+	made := &compacted{policy: &c.policy}
+	if c.req.Summary != "" {
+		if err := made.add(compaction.Summary(c.req.Summary), runloop.Note{}, chainstore.Provenance{}); err != nil {
+			return nil, err
+		}
+		summary := made.after
+		o.Compact.Summary = &summary
+	}
+	plan, before, err := e.plan(ctx, compaction.NewPlanner(o), through)
+	if err != nil {
+		return nil, err
+	}
+	made.plan, made.before = plan, before
+	return made, made.read(ctx, e, through)
+}
+
+// addRow adds what the effective view shows of a row's messages.
+func addRow(s *compaction.Size, r *viewRow) error {
+	h, err := r.Header()
+	if err != nil {
+		return err
+	}
+	for i := r.from; i < r.through; i++ {
+		addShown(s, &h.Messages[i])
+	}
+	return nil
+}
