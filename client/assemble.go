@@ -16,7 +16,12 @@ import (
 type Query struct {
 	// View is what to make of the chain; zero: effective.
 	View transcriptv1.View
-	// After asks for what the view adds to that of this ancestor (the head itself is allowed); see Assembly.BaseID.
+	// Policy bounds a VIEW_CONVERSATION; nil: no bounds, and in a Policy absent fields have the server's defaults.
+	Policy *transcriptv1.Policy
+	// CondenseLast shows a closed last run loop condensed too; only with VIEW_CONVERSATION.
+	CondenseLast bool
+	// After asks for what the view adds to that of this ancestor (the head itself is allowed); see Assembly.BaseID. Not
+	// with VIEW_CONVERSATION.
 	After string
 	// IfNoneMatch is the Etag of an Assembly that the caller holds; see Assembly.NotModified.
 	IfNoneMatch string
@@ -25,7 +30,9 @@ type Query struct {
 	// Verify recomputes each node's id from the bytes received and follows the parents to the head, from the root or from
 	// the base; a mismatch is ErrVerification. It implies NODE_DETAIL_ENVELOPES. Nodes that the effective view repairs are
 	// read once more as they were put: nothing but results may be left out, and stubs are held to their exact text. Which
-	// results were left out, and which calls have a stub, is the server's word.
+	// results were left out, and which calls have a stub, is the server's word; so is what a compaction made of the nodes
+	// that it covers, and that the preamble before it is theirs. Of a conversation each node's id is recomputed, and
+	// nothing else.
 	Verify bool
 }
 
@@ -145,7 +152,7 @@ type frames struct {
 func (c *Client) newFrames(head Ref, q Query) *frames {
 	f := &frames{c: c, req: &transcriptv1.StreamAssembleRequest{
 		Namespace: c.options.namespace, Head: head.ref, View: q.View, AfterId: q.After, IfNoneMatch: q.IfNoneMatch,
-		NodeDetail: q.Detail,
+		NodeDetail: q.Detail, Policy: q.Policy, CondenseLast: q.CondenseLast,
 	}}
 	if q.Verify || c.options.verify {
 		f.verifier = new(verifier)
@@ -208,7 +215,7 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 		return fmt.Errorf("%w: the head is not the one asked for", ErrVerification)
 	}
 	f.verifier.last, f.verifier.head = m.BaseId, m.HeadId
-	f.verifier.full = f.req.View == transcriptv1.View_VIEW_FULL
+	f.verifier.view, f.verifier.based = f.req.View, m.BaseId != ""
 	f.verifier.off = m.NotModified
 	return nil
 }

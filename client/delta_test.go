@@ -34,13 +34,13 @@ func TestOnlyTheTailIsAskedFor(t *testing.T) {
 	seen := thread.Head()
 
 	l.reset()
-	shows(t, thread, must(thread.Messages(ctx))(t)...)
+	shows(t, thread, must(thread.Messages(ctx, nil))(t)...)
 	if len(l.asked) != 0 {
 		t.Errorf("asked for a head that is held: %v", l.asked)
 	}
 
 	ok(t, thread.Append(ctx, asks))
-	must(thread.Messages(ctx))(t)
+	must(thread.Messages(ctx, nil))(t)
 	if len(l.asked) != 1 || l.asked[0].AfterId != seen || l.bytes > 1000 {
 		t.Errorf("after an append: asked %v, %d bytes", l.asked, l.bytes)
 	}
@@ -51,14 +51,14 @@ func TestBranchesShareWhatIsHeld(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client()
 	thread := long(t, c, 50)
-	must(thread.Messages(ctx))(t)
+	must(thread.Messages(ctx, nil))(t)
 	fork := must(thread.Fork(ctx, "branch"))(t)
 	ok(t, thread.Finish(ctx, "o1", answer))
 	ok(t, fork.Append(ctx, client.Assistant("Otherwise.")))
 
 	l.reset()
-	must(fork.Messages(ctx))(t)
-	must(thread.Messages(ctx))(t)
+	must(fork.Messages(ctx, nil))(t)
+	must(thread.Messages(ctx, nil))(t)
 	replies := []*client.Thread{
 		must(c.Start(ctx, turn("a", "o1", client.User("a"))))(t),
 		must(c.Start(ctx, turn("b", "o1", client.User("b"))))(t),
@@ -66,7 +66,7 @@ func TestBranchesShareWhatIsHeld(t *testing.T) {
 		must(c.Open(ctx, "branch"))(t),
 	}
 	for _, reply := range replies {
-		must(reply.Messages(ctx))(t)
+		must(reply.Messages(ctx, nil))(t)
 	}
 	for _, asked := range l.asked {
 		if asked.AfterId == "" {
@@ -85,7 +85,7 @@ func TestAnAliasRemembersWhatIsHeld(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client()
 	thread := begun(t, c)
-	must(thread.Messages(ctx))(t)
+	must(thread.Messages(ctx, nil))(t)
 	seen := thread.Head()
 	ok(t, thread.Append(ctx, answer))
 	l.reset()
@@ -100,7 +100,7 @@ func TestAWrongGuessIsPutRight(t *testing.T) {
 	c := l.client()
 	thread := begun(t, c)
 	ok(t, thread.Append(ctx, answer))
-	must(thread.Messages(ctx))(t)
+	must(thread.Messages(ctx, nil))(t)
 	// Somebody else moves the alias to another branch, of which what is held is no beginning.
 	other := must(c.Put(ctx, client.Node{Messages: messages{client.User("elsewhere")}}))(t)
 	must(c.SetAliases(ctx, client.AliasMove{Name: thread.Alias(), Target: client.ByID(other.NodeId)}))(t)
@@ -115,7 +115,7 @@ func TestWithoutABaseTheViewReplaces(t *testing.T) {
 	l.ask = func(req *transcriptv1.StreamAssembleRequest) { req.AfterId = "" } // as if the server could not honour it
 	for _, m := range []*transcriptv1.Message{asks, result, answer} {
 		ok(t, thread.Append(ctx, m))
-		must(thread.Messages(ctx))(t)
+		must(thread.Messages(ctx, nil))(t)
 	}
 	shows(t, thread, system, hello, asks, result, answer)
 }
@@ -129,7 +129,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 			thread := must(c.Start(ctx, turn(fmt.Sprint("c", i), "", hello)))(t)
 			for range 20 {
 				ok(t, thread.Append(ctx, client.User(strings.Repeat("x", 1000))))
-				must(thread.Messages(ctx))(t)
+				must(thread.Messages(ctx, nil))(t)
 				if c.Cached() > limit {
 					t.Fatalf("%d bytes are kept, the limit is %d", c.Cached(), limit)
 				}
@@ -156,7 +156,7 @@ func TestRepairedViewsGrowToo(t *testing.T) {
 		ok(t, thread.Append(ctx, m))
 		shows(t, thread, whole(t, l, thread)...)
 	}
-	stub := must(thread.Messages(ctx))(t)[3]
+	stub := must(thread.Messages(ctx, nil))(t)[3]
 	if stub.Origin != transcriptv1.Origin_ORIGIN_STUB {
 		t.Errorf("%v in place of a stub", stub)
 	}

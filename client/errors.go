@@ -39,28 +39,33 @@ const (
 
 // The reasons; the contract tells what each means.
 const (
-	ErrInvalidField      = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD)
-	ErrMalformedRequest  = Reason(transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST)
-	ErrLimitExceeded     = Reason(transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED)
-	ErrDuplicateAlias    = Reason(transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS)
-	ErrAmbiguousPrefix   = Reason(transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX)
-	ErrInvalidPageToken  = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN)
-	ErrTooManyOpenCalls  = Reason(transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS)
-	ErrNodeNotFound      = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND)
-	ErrAliasNotFound     = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND)
-	ErrParentNotFound    = Reason(transcriptv1.ErrorReason_ERROR_REASON_PARENT_NOT_FOUND)
-	ErrAliasExists       = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS)
-	ErrAliasMoved        = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED)
-	ErrNotAnAncestor     = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR)
-	ErrUseStreamAssemble = Reason(transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE)
-	ErrDiskFull          = Reason(transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL)
-	ErrOverloaded        = Reason(transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED)
-	ErrNodeCorrupt       = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT)
-	ErrDraining          = Reason(transcriptv1.ErrorReason_ERROR_REASON_DRAINING)
-	ErrStoreFailed       = Reason(transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED)
-	ErrCancelled         = Reason(transcriptv1.ErrorReason_ERROR_REASON_CANCELLED)
-	ErrDeadlineExceeded  = Reason(transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED)
-	ErrInternal          = Reason(transcriptv1.ErrorReason_ERROR_REASON_INTERNAL)
+	ErrInvalidField       = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD)
+	ErrMalformedRequest   = Reason(transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST)
+	ErrLimitExceeded      = Reason(transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED)
+	ErrDuplicateAlias     = Reason(transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS)
+	ErrAmbiguousPrefix    = Reason(transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX)
+	ErrInvalidPageToken   = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN)
+	ErrTooManyOpenCalls   = Reason(transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS)
+	ErrCompactionTooLarge = Reason(transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE)
+	ErrInvalidPattern     = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN)
+	ErrNodeNotFound       = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND)
+	ErrAliasNotFound      = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND)
+	ErrParentNotFound     = Reason(transcriptv1.ErrorReason_ERROR_REASON_PARENT_NOT_FOUND)
+	ErrToolCallNotFound   = Reason(transcriptv1.ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND)
+	ErrAliasExists        = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS)
+	ErrAliasMoved         = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED)
+	ErrNotAnAncestor      = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR)
+	ErrOpenToolCalls      = Reason(transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS)
+	ErrAlreadyCovered     = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED)
+	ErrUseStreamAssemble  = Reason(transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE)
+	ErrDiskFull           = Reason(transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL)
+	ErrOverloaded         = Reason(transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED)
+	ErrNodeCorrupt        = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT)
+	ErrDraining           = Reason(transcriptv1.ErrorReason_ERROR_REASON_DRAINING)
+	ErrStoreFailed        = Reason(transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED)
+	ErrCancelled          = Reason(transcriptv1.ErrorReason_ERROR_REASON_CANCELLED)
+	ErrDeadlineExceeded   = Reason(transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED)
+	ErrInternal           = Reason(transcriptv1.ErrorReason_ERROR_REASON_INTERNAL)
 )
 
 // Error is the reason's name, such as ALIAS_MOVED.
@@ -91,9 +96,14 @@ type Error struct {
 // Violation is a field that was refused and the rule that it breaks; it never repeats the value.
 type Violation struct{ Field, Rule string }
 
-// Conflict is a precondition that failed: the alias's place in the request, such as "aliases[0]", and the node that it
-// points to, empty if it does not exist.
-type Conflict struct{ Field, NodeID string }
+// Conflict is a precondition that failed.
+type Conflict struct {
+	// Field is the alias's place in the request, such as "aliases[0]"; NodeID the node that it points to, empty if it does
+	// not exist.
+	Field, NodeID string
+	// OnlyCompacted tells that only compaction nodes lie between the head that was expected and NodeID.
+	OnlyCompacted bool
+}
 
 // Error tells code, reason and what the server says of it; never content.
 func (e *Error) Error() string {
@@ -179,7 +189,7 @@ func (e *Error) read(detail any) {
 		}
 	case *transcriptv1.AliasConflicts:
 		for _, c := range d.Conflicts {
-			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId})
+			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId, OnlyCompacted: c.OnlyCompacted})
 		}
 	case *transcriptv1.AmbiguousPrefix:
 		e.Candidates = d.NodeIds

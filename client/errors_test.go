@@ -19,7 +19,8 @@ func TestEveryReasonHasASentinel(t *testing.T) {
 		ErrInvalidField, ErrMalformedRequest, ErrLimitExceeded, ErrDuplicateAlias, ErrAmbiguousPrefix, ErrInvalidPageToken,
 		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved,
 		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
-		ErrCancelled, ErrDeadlineExceeded, ErrInternal,
+		ErrCancelled, ErrDeadlineExceeded, ErrInternal, ErrInvalidPattern, ErrOpenToolCalls, ErrToolCallNotFound,
+		ErrCompactionTooLarge, ErrAlreadyCovered,
 	}
 	have := map[Reason]bool{0: true}
 	for _, s := range sentinels {
@@ -55,7 +56,7 @@ func TestTypedReadsDetails(t *testing.T) {
 	want := &Error{
 		Code: codes.Aborted, Reason: ErrAliasMoved, Message: "why", RequestID: "r-1",
 		Violations: []Violation{{"messages[0].role", "must be set"}},
-		Conflicts:  []Conflict{{"aliases[0]", "aa"}, {"aliases[2]", ""}},
+		Conflicts:  []Conflict{{Field: "aliases[0]", NodeID: "aa"}, {Field: "aliases[2]"}},
 		Candidates: []string{"aa1", "aa2"},
 	}
 	got := typed(status)

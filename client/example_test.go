@@ -84,7 +84,7 @@ func Example() {
 	chat, err := c.Chat(ctx, "42", client.System("You are helpful."))
 	check(err)
 	check(chat.Append(ctx, client.User("Hello?")))
-	reply := callModel(chat.Messages(ctx))
+	reply := callModel(chat.Messages(ctx, nil))
 	check(chat.Append(ctx, reply))
 	fmt.Println(chat.ReplyText(reply))
 	// Output: [depth:2] I have read 2 messages.
@@ -106,7 +106,7 @@ func ExampleClient_Start() {
 	})
 	check(err)
 	for {
-		message := callModel(thread.Messages(ctx))
+		message := callModel(thread.Messages(ctx, nil))
 		calls := client.Calls(message)
 		if len(calls) == 0 {
 			check(thread.Finish(ctx, "o1", message))
@@ -125,7 +125,7 @@ func ExampleClient_Start() {
 		MessageID: "m2", ReplyTo: "o1", Messages: []*transcriptv1.Message{client.User("Thanks!")},
 	})
 	check(err)
-	fmt.Println(client.Text(callModel(next.Messages(ctx))))
+	fmt.Println(client.Text(callModel(next.Messages(ctx, nil))))
 	// Output:
 	// [depth:3] I have read 4 messages.
 	// I have read 6 messages.
@@ -148,7 +148,7 @@ func ExampleThread_Fork() {
 	check(chat.Append(ctx, client.Assistant("there was joy.")))
 	check(other.Append(ctx, client.Assistant("there was rain.")))
 	for _, branch := range []*client.Thread{chat, other} {
-		messages, err := branch.Messages(ctx)
+		messages, err := branch.Messages(ctx, nil)
 		check(err)
 		fmt.Println(branch.Alias()+":", client.Text(messages[1]), client.Text(messages[2]))
 	}
@@ -179,7 +179,7 @@ func ExampleClient_Resume() {
 	paid := client.Result(calls[0], "paid") // as the bank says when asked
 	check(thread.AppendResults(ctx, paid))
 	check(thread.AnswerUnknown(ctx))
-	messages, err := thread.Messages(ctx)
+	messages, err := thread.Messages(ctx, nil)
 	check(err)
 	for _, result := range messages[2:] {
 		fmt.Println(result.GetToolCallId(), client.Text(result))

@@ -17,7 +17,8 @@ import (
 //
 // Everything is put below the head that the thread has seen, on condition that the alias still points there. If another
 // writer was first, that is ErrAliasMoved, with the winning head in Error.Head; nothing was put and the thread stays
-// where it was. Refresh goes on from the winner, Fork beside it. Putting just what another writer put first is
+// where it was. Refresh goes on from the winner, Fork beside it. Where the winners only compacted the chain, the thread goes
+// on by itself below the compaction: nothing was said that it has not seen. Putting just what another writer put first is
 // ErrAliasMoved too, so that of several writers one goes on. A put whose reply was lost succeeds if it took place, also
 // where another writer went on below it since; then it is the next put that finds the alias moved.
 //
@@ -31,7 +32,11 @@ type Thread struct {
 	mu    sync.Mutex
 	head  string
 	depth int64
-	at    string // the head of the view that was assembled last: most likely an ancestor of head, or it
+	// size is the effective view's totals at the head, as replies told them; compactAt is its bytes from which on
+	// CompactWhen looks again whether enough would go.
+	size      *transcriptv1.Counters
+	compactAt int64
+	at        string // the head of the view that was assembled last: most likely an ancestor of head, or it
 	// unsure is the head below which a put may have taken place although it failed: what is there may be our own.
 	unsure string
 }
@@ -80,9 +85,17 @@ func (t *Thread) ReplyText(reply *transcriptv1.Message) string {
 	return fmt.Sprintf("[depth:%d] %s", t.Depth(), Text(reply))
 }
 
-// Messages gives what to send to a model: the effective view of the head. The caller owns the messages. Only what the
-// Client's cache does not hold is asked for. Errors: those of Client.Assemble.
-func (t *Thread) Messages(ctx context.Context) ([]*transcriptv1.Message, error) {
+// Messages gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields
+// have the server's defaults (Unbounded has no bounds); with none, nil, the effective view, of which only what the
+// Client's cache does not hold is asked for. The caller owns the messages. Errors: those of Client.Assemble.
+func (t *Thread) Messages(ctx context.Context, policy *transcriptv1.Policy) ([]*transcriptv1.Message, error) {
+	if policy != nil {
+		a, err := t.c.Assemble(ctx, ByID(t.Head()), Query{View: transcriptv1.View_VIEW_CONVERSATION, Policy: policy})
+		if err != nil {
+			return nil, err
+		}
+		return a.Messages()
+	}
 	v, err := t.view(ctx)
 	if err != nil {
 		return nil, err
@@ -192,13 +205,32 @@ func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) 
 	if node.Parent.ref != nil || node.Previous {
 		return nil, ErrParentGiven
 	}
+	for {
+		t.mu.Lock()
+		head := t.head
+		t.mu.Unlock()
+		res, err := t.appendTo(ctx, head, node)
+		if compacted := onlyCompacted(err); compacted != "" && ctx.Err() == nil {
+			t.mu.Lock()
+			if t.head == head {
+				t.head, t.unsure = compacted, ""
+			}
+			t.mu.Unlock()
+			continue
+		}
+		return res, err
+	}
+}
+
+// appendTo puts a node below a head that the thread has seen.
+func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResult, error) {
 	t.mu.Lock()
-	head, unsure := t.head, t.unsure
+	unsure := t.unsure
 	t.mu.Unlock()
 	node.Parent = ByID(head)
 	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
 	res, err := t.c.Put(ctx, node)
-	if errors.Is(err, ErrAliasMoved) {
+	if errors.Is(err, ErrAliasMoved) && onlyCompacted(err) == "" {
 		res, err = t.c.lost(ctx, &node, err, unsure == head)
 	}
 	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
@@ -213,12 +245,34 @@ func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) 
 	case err != nil && unknownOutcome(err):
 		t.unsure = head
 	case err == nil && t.head == head:
-		t.head, t.depth, t.unsure = res.NodeId, res.Counters.GetFull().GetDepth(), ""
+		t.moved(res.NodeId, res.Counters)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// moved makes the thread go on from a head; t.mu is held.
+func (t *Thread) moved(head string, counters *transcriptv1.ChainCounters) {
+	t.head, t.unsure = head, ""
+	t.depth, t.size = counters.GetFull().GetDepth(), counters.GetEffective()
+	if t.size.GetBytes() < t.compactAt/2 {
+		t.compactAt = 0
+	}
+}
+
+// onlyCompacted is where a thread's alias points to, if all that kept a node from being put is that the chain was
+// compacted meanwhile; else empty.
+func onlyCompacted(err error) string {
+	var e *Error
+	if !errors.As(err, &e) || e.Reason != ErrAliasMoved || len(e.Conflicts) != 1 {
+		return ""
+	}
+	if c := e.Conflicts[0]; c.OnlyCompacted && c.Field == "aliases[0]" {
+		return c.NodeID
+	}
+	return ""
 }
 
 // lost finds the node of a put that was refused because its alias moved, where an earlier attempt may have put it and
@@ -232,7 +286,7 @@ func (c *Client) lost(ctx context.Context, node *Node, moved error, unsure bool)
 	if !ok {
 		return nil, moved
 	}
-	_, err := c.Assemble(ctx, ByID(e.Head()), Query{After: id})
+	_, err := c.Assemble(ctx, ByID(e.Head()), Query{View: transcriptv1.View_VIEW_FULL, After: id})
 	if errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrNotAnAncestor) {
 		return nil, moved
 	}
@@ -266,7 +320,7 @@ func (t *Thread) Refresh(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.head, t.depth, t.unsure = found.Alias.NodeId, found.Counters.GetFull().GetDepth(), ""
+	t.moved(found.Alias.NodeId, found.Counters)
 	return nil
 }
 
@@ -274,7 +328,7 @@ func (t *Thread) Refresh(ctx context.Context) error {
 // (ErrAliasExists) unless it points there already.
 func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
 	t.mu.Lock()
-	fork := &Thread{c: t.c, alias: alias, isNew: true, head: t.head, depth: t.depth, at: t.at}
+	fork := &Thread{c: t.c, alias: alias, isNew: true, head: t.head, depth: t.depth, at: t.at, size: t.size}
 	t.mu.Unlock()
 	move := AliasMove{Name: alias, Target: ByID(fork.head), If: MustNotExist()}
 	if _, err := t.c.SetAliases(ctx, move); err != nil {
@@ -285,7 +339,7 @@ func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
 
 // OpenCalls gives the tool calls that have no result yet at the head, in order. After Resume they may have run.
 func (t *Thread) OpenCalls(ctx context.Context) ([]*transcriptv1.ToolCall, error) {
-	messages, err := t.Messages(ctx)
+	messages, err := t.Messages(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

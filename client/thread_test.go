@@ -66,7 +66,7 @@ func TestATurn(t *testing.T) {
 
 func TestMessagesAreTheCallers(t *testing.T) {
 	thread := begun(t, newLink(t).client())
-	must(thread.Messages(t.Context()))(t)[0].Role = transcriptv1.Role_ROLE_TOOL
+	must(thread.Messages(t.Context(), nil))(t)[0].Role = transcriptv1.Role_ROLE_TOOL
 	shows(t, thread, system, hello)
 }
 
@@ -194,7 +194,7 @@ func TestManyWritersNeverInterleave(t *testing.T) {
 		})
 	}
 	group.Wait()
-	all := must(must(c.Resume(ctx, "m1"))(t).Messages(ctx))(t)[2:]
+	all := must(must(c.Resume(ctx, "m1"))(t).Messages(ctx, nil))(t)[2:]
 	if len(all) != 2*writers*each {
 		t.Fatalf("%d messages, want %d", len(all), 2*writers*each)
 	}
@@ -224,7 +224,7 @@ func TestTwoAppendsAtOnceOnOneThread(t *testing.T) {
 		}
 	}
 	// Both succeed where one began after the other had ended.
-	if n := len(must(thread.Messages(ctx))(t)); succeeded == 0 || n != 2+succeeded {
+	if n := len(must(thread.Messages(ctx, nil))(t)); succeeded == 0 || n != 2+succeeded {
 		t.Errorf("%d succeeded, %d messages", succeeded, n)
 	}
 }

@@ -95,7 +95,7 @@ func (t *Thread) first(turn Turn, parent Ref) Node {
 
 // started makes the thread that of the node that was put.
 func (t *Thread) started(res *PutResult) *Thread {
-	t.head, t.depth = res.NodeId, res.Counters.GetFull().GetDepth()
+	t.moved(res.NodeId, res.Counters)
 	t.isNew = res.Retried || len(res.Aliases) > 0 && res.Aliases[0].Changed
 	return t
 }

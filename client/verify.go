@@ -17,8 +17,13 @@ import (
 type verifier struct {
 	before, last string // the parent of the last node, and the last node; empty before a root
 	head         string
-	full         bool // every node has to be verbatim
+	view         transcriptv1.View
+	based        bool // the reply adds to a base
 	off          bool // the caller holds the content: nothing came to verify
+	// compaction is the node that stands for the first part of an effective view; nil before it came. What follows it
+	// leads from the node that it covers to its parent, and, once joined, on from the node itself.
+	compaction *transcriptv1.NodeInfo
+	joined     bool
 	// doubts are the nodes that were repaired and not settled yet, in order. The last may go on in the next frame.
 	doubts []*doubt
 }
@@ -27,6 +32,8 @@ type verifier struct {
 type doubt struct {
 	parent, id string
 	shown      []byte
+	// preamble says that the preamble ends in the node: a compaction stands for the rest of it.
+	preamble bool
 }
 
 // frame verifies the nodes of a frame, which share out its messages.
@@ -49,29 +56,74 @@ func (v *verifier) frame(nodes []*transcriptv1.NodeInfo, payload []byte) error {
 
 // node verifies the next node, or a further part of a node whose repair made it too large for a frame.
 func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
-	if v.full && !info.Verbatim {
-		return mismatch(info.NodeId, "a full view has its messages not as they were put")
-	}
-	parent := info.Envelope.GetParentId()
-	part := parent == v.before && info.NodeId == v.last && !info.Verbatim
-	if parent != v.last && !part {
-		return mismatch(info.NodeId, "the parent is not the node before")
-	}
 	if err := verifyInfo(info, payload); err != nil {
 		return err
 	}
-	if info.Verbatim {
-		v.before, v.last = v.last, info.NodeId
+	if v.view == transcriptv1.View_VIEW_CONVERSATION {
+		return nil // its nodes are not next to each other, and what was cut is the server's
+	}
+	hidden := info.Envelope.CoversThrough != "" && info.MessageCount == 0
+	if v.view == transcriptv1.View_VIEW_FULL && !info.Verbatim && !hidden {
+		return mismatch(info.NodeId, "a full view has its messages not as they were put")
+	}
+	part := info.Envelope.ParentId == v.before && info.NodeId == v.last && !info.Verbatim
+	if !part {
+		if err := v.link(info); err != nil {
+			return err
+		}
+	}
+	if info.Verbatim || hidden {
 		return nil
 	}
+	return v.doubt(info, payload, part)
+}
+
+// link verifies that the node follows the one before.
+func (v *verifier) link(info *transcriptv1.NodeInfo) error {
+	parent := info.Envelope.ParentId
+	c := v.compaction
+	switch {
+	case c != nil && !v.joined && parent == c.NodeId && v.last == c.Envelope.ParentId:
+		v.joined = true
+	case parent == v.last && !v.stands(info):
+	case v.stands(info):
+		return v.compacted(info)
+	default:
+		return mismatch(info.NodeId, "the parent is not the node before")
+	}
+	v.before, v.last = parent, info.NodeId
+	return nil
+}
+
+// stands tells whether the node stands for what lies between the preamble and what it covers.
+func (v *verifier) stands(info *transcriptv1.NodeInfo) bool {
+	return info.Envelope.CoversThrough != "" && v.view != transcriptv1.View_VIEW_FULL && !v.based && v.compaction == nil
+}
+
+// compacted goes on behind what the node covers.
+func (v *verifier) compacted(info *transcriptv1.NodeInfo) error {
+	if !info.Verbatim {
+		return mismatch(info.NodeId, "a compaction has its messages not as they were put")
+	}
+	if n := len(v.doubts); n > 0 && v.doubts[n-1].id == v.last {
+		v.doubts[n-1].preamble = true
+	}
+	v.compaction = info
+	v.before, v.last = "", info.Envelope.CoversThrough
+	return nil
+}
+
+// doubt notes a node that came repaired, or a further part of one.
+func (v *verifier) doubt(info *transcriptv1.NodeInfo, payload []byte, part bool) error {
 	own, err := withoutStubs(payload)
 	if err != nil {
 		return mismatch(info.NodeId, err.Error())
 	}
-	if !part {
-		v.before, v.last = v.last, info.NodeId
-		v.doubts = append(v.doubts, &doubt{parent: parent, id: info.NodeId})
-	} else if n := len(v.doubts); n == 0 || v.doubts[n-1].id != info.NodeId {
+	n := len(v.doubts)
+	switch {
+	case !part:
+		v.doubts = append(v.doubts, &doubt{parent: v.before, id: info.NodeId})
+	case n == 0 || v.doubts[n-1].id != info.NodeId:
 		return mismatch(info.NodeId, "it came twice")
 	}
 	d := v.doubts[len(v.doubts)-1]
@@ -106,7 +158,11 @@ func (d *doubt) settle(put []byte) error {
 		if err != nil {
 			return err
 		}
-		if messages[0].Role != transcriptv1.Role_ROLE_TOOL {
+		switch role := messages[0].Role; {
+		case role == transcriptv1.Role_ROLE_TOOL:
+		case d.preamble && len(shown) == 0 && role != transcriptv1.Role_ROLE_SYSTEM && role != transcriptv1.Role_ROLE_DEVELOPER:
+			return nil
+		default:
 			return mismatch(d.id, "it leaves out what is no result")
 		}
 	}
@@ -142,7 +198,11 @@ func withoutStubs(payload []byte) (own []byte, err error) {
 
 // end judges whether the nodes led to the head.
 func (v *verifier) end() error {
-	if !v.off && v.last != v.head {
+	last := v.last
+	if c := v.compaction; c != nil && !v.joined && last == c.Envelope.ParentId {
+		last = c.NodeId
+	}
+	if !v.off && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
 		return fmt.Errorf("%w: the nodes do not lead to the head", ErrVerification)
 	}
 	return nil

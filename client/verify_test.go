@@ -338,11 +338,11 @@ func TestATamperedTailIsFound(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client(client.WithVerification())
 	thread := begun(t, c)
-	must(thread.Messages(ctx))(t)
+	must(thread.Messages(ctx, nil))(t)
 	ok(t, thread.Append(ctx, asks))
 	ok(t, thread.Append(ctx, result))
 	l.change = tamper(t, func(m *response) *response { drop(m, 0); return m })
-	_, err := thread.Messages(ctx)
+	_, err := thread.Messages(ctx, nil)
 	fails(t, err, client.ErrVerification)
 	l.change = nil
 	shows(t, thread, system, hello, asks, result)

@@ -244,7 +244,7 @@ func same(t *testing.T, got []*transcriptv1.Message, want ...*transcriptv1.Messa
 // shows holds what a thread would send to a model to messages.
 func shows(t *testing.T, thread *client.Thread, want ...*transcriptv1.Message) {
 	t.Helper()
-	same(t, must(thread.Messages(t.Context()))(t), want...)
+	same(t, must(thread.Messages(t.Context(), nil))(t), want...)
 }
 
 // collect gathers a sequence that must not fail.

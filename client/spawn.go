@@ -1,0 +1,46 @@
+package client
+
+import (
+	"context"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Spawn is the conversation of a subagent that a tool call starts.
+type Spawn struct {
+	// CallID is the id of the call that starts it. The call is on the thread already.
+	CallID string
+	// Alias is the subagent's thread. Required; it must not exist, unless this very call made it.
+	Alias string
+	// Messages is what the subagent begins with: as a rule its own system messages and a user message with its task.
+	Messages []*transcriptv1.Message
+	// Inherit makes the chain go on from the thread's head, with all that was said there; else it begins anew.
+	Inherit bool
+}
+
+// Spawn begins a subagent's thread, linked to the call that starts it: Describe tells of it on both sides. The subagent
+// works in its own chain; what it comes to is put here by the caller as the result of the call (Append with Result), and
+// nothing else of it is seen. Errors: ErrToolCallNotFound, ErrAliasExists and others.
+func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
+	if s.Alias == "" {
+		return nil, ErrNoName
+	}
+	head := t.Head()
+	call, err := t.c.Recall(ctx, ByID(head), Recall{ID: s.CallID, HasID: true})
+	if err != nil {
+		return nil, err
+	}
+	child := t.c.newThread(s.Alias, "")
+	node := Node{
+		Messages: s.Messages, Aliases: child.aliases(MustNotExist()),
+		SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: call.GetCallPlace().GetNodeId(), ToolCallId: &s.CallID},
+	}
+	if s.Inherit {
+		node.Parent = ByID(head)
+	}
+	res, err := t.c.Put(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return child.started(res), nil
+}

@@ -1,0 +1,205 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Tool is a tool that an agent can hand to its model, ready made: what the model is told of it, and what runs its calls.
+type Tool struct {
+	// Name and Description are what the model is told; Parameters is a JSON Schema of its arguments.
+	Name, Description string
+	Parameters        json.RawMessage
+	// Call runs it with the arguments as the model wrote them and gives the text of the result. What the model can put
+	// right, such as a call id that is not there, is a text too; an error is a failure of the service or the context.
+	Call func(ctx context.Context, arguments string) (string, error)
+}
+
+// OpenAI is the tool as OpenAI's chat completions take it in "tools".
+func (t *Tool) OpenAI() json.RawMessage {
+	return encoded(map[string]any{"type": "function", "function": map[string]any{
+		"name": t.Name, "description": t.Description, "parameters": t.Parameters,
+	}})
+}
+
+// Anthropic is the tool as Anthropic's messages take it in "tools".
+func (t *Tool) Anthropic() json.RawMessage {
+	return encoded(map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Parameters})
+}
+
+// encoded is v as JSON; v is made of strings and of JSON that was parsed.
+func encoded(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+const recallParameters = `{"type":"object","properties":{` +
+	`"call_id":{"type":"string","description":"The id of the tool call, as the line names it after 'recall'. '-' where it has none."},` +
+	`"place":{"type":"string","description":"What stands behind the id in the line, such as 3f2a9c0d1e4b.0: names exactly that result."},` +
+	`"offset":{"type":"integer","description":"Where to go on in a long result, in characters. Default 0."}},` +
+	`"required":["call_id"]}`
+
+const searchParameters = `{"type":"object","properties":{` +
+	`"query":{"type":"string","description":"The text to find, in any case of its letters; or an RE2 pattern where regexp is true."},` +
+	`"regexp":{"type":"boolean","description":"Whether query is an RE2 pattern. Default false."}},` +
+	`"required":["query"]}`
+
+// toolText is how many characters of a result, and how many hits of a search, a model is given at once.
+const (
+	toolText = 20_000
+	toolHits = 10
+)
+
+// RecallTool gives the tool recall_tool_call, with which a model gets back a result that was left out of what it sees.
+func (t *Thread) RecallTool() *Tool {
+	return &Tool{
+		Name: "recall_tool_call",
+		Description: "Get back the full result of an earlier tool call of this conversation. Results that were left out are " +
+			"shown as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'.",
+		Parameters: json.RawMessage(recallParameters),
+		Call:       t.recall,
+	}
+}
+
+// SearchTool gives the tool search_history, with which a model finds what was said earlier in its conversation, also what
+// it no longer sees.
+func (t *Thread) SearchTool() *Tool {
+	return &Tool{
+		Name:        "search_history",
+		Description: "Search everything that was said earlier in this conversation, also what is no longer shown. Newest first.",
+		Parameters:  json.RawMessage(searchParameters),
+		Call:        t.search,
+	}
+}
+
+func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
+	var in struct {
+		CallID string `json:"call_id"`
+		Place  string `json:"place"`
+		Offset int    `json:"offset"`
+	}
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
+		return "The arguments are not a JSON object with call_id.", nil
+	}
+	call := Recall{Place: in.Place}
+	if in.CallID != "-" && in.CallID != "" {
+		call.ID, call.HasID = in.CallID, true
+	}
+	got, err := t.c.Recall(ctx, ByID(t.Head()), call)
+	switch {
+	case errors.Is(err, ErrToolCallNotFound):
+		return "There is no such tool call in this conversation.", nil
+	case errors.Is(err, ErrInvalidField):
+		return "That is not the id and place of a tool call: copy both from the line.", nil
+	case err != nil:
+		return "", err
+	}
+	return recalledText(got, in.Offset), nil
+}
+
+// recalledText is a recalled call as a model reads it, its result from an offset on.
+func recalledText(got *Recalled, offset int) string {
+	var b strings.Builder
+	if got.Call != nil {
+		fmt.Fprintf(&b, "call: %s %s\n", got.Call.GetName(), clip(got.Call.Arguments, toolText/10))
+	}
+	if got.ResultPlace == nil {
+		return b.String() + "It has no result."
+	}
+	whole := []rune(partsText(got.Parts))
+	offset = min(max(offset, 0), len(whole))
+	end := min(len(whole), offset+toolText)
+	b.WriteString("result:\n" + string(whole[offset:end]))
+	if end < len(whole) {
+		fmt.Fprintf(&b, "\n[%d more characters: ask again with offset %d]", len(whole)-end, end)
+	}
+	return b.String()
+}
+
+// partsText is the text of parts; what is not text is named.
+func partsText(parts []*transcriptv1.Part) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch k := part.Kind.(type) {
+		case *transcriptv1.Part_Text:
+			b.WriteString(k.Text)
+		case *transcriptv1.Part_Json:
+			b.WriteString(k.Json)
+		case *transcriptv1.Part_Media:
+			fmt.Fprintf(&b, "[%s]", k.Media.GetType())
+		}
+	}
+	return b.String()
+}
+
+// clip is the first n characters of s.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
+}
+
+func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
+	var in struct {
+		Query  string `json:"query"`
+		Regexp bool   `json:"regexp"`
+	}
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Query == "" {
+		return "The arguments are not a JSON object with a query.", nil
+	}
+	req := &transcriptv1.SearchRequest{
+		Scope:   &transcriptv1.SearchRequest_Head{Head: ByID(t.Head()).ref},
+		Pattern: &transcriptv1.SearchRequest_Text{Text: in.Query}, PageSize: toolHits,
+	}
+	if in.Regexp {
+		req.Pattern = &transcriptv1.SearchRequest_Regexp{Regexp: in.Query}
+	}
+	var b strings.Builder
+	hits := 0
+	for hit, err := range t.c.Search(ctx, req) {
+		switch {
+		case errors.Is(err, ErrInvalidPattern):
+			return "That is not an RE2 pattern.", nil
+		case errors.Is(err, ErrInvalidField), errors.Is(err, ErrLimitExceeded):
+			return "That query cannot be searched for: it is 1 byte to 1 KiB of text.", nil
+		case err != nil:
+			return "", err
+		}
+		if hits++; hits > toolHits {
+			b.WriteString("[there is more: use a narrower query]\n")
+			break
+		}
+		b.WriteString(hitText(hit))
+	}
+	if hits == 0 {
+		return "Nothing was found.", nil
+	}
+	return b.String(), nil
+}
+
+// hitText is a hit as a model reads it.
+func hitText(hit *transcriptv1.SearchHit) string {
+	role := strings.ToLower(strings.TrimPrefix(hit.Role.String(), "ROLE_"))
+	at := ""
+	if hit.At != nil {
+		at = hit.At.AsTime().UTC().Format(" 2006-01-02 15:04")
+	}
+	recall := ""
+	if hit.Role == transcriptv1.Role_ROLE_TOOL && hit.Place != nil && len(hit.Place.NodeId) >= 12 {
+		id := "-"
+		if hit.ToolCallId != nil {
+			id = *hit.ToolCallId
+		}
+		recall = fmt.Sprintf(" (recall %s %s.%d)", id, hit.Place.NodeId[:12], hit.Place.MessageIndex)
+	}
+	return fmt.Sprintf("- %s%s%s: %s\n", role, at, recall, strings.Join(strings.Fields(hit.Excerpt), " "))
+}
