@@ -26,6 +26,7 @@ type config struct {
 	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM, wait this long for running calls before ending them."`
 	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, malformed ones at info, refusals for want of room at warn, faults of the server at error."`
 	LogFormat    string        `default:"text" enum:"text,json" env:"TRANSCRIPTD_LOG_FORMAT" help:"Log as text or json."`
+	Templates    string        `placeholder:"FILE" name:"replay-templates" env:"TRANSCRIPTD_REPLAY_TEMPLATES" help:"A JSON object with the text that ReplayTools shows of a tool's calls, by the tool's name: {\"read_file\": \"read {{arguments.path}}\"}. Paths are GJSON paths; see docs/operations.md."`
 	OTLPEndpoint string        `placeholder:"HOST:PORT" name:"otlp-endpoint" env:"TRANSCRIPTD_OTLP_ENDPOINT" help:"Send traces to this OpenTelemetry collector over OTLP/gRPC without TLS. Default: no traces are sent."`
 	Version      bool          `help:"Print the version and exit."`
 }

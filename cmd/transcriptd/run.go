@@ -25,6 +25,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+	renderers, err := readRenderers(cfg.Templates)
+	if err != nil {
+		return err
+	}
 	limitMemory(cfg)
 	log := newLogger(cfg, stderr)
 	listener, adminListener, err := listen(cfg)
@@ -45,7 +49,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	service := server.New(store, server.Config{Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer})
+	service := server.New(store, server.Config{
+		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
+	})
 	grpcServer := service.GRPC()
 
 	var draining atomic.Bool
