@@ -69,13 +69,14 @@ func joinParts(parts []*transcriptv1.Part, page *transcriptv1.RecallToolCallResp
 	return append(parts, more...)
 }
 
-// RunLoops lists the run loops of a chain, newest first, with previews of so many code points, asking for page after
-// page as it goes. An error ends it.
-func (c *Client) RunLoops(ctx context.Context, head Ref, previewChars int) iter.Seq2[*transcriptv1.RunLoop, error] {
+// RunLoops lists the run loops of a chain, newest first, asking for page after page as it goes. The request's namespace,
+// head and page token are the client's; nil has no previews. An error ends it.
+func (c *Client) RunLoops(ctx context.Context, head Ref, req *transcriptv1.ListRunLoopsRequest) iter.Seq2[*transcriptv1.RunLoop, error] {
 	return pages(func(token string) ([]*transcriptv1.RunLoop, string, error) {
-		res, err := read(ctx, c, c.rpc.ListRunLoops, &transcriptv1.ListRunLoopsRequest{
-			Namespace: c.options.namespace, Head: head.ref, PageToken: token, PreviewChars: int32(previewChars),
-		})
+		page := &transcriptv1.ListRunLoopsRequest{}
+		proto.Merge(page, req)
+		page.Namespace, page.Head, page.PageToken = c.options.namespace, head.ref, token
+		res, err := read(ctx, c, c.rpc.ListRunLoops, page)
 		return res.GetRunLoops(), res.GetNextPageToken(), err
 	})
 }
@@ -97,16 +98,19 @@ func (c *Client) SearchPage(ctx context.Context, req *transcriptv1.SearchRequest
 	return read(ctx, c, c.rpc.Search, page)
 }
 
-// Replay gives a bounded, redacted digest of a chain's latest calls. The request's namespace is the client's.
-func (c *Client) Replay(ctx context.Context, req *transcriptv1.ReplayToolsRequest) (*transcriptv1.ReplayToolsResponse, error) {
-	req = proto.CloneOf(req)
-	req.Namespace = c.options.namespace
-	return read(ctx, c, c.rpc.ReplayTools, req)
+// Replay gives a bounded, redacted digest of a chain's latest calls. The request's namespace and head are the client's;
+// nil has the defaults.
+func (c *Client) Replay(ctx context.Context, head Ref, req *transcriptv1.ReplayToolsRequest) (*transcriptv1.ReplayToolsResponse, error) {
+	own := &transcriptv1.ReplayToolsRequest{}
+	proto.Merge(own, req)
+	own.Namespace, own.Head = c.options.namespace, head.ref
+	return read(ctx, c, c.rpc.ReplayTools, own)
 }
 
-// Describe tells the state of a chain. The request's namespace is the client's.
-func (c *Client) Describe(ctx context.Context, req *transcriptv1.DescribeRequest) (*transcriptv1.DescribeResponse, error) {
-	req = proto.CloneOf(req)
-	req.Namespace = c.options.namespace
-	return read(ctx, c, c.rpc.Describe, req)
+// Describe tells the state of a chain. The request's namespace and head are the client's; nil has the defaults.
+func (c *Client) Describe(ctx context.Context, head Ref, req *transcriptv1.DescribeRequest) (*transcriptv1.DescribeResponse, error) {
+	own := &transcriptv1.DescribeRequest{}
+	proto.Merge(own, req)
+	own.Namespace, own.Head = c.options.namespace, head.ref
+	return read(ctx, c, c.rpc.Describe, own)
 }

@@ -17,6 +17,9 @@ func ByAlias(name string) Ref {
 	return Ref{&transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: name}}}
 }
 
+// NodeRef is the reference as requests have it; nil for the zero Ref.
+func (r Ref) NodeRef() *transcriptv1.NodeRef { return r.ref }
+
 // MessageAlias is the alias of a message: msg/ID.
 func MessageAlias(id string) string { return "msg/" + id }
 

@@ -11,10 +11,12 @@ import (
 )
 
 type assembleCommand struct {
-	Ref      string `arg:"" help:"The node that the chain ends in."`
-	View     string `default:"effective" enum:"effective,full" help:"effective: what a model can be sent, each call followed by its result. full: every message as it was put."`
-	Format   string `short:"f" default:"" enum:"text,json,openai,anthropic," placeholder:"FORM" help:"text, json, openai or anthropic. Default: text, or json with --output json."`
-	ForModel bool   `help:"With openai and anthropic: what the provider's API accepts, rather than what says everything."`
+	Ref          string `arg:"" help:"The node that the chain ends in."`
+	View         string `default:"effective" enum:"effective,full,conversation" help:"effective: what a model can be sent, each call followed by its result. full: every message as it was put. conversation: of the effective view, the run loops before the last condensed to what was asked and answered."`
+	CondenseLast bool   `help:"With --view conversation: show the last run loop condensed, too, if it is closed."`
+	Format       string `short:"f" default:"" enum:"text,json,openai,anthropic," placeholder:"FORM" help:"text, json, openai or anthropic. Default: text, or json with --output json."`
+	ForModel     bool   `help:"With openai and anthropic: what the provider's API accepts, rather than what says everything."`
+	policyFlags
 }
 
 func (c *assembleCommand) Help() string {
@@ -22,7 +24,8 @@ func (c *assembleCommand) Help() string {
 
     transcriptctl assemble chat/42 | less
     transcriptctl assemble chat/42 --format openai --for-model > messages.json
-    transcriptctl assemble chat/42 --view full --format json | jq '.messages | length'`
+    transcriptctl assemble chat/42 --view full --format json | jq '.messages | length'
+    transcriptctl assemble chat/42 --view conversation --keep-tool-results 5`
 }
 
 // Run prints the messages of a chain.
@@ -31,9 +34,9 @@ func (c *assembleCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	query := client.Query{View: transcriptv1.View_VIEW_EFFECTIVE}
-	if c.View == "full" {
-		query.View = transcriptv1.View_VIEW_FULL
+	query, err := c.query()
+	if err != nil {
+		return err
 	}
 	form := c.form(s)
 	switch {
@@ -43,6 +46,25 @@ func (c *assembleCommand) Run(ctx context.Context, s *session) error {
 		return c.printWhole(ctx, s, ref, query, form)
 	}
 	return s.printFrames(ctx, ref, query, form)
+}
+
+// query is what the flags ask for. Without flags of a policy a conversation has no bounds.
+func (c *assembleCommand) query() (client.Query, error) {
+	q := client.Query{View: transcriptv1.View_VIEW_EFFECTIVE, CondenseLast: c.CondenseLast}
+	switch c.View {
+	case "full":
+		q.View = transcriptv1.View_VIEW_FULL
+	case "conversation":
+		q.View = transcriptv1.View_VIEW_CONVERSATION
+		if c.given() {
+			q.Policy = c.policy()
+		}
+		return q, nil
+	}
+	if c.CondenseLast || c.given() {
+		return q, usagef("--condense-last and the flags of a policy need --view conversation")
+	}
+	return q, nil
 }
 
 func (c *assembleCommand) form(s *session) string {

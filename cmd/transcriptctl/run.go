@@ -26,6 +26,12 @@ type commandLine struct {
 	Log      logCommand      `cmd:"" help:"List the nodes of a chain, newest first."`
 	Tree     treeCommand     `cmd:"" help:"Draw branches."`
 	Assemble assembleCommand `cmd:"" help:"Print the messages of a chain."`
+	Loops    loopsCommand    `cmd:"" help:"List the run loops of a chain, newest first."`
+	Compact  compactCommand  `cmd:"" help:"Condense a chain's closed run loops. Nothing is lost."`
+	Recall   recallCommand   `cmd:"" help:"Print the result of a past tool call, also of a compacted one."`
+	Search   searchCommand   `cmd:"" help:"Find messages in one chain or many."`
+	Replay   replayCommand   `cmd:"" help:"Print the latest tool calls and results, bounded and redacted."`
+	Describe describeCommand `cmd:"" help:"Tell the state of a chain."`
 	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace and check links and indexes."`

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type loopsCommand struct {
+	Ref    string `arg:"" help:"The node that the chain ends in."`
+	Limit  uint   `short:"n" default:"20" placeholder:"N" help:"List at most this many; 0: all. Default: ${default}."`
+	Redact bool   `help:"Replace secrets in what is shown."`
+}
+
+func (c *loopsCommand) Help() string {
+	return `A run loop is a user message and all that answers it, up to the final reply. Newest first; what was compacted is listed as it was. Examples:
+
+    transcriptctl loops chat/42
+    transcriptctl loops chat/42 --output json | jq -r 'select(.state == "RUN_LOOP_STATE_INTERRUPTED") | .first.nodeId'`
+}
+
+// Run lists the run loops of a chain.
+func (c *loopsCommand) Run(ctx context.Context, s *session) error {
+	ref, err := s.ref(ctx, c.Ref)
+	if err != nil {
+		return err
+	}
+	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: previewRunes + 1, Redact: c.Redact}
+	return printSome(s, s.RunLoops(ctx, ref, req), c.Limit, func(l *transcriptv1.RunLoop) error {
+		if s.json {
+			return s.printReply(l)
+		}
+		calls := int64(len(l.GetToolCalls())) + l.GetMoreToolCalls()
+		return s.printLine("%s  %s  %-11s  %s, %s, %s  %s", short(l.GetFirst().GetNodeId()), clock(l.GetStartedAt()),
+			loopState(l), count(l.GetMessages(), "message"), count(calls, "call"), size(l.GetBytes()), preview(l.GetUserPreview()))
+	})
+}
+
+func loopState(l *transcriptv1.RunLoop) string {
+	state := strings.ToLower(strings.TrimPrefix(l.GetState().String(), "RUN_LOOP_STATE_"))
+	if l.GetLeadIn() {
+		return state + "*"
+	}
+	return state
+}

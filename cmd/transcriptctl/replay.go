@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type replayCommand struct {
+	Ref          string   `arg:"" help:"The node that the chain ends in."`
+	MaxCalls     int32    `short:"n" default:"20" placeholder:"N" help:"Show at most this many calls, the newest (1 to 200). Default: ${default}."`
+	MaxItemChars int32    `default:"500" placeholder:"N" help:"Characters of each call's arguments, and of each result (1 to 10000). Default: ${default}."`
+	MaxChars     int32    `default:"8000" placeholder:"N" help:"Characters in all (1 to 200000). Default: ${default}."`
+	Tool         []string `placeholder:"NAME" help:"Only calls of these tools."`
+}
+
+func (c *replayCommand) Help() string {
+	return `Prints the latest tool calls of a chain with their results, oldest first, bounded, secrets replaced. Examples:
+
+    transcriptctl replay chat/42
+    transcriptctl replay chat/42 --tool read_file --max-calls 5`
+}
+
+// Run prints the latest calls.
+func (c *replayCommand) Run(ctx context.Context, s *session) error {
+	ref, err := s.ref(ctx, c.Ref)
+	if err != nil {
+		return err
+	}
+	reply, err := s.Replay(ctx, ref, &transcriptv1.ReplayToolsRequest{
+		MaxCalls: c.MaxCalls, MaxItemChars: c.MaxItemChars, MaxChars: c.MaxChars, ToolNames: c.Tool,
+	})
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printReply(reply)
+	}
+	if reply.GetMore() {
+		s.remark("there are earlier calls; see --max-calls and --max-chars")
+	}
+	if reply.GetText() == "" {
+		return nil
+	}
+	return s.printLine("%s", visible(reply.GetText()))
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+type searchCommand struct {
+	Pattern string     `arg:"" help:"The text to find, in any case of its letters."`
+	Ref     string     `arg:"" optional:"" help:"The node that the chain to search ends in. Without it: --prefix."`
+	Prefix  *string    `placeholder:"TEXT" help:"Search all chains whose aliases begin so; '' is every alias."`
+	Regexp  bool       `short:"e" help:"PATTERN is an RE2 pattern."`
+	Role    []string   `enum:"system,developer,user,assistant,tool" placeholder:"ROLE" help:"Only messages of these roles."`
+	Tool    []string   `placeholder:"NAME" help:"Only calls of these tools, and their results."`
+	Since   *time.Time `placeholder:"TIME" help:"Only messages from this time on, such as 2026-11-21T12:00:00Z."`
+	Until   *time.Time `placeholder:"TIME" help:"Only messages before this time."`
+	Errors  bool       `help:"Only results that are errors."`
+	Limit   uint       `short:"n" default:"20" placeholder:"N" help:"Print at most this many hits; 0: all. Default: ${default}."`
+	Redact  bool       `help:"Replace secrets in what is shown."`
+}
+
+func (c *searchCommand) Help() string {
+	return `Finds messages, newest first, also those that were compacted. Examples:
+
+    transcriptctl search "connection refused" chat/42
+    transcriptctl search -e 'panic: .*nil' --prefix chat/ --role tool
+    transcriptctl search invoice --prefix '' --since 2026-11-01T00:00:00Z --output json`
+}
+
+// Run prints what matches.
+func (c *searchCommand) Run(ctx context.Context, s *session) error {
+	req, err := c.request(ctx, s)
+	if err != nil {
+		return err
+	}
+	return printSome(s, s.Search(ctx, req), c.Limit, func(hit *transcriptv1.SearchHit) error {
+		if s.json {
+			return s.printReply(hit)
+		}
+		alias := ""
+		if hit.GetAlias() != "" {
+			alias = "  " + name(hit.GetAlias())
+		}
+		return s.printLine("%s.%d  %s  %-9s%s  %s", short(hit.GetPlace().GetNodeId()), hit.GetPlace().GetMessageIndex(),
+			clock(hit.GetAt()), roleName(hit.GetRole()), alias, visible(strings.Join(strings.Fields(hit.GetExcerpt()), " ")))
+	})
+}
+
+func (c *searchCommand) request(ctx context.Context, s *session) (*transcriptv1.SearchRequest, error) {
+	req := &transcriptv1.SearchRequest{
+		Pattern:   &transcriptv1.SearchRequest_Text{Text: c.Pattern},
+		ToolNames: c.Tool, ErrorsOnly: c.Errors, Redact: c.Redact, PageSize: int32(min(max(c.Limit, 1), 100)),
+	}
+	if c.Limit == 0 {
+		req.PageSize = 100
+	}
+	if c.Regexp {
+		req.Pattern = &transcriptv1.SearchRequest_Regexp{Regexp: c.Pattern}
+	}
+	for _, role := range c.Role {
+		number := transcriptv1.Role_value["ROLE_"+strings.ToUpper(role)]
+		req.Roles = append(req.Roles, transcriptv1.Role(number))
+	}
+	if c.Since != nil {
+		req.Since = timestamppb.New(*c.Since)
+	}
+	if c.Until != nil {
+		req.Until = timestamppb.New(*c.Until)
+	}
+	switch {
+	case (c.Ref == "") == (c.Prefix == nil):
+		return nil, usagef("search needs either a REF or --prefix")
+	case c.Prefix != nil:
+		req.Scope = &transcriptv1.SearchRequest_AliasPrefix{AliasPrefix: *c.Prefix}
+		return req, nil
+	}
+	ref, err := s.ref(ctx, c.Ref)
+	req.Scope = &transcriptv1.SearchRequest_Head{Head: ref.NodeRef()}
+	return req, err
+}
