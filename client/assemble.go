@@ -69,6 +69,22 @@ func (a *Assembly) Messages() ([]*transcriptv1.Message, error) {
 	return messages, nil
 }
 
+// Encoded gives each message as received: an entry of the field `repeated Message messages = 1`, tag and length included.
+// Equal messages are equal bytes. They belong to the Assembly. The error is an ErrBadReply.
+func (a *Assembly) Encoded() ([][]byte, error) {
+	var all [][]byte
+	for _, payload := range a.payloads {
+		for len(payload) > 0 {
+			one, rest, err := cut(payload, 1)
+			if err != nil {
+				return nil, err
+			}
+			all, payload = append(all, one), rest
+		}
+	}
+	return all, nil
+}
+
 // Bytes is the size of the messages as received.
 func (a *Assembly) Bytes() int64 {
 	n := 0

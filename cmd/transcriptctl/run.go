@@ -12,7 +12,7 @@ import (
 
 // commandLine is all of the tool's commands and flags.
 type commandLine struct {
-	Addr      string        `default:"127.0.0.1:7420" placeholder:"HOST:PORT" env:"TRANSCRIPTCTL_ADDR" help:"The transcriptd to talk to. Default: ${default}."`
+	Addr      string        `placeholder:"HOST:PORT" env:"TRANSCRIPTCTL_ADDR" help:"The transcriptd to talk to. Default: 127.0.0.1:7420."`
 	Namespace string        `placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default."`
 	Insecure  bool          `env:"TRANSCRIPTCTL_INSECURE" help:"Talk in plain text to a server on another machine."`
 	Output    string        `default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
@@ -32,6 +32,8 @@ type commandLine struct {
 	Search   searchCommand   `cmd:"" help:"Find messages in one chain or many."`
 	Replay   replayCommand   `cmd:"" help:"Print the latest tool calls and results, bounded and redacted."`
 	Describe describeCommand `cmd:"" help:"Tell the state of a chain."`
+	Window   windowCommand   `cmd:"" help:"Tell what a policy saves on a chain, request by request."`
+	Economy  economyCommand  `cmd:"" help:"Tell what strategies cost on the conversations of files."`
 	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace and check links and indexes."`

@@ -13,6 +13,11 @@ import (
 // session is what a command works with.
 type session struct {
 	*client.Client
+	flags commandLine
+	// addrGiven says that the user named a server.
+	addrGiven bool
+	// stop ends the session's own server; nil: it has none.
+	stop  func() error
 	json  bool
 	in    io.Reader
 	out   *bufio.Writer
@@ -30,6 +35,23 @@ func open(flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) 
 	if flags.Timeout <= 0 {
 		return nil, usagef("--timeout must be more than 0, is %s", flags.Timeout)
 	}
+	s := &session{
+		flags: *flags, addrGiven: flags.Addr != "", json: flags.Output == "json", in: in, out: out, notes: notes,
+	}
+	if !s.addrGiven {
+		s.flags.Addr = defaultAddr
+	}
+	var err error
+	s.Client, err = s.dial()
+	return s, err
+}
+
+// defaultAddr is where a transcriptd serves that was told nothing else.
+const defaultAddr = "127.0.0.1:7420"
+
+// dial makes a client as the flags say.
+func (s *session) dial() (*client.Client, error) {
+	flags := &s.flags
 	options := []client.Option{
 		client.WithNamespace(flags.Namespace), client.WithDeadline(flags.Timeout), client.WithIdle(flags.Timeout),
 		client.WithRetry(retry()), client.WithVerification(),
@@ -45,7 +67,16 @@ func open(flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) 
 	if err != nil {
 		return nil, usagef("--addr %s: %w", flags.Addr, err)
 	}
-	return &session{Client: c, json: flags.Output == "json", in: in, out: out, notes: notes}, nil
+	return c, nil
+}
+
+// Close ends the connection, and the session's own server.
+func (s *session) Close() error {
+	err := s.Client.Close()
+	if s.stop != nil {
+		err = errors.Join(err, s.stop())
+	}
+	return err
 }
 
 // remark tells the user something on standard error.
