@@ -17,6 +17,7 @@ type importCommand struct {
 	Format  string   `default:"openai" enum:"openai" help:"The form of a line: openai, {\"id\": ..., \"messages\": [...]}."`
 	Workers uint     `default:"8" placeholder:"N" help:"Conversations that are stored at once, 1 to 64."`
 	SkipBad bool     `help:"Leave out lines that are malformed, refused or diverged, say which, and go on."`
+	Check   bool     `help:"Assemble before every assistant message and compare with the list as it is in the file; tell where and why they differ."`
 	Move    bool     `help:"Move the alias of a conversation that diverged to the imported one. Its history keeps the other."`
 }
 
@@ -27,6 +28,7 @@ Importing again writes nothing. A conversation that grew is continued and its al
 
     transcriptctl import conversations.jsonl.gz
     transcriptctl import --workers 16 --skip-bad data/*.jsonl.gz
+    transcriptctl import --check conversations.jsonl.gz
     zstd -dc big.jsonl.zst | transcriptctl import -`
 }
 
@@ -46,7 +48,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 		files = []string{"-"}
 	}
 	i := &importer{
-		session: s, move: c.Move, skipBad: c.SkipBad, line: newProgress(s.notes),
+		session: s, move: c.Move, skipBad: c.SkipBad, checks: c.Check, line: newProgress(s.notes),
 		room: semaphore.NewWeighted(maxInFlight), tally: newTally(),
 	}
 	defer i.line.clear()
@@ -65,9 +67,11 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 type importer struct {
 	*session
 	move, skipBad bool
-	line          *progress
-	room          *semaphore.Weighted
-	tally         *tally
+	// checks says that every request is compared with the list.
+	checks bool
+	line   *progress
+	room   *semaphore.Weighted
+	tally  *tally
 }
 
 // badLine is an error of one line: what it says cannot be stored. With --skip-bad the import goes on.

@@ -137,6 +137,9 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 			return err
 		}
 		i.tally.stored(fate, created, len(chain.nodes)-created, len(report.Changes))
+		if i.checks {
+			return i.check(ctx, c, chain)
+		}
 		return nil
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,52 @@ type tally struct {
 	bytes          int64
 	surrogates     int64
 	unkept         map[string]bool
+	// requests are those that were compared with the list, differing those that differ from it, differences where.
+	requests, differing int64
+	differences         []difference
+	moreDifferences     int64
+}
+
+// maxDifferences is how many differences are remembered.
+const maxDifferences = 10_000
+
+// checked counts a request that was compared.
+func (t *tally) checked(differs bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requests++
+	if differs {
+		t.differing++
+	}
+}
+
+// differs remembers a difference.
+func (t *tally) differs(d difference) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.differences) == maxDifferences {
+		t.moreDifferences++
+		return
+	}
+	t.differences = append(t.differences, d)
+}
+
+// printDifferences prints where requests differ from the list, in the order of the files' lines.
+func (t *tally) printDifferences(s *session) error {
+	slices.SortStableFunc(t.differences, func(a, b difference) int {
+		return cmp.Or(cmp.Compare(len(a.Place), len(b.Place)), cmp.Compare(a.Place, b.Place))
+	})
+	for i := range t.differences {
+		d := &t.differences[i]
+		err := s.printJSONOr(d, d.text())
+		if err != nil {
+			return err
+		}
+	}
+	if t.moreDifferences > 0 {
+		s.remark("%s more", count(t.moreDifferences, "difference"))
+	}
+	return nil
 }
 
 func newTally() *tally {
@@ -100,6 +147,8 @@ type importSummary struct {
 	NodesThere    int64   `json:"nodesThere"`
 	Bytes         int64   `json:"bytes"`
 	Seconds       float64 `json:"seconds"`
+	Requests      int64   `json:"requests,omitempty"`
+	Differing     int64   `json:"differing,omitempty"`
 }
 
 // print prints the sums.
@@ -111,19 +160,27 @@ func (t *tally) print(s *session) error {
 		names := slices.Sorted(maps.Keys(t.unkept))
 		s.remark("members of lines that are not stored: %s", name(strings.Join(names, ", ")))
 	}
+	if err := t.printDifferences(s); err != nil {
+		return err
+	}
 	if s.json {
 		return s.printJSON(importSummary{
+			Requests: t.requests, Differing: t.differing,
 			Conversations: t.conversations(), New: t.fates[fateNew], Grown: t.fates[fateGrown],
 			Unchanged: t.fates[fateSame], Behind: t.fates[fateBehind], Moved: t.fates[fateMoved], BadLines: t.bad,
 			NodesCreated: t.created, NodesThere: t.there, Bytes: t.bytes, Seconds: time.Since(t.start).Seconds(),
 		})
 	}
-	return s.printRows([][2]string{
+	rows := [][2]string{
 		{"conversations", fmt.Sprintf("%d (%s)", t.conversations(), t.fateText())},
 		{"bad lines", fmt.Sprint(t.bad)},
 		{"nodes", fmt.Sprintf("%d created, %d there already", t.created, t.there)},
 		{"read", size(t.bytes) + " in " + since(t.start)},
-	})
+	}
+	if t.requests > 0 {
+		rows = append(rows, [2]string{"requests", fmt.Sprintf("%d equal to the list, %d differ as told above", t.requests-t.differing, t.differing)})
+	}
+	return s.printRows(rows)
 }
 
 // fateText names the fates that befell any.

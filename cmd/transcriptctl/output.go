@@ -44,6 +44,14 @@ func (s *session) printJSON(v any) error {
 	return e.Encode(v)
 }
 
+// printJSONOr prints a value of the tool's own as a line of JSON where that is asked for, else a line of text.
+func (s *session) printJSONOr(v any, text string) error {
+	if s.json {
+		return s.printJSON(v)
+	}
+	return s.printLine("%s", text)
+}
+
 // printRows prints names and values in two columns.
 func (s *session) printRows(rows [][2]string) error {
 	width := 0
