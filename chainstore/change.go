@@ -60,13 +60,15 @@ type NewNode struct {
 }
 
 // Compaction is what a compaction node has beside its messages. Its messages are copies, or made from copies: they are in
-// the effective fold in place of what they stand for, and in no full fold, recall row or table.
+// the effective fold in place of what they stand for, and in no full fold, recall row or table. Folded by themselves they
+// end with no call unanswered, which is not checked: a stub would be due for it in messages that are folded already, and
+// in the full fold.
 type Compaction struct {
 	// Covers is the last node that it stands for: its parent or an ancestor of it, at which no call of the group that
 	// the chain ends in is unanswered, neither before what the parent's nearest compaction node covers nor before the
 	// node in which the preamble ends. The preamble has ended.
 	Covers ID
-	// Provenance has an entry for each of its messages.
+	// Provenance has an entry for each of its messages, none behind what it covers (ErrNotAncestor).
 	Provenance []Provenance
 }
 

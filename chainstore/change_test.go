@@ -48,6 +48,41 @@ func TestConditionHolds(t *testing.T) {
 	}
 }
 
+// TestExtendsHolds: a store is asked only where the alias is there, and neither at the head nor at the target.
+func TestExtendsHolds(t *testing.T) {
+	x, y, target := chainstore.ID{1}, chainstore.ID{2}, chainstore.ID{3}
+	failed := errors.New("failed")
+	condition := chainstore.Condition{Kind: chainstore.Extends, Head: x}
+	for _, c := range []struct {
+		name        string
+		exists      bool
+		head        chainstore.ID
+		answer      bool
+		err         error
+		asks, holds bool
+	}{
+		{"no alias", false, chainstore.ID{}, true, nil, false, false},
+		{"at the head", true, x, false, nil, false, true},
+		{"at the target", true, target, false, nil, false, true},
+		{"behind the head", true, y, true, nil, true, true},
+		{"elsewhere", true, y, false, nil, true, false},
+		{"where it cannot be told", true, y, false, failed, true, false},
+	} {
+		asked := 0
+		holds, err := condition.Holds(c.exists, c.head, &target, func() (bool, error) {
+			asked++
+			return c.answer, c.err
+		})
+		if holds != c.holds || err != c.err || (asked > 0) != c.asks || asked > 1 {
+			t.Errorf("%s: %t, %v, asked %d times", c.name, holds, err, asked)
+		}
+	}
+	zero := chainstore.Condition{Kind: chainstore.Extends}
+	if holds, _ := zero.Holds(false, chainstore.ID{}, &target, nil); holds {
+		t.Error("an alias that does not exist extends the zero id")
+	}
+}
+
 func TestEffectiveParent(t *testing.T) {
 	x := chainstore.ID{1}
 	headIs := chainstore.Condition{Kind: chainstore.HeadIs, Head: x}
@@ -65,6 +100,7 @@ func TestEffectiveParent(t *testing.T) {
 		{alias, []chainstore.AliasChange{{Name: "b"}, {Name: "a", Condition: headIs}}, conditioned},
 		{alias, []chainstore.AliasChange{{Name: "a", Condition: chainstore.Condition{Kind: chainstore.MustExist}}}, alias},
 		{alias, []chainstore.AliasChange{{Name: "a", Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: headIs}}, conditioned},
+		{alias, []chainstore.AliasChange{{Name: "a", Condition: chainstore.Condition{Kind: chainstore.Extends, Head: x}}}, alias},
 		{byID, []chainstore.AliasChange{{Name: "a", Condition: headIs}}, byID},
 		{previous, []chainstore.AliasChange{{Name: "", Condition: headIs}}, previous},
 		{chainstore.Parent{}, []chainstore.AliasChange{{Name: "", Condition: headIs}}, chainstore.Parent{}},
@@ -77,7 +113,7 @@ func TestEffectiveParent(t *testing.T) {
 }
 
 func TestConflictErrorAddsUp(t *testing.T) {
-	no, must, head := chainstore.MustNotExist, chainstore.MustExist, chainstore.HeadIs
+	no, must, head, on := chainstore.MustNotExist, chainstore.MustExist, chainstore.HeadIs, chainstore.Extends
 	for _, c := range []struct {
 		kinds []chainstore.ConditionKind
 		want  error
@@ -91,6 +127,8 @@ func TestConflictErrorAddsUp(t *testing.T) {
 		{[]chainstore.ConditionKind{no, head}, chainstore.ErrAliasMoved},
 		{[]chainstore.ConditionKind{must, head}, chainstore.ErrAliasMoved},
 		{[]chainstore.ConditionKind{no, must, head}, chainstore.ErrAliasMoved},
+		{[]chainstore.ConditionKind{on}, chainstore.ErrAliasMoved},
+		{[]chainstore.ConditionKind{no, on}, chainstore.ErrAliasMoved},
 	} {
 		e := &chainstore.ConflictError{}
 		for i, k := range c.kinds {

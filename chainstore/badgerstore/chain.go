@@ -70,10 +70,15 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 		return err
 	}
 	defer v.close()
-	if span.From > min(span.Through, c.header.Seq) {
+	return v.rows(ctx, c.lineage, span, yield)
+}
+
+// rows yields the rows of a span of a chain.
+func (v *view) rows(ctx context.Context, l *lineage, span chainstore.Span, yield func(*chainstore.Row) error) error {
+	if span.From > min(span.Through, l.head.seq) {
 		return nil
 	}
-	stretches := c.lineage.within(span.From, span.Through)
+	stretches := l.within(span.From, span.Through)
 	prefix := tableKey(v.ns, tableNodes)
 	if len(stretches) == 1 {
 		prefix = segmentKey(v.ns, stretches[0].segment)

@@ -98,7 +98,7 @@ func (b *batch) take(r *request) bool {
 		r.fail(chainstore.ErrFailed)
 		return true
 	}
-	d := &draft{batch: b, layer: newLayer(), now: b.c.s.millis()}
+	d := &draft{batch: b, layer: newLayer(), now: b.c.s.millis(), request: r}
 	committed, err := d.apply(r.namespace, r.change)
 	if err == nil && !b.canHold(&d.layer) {
 		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, len(d.writes), d.bytes)
@@ -151,8 +151,11 @@ const maxKey = 64000
 type draft struct {
 	*batch
 	layer
-	now int64
-	ns  uint32
+	request *request
+	// unprepared counts the nodes read that the request should have brought.
+	unprepared int
+	now        int64
+	ns         uint32
 	// created says that ns is a number that this change gives.
 	created  bool
 	counters counters

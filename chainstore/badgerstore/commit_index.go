@@ -9,7 +9,7 @@ import (
 
 // index writes the rows that find a new node, and counts it.
 func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) error {
-	recalls := recallRows(in.Messages, h.Messages)
+	recalls := recallRows(in, h.Messages)
 	for _, row := range n.followingRows(recalls) {
 		d.set(row.key, row.value)
 	}
@@ -26,11 +26,14 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) er
 	return nil
 }
 
-// recallRows are the recall rows of a node, by call.
-func recallRows(facts []runloop.Facts, messages []runloop.Brief) map[callKey]*recall {
+// recallRows are the recall rows of a node, by call; a compaction node has none.
+func recallRows(in *chainstore.NewNode, messages []runloop.Brief) map[callKey]*recall {
 	rows := map[callKey]*recall{}
-	for i := range facts {
-		f, leftOut := &facts[i], messages[i].Mark.LeftOut
+	if in.Compaction != nil {
+		return rows
+	}
+	for i := range in.Messages {
+		f, leftOut := &in.Messages[i], messages[i].Mark.LeftOut
 		ids := make([]runloop.Optional, 0, len(f.Calls)+1)
 		for _, c := range f.Calls {
 			if !slices.Contains(ids, c.ID) {

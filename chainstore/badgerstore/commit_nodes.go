@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // renewAfter is how long ago, in milliseconds, a node was last put when putting it again is noted: half the grace
@@ -167,7 +168,7 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	if err := d.settle(n, parent); err != nil {
 		return nil, err
 	}
-	marks, err := d.view.fold(n, in, parent, &d.layer, &d.batch.layer)
+	marks, err := d.fold(n, in, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +177,14 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	d.row(n, h, in)
 	d.know(n)
 	return n, d.index(n, in, h)
+}
+
+// fold continues the folds over a new node, or begins those of a compaction node again.
+func (d *draft) fold(n *known, in *chainstore.NewNode, parent *known) ([]runloop.Mark, error) {
+	if in.Compaction != nil {
+		return d.compact(n, in, parent)
+	}
+	return d.view.fold(n, in, parent, &d.layer, &d.batch.layer)
 }
 
 // settle takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,10 @@ type request struct {
 	ctx       context.Context
 	namespace string
 	change    *chainstore.Change
+	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
+	// does not have, the committer must make.
+	prepared map[*chainstore.NewNode]*refold
+	last     bool
 	// state tells who has the change: see the constants.
 	state atomic.Int32
 	// released is closed once the committer looks at the change no more; answered, once the outcome is there.
@@ -72,9 +77,24 @@ func newCommitter(s *Store, o *Options, w *wal) *committer {
 	return c
 }
 
-// Commit hands a change to the committer; see chainstore.Writer.
+// Commit hands a change to the committer; see chainstore.Writer. What it prepared of a change may be of no use in the end:
+// then it does so again, but no more than twice.
 func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	for again := maxPrepared; ; again-- {
+		out, err := s.commit(ctx, namespace, change, again == 0)
+		if !errors.Is(err, errUnprepared) {
+			return out, err
+		}
+	}
+}
+
+// commit hands a change to the committer: errUnprepared, unless it is the last time.
+func (s *Store) commit(ctx context.Context, namespace string, change *chainstore.Change, last bool) (*chainstore.Committed, error) {
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	prepared, err := s.prepare(ctx, namespace, change)
+	if err != nil {
 		return nil, err
 	}
 	c := s.committer
@@ -84,7 +104,7 @@ func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore
 	}
 	defer c.room.Release(weight)
 	r := &request{
-		ctx: ctx, namespace: namespace, change: change,
+		ctx: ctx, namespace: namespace, change: change, prepared: prepared, last: last,
 		released: make(chan struct{}), answered: make(chan struct{}),
 	}
 	if !c.enqueue(r) {

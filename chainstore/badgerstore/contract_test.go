@@ -37,7 +37,7 @@ func TestContractOfARestlessStore(t *testing.T) {
 		storetest.RoundTrip, storetest.Retries, storetest.Conditions, storetest.Batches, storetest.Aliases, storetest.Lists,
 		storetest.History, storetest.LongChains, storetest.Limits, storetest.Namespaces, storetest.Concurrency,
 		storetest.Contexts, storetest.Closing, storetest.Reopening, storetest.Linearizable, storetest.Reads,
-		storetest.Children, storetest.Forks, storetest.Judging,
+		storetest.Children, storetest.Forks, storetest.Judging, storetest.Runs,
 	} {
 		skip[c] = "TestContract runs it"
 	}

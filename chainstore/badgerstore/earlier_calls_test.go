@@ -57,7 +57,7 @@ func callNode(parent *chainstore.ID, groups ...[]string) chainstore.NewNode {
 	return storetest.Simple().Make(n)
 }
 
-func headerOf(t *testing.T, s *Store, id chainstore.ID) *chainstore.Header {
+func headerOf(t *testing.T, s chainstore.Store, id chainstore.ID) *chainstore.Header {
 	t.Helper()
 	c, err := s.Chain(t.Context(), testNamespace, chainstore.Ref{ID: id}, nil)
 	if err != nil {

@@ -33,9 +33,13 @@ func (v *view) fold(n *known, in *chainstore.NewNode, parent *known, layers ...*
 	}
 }
 
-// link makes the node the nearest with calls, variables or a spawner, if it has any.
+// link makes the node the nearest with calls, variables or a spawner, if it has any, or the nearest compaction node.
 func (n *known) link(in *chainstore.NewNode) {
 	here := chainstore.Link{Present: true, Seq: n.at.seq}
+	if in.Compaction != nil {
+		n.compaction = here
+		return
+	}
 	if in.SpawnedFrom != nil {
 		n.spawned = here
 	}
@@ -65,6 +69,9 @@ func header(n *known, in *chainstore.NewNode, marks []runloop.Mark) *chainstore.
 		ID: n.id, Seq: n.at.seq, FirstPut: n.firstPut, Forks: n.forks, Salt: in.Salt, SpawnedFrom: in.SpawnedFrom,
 		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata), State: n.state,
 		Tools: n.tools, Variables: n.variables, Compaction: n.compaction, Spawned: n.spawned,
+	}
+	if in.Compaction != nil {
+		h.Covers, h.Provenance = n.covers, in.Compaction.Provenance
 	}
 	h.Messages = make([]runloop.Brief, len(marks))
 	for i := range marks {

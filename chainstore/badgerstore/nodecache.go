@@ -18,6 +18,8 @@ type known struct {
 	forks    uint32
 
 	tools, variables, compaction, spawned chainstore.Link
+	// covers is a compaction node's own.
+	covers chainstore.Link
 
 	// end says that what follows is known.
 	end bool
@@ -49,6 +51,7 @@ func knownOf(ns uint32, at place, h *chainstore.Header) *known {
 	return &known{
 		ns: ns, at: at, id: h.ID, firstPut: h.FirstPut, state: h.State, forks: h.Forks,
 		tools: h.Tools, variables: h.Variables, compaction: h.Compaction, spawned: h.Spawned,
+		covers: h.Covers,
 	}
 }
 

@@ -44,6 +44,8 @@ import (
 // Names hold no zero byte: control characters are refused before. rest is what follows the folder, its slash included, so
 // that "x" and "/x", both of the folder "", differ.
 //
+// A compaction node has no R, U and V rows: its messages are copies.
+//
 // T and P rows may be deleted, for they can be made again; every other row is only ever overwritten.
 const (
 	tableFormat  = 'F'

@@ -219,7 +219,11 @@ func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known)
 	if parent != nil {
 		parentID = &parent.id
 	}
-	judgement, err := c.judge(h, r.payload, r.metadata, parentID, nil)
+	covers, err := c.covered(n, h, parent)
+	if err != nil {
+		return false, c.judged(&h.ID, err)
+	}
+	judgement, err := c.judge(h, r.payload, r.metadata, parentID, covers)
 	switch {
 	case err != nil:
 		c.problem(&h.ID, "its bytes are not a node's: %v", err)
@@ -237,17 +241,20 @@ func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known)
 	for i := range in.Messages {
 		in.Messages[i].Note = h.Messages[i].Note
 	}
+	if covers != nil {
+		in.Compaction = &chainstore.Compaction{Covers: *covers, Provenance: h.Provenance}
+	}
 	return c.follow(n, in, parent, r.header)
 }
 
 // follow continues the folds and tables over a node and compares.
 func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw chainstore.RawHeader) (bool, error) {
-	again := &known{ns: n.ns, id: n.id, at: n.at, firstPut: n.firstPut, lineage: n.lineage}
+	again := &known{ns: n.ns, id: n.id, at: n.at, firstPut: n.firstPut, lineage: n.lineage, covers: n.covers}
 	again.forks = uint32(len(n.lineage.forks))
 	if parent != nil {
 		again.inherit(parent)
 	}
-	marks, err := c.fold(again, in, parent)
+	marks, err := c.refold(again, in, parent)
 	if errors.Is(err, chainstore.ErrGroupTooLarge) {
 		c.problem(&n.id, "the group of calls that it ends in is too large")
 		return false, nil
@@ -261,7 +268,7 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
 	}
 	n.toolTable, n.variableTable = again.toolTable, again.variableTable
-	for _, row := range again.followingRows(recallRows(in.Messages, h.Messages)) {
+	for _, row := range again.followingRows(recallRows(in, h.Messages)) {
 		if err := c.expect(&n.id, row.key, row.value); err != nil {
 			return false, err
 		}

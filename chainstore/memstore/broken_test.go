@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // The suite's own checkers are tried on stores that are broken in one way each.
@@ -101,10 +102,15 @@ func (r *recorder) Error(...any) { r.failed = true }
 type keeper struct {
 	chainstore.Store
 	change *chainstore.Change
+	// during, if not nil, sees each change while it is lent.
+	during func(*chainstore.Change)
 }
 
 func (k *keeper) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	k.change = change
+	if k.during != nil {
+		k.during(change)
+	}
 	return k.Store.Commit(ctx, namespace, change)
 }
 
@@ -139,6 +145,33 @@ func TestMangleSpoilsChanges(t *testing.T) {
 	}
 	if k.change.Nodes[0].Identify(nil); !tb.failed {
 		t.Fatal("a late Identify was not noticed")
+	}
+}
+
+func TestMangleSpoilsCompactions(t *testing.T) {
+	k := &keeper{Store: memstore.New(memstore.Options{})}
+	s := storetest.Mangle(t, k)
+	root, err := s.Commit(t.Context(), "", rootNode("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := root.Nodes[0].ID
+	put := []chainstore.Provenance{{Present: true, Place: runloop.Place{Index: 7}}}
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{storetest.Simple().Make(storetest.Node{
+		Parent: chainstore.Parent{Kind: chainstore.ParentID, ID: id}, Messages: []storetest.Message{{Role: 3, Text: "x"}},
+		Compaction: &chainstore.Compaction{Covers: id, Provenance: put},
+	})}}
+	var kept *chainstore.Compaction
+	var provenance []chainstore.Provenance
+	k.during = func(c *chainstore.Change) { kept, provenance = c.Nodes[0].Compaction, c.Nodes[0].Compaction.Provenance }
+	if _, err := s.Commit(t.Context(), "", change); err != nil {
+		t.Fatal(err)
+	}
+	if c := change.Nodes[0].Compaction; c.Covers != id || c.Provenance[0] != put[0] || put[0].Place.Index != 7 {
+		t.Fatal("the caller's change was spoilt")
+	}
+	if kept.Covers == id || kept.Provenance != nil || provenance[0] == put[0] {
+		t.Fatal("the compaction that was kept is as it was")
 	}
 }
 

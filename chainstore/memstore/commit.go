@@ -118,6 +118,14 @@ func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*n
 		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata),
 		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables),
 	}
+	if in.Compaction != nil {
+		covers, err := p.covered(in.Compaction, parent)
+		if err != nil {
+			return nil, err
+		}
+		n.covers = covers
+		n.compaction = &chainstore.Compaction{Covers: in.Compaction.Covers, Provenance: slices.Clone(in.Compaction.Provenance)}
+	}
 	h := &chainstore.Header{ID: id, FirstPut: p.now, Salt: slices.Clone(in.Salt)}
 	if in.SpawnedFrom != nil {
 		from := *in.SpawnedFrom
@@ -154,18 +162,20 @@ func (n *node) derive(h *chainstore.Header, fork bool) error {
 	if fork {
 		h.Forks++
 	}
-	marks, err := h.State.Fold(runloop.Node{
-		Seq: h.Seq, Prefix: h.ID.Prefix(), FirstPut: h.FirstPut, Messages: n.facts,
-	}, n.parent.hasCall)
+	marks, err := n.fold(h)
 	if err != nil {
-		return fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
+		return err
 	}
 	here := chainstore.Link{Present: true, Seq: h.Seq}
 	for i := range n.facts {
 		h.Messages = append(h.Messages, runloop.BriefOf(&n.facts[i], marks[i]))
-		if len(n.facts[i].Calls) > 0 {
-			h.Tools = here
-		}
+	}
+	if n.compaction != nil {
+		h.Compaction, h.Covers = here, chainstore.Link{Present: true, Seq: n.covers.header.Seq}
+		h.Provenance = slices.Clone(n.compaction.Provenance)
+	}
+	if n.calls() {
+		h.Tools = here
 	}
 	if len(n.variables) > 0 {
 		h.Variables = here
@@ -176,11 +186,43 @@ func (n *node) derive(h *chainstore.Header, fork bool) error {
 	return nil
 }
 
+// fold continues the folds over the node: those of a compaction node begin again. ErrNotAncestor, ErrAlreadyCovered,
+// ErrOpenCalls, ErrGroupTooLarge.
+func (n *node) fold(h *chainstore.Header) (marks []runloop.Mark, err error) {
+	if n.compaction != nil {
+		if err := n.mayCover(); err != nil {
+			return nil, err
+		}
+		marks, err = n.refold(h)
+	} else {
+		marks, err = h.State.Fold(runloop.Node{
+			Seq: h.Seq, Prefix: h.ID.Prefix(), FirstPut: h.FirstPut, Messages: n.facts,
+		}, n.parent.hasCall)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
+	}
+	return marks, nil
+}
+
+// put are the messages that were put with the node: none of a compaction node's, which are copies.
+func (n *node) put() []runloop.Facts {
+	if n.compaction != nil {
+		return nil
+	}
+	return n.facts
+}
+
+// calls tells whether a message that was put with the node has calls.
+func (n *node) calls() bool {
+	return slices.ContainsFunc(n.put(), func(f runloop.Facts) bool { return len(f.Calls) > 0 })
+}
+
 // hasCall tells whether this node or an ancestor has a call with this id.
 func (n *node) hasCall(id runloop.Optional) bool {
 	for ; n != nil; n = n.parent {
-		for i := range n.facts {
-			if slices.ContainsFunc(n.facts[i].Calls, func(c runloop.Call) bool { return c.ID == id }) {
+		for _, f := range n.put() {
+			if slices.ContainsFunc(f.Calls, func(c runloop.Call) bool { return c.ID == id }) {
 				return true
 			}
 		}
@@ -265,9 +307,14 @@ func (p *plan) apply() *chainstore.Committed {
 func (ns *namespace) add(n *node) {
 	ns.nodes[n.id()] = n
 	ns.order = append(ns.order, n)
-	if n.parent != nil {
-		n.parent.hasChild = true
+	n.run = uint64(len(ns.order))
+	if n.parent == nil {
+		return
 	}
+	if !n.parent.hasChild {
+		n.run = n.parent.run
+	}
+	n.parent.hasChild = true
 }
 
 // move sets or deletes an alias.

@@ -95,8 +95,7 @@ func (s *Store) Calls(ctx context.Context, name string, head chainstore.Ref, id 
 
 func (n *node) callMessages(id runloop.Optional) []chainstore.CallMessage {
 	var out []chainstore.CallMessage
-	for i := range n.facts {
-		f := &n.facts[i]
+	for i, f := range n.put() {
 		result := f.Role == runloop.Tool && f.CallID == id
 		if result || slices.ContainsFunc(f.Calls, func(c runloop.Call) bool { return c.ID == id }) {
 			leftOut := n.header.Messages[i].Mark.LeftOut != runloop.Shown
@@ -119,8 +118,8 @@ func (s *Store) Tables(ctx context.Context, name string, head chainstore.Ref) (c
 		return t, err
 	}
 	for _, n := range n.path() {
-		for i := range n.facts {
-			for _, c := range n.facts[i].Calls {
+		for _, f := range n.put() {
+			for _, c := range f.Calls {
 				countTool(&t, c.Name)
 			}
 		}

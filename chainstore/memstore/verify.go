@@ -71,7 +71,7 @@ func (v *verification) node(n *node) {
 	v.report.Nodes++
 	fork := n.parent != nil && v.children[n.parent]
 	v.children[n.parent] = true
-	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent), nil)
+	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent), idOf(n.covers))
 	if err != nil {
 		v.problem(n, err.Error())
 		return
@@ -81,6 +81,10 @@ func (v *verification) node(n *node) {
 	}
 	if len(found.Messages) != len(n.header.Messages) {
 		v.problem(n, "the header has another number of messages")
+		return
+	}
+	if n.compaction != nil && len(n.compaction.Provenance) != len(n.facts) {
+		v.problem(n, "a compaction node does not tell where each of its messages was put")
 		return
 	}
 	again := *n

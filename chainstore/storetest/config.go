@@ -107,6 +107,10 @@ const (
 	Random Category = "Random"
 	// Linearizable: aliases under concurrent callers are registers.
 	Linearizable Category = "Linearizable"
+	// Compaction: compaction nodes, what they cover, and the condition Extends.
+	Compaction Category = "Compaction"
+	// Runs: the stretches of a path.
+	Runs Category = "Runs"
 	// Reads: the reads of an engine that counts them (ReadCounter) do not depend on the position in the chain.
 	Reads Category = "Reads"
 )
@@ -164,7 +168,7 @@ func checks() []check {
 	for _, part := range [][]check{
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), treeChecks(), recallChecks(),
 		limitChecks(), concurrencyChecks(), lifecycleChecks(),
-		verifyChecks(), randomChecks(), registerChecks(), readChecks(),
+		verifyChecks(), compactionChecks(), runChecks(), randomChecks(), registerChecks(), readChecks(),
 	} {
 		all = append(all, part...)
 	}

@@ -21,11 +21,14 @@ type dumper struct {
 	calls []string
 
 	b strings.Builder
+	// runs numbers the keys of runs in the order in which they are seen.
+	runs map[uint64]int
 }
 
 // dump looks at a store through every reading method that it does not opt out of.
 func (d *dumper) dump(s chainstore.Store) (string, error) {
 	d.b.Reset()
+	d.runs = map[uint64]int{}
 	ctx := d.f.ctx()
 	for _, id := range d.ids {
 		if err := errors.Join(d.chain(ctx, s, idRef(id)), d.around(ctx, s, id), d.index(ctx, s, id)); err != nil {
@@ -68,6 +71,14 @@ func (d *dumper) chain(ctx context.Context, s chainstore.Store, head chainstore.
 	}
 	h := c.Head()
 	d.line("chain %s %d %+v %+v", h.ID.Prefix(), h.Seq, h.State.Full.Totals, h.State.Effective.Totals)
+	if !d.f.skips(Runs) {
+		for _, r := range c.Runs(1000) {
+			if d.runs[r.Key] == 0 {
+				d.runs[r.Key] = len(d.runs) + 1
+			}
+			d.line(" run %d from %d through %d", d.runs[r.Key], r.From, r.Through)
+		}
+	}
 	return c.Rows(ctx, chainstore.Span{Through: h.Seq}, func(r *chainstore.Row) error {
 		h, err := r.Header()
 		if err != nil {

@@ -30,6 +30,9 @@ type Node struct {
 	Metadata    []Entry
 	Salt        []byte
 	SpawnedFrom *chainstore.SpawnedFrom
+	// Compaction makes it a compaction node, with a Provenance for each message, and neither metadata nor SpawnedFrom.
+	// Only where the category Compaction is not skipped.
+	Compaction *chainstore.Compaction
 }
 
 // Message is a message to make. The suite keeps to what is allowed: calls on assistants, call ids and errors on
@@ -43,7 +46,10 @@ type Message struct {
 	CallID runloop.Optional
 	Error  bool
 	Name   runloop.Optional
-	Note   runloop.Note `json:"-"`
+	// Summary and Made are the origins that the server alone gives. In compaction nodes only.
+	Summary bool         `json:",omitempty"`
+	Made    bool         `json:",omitempty"`
+	Note    runloop.Note `json:"-"`
 }
 
 // Entry is one of a node's metadata. A key "var/NAME" sets the variable NAME.
@@ -55,7 +61,7 @@ func Simple() Encoding { return Encoding{Make: simpleMake, Judge: simpleJudge} }
 
 func simpleMake(n Node) chainstore.NewNode {
 	out := chainstore.NewNode{
-		Parent: n.Parent, Salt: bytes.Clone(n.Salt), SpawnedFrom: n.SpawnedFrom,
+		Parent: n.Parent, Salt: bytes.Clone(n.Salt), SpawnedFrom: n.SpawnedFrom, Compaction: n.Compaction,
 	}
 	for _, m := range n.Messages {
 		body, _ := json.Marshal(m) // cannot fail: strings, numbers and booleans
@@ -74,11 +80,20 @@ func simpleMake(n Node) chainstore.NewNode {
 		out.Variables = variables(sorted)
 	}
 	payload, metadata, salt := bytes.Clone(out.Payload), bytes.Clone(out.Metadata), bytes.Clone(out.Salt)
-	from := n.SpawnedFrom
+	from, covers := n.SpawnedFrom, coversOf(&n)
 	out.Identify = func(parent *chainstore.ID) chainstore.ID {
-		return simpleID(parent, payload, metadata, salt, from)
+		return simpleID(parent, covers, payload, metadata, salt, from)
 	}
 	return out
+}
+
+// coversOf is a copy of what a node covers; nil but for compaction nodes.
+func coversOf(n *Node) *chainstore.ID {
+	if n.Compaction == nil {
+		return nil
+	}
+	id := n.Compaction.Covers
+	return &id
 }
 
 func variables(entries []Entry) []string {
@@ -96,7 +111,8 @@ func simpleFacts(m *Message, body, length int) runloop.Facts {
 		Role: m.Role, Length: length, PartsLength: len(m.Text), BareLength: body - len(m.Text),
 		TextOctets: len(m.Text), TextPoints: len([]rune(m.Text)),
 		Empty: len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "",
-		Error: m.Error, Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID,
+		Error: m.Error, Summary: m.Summary, Made: m.Made,
+		Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID,
 	}
 	if m.Text == "" {
 		f.PartsLength, f.BareLength = 0, body
@@ -104,7 +120,7 @@ func simpleFacts(m *Message, body, length int) runloop.Facts {
 	return f
 }
 
-func simpleID(parent *chainstore.ID, payload, metadata, salt []byte, from *chainstore.SpawnedFrom) chainstore.ID {
+func simpleID(parent, covers *chainstore.ID, payload, metadata, salt []byte, from *chainstore.SpawnedFrom) chainstore.ID {
 	h := sha256.New()
 	part := func(b []byte) {
 		h.Write(binary.AppendUvarint(nil, uint64(len(b))))
@@ -115,6 +131,10 @@ func simpleID(parent *chainstore.ID, payload, metadata, salt []byte, from *chain
 	part(salt)
 	if parent != nil {
 		part(parent[:])
+	}
+	if covers != nil {
+		h.Write([]byte("covers"))
+		part(covers[:])
 	}
 	if from != nil {
 		link, _ := json.Marshal(from)
@@ -127,7 +147,7 @@ func simpleID(parent *chainstore.ID, payload, metadata, salt []byte, from *chain
 var errNotSimple = errors.New("the bytes are not of the simple encoding")
 
 func simpleJudge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
-	out := chainstore.Judgement{ID: simpleID(parent, payload, metadata, h.Salt, h.SpawnedFrom)}
+	out := chainstore.Judgement{ID: simpleID(parent, covers, payload, metadata, h.Salt, h.SpawnedFrom)}
 	for rest := payload; len(rest) > 0; {
 		size, n := binary.Uvarint(rest[1:])
 		if n <= 0 || rest[0] != 0x0a || size > uint64(len(rest)-1-n) {

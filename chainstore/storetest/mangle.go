@@ -66,6 +66,11 @@ func copyChange(c *chainstore.Change) *chainstore.Change {
 			from := *n.SpawnedFrom
 			n.SpawnedFrom = &from
 		}
+		if n.Compaction != nil {
+			n.Compaction = &chainstore.Compaction{
+				Covers: n.Compaction.Covers, Provenance: slices.Clone(n.Compaction.Provenance),
+			}
+		}
 	}
 	for i := range out.Aliases {
 		out.Aliases[i].Labels = maps.Clone(out.Aliases[i].Labels)
@@ -92,6 +97,12 @@ func spoilChange(c *chainstore.Change) {
 		}
 		if n.SpawnedFrom != nil {
 			*n.SpawnedFrom = chainstore.SpawnedFrom{CallID: runloop.Some(spoilt)}
+		}
+		if c := n.Compaction; c != nil {
+			for k := range c.Provenance {
+				c.Provenance[k] = chainstore.Provenance{Present: true, Place: runloop.Place{Seq: 1<<32 - 1, Index: 1<<32 - 1}}
+			}
+			*c = chainstore.Compaction{}
 		}
 		*n = chainstore.NewNode{Identify: n.Identify}
 	}

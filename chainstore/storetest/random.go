@@ -31,13 +31,18 @@ func likeTheModel(f *fixture) {
 		runs++
 		g := f.in(fmt.Sprint("random-", runs))
 		p := &program{f: g, model: model, store: f.store}
-		for range rapid.IntRange(4, 40).Draw(rt, "steps") {
+		for range 4 + roll(rt, 24, "steps") {
 			if err := p.step(rt); err != nil {
 				rt.Fatal(err)
 			}
 		}
-		if err := p.compare(); err != nil {
+		if err := p.compare(p.ids); err != nil {
 			rt.Fatal(err)
+		}
+		if !f.skips(Compaction) && !f.skips(Headers) {
+			if err := p.views(); err != nil {
+				rt.Fatal(err)
+			}
 		}
 		if !f.skips(Verify) {
 			if err := p.verify(); err != nil {
@@ -51,8 +56,9 @@ func likeTheModel(f *fixture) {
 type program struct {
 	f            *fixture
 	store, model chainstore.Store
-	// ids are those of all nodes put so far.
-	ids []chainstore.ID
+	// ids are those of all nodes put so far, last the change before.
+	ids  []chainstore.ID
+	last *chainstore.Change
 }
 
 var (
@@ -61,47 +67,58 @@ var (
 )
 
 func (p *program) step(rt *rapid.T) error {
-	switch rapid.IntRange(0, 9).Draw(rt, "what") {
+	switch roll(rt, 10, "what") {
 	case 0:
-		p.f.clock.Advance(rapid.SampledFrom([]time.Duration{
+		p.f.clock.Advance(pick(rt, []time.Duration{
 			time.Millisecond, time.Hour, 13 * time.Hour, 46 * 24 * time.Hour,
-		}).Draw(rt, "time"))
+		}, "time"))
 		return nil
 	case 1:
-		return p.compare()
+		return p.compare(p.ids[max(0, len(p.ids)-4):])
+	case 2:
+		if p.last == nil {
+			return nil
+		}
 	default:
-		return p.commit(p.change(rt))
+		p.last = p.change(rt)
 	}
+	return p.commit(p.last)
 }
 
 func (p *program) change(rt *rapid.T) *chainstore.Change {
-	kinds := []string{"nodes", "aliases", "delete"}
+	kinds := []string{"nodes", "nodes", "aliases", "delete"}
 	if !p.f.skips(Mixed) {
 		kinds = append(kinds, "mixed")
 	}
 	var nodes []Node
 	var aliases []chainstore.AliasChange
 	names := slices.Clone(randomAliases)
-	kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
+	kind := pick(rt, kinds, "kind")
+	if len(p.ids) == 0 {
+		kind = "nodes"
+	}
 	if kind == "nodes" || kind == "mixed" {
-		for i := range rapid.IntRange(1, 4).Draw(rt, "nodes") {
+		for i := range 1 + roll(rt, 4, "nodes") {
 			nodes = append(nodes, p.node(rt, i))
 		}
-		for range rapid.IntRange(0, 2).Draw(rt, "sets") {
-			c := set(takeName(rt, &names), rapid.IntRange(0, len(nodes)-1).Draw(rt, "node"), p.condition(rt))
+		for range roll(rt, 3, "sets") {
+			name := takeName(rt, &names)
+			c := set(name, roll(rt, len(nodes), "node"), p.condition(rt, name))
 			aliases = append(aliases, withLabels(rt, c))
 		}
 	}
 	if kind == "aliases" || kind == "mixed" {
-		for range rapid.IntRange(1, 2).Draw(rt, "moves") {
-			c := chainstore.AliasChange{Name: takeName(rt, &names), Condition: p.condition(rt)}
+		for range 1 + roll(rt, 2, "moves") {
+			name := takeName(rt, &names)
+			c := chainstore.AliasChange{Name: name, Condition: p.condition(rt, name)}
 			c.Target = chainstore.Target{Kind: chainstore.TargetRef, Ref: p.ref(rt)}
 			aliases = append(aliases, withLabels(rt, c))
 		}
 	}
 	if kind == "delete" || kind == "mixed" && rapid.Bool().Draw(rt, "delete too") {
-		c := remove(takeName(rt, &names), p.condition(rt))
-		if c.Condition.Kind == chainstore.MustNotExist {
+		name := takeName(rt, &names)
+		c := remove(name, p.condition(rt, name))
+		if k := c.Condition.Kind; k == chainstore.MustNotExist || k == chainstore.Extends {
 			c.Condition = anything()
 		}
 		aliases = append(aliases, c)
@@ -110,16 +127,16 @@ func (p *program) change(rt *rapid.T) *chainstore.Change {
 }
 
 func takeName(rt *rapid.T, names *[]string) string {
-	i := rapid.IntRange(0, len(*names)-1).Draw(rt, "alias")
+	i := roll(rt, len(*names), "alias")
 	name := (*names)[i]
 	*names = slices.Delete(*names, i, i+1)
 	return name
 }
 
 func withLabels(rt *rapid.T, c chainstore.AliasChange) chainstore.AliasChange {
-	switch rapid.IntRange(0, 3).Draw(rt, "labels") {
+	switch roll(rt, 4, "labels") {
 	case 0:
-		c.Labels, c.SetLabels = map[string]string{"k": rapid.SampledFrom([]string{"", "v", "w"}).Draw(rt, "label")}, true
+		c.Labels, c.SetLabels = map[string]string{"k": pick(rt, []string{"", "v", "w"}, "label")}, true
 	case 1:
 		c.SetLabels = true
 	}
@@ -129,99 +146,144 @@ func withLabels(rt *rapid.T, c chainstore.AliasChange) chainstore.AliasChange {
 // id is that of a node, now and then of none. Late ones come more often, so that chains grow.
 func (p *program) id(rt *rapid.T) chainstore.ID {
 	n := len(p.ids)
-	if n == 0 || rapid.IntRange(0, 19).Draw(rt, "unknown") == 0 {
+	if n == 0 || roll(rt, 40, "unknown") == 39 {
 		return unknownID(1)
 	}
 	if rapid.Bool().Draw(rt, "last") {
 		return p.ids[n-1]
 	}
-	return p.ids[rapid.IntRange(0, n-1).Draw(rt, "id")]
+	return p.ids[roll(rt, n, "id")]
 }
 
 func (p *program) ref(rt *rapid.T) chainstore.Ref {
-	if rapid.IntRange(0, 2).Draw(rt, "by alias") == 0 {
-		return aliasRef(rapid.SampledFrom(randomAliases).Draw(rt, "target"))
+	if roll(rt, 3, "by alias") == 0 {
+		return aliasRef(p.alias(rt))
 	}
 	return idRef(p.id(rt))
 }
 
-func (p *program) condition(rt *rapid.T) chainstore.Condition {
-	switch rapid.IntRange(0, 6).Draw(rt, "condition") {
-	case 0:
+func (p *program) condition(rt *rapid.T, name string) chainstore.Condition {
+	switch roll(rt, 10, "condition") {
+	case 5:
 		return mustNotExist()
-	case 1:
+	case 6:
 		return mustExist()
-	case 2, 3:
-		name := rapid.SampledFrom(randomAliases).Draw(rt, "head of")
-		if a, err := p.model.Alias(p.f.ctx(), p.f.ns, name); err == nil {
-			return headIs(a.Node)
+	case 7, 8:
+		return headIs(p.headOf(rt, name))
+	case 9:
+		if !p.f.skips(Compaction) {
+			return extending(p.headOf(rt, name))
 		}
-		return headIs(p.id(rt))
+	}
+	return anything()
+}
+
+// headOf is mostly where an alias points, or an ancestor of that; else some node.
+func (p *program) headOf(rt *rapid.T, name string) chainstore.ID {
+	path := p.path(byAlias(name))
+	switch k := roll(rt, 4, "head"); {
+	case len(path) == 0 || k == 3:
+		return p.id(rt)
+	case k == 2:
+		return pick(rt, path, "ancestor").ID
 	default:
-		return anything()
+		return path[len(path)-1].ID
 	}
 }
 
 func (p *program) node(rt *rapid.T, i int) Node {
 	n := Node{Parent: p.parent(rt, i)}
-	for range rapid.IntRange(0, 3).Draw(rt, "messages") {
+	if !p.f.skips(Compaction) && roll(rt, 3, "compacts") == 2 && p.compaction(rt, &n) {
+		return n
+	}
+	for range roll(rt, 4, "messages") {
 		n.Messages = append(n.Messages, randomMessage(rt))
 	}
 	for _, key := range []string{"var/x", "var/y", "other"} {
-		if rapid.IntRange(0, 4).Draw(rt, "sets "+key) == 0 {
-			n.Metadata = append(n.Metadata, Entry{key, rapid.SampledFrom([]string{"", "1"}).Draw(rt, "value")})
+		if roll(rt, 5, "sets "+key) == 0 {
+			n.Metadata = append(n.Metadata, Entry{key, pick(rt, []string{"", "1"}, "value")})
 		}
 	}
 	if len(n.Messages)+len(n.Metadata) == 0 {
 		n.Messages = []Message{user("x")}
 	}
-	if rapid.IntRange(0, 9).Draw(rt, "salted") == 0 {
+	if roll(rt, 10, "salted") == 0 {
 		n.Salt = []byte("sixteen bytes...")
 	}
-	if rapid.IntRange(0, 9).Draw(rt, "spawned") == 0 {
+	if roll(rt, 10, "spawned") == 0 {
 		n.SpawnedFrom = &chainstore.SpawnedFrom{Node: p.id(rt), CallID: randomID(rt)}
 	}
 	return n
 }
 
 func (p *program) parent(rt *rapid.T, i int) chainstore.Parent {
-	switch k := rapid.IntRange(0, 9).Draw(rt, "parent"); {
-	case k == 0:
-		return chainstore.Parent{}
-	case k < 4 && i > 0:
+	switch k := roll(rt, 10, "parent"); {
+	case i > 0 && k < 4:
 		return previous()
-	case k < 6:
-		return byAlias(rapid.SampledFrom(randomAliases).Draw(rt, "parent alias"))
+	case len(p.ids) == 0 || k == 7:
+		return chainstore.Parent{}
+	case k > 7:
+		return byAlias(p.alias(rt))
 	default:
 		return byID(p.id(rt))
 	}
 }
 
+// alias is mostly the name of one that is there.
+func (p *program) alias(rt *rapid.T) string {
+	var there []string
+	for _, name := range randomAliases {
+		if _, err := p.model.Alias(p.f.ctx(), p.f.ns, name); err == nil {
+			there = append(there, name)
+		}
+	}
+	if len(there) == 0 || roll(rt, 10, "any alias") == 9 {
+		return pick(rt, randomAliases, "alias")
+	}
+	return pick(rt, there, "alias")
+}
+
+// roll is one of 0 to n-1, each as often as another: rapid's own ranges and samples favour the first, and programs of
+// changes that mostly fail reach little.
+func roll(rt *rapid.T, n int, label string) int {
+	bits := rapid.SliceOfN(rapid.Bool(), 10, 10).Draw(rt, label)
+	v := 0
+	for _, b := range bits {
+		v <<= 1
+		if b {
+			v++
+		}
+	}
+	return v * n >> len(bits)
+}
+
+func pick[T any](rt *rapid.T, from []T, label string) T { return from[roll(rt, len(from), label)] }
+
 func randomID(rt *rapid.T) runloop.Optional {
-	if rapid.IntRange(0, 5).Draw(rt, "absent") == 0 {
+	if roll(rt, 6, "absent") == 0 {
 		return runloop.Optional{}
 	}
-	return runloop.Some(rapid.SampledFrom(randomCalls).Draw(rt, "call id"))
+	return runloop.Some(pick(rt, randomCalls, "call id"))
 }
 
 func randomMessage(rt *rapid.T) Message {
 	m := Message{
-		Role: runloop.Role(rapid.IntRange(1, 5).Draw(rt, "role")),
-		Text: rapid.SampledFrom([]string{"", "x", " \n", "é", "a longer text that makes more than a line of it, so that a line in its place is shorter than it is: that takes two hundred bytes or so, which is quite a lot for such a message, really"}).Draw(rt, "text"),
+		Role: runloop.Role(1 + roll(rt, 5, "role")),
+		Text: pick(rt, []string{"", "x", " \n", "é", "a longer text that makes more than a line of it, so that a line in its place is shorter than it is: that takes two hundred bytes or so, which is quite a lot for such a message, really"}, "text"),
 	}
 	switch m.Role {
 	case runloop.Assistant:
-		for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(rt, "calls") {
+		for range pick(rt, []int{0, 0, 1, 2}, "calls") {
 			m.Calls = append(m.Calls, runloop.Call{ID: randomID(rt), Name: randomID(rt)})
 		}
 	case runloop.Tool:
 		m.CallID, m.Error = randomID(rt), rapid.Bool().Draw(rt, "error")
 	}
-	if rapid.IntRange(0, 4).Draw(rt, "noted") == 0 {
+	if roll(rt, 5, "noted") == 0 {
 		m.Note = runloop.Note{HasSentAt: true, SentAt: int64(rapid.IntRange(0, 1<<41).Draw(rt, "sent"))}
 	}
-	if rapid.IntRange(0, 4).Draw(rt, "counted") == 0 {
-		m.Note.HasTokens, m.Note.Tokens = true, uint32(rapid.IntRange(0, 999).Draw(rt, "tokens"))
+	if roll(rt, 5, "counted") == 0 {
+		m.Note.HasTokens, m.Note.Tokens = true, uint32(roll(rt, 1000, "tokens"))
 		m.Note.Estimated = rapid.Bool().Draw(rt, "estimated")
 	}
 	return m
@@ -251,7 +313,8 @@ func (p *program) commit(c *chainstore.Change) error {
 func sameError(got, want error) error {
 	for _, known := range []error{
 		chainstore.ErrParentNotFound, chainstore.ErrNodeNotFound, chainstore.ErrAliasNotFound, chainstore.ErrAliasExists,
-		chainstore.ErrAliasMoved, chainstore.ErrGroupTooLarge,
+		chainstore.ErrAliasMoved, chainstore.ErrGroupTooLarge, chainstore.ErrNotAncestor, chainstore.ErrAlreadyCovered,
+		chainstore.ErrOpenCalls,
 	} {
 		if errors.Is(got, known) != errors.Is(want, known) {
 			return fmt.Errorf("error is %w, want %w", got, want)
@@ -267,9 +330,9 @@ func sameError(got, want error) error {
 	return nil
 }
 
-// compare looks at everything in both.
-func (p *program) compare() error {
-	d := dumper{f: p.f, ids: append(slices.Clone(p.ids), unknownID(1)), names: randomAliases, calls: randomCalls}
+// compare looks at everything in both that can be seen of some nodes and of all aliases.
+func (p *program) compare(ids []chainstore.ID) error {
+	d := dumper{f: p.f, ids: append(slices.Clone(ids), unknownID(1)), names: randomAliases, calls: randomCalls}
 	want, err := d.dump(p.model)
 	if err != nil {
 		return fmt.Errorf("the model: %w", err)

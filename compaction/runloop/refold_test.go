@@ -210,11 +210,12 @@ func drawChain(t *rapid.T, each func(*folded)) *folded {
 }
 
 // TestRefoldIsTheModel: behind any compaction nodes, the folds continue as if the messages of each view had been folded
-// from nothing. That none of these is noticed is what fails then: a compaction node's messages are not counted, or its
-// nodes; the tail is that from the covered node on, or has compaction nodes; a tail's stubs or what it leaves out are not
-// counted; the group is always the parent's, or always the node's own, or that of the node where the tail has results
-// alone; marks tell of ids outside of the node; the preamble's last node is left out, or shown whole; the parent's loop
-// goes on; PutAt, or Made, is ignored.
+// from nothing. These mutations of the rules were caught by it and by the examples below: the tail's nodes, its stubs, or
+// what it leaves out are not counted, in the view or as repairs; what it leaves out is shown; the group is always the
+// parent's, always the node's own, the node's own behind a tail of anything but users, or of system messages alone; places
+// of the tail lose their index, times their first put; marks tell of ids outside of the node; the preamble is left out,
+// or what is shown of its last node counts as tail; repairs, last loop, latest user or full fold are the other fold's;
+// PutAt, or Made, is ignored.
 func TestRefoldIsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawChain(t, func(c *folded) { c.check(t) })
@@ -280,6 +281,8 @@ func TestRefoldRules(t *testing.T) {
 		{[]string{"s u c:1", "u", "c:2", "u"}, 1, "u", 2, 3, 1, 0, "asked"},       // the tail's stub
 		{[]string{"s u c:1", "u", "c:2", "u"}, 3, "u c:2 u", 2, 3, 1, 0, "asked"}, // a stub between copies
 		{[]string{"r:9 s r:8 u a", "u"}, 0, "m", 1, 2, 2, 0, "asked"},             // orphans in the preamble
+		{[]string{"s u c:1", "r:1 a", "s"}, 1, "u c:1 r:1", 1, 2, 0, 0, "open"},   // system messages end groups too
+		{[]string{"s u c:1", "r:1", "s", "r:1"}, 1, "u c:1 r:1", 1, 2, 1, 0, "open"},
 		{[]string{"s u", "a", "c:1"}, 1, "m", 0, 2, 0, 1, "lead-in"},
 		{[]string{"s u", "a"}, 1, "", 0, 0, 0, 0, "none"},
 	} {

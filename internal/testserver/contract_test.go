@@ -51,6 +51,8 @@ func overTheWire(t *testing.T, open func(testing.TB, storetest.Options) chainsto
 			storetest.Spawned:        "no call of the API tells what a node spawned yet",
 			storetest.Calls:          "no call of the API recalls tool calls yet",
 			storetest.Tables:         "no call of the API tells tools and variables yet",
+			storetest.Compaction:     "PutNode takes no compaction nodes from clients, and no precondition is Extends: Compact alone writes both",
+			storetest.Runs:           "the stretches of a path are how a store lays out nodes: they are not on the wire",
 			storetest.Judging:        "the server judges by itself: the suite's own judge is not asked",
 			storetest.Closing:        "a client cannot close the store",
 			storetest.Reopening:      "a client cannot open the store",

@@ -3,6 +3,7 @@ package testserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -16,6 +17,8 @@ import (
 // Commit is PutNode for one node, PutNodes for several, DeleteAlias for one alias that is deleted, else Alias.
 func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	switch {
+	case offWire(change):
+		return nil, errNotOnWire
 	case len(change.Nodes) == 1:
 		return w.putNode(ctx, namespace, change)
 	case len(change.Nodes) > 1:
@@ -27,6 +30,12 @@ func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.
 	default:
 		return w.moveAliases(ctx, namespace, change)
 	}
+}
+
+// offWire tells whether a change has compaction nodes, which the server alone writes, or the condition of those who do.
+func offWire(change *chainstore.Change) bool {
+	return slices.ContainsFunc(change.Nodes, func(n chainstore.NewNode) bool { return n.Compaction != nil }) ||
+		slices.ContainsFunc(change.Aliases, func(a chainstore.AliasChange) bool { return a.Condition.Kind == chainstore.Extends })
 }
 
 // unconditioned tells whether a change moves and deletes aliases without any condition.

@@ -4743,7 +4743,8 @@ type RunLoop struct {
 	State RunLoopState `protobuf:"varint,5,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
 	// Nobody asked for it: it comes before any user message.
 	LeadIn bool `protobuf:"varint,6,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
-	// The beginning of the text of its first user messages, as asked.
+	// The beginning of the text of its user messages before anybody answers, as asked; messages and text parts each on a line
+	// of their own.
 	UserPreview string `protobuf:"bytes,7,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
 	// The beginning of the text of its final reply, as asked.
 	ReplyPreview string `protobuf:"bytes,8,opt,name=reply_preview,json=replyPreview,proto3" json:"reply_preview,omitempty"`
@@ -4903,7 +4904,7 @@ func (x *RunLoop) GetUnanswered() int64 {
 // Response of ListRunLoops.
 type ListRunLoopsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run loops, newest first. A page ends at about 1 MiB, or when about 16 MiB of messages were read for it.
+	// The run loops, newest first. A page ends at about 1 MiB, or when its loops have about 16 MiB of messages.
 	RunLoops []*RunLoop `protobuf:"bytes,1,rep,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	// For the next page; empty: this was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -4962,15 +4963,18 @@ type RecallToolCallRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The node that the chain ends in.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// The call's id. Absent, without place: calls without an id.
+	// The call's id. Absent, without place: calls without an id. Where the chain has no call with this id, occurrence 0 is the
+	// latest result with it, which answers nothing: left_out, and no call.
 	ToolCallId *string `protobuf:"bytes,3,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
 	// NODE.I as a left-out result's line gives it: 12 to 64 hex digits of a node's id, a dot, and the place of a message in
-	// that node, from 0. It names exactly that result, or a message with calls. tool_call_id, where given, must be right too.
+	// that node, from 0. It names exactly that result, or a message with calls, of several of which tool_call_id says which
+	// (INVALID_ARGUMENT without it), and the first where several have that id. tool_call_id, where given, must be right too.
+	// Compaction nodes hold copies: their places are TOOL_CALL_NOT_FOUND.
 	Place string `protobuf:"bytes,4,opt,name=place,proto3" json:"place,omitempty"`
 	// Where ids repeat: 0 is the latest call with that id, 1 the one before it, and so on. Not with place.
 	Occurrence int32 `protobuf:"varint,5,opt,name=occurrence,proto3" json:"occurrence,omitempty"`
-	// At most this many bytes of the result; 0: 256 KiB; at most 1 MiB are given; negative is refused. A part that is not
-	// text and is larger comes whole.
+	// At most this many bytes of the result, but one code point at least; 0: 256 KiB; at most 1 MiB are given; negative is
+	// refused. A part that is not text and is larger comes whole.
 	PageBytes int32 `protobuf:"varint,6,opt,name=page_bytes,json=pageBytes,proto3" json:"page_bytes,omitempty"`
 	// next_page_token of the page before, with the same call; empty: the first page.
 	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -5060,14 +5064,14 @@ func (x *RecallToolCallRequest) GetPageToken() string {
 // Response of RecallToolCall.
 type RecallToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// First page: the call; absent where a result was asked for by its place that answers no call.
+	// First page: the call; absent where a result was asked for that answers no call, and on later pages.
 	Call *ToolCall `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	// Where the call was put.
 	CallPlace *MessagePlace `protobuf:"bytes,2,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
-	// What became of it.
+	// What became of it; of a result that answers no call, OK or ERROR.
 	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
-	// The parts of the result in this page, in order. Text is cut between code points. A first page whose call is large may
-	// have none.
+	// The parts of the result in this page, in order. Text is cut between code points; the extras of a text part come with
+	// its first piece. A first page has none where the call's arguments are over 256 KiB.
 	Parts []*Part `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
 	// Whether the first part goes on with the text of the last part of the page before.
 	Continues bool `protobuf:"varint,5,opt,name=continues,proto3" json:"continues,omitempty"`
@@ -5081,7 +5085,8 @@ type RecallToolCallResponse struct {
 	At *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
 	// For the rest of the result; empty: this was the last page.
 	NextPageToken string `protobuf:"bytes,10,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many earlier calls with this id the chain has; at most 1,000 are counted.
+	// First page: how many earlier calls with this id the chain has; at most 1,000 are counted, and those found by reading
+	// about 16 MiB.
 	EarlierOccurrences int64 `protobuf:"varint,11,opt,name=earlier_occurrences,json=earlierOccurrences,proto3" json:"earlier_occurrences,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

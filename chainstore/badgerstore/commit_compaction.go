@@ -1,0 +1,190 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// prepare reads what the change's compaction nodes show, as of now, so that the committer has little left to read. What it
+// cannot make it leaves to the committer, which judges.
+func (s *Store) prepare(ctx context.Context, namespace string, change *chainstore.Change) (map[*chainstore.NewNode]*refold, error) {
+	is := func(n chainstore.NewNode) bool { return n.Compaction != nil }
+	if !slices.ContainsFunc(change.Nodes, is) {
+		return nil, nil
+	}
+	prepared := map[*chainstore.NewNode]*refold{}
+	err := s.read(ctx, namespace, func(v *view) error {
+		for i := range change.Nodes {
+			if !is(change.Nodes[i]) {
+				continue
+			}
+			r, err := v.prepare(ctx, change, i)
+			if err != nil && !refused(err) {
+				return err
+			}
+			prepared[&change.Nodes[i]] = r
+		}
+		return nil
+	})
+	return prepared, err
+}
+
+// refused tells whether an error is one of a change, and not of the store.
+func refused(err error) bool {
+	for _, is := range []error{
+		chainstore.ErrParentNotFound, chainstore.ErrNodeNotFound, chainstore.ErrAliasNotFound, chainstore.ErrNotAncestor,
+		chainstore.ErrAlreadyCovered, chainstore.ErrOpenCalls, chainstore.ErrGroupTooLarge,
+	} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare makes the refold of node i of a change as far as its nearest ancestor that is there; nil where the node is
+// there already.
+func (v *view) prepare(ctx context.Context, change *chainstore.Change, i int) (*refold, error) {
+	in := &change.Nodes[i]
+	base, direct, err := v.base(change, i)
+	if err != nil {
+		return nil, err
+	}
+	if direct {
+		_, found, err := v.placeOf(in.Identify(&base.id))
+		if err != nil || found {
+			return nil, err
+		}
+	}
+	covers, err := v.resolve(chainstore.Ref{ID: in.Compaction.Covers})
+	if err != nil {
+		return nil, err
+	}
+	if err := mayCover(base, covers, v.nodeAt); err != nil {
+		return nil, err
+	}
+	r, err := newRefold(in, base, covers, v.headers(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return r, r.extend(base.lineage, v.headers(ctx))
+}
+
+// base is the nearest ancestor of node i of a change that is not of the change, with its lineage; direct says that it is
+// the parent.
+func (v *view) base(change *chainstore.Change, i int) (n *known, direct bool, err error) {
+	first := i
+	for first > 0 && change.Nodes[first].Parent.Kind == chainstore.ParentPrevious {
+		first--
+	}
+	ref := chainstore.Ref{}
+	switch p := change.EffectiveParent(first); p.Kind {
+	case chainstore.ParentID:
+		ref.ID = p.ID
+	case chainstore.ParentAlias:
+		ref.Alias = p.Alias
+	default:
+		return nil, false, chainstore.ErrParentNotFound
+	}
+	h, l, err := v.head(ref)
+	if err != nil {
+		return nil, false, err
+	}
+	n = knownOf(v.ns, l.head, h)
+	n.lineage = l
+	return n, first == i, nil
+}
+
+func (v *view) nodeAt(at place) (*known, error) {
+	h, err := v.header(at)
+	if err != nil {
+		return nil, err
+	}
+	return knownOf(v.ns, at, h), nil
+}
+
+// headers reads one range for each fork.
+func (v *view) headers(ctx context.Context) headers {
+	return func(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
+		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
+		return v.rows(ctx, l, span, func(r *chainstore.Row) error {
+			h, err := r.Header()
+			if err != nil {
+				return err
+			}
+			return f(h)
+		})
+	}
+}
+
+// compact folds behind a new compaction node: ErrNotAncestor for a root, or where a message was put behind what it covers;
+// ErrNodeNotFound, ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls, ErrGroupTooLarge.
+func (d *draft) compact(n *known, in *chainstore.NewNode, parent *known) ([]runloop.Mark, error) {
+	if parent == nil {
+		return nil, chainstore.ErrNotAncestor
+	}
+	covers, err := d.find(in.Compaction.Covers)
+	if err == nil && covers == nil {
+		err = chainstore.ErrNodeNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(in.Compaction.Provenance, func(p chainstore.Provenance) bool {
+		return p.Present && p.Place.Seq > covers.at.seq
+	}) {
+		return nil, chainstore.ErrNotAncestor
+	}
+	if err := mayCover(parent, covers.at, d.at); err != nil {
+		return nil, err
+	}
+	return n.cover(in, parent, covers.at, d.request.prepared[in], d.headers)
+}
+
+// How much a caller prepares, and how little is left to the committer.
+const (
+	// maxPrepared is how often a change is prepared again.
+	maxPrepared = 2
+	// maxUnprepared is the nodes that the committer reads for a change while it can ask for more to be prepared.
+	maxUnprepared = 256
+)
+
+// errUnprepared asks the caller of Commit to prepare its change again.
+var errUnprepared = errors.New("too much of what a compaction node shows is to be read")
+
+// headers reads one row for each node: those that were put after a compaction node was prepared, or all, where its parent
+// was another one, or not there. errUnprepared.
+func (d *draft) headers(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
+	for seq := from; seq <= through; seq++ {
+		h, err := d.header(l.locate(seq))
+		if err == nil {
+			err = f(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header reads the header of a node that is there, also one that these changes wrote.
+func (d *draft) header(at place) (*chainstore.Header, error) {
+	key := string(placeKey(d.ns, tableNodes, at))
+	for _, l := range []*layer{&d.layer, &d.batch.layer} {
+		if w, ok := l.writes[key]; ok {
+			r, _, err := parseRow(w.value)
+			if err != nil {
+				return nil, err
+			}
+			return r.header.Decode(at.seq)
+		}
+	}
+	if d.unprepared++; d.unprepared > maxUnprepared && !d.request.last {
+		return nil, errUnprepared
+	}
+	return d.view.header(at)
+}

@@ -1,0 +1,46 @@
+package testserver
+
+import (
+	"testing"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/client"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Requests puts messages one by one and yields, before each assistant message at which no call is unanswered, what a
+// model can be sent there: the view that each query asks for. The messages are yield's.
+func Requests(t *testing.T, c *client.Client, messages []*transcriptv1.Message, queries []client.Query, yield func(query int, messages []*transcriptv1.Message)) {
+	t.Helper()
+	var state runloop.State
+	var head string
+	for i, m := range messages {
+		if i > 0 && m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT && state.Group.Unanswered() == 0 {
+			for k, q := range queries {
+				a, err := c.Assemble(t.Context(), client.ByID(head), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				view, err := a.Messages()
+				if err != nil {
+					t.Fatal(err)
+				}
+				yield(k, view)
+			}
+		}
+		node := client.Node{Messages: messages[i : i+1]}
+		if head != "" {
+			node.Parent = client.ByID(head)
+		}
+		put, err := c.Put(t.Context(), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head = put.NodeId
+		n := runloop.Node{Seq: uint32(i), Messages: []runloop.Facts{canonical.FactsOf(m)}}
+		if _, err := state.Fold(n, func(runloop.Optional) bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package redact
+
+import "strings"
+
+// typeWords are types, states and other words that stand where a value could.
+var typeWords = set(`string str text char varchar bytes byte number int integer float bool boolean object array list map dict any
+	unknown never void null nil none undefined true false yes no on off required optional hidden masked redacted omitted
+	removed default missing invalid empty unset n/a na tbd todo include same-origin inherit env file vault
+	interface{} []byte *string string? optional[str] placeholder basic bearer uuid enabled disabled always auto manual
+	keychain keyring prompt stdin`)
+
+// harmless says whether t stands for a value and is none: a type, a placeholder, a template, the name itself.
+func harmless(t, name string) bool {
+	if len(t) <= 16 && typeWords[strings.ToLower(t)] {
+		return true
+	}
+	if sameLetters(t, "[redacted]") || isFiller(t) || isTemplate(t) || isPlaceholder(t) {
+		return true
+	}
+	if sameWords(t, name) {
+		return true
+	}
+	return isScreaming(t) && strings.IndexByte(t, '_') > 0 && (&Redactor{}).classify(t) != none
+}
+
+// isFiller: one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
+func isFiller(t string) bool {
+	n := 0
+	for n < len(t) && (t[n] == '*' || t[n] == '.' || t[n] == '#' || t[n] == '-' || t[n] == '_' || t[n] == '?') {
+		n++
+	}
+	if n >= 3 && len(t)-n <= 4 || n == len(t) {
+		return true
+	}
+	if strings.HasPrefix(t, "…") || strings.HasPrefix(t, "•") || strings.HasPrefix(t, "●") {
+		return true
+	}
+	if len(t) < 3 {
+		return false
+	}
+	c := lower(t[0])
+	return (c == 'x' || c == '0') && strings.Count(strings.ToLower(t), string(c)) >= len(t)-strings.Count(t, "-")
+}
+
+// isTemplate: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
+func isTemplate(t string) bool {
+	n := len(t)
+	if n > maxBare {
+		return false
+	}
+	if n < 2 {
+		return t == "$" || t == "%" || t == "<" || t == "{"
+	}
+	switch t[0] {
+	case '$':
+		return t[1] == '{' || t[1] == '(' || isIdent(t[1:])
+	case '{':
+		return t[n-1] == '}' || t[1] == '{'
+	case '<':
+		return t[n-1] == '>' || !strings.ContainsAny(t, "0123456789")
+	case '%':
+		return n <= 3 || t[1] == '(' || t[n-1] == '%' && isIdent(t[1:n-1])
+	case '#':
+		return n > 2 && t[1] == '{'
+	case '[':
+		return t[n-1] == ']'
+	}
+	return strings.HasSuffix(t, "}}") && strings.Contains(t, "{{") || strings.HasSuffix(t, "...") && n < 16
+}
+
+// isPlaceholder: your-api-key, YOUR_TOKEN_HERE, insert_key, replace-me.
+func isPlaceholder(t string) bool {
+	if len(t) > 64 {
+		return false
+	}
+	l := strings.ToLower(t)
+	for _, p := range [...]string{"your-", "your_", "your ", "yourtoken", "yourapi", "yoursecret", "yourpassword", "insert-", "insert_",
+		"insert ", "replace-", "replace_", "replace ", "enter-", "enter_", "enter ", "add-your", "put-your", "paste"} {
+		if strings.HasPrefix(l, p) {
+			return true
+		}
+	}
+	return strings.HasSuffix(l, "_here") || strings.HasSuffix(l, "-here")
+}
+
+// isReference says whether unquoted text is an expression of source text: a.b, a->b, f, &x, or a word of the language.
+func isReference(t string) bool {
+	if len(t) > maxBare {
+		return false
+	}
+	t = strings.TrimLeft(t, "&*@!(")
+	if t == "" || isTemplate(t) || t[0] == '$' || t[0] == '%' {
+		return true
+	}
+	return stopWords[strings.ToLower(t)] || isExpression(t)
+}
+
+// isExpression says the same without the words of the language.
+func isExpression(t string) bool {
+	if isTemplate(t) || len(t) > maxBare {
+		return len(t) <= maxBare
+	}
+	dots := 0
+	for i := 0; i < len(t); i++ {
+		switch {
+		case t[i] == '.' || t[i] == ':' && i+1 < len(t) && t[i+1] == ':' || t[i] == '-' && i+1 < len(t) && t[i+1] == '>':
+			if i == 0 || i+1 == len(t) || isDigit(t[i+1]) {
+				return false
+			}
+			dots++
+		case !isAlnum(t[i]) && t[i] != '_' && t[i] != ':' && t[i] != '>' && t[i] != '?' && t[i] != '!':
+			return false
+		}
+	}
+	return dots > 0 && !looksRandom(t) && isAlpha(t[0]) && (len(t) < 64)
+}
+
+// isTypeName: SecretStr, TYPE_STRING.
+func isTypeName(t string) bool {
+	if isScreaming(t) && strings.IndexByte(t, '_') > 0 {
+		return !mixed(t)
+	}
+	if !isWord(t) || !isUpper(t[0]) {
+		return false
+	}
+	for _, part := range [...]string{"Str", "String", "Type", "Text", "Field", "Value", "Ref", "Schema", "Input"} {
+		if strings.HasSuffix(t, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDotted: words with dots between them of which one has a digit within: a password rather than a.b.c of source text.
+func isDotted(t string) bool {
+	return strings.IndexByte(t, '.') > 0 && mixed(t) && isDigit(t[strings.IndexAny(t, "0123456789")]) && !strings.Contains(t, "->")
+}
+
+// isShortMix: two or three words that are no sentence.
+func isShortMix(t string) bool {
+	return hasSpace(t) && len(strings.Fields(t)) <= 3 && !isProse(t) && mixed(t)
+}
+
+// stopWords are words of prose and of programming languages that follow a name without being its value.
+var stopWords = set(`a an the is are was were be to or and in for with from as if when then on of by via at it its this that
+	these those which who must should can cannot could will would may might not no yes has have had does do did done
+	instead only also without within into than but so such how what where why option flag argument parameter param
+	value values field fields header headers env file files variable name names type types set unset get new old
+	required optional invalid valid missing wrong incorrect correct expired rejected accepted changed reset updated
+	stored hashed encrypted verified protected based auth authentication authorization string str bytes int number
+	bool true false null nil none undefined void let const var return func def class struct await async self this
+	error err errors failed failure success ok found here there above below both either each every all any some
+	using used use uses user users manager managers generation management policy rotation reuse store string,
+	available unavailable disabled enabled input output length strength check field. only, sent provided given
+	issued generated created needed accept see eg e.g. i.e. etc like per via after before during until while
+	please enter your my our his her their them they you we default public private shared example test testing
+	interface any unknown object array list map dict optional[str] varchar text keyof typeof prompt for:`)
+
+// joinWords are what sentences are made with and phrases of random words are not.
+var joinWords = set(`a an the is are was be to or and in for with from if when of by at it its this that must not your my our
+	you has have please enter set can will should only without new password token secret`)
+
+// isProse: words with spaces between them, letters and plain punctuation only.
+func isProse(t string) bool {
+	words := 0
+	for _, f := range strings.Fields(t) {
+		for i := 0; i < len(f); i++ {
+			if !isAlpha(f[i]) && f[i] < 0x80 && !strings.ContainsRune(`.,;:!?'"()-/`+"`", rune(f[i])) {
+				return false
+			}
+		}
+		words++
+	}
+	return words > 1
+}
+
+// isPath: /a/b, ./a, ~/a, C:\a, a URL without what its own rules take.
+func isPath(t string) bool {
+	if len(t) < 2 || len(t) > maxBare || hasSpace(t) {
+		return false
+	}
+	if strings.Contains(t, "://") && !strings.HasPrefix(t, "otpauth") {
+		return true
+	}
+	if t[0] == '/' && (isAlpha(t[1]) || t[1] == '.') || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "~/") || strings.HasPrefix(t, "../") {
+		return entropy(t) < 4.6 && wordyPath(t)
+	}
+	return len(t) > 3 && isAlpha(t[0]) && t[1] == ':' && t[2] == '\\'
+}
+
+// wordyPath: no part of a path is as long as a key.
+func wordyPath(t string) bool {
+	run := 0
+	for i := 0; i < len(t); i++ {
+		if isAlnum(t[i]) {
+			run++
+		} else {
+			run = 0
+		}
+		if run > 24 {
+			return false
+		}
+	}
+	return true
+}

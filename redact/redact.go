@@ -1,0 +1,130 @@
+// Package redact takes secrets out of text and JSON.
+//
+// [Text] gives back its argument with every secret it knows replaced by [Mark]. A secret is known in two ways:
+//
+//   - by the name it stands under: passwords, tokens, API keys, cookies, authorization headers, private keys, seeds,
+//     mnemonics, invoices, macaroons, preimages, one-time codes, in any spelling (dbPassword, DB_PASSWORD, db-password,
+//     "db password") and in any surroundings where a name has a value: JSON, YAML, .env lines, headers, query
+//     strings, connection strings, flags of commands, source text, XML, and JSON within a JSON string;
+//   - by its shape, wherever it stands: JWTs, private keys in PEM, keys and tokens with their makers' prefixes (sk-…, ghp_…,
+//     AKIA… and some hundred others), BOLT11 invoices, extended private keys, passwords in URLs.
+//
+// What a name says is weighed with what the value looks like. `max_tokens: 4096`, `is_secret: true`, `password: string`,
+// `token := parse(s)` and `password=${DB_PASSWORD}` hold no secret and stay as they are.
+//
+// # What holds for every argument
+//
+//   - JSON stays JSON: an argument that is a valid JSON text gives a valid JSON text with members in the same
+//     order and the same white space, and so do a JSON value in the middle of other text and JSON text within a JSON
+//     string (eight levels deep). Bytes are replaced in place; what is not secret keeps its spelling. A number
+//     that is a secret ("pin": 4711) becomes a string; a member's name is replaced only if it has the shape of a secret.
+//   - Valid UTF-8 stays valid UTF-8.
+//   - Equal arguments give equal results, and Text(Text(s)) == Text(s).
+//   - len(Text(s)) <= 4*len(s) + len(Mark), by the built-in rules. Mostly the result is shorter.
+//   - The time taken grows with the length alone, whatever is in the text (BenchmarkText; linear_test.go has inputs made to
+//     be slow).
+//
+// # What it is not
+//
+// It is a net, not a proof. A password in a sentence that does not call it one, a key without a maker's prefix
+// that stands alone, names in languages other than English: these pass. Secrets should be kept out of transcripts where
+// they arise; this package is for text that is shown again to people and to models.
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
+const Mark = "[redacted]"
+
+// passes bounds how often a text is gone over until nothing changes; two is usual, three is rare.
+const passes = 8
+
+// Options add to the built-in rules; nothing takes away from them.
+type Options struct {
+	// Names mean secrets besides the built-in ones, in whatever spelling and with whatever words before them: "vault phrase"
+	// also means vaultPhrase and MY_VAULT_PHRASE. Their values are replaced whatever they look like, save when
+	// they are empty, a placeholder, a boolean or null. A short name and a list of short numbers can break the bound of
+	// the length.
+	Names []string
+	// Shapes are secrets wherever they stand: the first group of each match, or without groups the whole match.
+	// They see text, and strings in JSON as decoded; matches that are empty or touch a Mark are left alone.
+	Shapes []*regexp.Regexp
+}
+
+// Redactor replaces secrets. The zero value has the built-in rules alone. It is immutable: calls may run at once.
+type Redactor struct {
+	names  map[string]bool // words joined with '_'
+	shapes []*regexp.Regexp
+}
+
+// New returns a Redactor with the built-in rules and what o adds. The slices of o are copied.
+func New(o Options) *Redactor {
+	r := &Redactor{names: make(map[string]bool, len(o.Names)), shapes: append([]*regexp.Regexp(nil), o.Shapes...)}
+	for _, name := range o.Names {
+		if w := splitWords(name); w.n > 0 {
+			r.names[w.join(0)] = true
+		}
+	}
+	return r
+}
+
+// Text returns s without its secrets, by the built-in rules. See the package comment for what holds.
+func Text(s string) string { return (&Redactor{}).Text(s) }
+
+// Text returns s without its secrets.
+func (r *Redactor) Text(s string) string {
+	text := s
+	for range passes {
+		spans := r.find(text, 0)
+		if len(spans) == 0 {
+			return text
+		}
+		text = replace(text, spans)
+	}
+	return hidden(s)
+}
+
+// hidden is what becomes of a text that does not settle: it is not shown at all.
+func hidden(s string) string {
+	a, b := trimSpace(s)
+	if end, ok := jsonEnd(s[:b], a); ok && end == b {
+		return `"` + Mark + `"`
+	}
+	return Mark
+}
+
+// Value returns a value that stands under a name: Mark if the name means a secret and the value looks like one, as a
+// member of a JSON object would be judged, else Text(value).
+func (r *Redactor) Value(name, value string) string {
+	k := r.classify(name)
+	if a, b, ok := judge(k, value, inJSON, name); ok {
+		return r.Text(value[:a] + Mark + value[b:])
+	}
+	return r.Text(value)
+}
+
+// span is a range of bytes and what replaces it; text is empty for Mark.
+type span struct {
+	start, end int
+	text       string
+}
+
+// replace puts the spans' texts in place. Spans are ordered and do not overlap.
+func replace(s string, spans []span) string {
+	var b strings.Builder
+	at := 0
+	for _, sp := range spans {
+		b.WriteString(s[at:sp.start])
+		if sp.text == "" {
+			b.WriteString(Mark)
+		} else {
+			b.WriteString(sp.text)
+		}
+		at = sp.end
+	}
+	b.WriteString(s[at:])
+	return b.String()
+}

@@ -1,0 +1,297 @@
+package redact
+
+import "strings"
+
+const (
+	maxBlanks = 64      // between a name, its separator and its value
+	maxBare   = 512     // of an unquoted value in running text
+	maxQuote  = 1 << 16 // of a quoted value
+)
+
+// named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
+// offset to go on from, or 0 if nothing was taken.
+func (sc *scanner) named(i, end int, prev [2]int) int {
+	start, k := sc.nameAt(i, end, prev)
+	if k == none {
+		return sc.unnamed(i, end, prev)
+	}
+	name := sc.s[start:end]
+	v, ok := sc.valueAfter(i, end, k)
+	if !ok {
+		return 0
+	}
+	if v.json {
+		return sc.bracketOf(v.start, k, name)
+	}
+	text := sc.s[v.start:v.end]
+	if strings.HasPrefix(text, Mark) {
+		return 0
+	}
+	if strings.HasPrefix(text, "-----BEGIN ") {
+		if to := sc.pem(v.start); to > 0 {
+			return sc.take(v.start, to)
+		}
+	}
+	a, b, ok := judge(k, text, v.place, name)
+	if !ok {
+		return 0
+	}
+	return sc.take(v.start+a, v.start+b)
+}
+
+// bracketOf walks a JSON value under a name; 0 if it is none.
+func (sc *scanner) bracketOf(i int, k kind, name string) int {
+	if end := sc.bracket(i, k, name); end > i+1 {
+		return end
+	}
+	return 0
+}
+
+// nameAt gives where the name that ends with the word [i, end) begins, one word earlier where two are a name ("api key"),
+// and what it means.
+func (sc *scanner) nameAt(i, end int, prev [2]int) (int, kind) {
+	k := sc.r.classify(sc.s[i:end])
+	if k == password || k == authz || prev[1] == 0 || prev[1]+1 != i || sc.s[prev[1]] != ' ' || end-prev[0] > maxName {
+		return i, k
+	}
+	if _, last := nouns[strings.ToLower(sc.s[i:end])]; !last && len(sc.r.names) == 0 {
+		return i, k
+	}
+	both := sc.r.classify(sc.s[prev[0]:end])
+	switch {
+	case k == none && both != none && !strings.ContainsAny(sc.s[i:end], "_.$"):
+		return prev[0], both
+	case k == token && both == none:
+		return i, none
+	case k == token && strongToken[strings.ToLower(sc.s[prev[0]:prev[1]])]:
+		return prev[0], secret
+	}
+	return i, k
+}
+
+// queryNames are secrets as parameters of a URL, where their values look random.
+var queryNames = set(`key code auth k st hash t jwt access signature sig`)
+
+// unnamed looks at words that are no names of secrets by themselves: parameters of URLs, Basic credentials, flags.
+func (sc *scanner) unnamed(i, end int, prev [2]int) int {
+	s := sc.s
+	switch w := s[i:end]; {
+	case end < len(s) && s[end] == '=' && sc.inQuery(i) && queryNames[strings.ToLower(w)]:
+		return sc.queryValue(end + 1)
+	case len(w) == 5 && strings.EqualFold(w, "basic") && end < len(s) && s[end] == ' ':
+		return sc.basic(end + 1)
+	case len(w) == 2 && strings.EqualFold(w, "by") && prev[1] > 0 && strings.EqualFold(s[prev[0]:prev[1]], "identified"):
+		j := skipBlanks(s, end)
+		if q, ok := openQuote(s, j); ok {
+			return sc.takeUnlessEmpty(q.start, q.close(s))
+		}
+	case w[0] == '-' && sc.command != "":
+		return sc.flag(i, end)
+	}
+	return 0
+}
+
+func (sc *scanner) takeUnlessEmpty(a, b int) int {
+	if t := sc.s[a:b]; t == "" || t == Mark || harmless(t, "") {
+		return 0
+	}
+	return sc.take(a, b)
+}
+
+// inQuery says whether a parameter of a URL begins at i.
+func (sc *scanner) inQuery(i int) bool {
+	return i > 0 && (sc.s[i-1] == '?' || sc.s[i-1] == '&') || strings.HasSuffix(sc.s[:i], "&amp;")
+}
+
+func (sc *scanner) queryValue(i int) int {
+	end := bareEnd(sc.s, i)
+	if t := sc.s[i:end]; looksRandom(t) && !isUUID(t) && len(t) >= 16 {
+		return sc.take(i, end)
+	}
+	return 0
+}
+
+// basic takes base64 of name:password.
+func (sc *scanner) basic(i int) int {
+	end := i
+	for end < len(sc.s) && b64(sc.s[end]) {
+		end++
+	}
+	if !isBasic(sc.s[i:end]) {
+		return 0
+	}
+	return sc.take(i, end)
+}
+
+// value is where a value is and how it stands there.
+type value struct {
+	start, end int
+	place      place
+	json       bool // a bracket at start: a JSON value or none
+}
+
+// separator says what is between a name and its value.
+type separator uint8
+
+const (
+	sepNone    separator = iota
+	sepAssign            // = := => : ?=
+	sepCompare           // == != === || ??
+	sepComma             // ("name", "value")
+	sepTag               // <name>value<
+	sepSpace             // --name value, name is value
+)
+
+// valueAfter finds the value of the name [i, end).
+func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
+	s := sc.s
+	j := end
+	quotedName := false
+	if q, ok := openQuote(s, j); ok && i > 0 && isQuote(s[i-1]) {
+		j, quotedName = q.start, true
+	}
+	for n := 0; n < 3 && j < len(s) && strings.IndexByte("])?!*`", s[j]) >= 0; n++ {
+		j++
+	}
+	if i > 1 && s[i-2:i] == "${" { // a shell's default
+		to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '}')
+		return value{start: j + 2, end: j + to, place: inLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
+	}
+	if v, ok := sc.pairValue(j); ok {
+		return v, true
+	}
+	at := skipBlanks(s, j)
+	sep, after := separatorAt(s, at, i)
+	switch sep {
+	case sepAssign:
+		return sc.assigned(i, j, at, after, k)
+	case sepCompare:
+		return quotedAt(s, after, inQuote, inHint)
+	case sepComma:
+		if !quotedName {
+			return value{}, false
+		}
+		p := inHint
+		if k == authz || k == cookie {
+			p = inQuote
+		}
+		return quotedAt(s, after, p, p)
+	case sepTag:
+		to := strings.IndexByte(s[after:min(len(s), after+maxQuote)], '<')
+		if to < 0 || strings.IndexByte(s[after:after+to], '\n') >= 0 && k != phrase {
+			return value{}, false
+		}
+		return value{start: after, end: after + to, place: inQuote}, true
+	}
+	if at > j && at-j < maxBlanks && at < len(s) && !quotedName {
+		return sc.spaced(i, at, k)
+	}
+	return value{}, false
+}
+
+// separatorAt gives what separates at s[j:] and where it ends. start is where the name began.
+func separatorAt(s string, j, start int) (separator, int) {
+	rest := s[j:]
+	for _, sep := range [...]struct {
+		text string
+		is   separator
+	}{
+		{"===", sepCompare}, {"!==", sepCompare}, {"==", sepCompare}, {"!=", sepCompare}, {"||", sepCompare}, {"??", sepCompare},
+		{":=", sepAssign}, {"=>", sepAssign}, {"?=", sepAssign}, {"+=", sepAssign}, {"=", sepAssign}, {"::", sepNone}, {":", sepAssign},
+		{"%3D", sepAssign}, {"%3d", sepAssign}, {",", sepComma},
+	} {
+		if strings.HasPrefix(rest, sep.text) {
+			return sep.is, j + len(sep.text)
+		}
+	}
+	if strings.HasPrefix(rest, ">") && start > 0 && s[start-1] == '<' {
+		return sepTag, j + 1
+	}
+	return sepNone, j
+}
+
+// pairValue finds the value in {name: "PASSWORD", value: "…"}, <add key="password" value="…"/> and the like; j is after the
+// name and its quote.
+func (sc *scanner) pairValue(j int) (value, bool) {
+	s := sc.s
+	at := j
+	for n := 0; at < len(s) && n < maxBlanks && (isSpace(s[at]) || s[at] == ',' || s[at] == '\\' || s[at] == '"' || s[at] == '\''); n++ {
+		at++
+	}
+	if at == j || !hasPrefixFold(s[at:], "value") && !hasPrefixFold(s[at:], "secretvalue") {
+		return value{}, false
+	}
+	at = wordEnd(s, at)
+	if q, ok := openQuote(s, at); ok {
+		at = q.start
+	}
+	at = skipBlanks(s, at)
+	if at == len(s) || s[at] != ':' && s[at] != '=' {
+		return value{}, false
+	}
+	after := skipBlanks(s, at+1)
+	if v, ok := quotedAt(s, after, inQuote, inQuote); ok {
+		return v, true
+	}
+	if s[at] == '=' {
+		return value{}, false
+	}
+	return value{start: after, end: min(sc.lineEnd(after), bareEnd(s, after)), place: inYAML}, true
+}
+
+// quotedAt is the quoted value at j after blanks, or the literal that an expression at j begins with: b"…", String("…").
+func quotedAt(s string, j int, p, inCall place) (value, bool) {
+	j = skipBlanks(s, j)
+	if q, ok := openQuote(s, j); ok {
+		return value{start: q.start, end: q.close(s), place: p}, true
+	}
+	at := j
+	for at < len(s) && at-j < maxBlanks && (word(s[at]) || s[at] == '.') {
+		at++
+	}
+	if at-j == 1 || at-j == 2 {
+		if q, ok := openQuote(s, at); ok { // b"…", rb'…'
+			return value{start: q.start, end: q.close(s), place: p}, true
+		}
+	}
+	if at > j && at < len(s) && s[at] == '(' {
+		if q, ok := openQuote(s, at+1); ok {
+			return value{start: q.start, end: q.close(s), place: inCall}, true
+		}
+	}
+	return value{}, false
+}
+
+// spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
+func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
+	s := sc.s
+	if s[i] == '-' {
+		if s[j] == '-' {
+			return value{}, false
+		}
+		if v, ok := quotedAt(s, j, inQuote, inHint); ok {
+			return v, true
+		}
+		end := spaceEnd(s, j)
+		return value{start: j, end: end, place: inLine}, end-j > 16 || !stopWords[strings.ToLower(s[j:end])]
+	}
+	bare := k == password || hasPrefixFold(s[i:], "bearer")
+	if k == phrase {
+		return value{start: j, end: wordsEnd(s, j), place: inHint}, true
+	}
+	for _, w := range [...]string{"is ", "was ", "to ", "is: ", "= ", "string = ", "String = ", "varchar = ", "- "} {
+		if strings.HasPrefix(s[j:], w) {
+			j, bare = skipBlanks(s, j+len(w)), true
+			break
+		}
+	}
+	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
+		v.place = inHint
+		return v, true
+	}
+	if !bare || k == authz || k == cookie || k == weak || k == query {
+		return value{}, false
+	}
+	end := bareEnd(s, j)
+	return value{start: j, end: trimEnd(s, j, end), place: inHint}, j < end
+}

@@ -1,0 +1,175 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+const (
+	// minPlaceDigits is the fewest digits of a node's id in a place: those of a left-out result's line.
+	minPlaceDigits = 12
+	// maxPlaceNodes is the nodes beginning with the same digits that are looked at.
+	maxPlaceNodes = 100
+)
+
+// placeName is NODE.I as a left-out result's line gives it: the first digits of a node's id, and the place of a message
+// in that node.
+type placeName struct {
+	digits string
+	index  uint32
+}
+
+// parsePlaceName reads NODE.I; nil for the empty string.
+func parsePlaceName(field, s string) (*placeName, error) {
+	if s == "" {
+		return nil, nil
+	}
+	digits, number, _ := strings.Cut(s, ".")
+	index, err := strconv.ParseUint(number, 10, 31)
+	notHex := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') }
+	if err != nil || strconv.FormatUint(index, 10) != number || strings.ContainsFunc(digits, notHex) ||
+		len(digits) < minPlaceDigits || len(digits) > 2*len(chainstore.ID{}) {
+		return nil, invalidField(field, "must be 12 to 64 lower-case hex digits, a dot, and a number without sign or leading zeros")
+	}
+	return &placeName{digits: digits, index: uint32(index)}, nil
+}
+
+// findPlace finds the result, or the call, at the place that is named.
+func (r *recall) findPlace(ctx context.Context) (*recalled, error) {
+	h, err := r.findPlaceNode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.Covers.Present || int64(r.place.index) >= int64(len(h.Messages)) {
+		return nil, errToolCallNotFound
+	}
+	at := &putPlace{h: h, index: int(r.place.index)}
+	switch b := at.brief(); {
+	case b.Role == runloop.Tool:
+		return r.findResult(ctx, at)
+	case b.Calls > 0:
+		return r.findCall(ctx, at)
+	}
+	return nil, errToolCallNotFound
+}
+
+// findPlaceNode finds the node of the chain that the place names.
+func (r *recall) findPlaceNode(ctx context.Context) (*chainstore.Header, error) {
+	ids, err := r.store.Find(ctx, r.namespace, r.place.digits, maxPlaceNodes)
+	if err != nil {
+		return nil, err
+	}
+	var found []uint32
+	head := chainstore.Ref{ID: r.chain.Head().ID}
+	for _, id := range ids {
+		chain, err := r.store.Chain(ctx, r.namespace, head, &id)
+		switch {
+		case errors.Is(err, chainstore.ErrNotAncestor):
+		case err != nil:
+			return nil, err
+		default:
+			found = append(found, chain.After())
+		}
+	}
+	switch {
+	case len(found) > 1 || len(ids) == maxPlaceNodes:
+		return nil, invalidField("place", "must have more digits: several nodes begin with these")
+	case len(found) == 0:
+		return nil, errToolCallNotFound
+	}
+	return chainstore.HeaderAt(ctx, r.chain, found[0])
+}
+
+// findResult finds the call that the result at a place answers, if it answers any.
+func (r *recall) findResult(ctx context.Context, at *putPlace) (*recalled, error) {
+	m, err := r.message(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	id := optionalOf(m.ToolCallId)
+	if r.byID && id != r.id {
+		return nil, errToolCallNotFound
+	}
+	w := r.walk(id, at.h.ID, at)
+	if at.brief().Mark.LeftOut == runloop.Shown {
+		found, err := w.pick(ctx, func(c *recalled) bool { return c.result != nil && c.result.same(at) }, r.later)
+		if err != nil || found == nil {
+			return nil, cmp.Or(err, w.broken(at))
+		}
+		found.result = at // which is read already
+		return found, nil
+	}
+	found := &recalled{result: at}
+	if !r.later {
+		found.earlier, err = w.count(ctx)
+	}
+	return found, err
+}
+
+// findCall finds the call in the message at a place that the request names, or the only one, and its result. What comes
+// behind the group of the call has no part in it.
+func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) {
+	m, err := r.message(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	calls := callsOf(m)
+	nth := 0
+	switch {
+	case r.byID:
+		for nth < len(calls) && optionalOf(calls[nth].Id) != r.id {
+			nth++
+		}
+	case len(calls) > 1:
+		return nil, invalidField("tool_call_id", "must say which of the message's calls is meant")
+	}
+	if nth == len(calls) {
+		return nil, errToolCallNotFound
+	}
+	end, err := r.groupEnd(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	w := r.walk(optionalOf(calls[nth].Id), end, nil)
+	found, err := w.pick(ctx, func(c *recalled) bool { return c.call.same(at) && c.nth == nth }, r.later)
+	if err != nil || found == nil {
+		return nil, cmp.Or(err, w.broken(at))
+	}
+	found.call = at // which is read already
+	return found, nil
+}
+
+// groupEnd is the node in which the group of a message with calls ends, or the last one of the chain that has a part in it.
+func (r *recall) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID, err error) {
+	end = at.h.ID
+	var g groups
+	span := chainstore.Span{From: at.h.Seq, Through: r.chain.Head().Seq, HeadersOnly: true}
+	err = rowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
+		h, err := row.Header()
+		if err != nil || h.Covers.Present {
+			return true, err
+		}
+		from := 0
+		if h.Seq == at.h.Seq {
+			from = at.index + 1
+			g.open = true
+		}
+		for i := from; i < len(h.Messages); i++ {
+			m := &h.Messages[i]
+			if begins := g.next(m); begins || !g.open {
+				return false, nil
+			}
+			if m.Mark.LeftOut == runloop.Shown {
+				end = h.ID
+			}
+		}
+		return true, nil
+	})
+	return end, err
+}

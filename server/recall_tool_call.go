@@ -1,0 +1,218 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	defaultResultBytes = 256 << 10
+	maxResultBytes     = 1 << 20
+	// maxFirstCall is the bytes of arguments beside which a first page has parts.
+	maxFirstCall = 256 << 10
+	// maxEarlier is the earlier calls that are counted, maxEarlierRead the bytes that are read for it.
+	maxEarlier     = 1000
+	maxEarlierRead = 16 << 20
+)
+
+// RecallToolCall finds the call through the index of call ids, or by its place, and gives a page of its result. A token
+// holds the head, so that an alias that moves on does not change which call is meant; each page finds the call again.
+func (t *transcripts) RecallToolCall(ctx context.Context, req *transcriptv1.RecallToolCallRequest) (*transcriptv1.RecallToolCallResponse, error) {
+	r, err := t.parseRecall(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.open(ctx, req.PageToken); err != nil {
+		return nil, err
+	}
+	found, err := r.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.reply(ctx, found)
+}
+
+// recall is a request to recall a call.
+type recall struct {
+	store     chainstore.Store
+	namespace string
+	head      chainstore.Ref
+	// id is the call's id; byID says that it was given.
+	id   runloop.Optional
+	byID bool
+	// place is where to look; nil: anywhere.
+	place      *placeName
+	occurrence int
+	room       int
+	page       page
+
+	chain chainstore.Chain
+	// part and offset are where the page begins in the result; later says that it is not the first page.
+	part, offset int
+	later        bool
+}
+
+func (t *transcripts) parseRecall(req *transcriptv1.RecallToolCallRequest) (*recall, error) {
+	r := &recall{
+		store: t.store, namespace: namespaceOf(req.Namespace),
+		id: optionalOf(req.ToolCallId), byID: req.ToolCallId != nil, occurrence: int(req.Occurrence),
+	}
+	var err error
+	if r.head, err = parseRef("head", req.Head); err != nil {
+		return nil, err
+	}
+	if r.place, err = parsePlaceName("place", req.Place); err != nil {
+		return nil, err
+	}
+	switch {
+	case req.Occurrence < 0:
+		return nil, invalidField("occurrence", "must not be negative")
+	case req.Occurrence > 0 && r.place != nil:
+		return nil, invalidField("occurrence", "must not be set beside place")
+	}
+	if r.room, err = bounded("page_bytes", min(req.PageBytes, maxResultBytes), defaultResultBytes, maxResultBytes); err != nil {
+		return nil, err
+	}
+	r.page = page{rpc: "RecallToolCall", namespace: r.namespace, scope: fmt.Sprintf(
+		"%q %s %t %q %q %d", r.head.Alias, r.head.ID, r.byID, r.id.Value, req.Place, req.Occurrence)}
+	return r, nil
+}
+
+// open finds the chain, and where the page begins.
+func (r *recall) open(ctx context.Context, token string) (err error) {
+	cursor, err := r.page.cursor(token)
+	if err != nil {
+		return err
+	}
+	ref := r.head
+	if cursor != nil {
+		head, part, offset, ok := parseHeadCursor(cursor)
+		if !ok || part > canonical.MaxPayloadBytes || offset > canonical.MaxPayloadBytes || ref.Alias == "" && ref.ID != head {
+			return badToken()
+		}
+		ref = chainstore.Ref{ID: head}
+		r.later, r.part, r.offset = true, int(part), int(offset)
+	}
+	r.chain, err = r.store.Chain(ctx, r.namespace, ref, nil)
+	if r.later && errors.Is(err, chainstore.ErrNodeNotFound) {
+		return badToken()
+	}
+	return err
+}
+
+func (r *recall) find(ctx context.Context) (*recalled, error) {
+	if r.place != nil {
+		return r.findPlace(ctx)
+	}
+	return r.findID(ctx)
+}
+
+// findID finds the call that so many others of its id come after. Where the chain has no call with the id, that is the
+// latest result with it.
+func (r *recall) findID(ctx context.Context) (*recalled, error) {
+	w := r.walk(r.id, r.chain.Head().ID, nil)
+	found, err := w.pick(ctx, func(*recalled) bool {
+		r.occurrence--
+		return r.occurrence < 0
+	}, r.later)
+	if err != nil || found != nil {
+		return found, err
+	}
+	if r.occurrence == 0 && !w.any && w.orphan != nil {
+		return &recalled{result: w.orphan}, nil
+	}
+	return nil, errToolCallNotFound
+}
+
+// reply tells of what was found and lays a page of the result into it.
+func (r *recall) reply(ctx context.Context, found *recalled) (*transcriptv1.RecallToolCallResponse, error) {
+	reply := &transcriptv1.RecallToolCallResponse{State: found.state(), EarlierOccurrences: found.earlier}
+	full := false
+	if c := found.call; c != nil {
+		reply.CallPlace, reply.At = messagePlace(c.h, c.index), c.at()
+		if !r.later {
+			call, err := r.call(ctx, c, found.nth)
+			if err != nil {
+				return nil, err
+			}
+			reply.Call, full = call, len(call.Arguments) > maxFirstCall
+		}
+	}
+	if found.result == nil {
+		if r.later {
+			return nil, badToken()
+		}
+		return reply, nil
+	}
+	return reply, r.result(ctx, found.result, full, reply)
+}
+
+// result lays a page of the result into the reply; full: none of its parts.
+func (r *recall) result(ctx context.Context, at *putPlace, full bool, reply *transcriptv1.RecallToolCallResponse) error {
+	m, err := r.message(ctx, at)
+	if err != nil {
+		return err
+	}
+	reply.ResultPlace, reply.At = messagePlace(at.h, at.index), at.at()
+	reply.LeftOut = at.brief().Mark.LeftOut != runloop.Shown
+	reply.ResultBytes = int64(canonical.FactsOf(m).PartsLength)
+	p := partsPage{room: r.room, part: r.part, offset: r.offset}
+	if r.later && !p.valid(m.Parts) {
+		return badToken()
+	}
+	if reply.Continues = p.offset > 0; !full {
+		p.fill(m.Parts)
+	}
+	reply.Parts = p.parts
+	if p.part < len(m.Parts) {
+		head := r.chain.Head().ID
+		cursor := binary.AppendUvarint(head[:], uint64(p.part))
+		reply.NextPageToken = r.page.token(binary.AppendUvarint(cursor, uint64(p.offset)))
+	}
+	return nil
+}
+
+// call reads the nth call of a message.
+func (r *recall) call(ctx context.Context, at *putPlace, nth int) (*transcriptv1.ToolCall, error) {
+	m, err := r.message(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if calls := callsOf(m); nth < len(calls) {
+		return calls[nth], nil
+	}
+	return nil, fmt.Errorf("%w: node %s has fewer calls than its header says", chainstore.ErrCorrupt, at.h.ID)
+}
+
+// message reads a message; the second time it is remembered.
+func (r *recall) message(ctx context.Context, at *putPlace) (*transcriptv1.Message, error) {
+	if at.message != nil {
+		return at.message, nil
+	}
+	span := chainstore.Span{From: at.h.Seq, Through: at.h.Seq}
+	err := r.chain.Rows(ctx, span, func(row *chainstore.Row) (err error) {
+		at.message, err = putMessage(at.h, at.index, row.Payload)
+		return err
+	})
+	if err == nil && at.message == nil {
+		err = fmt.Errorf("%w: node %s has no row", chainstore.ErrCorrupt, at.h.ID)
+	}
+	return at.message, err
+}
+
+// callsOf are a message's calls, in order.
+func callsOf(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
+	for _, p := range m.Parts {
+		if c := p.GetToolCall(); c != nil {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
