@@ -144,23 +144,14 @@ func roundTripMessage(t *testing.T, name string, message []byte) {
 // Also conversations from OpenAI's form: 970 of 970.
 func TestRealConversationsForModel(t *testing.T) {
 	changes, count := map[anthropic.ChangeKind]int{}, 0
-	for _, file := range convtest.Normalised() {
-		convtest.Lines(t, file, func(line []byte) {
-			var c struct {
-				ID       string
-				Messages json.RawMessage
-			}
-			if err := json.Unmarshal(line, &c); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			messages, _, err := openai.Parse(c.Messages)
-			if err != nil {
-				t.Fatalf("%s: %v", c.ID, err)
-			}
-			count++
-			forModel(t, c.ID, messages, changes)
-		})
-	}
+	convtest.Conversations(t, func(id string, source json.RawMessage) {
+		messages, _, err := openai.Parse(source)
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		count++
+		forModel(t, id, messages, changes)
+	})
 	if count != 970 {
 		t.Errorf("%d conversations, want 970", count)
 	}

@@ -8,25 +8,9 @@ import (
 	"github.com/transcriptd/transcriptd/client/openai"
 )
 
-// conversations gives the messages of all conversations of the real data.
-func conversations(t *testing.T, each func(id string, messages json.RawMessage)) {
-	for _, file := range convtest.Normalised() {
-		convtest.Lines(t, file, func(line []byte) {
-			var c struct {
-				ID       string
-				Messages json.RawMessage
-			}
-			if err := json.Unmarshal(line, &c); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			each(c.ID, c.Messages)
-		})
-	}
-}
-
 func TestRealConversationsAreLossless(t *testing.T) {
 	count, messages := 0, 0
-	conversations(t, func(id string, source json.RawMessage) {
+	convtest.Conversations(t, func(id string, source json.RawMessage) {
 		count++
 		messages += roundTrip(t, id, source)
 	})
@@ -91,7 +75,7 @@ func roundTrip(t *testing.T, name string, source []byte) int {
 
 func TestRealConversationsForModel(t *testing.T) {
 	changes := map[openai.ChangeKind]int{}
-	conversations(t, func(id string, source json.RawMessage) {
+	convtest.Conversations(t, func(id string, source json.RawMessage) {
 		messages, _, err := openai.Parse(source)
 		if err != nil {
 			t.Fatalf("%s: %v", id, err)

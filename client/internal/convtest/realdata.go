@@ -76,3 +76,20 @@ func decode(text []byte) (any, error) {
 	err := d.Decode(&v)
 	return v, err
 }
+
+// Conversations yields the messages of each conversation of the normalised files, in OpenAI's form.
+func Conversations(t *testing.T, each func(id string, messages json.RawMessage)) {
+	t.Helper()
+	for _, file := range Normalised() {
+		Lines(t, file, func(line []byte) {
+			var c struct {
+				ID       string
+				Messages json.RawMessage
+			}
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			each(c.ID, c.Messages)
+		})
+	}
+}
