@@ -24,6 +24,14 @@ type Size struct {
 	Estimated               bool
 }
 
+// Add adds a message.
+func (s *Size) Add(bytes, tokens int64, estimated bool) {
+	s.Messages++
+	s.Bytes += bytes
+	s.Tokens += tokens
+	s.Estimated = s.Estimated || estimated
+}
+
 // Options are what a Planner plans.
 type Options struct {
 	Policy Policy
@@ -55,7 +63,8 @@ type Plan struct {
 	// Early are the summary and the system messages before the first loop, in order.
 	Early []Planned
 	// HasLoops says that there is a loop to show; Start is then the place of the first message of the first of them, and
-	// every message added before it, Early aside, and every stub due before it is not shown.
+	// every message added before it, Early aside, and every stub due before it is not shown. (Of a lead-in whose work a
+	// compaction's summary stands for, Actions may show nothing.)
 	HasLoops bool
 	Start    runloop.Place
 	// Actions are those of the messages from Start on, in the order in which they were added: a message's stubs (but
@@ -63,8 +72,10 @@ type Plan struct {
 	// cut nor made a line.
 	Actions []Action
 	// Dropped, Condensed and Whole count loops: Whole has the last of a conversation, the lead-in while it is the last,
-	// and a compaction's open loop, unless its parts were dropped. The lead-in is never counted as dropped.
+	// and a compaction's open loop, unless messages of it were dropped, which makes it Condensed. The lead-in is never counted
+	// as dropped nor as condensed. Dropped does not have what was passed over before Planner.Skip.
 	Dropped, Condensed, Whole int64
-	// LimitExceeded says that what is always shown alone exceeds MaxBytes or MaxTokens, sizes taken from above.
+	// LimitExceeded, of a conversation, says that what is always shown, the last loop whole, alone exceeds MaxBytes or
+	// MaxTokens.
 	LimitExceeded bool
 }

@@ -100,8 +100,12 @@ func TestUnknownFieldsAndUTF8(t *testing.T) {
 			refuse(wrap(protowire.AppendVarint(protowire.AppendTag(nil, 2000, protowire.VarintType), 1)), path+"2000")
 			for i := range d.Fields().Len() {
 				if fd := d.Fields().Get(i); fd.Kind() == protoreflect.StringKind {
+					name := string(fd.Name())
+					if fd.IsList() {
+						name += "[0]"
+					}
 					b := protowire.AppendTag(nil, fd.Number(), protowire.BytesType)
-					refuse(wrap(protowire.AppendString(b, "\xff")), path+string(fd.Name()))
+					refuse(wrap(protowire.AppendString(b, "\xff")), path+name)
 					b = protowire.AppendTag(nil, fd.Number(), protowire.VarintType)
 					refuse(wrap(protowire.AppendVarint(b, 1)), path+fmt.Sprint(fd.Number()))
 				}
@@ -363,7 +367,7 @@ func badReads() []bad {
 		{"a prefix as head", callAssemble(&Assemble{Head: byID("abcdef")}), invalid, badField, "head.node_id"},
 		{"an absent head", callAssemble(&Assemble{Head: byID(absent)}), codes.NotFound, "NODE_NOT_FOUND", ""},
 		{"an absent alias as head", callAssemble(&Assemble{Head: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"a view unknown", callAssemble(&Assemble{Head: byID(absent), View: 3}), invalid, badField, "view"},
+		{"a view unknown", callAssemble(&Assemble{Head: byID(absent), View: 4}), invalid, badField, "view"},
 		{"a view below", callAssemble(&Assemble{Head: byID(absent), View: -1}), invalid, badField, "view"},
 		{"a detail unknown", callAssemble(&Assemble{Head: byID(absent), NodeDetail: 3}), invalid, badField, "node_detail"},
 		{"after no id", callAssemble(&Assemble{Head: byID(absent), AfterId: "x"}), invalid, badField, "after_id"},

@@ -52,7 +52,9 @@ func concat(lists ...[]*Message) (all []*Message) {
 	return all
 }
 
-func condensed(n string) []*Message { return []*Message{user("question " + n), assistant("reply " + n)} }
+func condensed(n string) []*Message {
+	return []*Message{user("question " + n), assistant("reply " + n)}
+}
 
 // clean fails the test if Verify finds something.
 func (r *rig) clean(namespace string) {

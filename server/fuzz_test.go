@@ -32,11 +32,30 @@ func seeds() map[string][]proto.Message {
 		transcripts + "ListAliases":      {&transcriptv1.ListAliasesRequest{PageSize: 1, Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: canary}}},
 		transcripts + "ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: ref.GetAlias(), PageSize: 1}},
 		transcripts + "Assemble":         {&Assemble{Head: ref, NodeDetail: envelopes}, &Assemble{Head: byAlias("a"), AfterId: absent, View: full}},
-		transcripts + "StreamAssemble":   {&transcriptv1.StreamAssembleRequest{Head: ref, IfNoneMatch: "x"}},
-		transcripts + "GetNode":          {&transcriptv1.GetNodeRequest{Node: ref}, &transcriptv1.GetNodeRequest{Node: byID("abcdef")}},
-		transcripts + "ListChildren":     {&transcriptv1.ListChildrenRequest{Node: ref, PageSize: 1, PageToken: "AQAAAAAAAAAAAA"}},
-		admin + "Stats":                  {&transcriptv1.StatsRequest{Namespace: "x"}},
-		admin + "Verify":                 {&transcriptv1.VerifyRequest{}},
+		transcripts + "StreamAssemble": {&transcriptv1.StreamAssembleRequest{Head: ref, IfNoneMatch: "x"}, &transcriptv1.StreamAssembleRequest{
+			Head: ref, View: transcriptv1.View_VIEW_CONVERSATION, Policy: &Policy{MaxBytes: proto.Int64(1), MaxUserChars: proto.Int32(1)}, CondenseLast: true,
+		}},
+		transcripts + "GetNode":      {&transcriptv1.GetNodeRequest{Node: ref}, &transcriptv1.GetNodeRequest{Node: byID("abcdef")}},
+		transcripts + "ListChildren": {&transcriptv1.ListChildrenRequest{Node: ref, PageSize: 1, PageToken: "AQAAAAAAAAAAAA"}},
+		transcripts + "Compact": {
+			&Compact{Head: ref, Summary: canary, Policy: &Policy{MaxRunLoops: proto.Int32(1), KeepToolResults: proto.Int32(0)}},
+			&Compact{Head: byAlias("a"), ThroughId: absent, SummaryOnly: true, DryRun: true, Aliases: []*Update{{Name: "c"}}},
+		},
+		transcripts + "ListRunLoops":   {&transcriptv1.ListRunLoopsRequest{Head: ref, PreviewChars: 5, PageSize: 1}},
+		transcripts + "RecallToolCall": {&transcriptv1.RecallToolCallRequest{Head: ref, ToolCallId: ptr("1"), Place: "0123456789ab.0"}},
+		transcripts + "Search": {
+			&transcriptv1.SearchRequest{
+				Scope: &transcriptv1.SearchRequest_Head{Head: ref}, Pattern: &transcriptv1.SearchRequest_Regexp{Regexp: "(?i)x+$"},
+				ToolNames: []string{"t"},
+			},
+			&transcriptv1.SearchRequest{
+				Scope: &transcriptv1.SearchRequest_AliasPrefix{AliasPrefix: ""}, Pattern: &transcriptv1.SearchRequest_Text{Text: "x"}, Redact: true,
+			},
+		},
+		transcripts + "ReplayTools": {&Replay{Head: ref, MaxCalls: 1, ToolNames: []string{"t"}}},
+		transcripts + "Describe":    {&transcriptv1.DescribeRequest{Head: ref, Mode: 3, MaxItems: 1, PreviewChars: 1, MaxTextChars: 9}},
+		admin + "Stats":             {&transcriptv1.StatsRequest{Namespace: "x"}},
+		admin + "Verify":            {&transcriptv1.VerifyRequest{}},
 	}
 }
 

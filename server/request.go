@@ -150,7 +150,9 @@ func bounded(field string, n, fallback, most int32) (int, error) {
 }
 
 // pageOf is how many entries a page is to have, in lists of their own bounds.
-func pageOf(n, fallback, most int32) (int, error) { return bounded("page_size", min(n, most), fallback, most) }
+func pageOf(n, fallback, most int32) (int, error) {
+	return bounded("page_size", min(n, most), fallback, most)
+}
 
 // under is err seen from the outside of a field, where it tells of a field.
 func under(path string, err error) error {

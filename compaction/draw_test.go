@@ -1,0 +1,162 @@
+package compaction_test
+
+import (
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/transcriptd/transcriptd/compaction"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// text draws texts around the small limits that drawPolicy draws.
+func text(t *rapid.T) string {
+	letter := rapid.SampledFrom([]string{"a", "a", "é", "😀", "a😀", " "}).Draw(t, "letter")
+	return strings.Repeat(letter, rapid.SampledFrom([]int{0, 1, 2, 5, 14, 15, 17, 20, 60, 130, 400}).Draw(t, "times"))
+}
+
+func textPart(text string) *transcriptv1.Part {
+	return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: text}}
+}
+
+func part(t *rapid.T) *transcriptv1.Part {
+	p := textPart(text(t))
+	switch rapid.IntRange(0, 9).Draw(t, "part") {
+	case 0:
+		p.Kind = &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: text(t)}}
+	case 1:
+		p.Kind = &transcriptv1.Part_Json{Json: `{"a":"` + text(t) + `"}`}
+	case 2:
+		p.Kind = &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png"}}
+	case 3:
+		p.Extras = `{"cache":true}`
+	}
+	return p
+}
+
+// optional draws an absent, empty or short string: few, so that they repeat.
+func optional(t *rapid.T) *string {
+	s := rapid.SampledFrom([]string{"-", "", "1", "1", "2", "3"}).Draw(t, "id")
+	if s == "-" {
+		return nil
+	}
+	return &s
+}
+
+// drawPut draws a message of any role. A summary may stand anywhere: rarely.
+func drawPut(t *rapid.T) put {
+	const s, d, u, a, r = 1, 2, 3, 4, 5
+	m := &transcriptv1.Message{
+		Role: transcriptv1.Role(rapid.SampledFrom([]int{s, d, u, u, u, a, a, a, a, a, r, r, r}).Draw(t, "role")),
+	}
+	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2, 3}).Draw(t, "parts") {
+		m.Parts = append(m.Parts, part(t))
+	}
+	switch m.Role {
+	case a:
+		for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(t, "calls") {
+			c := &transcriptv1.ToolCall{Id: optional(t), Name: optional(t), Arguments: "{}"}
+			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
+		}
+	case r:
+		m.ToolCallId, m.Name, m.IsError = optional(t), optional(t), rapid.Bool().Draw(t, "error")
+	}
+	switch rapid.IntRange(0, 15).Draw(t, "member") {
+	case 0:
+		m.Extras = `{"n":1}`
+	case 1:
+		m.Joined = true
+	case 2:
+		m.State = transcriptv1.MessageState_MESSAGE_STATE_ABORTED
+	case 3:
+		m.Origin = transcriptv1.Origin_ORIGIN_SHORTENED
+	case 4:
+		m.ContentForm = transcriptv1.ContentForm_CONTENT_FORM_PARTS
+	case 5:
+		if m.Role == u {
+			m.Origin = transcriptv1.Origin_ORIGIN_SUMMARY
+		}
+	}
+	p := put{m: m}
+	if rapid.Bool().Draw(t, "timed") {
+		p.note.HasSentAt, p.note.SentAt = true, rapid.Int64Range(0, 20_000).Draw(t, "sent at")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "counted") == 0 {
+		p.note.HasTokens, p.note.Tokens = true, uint32(rapid.IntRange(0, 100).Draw(t, "tokens"))
+	}
+	return p
+}
+
+// drawPuts draws messages that are sometimes in order: each call with a result directly after.
+func drawPuts(t *rapid.T) []put {
+	var out []put
+	for range rapid.SampledFrom([]int{0, 1, 2, 4, 8, 12, 16, 20}).Draw(t, "length") {
+		p := drawPut(t)
+		out = append(out, p)
+		if rapid.Bool().Draw(t, "leave") {
+			continue
+		}
+		for _, part := range p.m.Parts {
+			if c := part.GetToolCall(); c != nil {
+				answer := &transcriptv1.Message{
+					Role: transcriptv1.Role_ROLE_TOOL, ToolCallId: c.Id, Parts: []*transcriptv1.Part{textPart(text(t))},
+				}
+				out = append(out, put{m: answer})
+			}
+		}
+	}
+	return out
+}
+
+// drawNodes puts messages into nodes.
+func drawNodes(t *rapid.T, puts []put) []node {
+	var nodes []node
+	for len(puts) > 0 {
+		k := rapid.IntRange(1, min(4, len(puts))).Draw(t, "messages")
+		nodes = append(nodes, node{firstPut: rapid.Int64Range(0, 20_000).Draw(t, "first put"), messages: puts[:k]})
+		puts = puts[k:]
+	}
+	return nodes
+}
+
+func drawView(t *rapid.T) *view { return viewOf(t, drawNodes(t, drawPuts(t))) }
+
+// drawPolicy draws every field, often unbounded; limits are mostly shares of what the view has.
+func drawPolicy(t *rapid.T, v *view) compaction.Policy {
+	count := func(name string, of ...int) int { return rapid.SampledFrom(of).Draw(t, name) }
+	share := func(name string, all int64) int64 {
+		return rapid.SampledFrom([]int64{0, 0, 1, 200, all - 1, all * 3 / 4, all / 2, all / 3, all / 4, all / 6}).Draw(t, name)
+	}
+	all := sizeOf(v.preamble)
+	for i := range v.entries {
+		all.Bytes += encodedSize(v.entries[i].m)
+		all.Tokens += tokensOf(v.entries[i].m, v.entries[i].note)
+	}
+	return compaction.Policy{
+		MaxRunLoops:     count("max_run_loops", 0, 0, 0, 1, 2, 3, 4, 5),
+		MaxAge:          int64(count("max_age", 0, 0, 0, 1001, 4000, 11_000)),
+		Now:             rapid.Int64Range(0, 25_000).Draw(t, "now"),
+		MaxBytes:        share("max_bytes", max(1, all.Bytes)),
+		MaxTokens:       share("max_tokens", max(1, all.Tokens)),
+		MaxUserChars:    count("max_user_chars", 0, 1, 2, 20, 100),
+		MaxReplyChars:   count("max_reply_chars", 0, 1, 3, 20, 100),
+		KeepFullRuns:    count("keep_full_runs", 0, 0, 1, 2, 50),
+		KeepToolResults: count("keep_tool_results", compaction.AllResults, 0, 1, 2),
+		TraceRequests:   rapid.Bool().Draw(t, "tool_trace"),
+	}
+}
+
+// drawOptions draws a conversation or a compaction of a view.
+func drawOptions(t *rapid.T, v *view) compaction.Options {
+	o := v.options(drawPolicy(t, v))
+	switch rapid.IntRange(0, 4).Draw(t, "what") {
+	case 0:
+		o.CondenseLast = true
+	case 1:
+		o.Compact = &compaction.Compact{SummaryOnly: rapid.Bool().Draw(t, "summary_only")}
+	case 2:
+		s := sizeOf([]put{{m: compaction.Summary(text(t))}})
+		o.Compact = &compaction.Compact{Summary: &s, SummaryOnly: rapid.Bool().Draw(t, "summary_only")}
+	}
+	return o
+}

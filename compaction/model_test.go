@@ -1,0 +1,491 @@
+package compaction_test
+
+import (
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// The model says what the views must give, written from the rules as they are worded: it looks at whole lists of full
+// messages, as often as it likes, and knows neither headers nor sums.
+
+const (
+	roleSystem    = transcriptv1.Role_ROLE_SYSTEM
+	roleDeveloper = transcriptv1.Role_ROLE_DEVELOPER
+	roleUser      = transcriptv1.Role_ROLE_USER
+	roleAssistant = transcriptv1.Role_ROLE_ASSISTANT
+	roleTool      = transcriptv1.Role_ROLE_TOOL
+)
+
+// said is a message of the repaired view behind the preamble.
+type said struct {
+	put
+	time int64
+	at   runloop.Place
+	stub bool
+	line *transcriptv1.Message // what a line makes of it, if that is shorter
+}
+
+func (s *said) isSummary() bool { return s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY }
+
+// aside tells whether a message changes no loop.
+func (s *said) aside() bool {
+	return s.m.Role == roleSystem || s.m.Role == roleDeveloper || s.isSummary()
+}
+
+func callsOf(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
+	for _, p := range m.Parts {
+		if c := p.GetToolCall(); c != nil {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// speaks tells whether an assistant message can be a final reply.
+func (s *said) speaks() bool {
+	if s.m.Role != roleAssistant || len(callsOf(s.m)) > 0 {
+		return false
+	}
+	for _, p := range s.m.Parts {
+		switch k := p.Kind.(type) {
+		case *transcriptv1.Part_Reasoning:
+		case *transcriptv1.Part_Text:
+			for _, r := range k.Text {
+				if !unicode.Is(unicode.White_Space, r) {
+					return true
+				}
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// repaired lists what the effective view shows behind the preamble.
+func repaired(v *view) []said {
+	var out []said
+	for i := range v.entries {
+		e := &v.entries[i]
+		for _, c := range e.brief.Mark.Stubs {
+			out = append(out, said{put: put{m: canonical.Stub(c)}, at: e.at, stub: true})
+		}
+		if e.brief.Mark.LeftOut != runloop.Shown {
+			continue
+		}
+		s := said{put: e.put, at: e.at, time: e.firstPut}
+		if e.note.HasSentAt {
+			s.time = e.note.SentAt
+		}
+		made := e.m.Origin == transcriptv1.Origin_ORIGIN_STUB || e.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED
+		if e.m.Role == roleTool && !made {
+			s.line = lineOf(e)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// lineOf is the message with its line, or nil where that is not shorter.
+func lineOf(e *entry) *transcriptv1.Message {
+	m := proto.Clone(e.m).(*transcriptv1.Message)
+	m.Parts = []*transcriptv1.Part{textPart(runloop.LineText(e.name, &e.facts, e.from))}
+	m.Origin, m.ContentForm = transcriptv1.Origin_ORIGIN_SHORTENED, 0
+	if encodedSize(m) >= encodedSize(e.m) {
+		return nil
+	}
+	return m
+}
+
+// talk is a repaired list cut into what comes before the loops, the lead-in, and the loops that users began.
+type talk struct {
+	early  []said
+	leadIn []said
+	loops  [][]said
+}
+
+func talkOf(list []said) talk {
+	var t talk
+	users := false // the last of the messages that are not aside is a user's
+	for _, s := range list {
+		switch {
+		case s.aside():
+		case s.m.Role == roleUser && !users:
+			users = true
+			t.loops = append(t.loops, nil)
+		default:
+			users = s.m.Role == roleUser
+		}
+		switch {
+		case len(t.loops) > 0:
+			last := &t.loops[len(t.loops)-1]
+			*last = append(*last, s)
+		case s.aside() && len(t.leadIn) == 0:
+			t.early = append(t.early, s)
+		default:
+			t.leadIn = append(t.leadIn, s)
+		}
+	}
+	return t
+}
+
+// last is the last loop, the lead-in where there is no other.
+func (t *talk) last() []said {
+	if len(t.loops) == 0 {
+		return t.leadIn
+	}
+	return t.loops[len(t.loops)-1]
+}
+
+// before are the loops before the last, the lead-in aside.
+func (t *talk) before() [][]said {
+	if len(t.loops) == 0 {
+		return nil
+	}
+	return t.loops[:len(t.loops)-1]
+}
+
+// finalReply is the place of the final reply, or -1.
+func finalReply(loop []said) int {
+	for i := len(loop) - 1; i >= 0; i-- {
+		if loop[i].speaks() {
+			return i
+		}
+	}
+	return -1
+}
+
+// closed tells whether the last loop is closed.
+func (t *talk) closed() bool {
+	if len(t.loops) == 0 {
+		return false
+	}
+	last := t.last()
+	end := len(last) - 1
+	for end >= 0 && last[end].aside() {
+		end--
+	}
+	return end >= 0 && end == finalReply(last)
+}
+
+// shown is a message that a view shows, with the sizes that the limits are held against.
+type shown struct {
+	m             *transcriptv1.Message
+	bytes, tokens int64
+}
+
+func asPut(s said) shown { return shown{s.m, encodedSize(s.m), tokensOf(s.m, s.note)} }
+
+func asMade(s said, m *transcriptv1.Message, bytes int64) shown {
+	whole := asPut(s)
+	bytes = min(bytes, whole.bytes)
+	return shown{m, bytes, min((bytes+3)/4, whole.tokens)}
+}
+
+func asLine(s said) shown {
+	if s.line == nil {
+		return asPut(s)
+	}
+	return asMade(s, s.line, encodedSize(s.line))
+}
+
+// asCut cuts the text of all parts taken together.
+func asCut(s said, limit int) shown {
+	octets, all, wide := 0, []rune(nil), int64(1)
+	for _, p := range s.m.Parts {
+		octets += len(p.GetText())
+		all = append(all, []rune(p.GetText())...)
+	}
+	if octets != len(all) {
+		wide = 4
+	}
+	if limit == 0 || limit+len("...[truncated]") >= len(all) {
+		return asPut(s)
+	}
+	m := proto.Clone(s.m).(*transcriptv1.Message)
+	m.Parts, m.Origin, m.ContentForm = nil, transcriptv1.Origin_ORIGIN_SHORTENED, 0
+	from, cut := 0, false // the place of the part's text in all
+	for _, p := range s.m.Parts {
+		t, isText := p.Kind.(*transcriptv1.Part_Text)
+		p = proto.Clone(p).(*transcriptv1.Part)
+		to := from + len([]rune(partText(t, isText)))
+		if isText && cut {
+			continue
+		}
+		if isText && to > limit {
+			p.Kind = &transcriptv1.Part_Text{Text: string(all[from:limit]) + "...[truncated]"}
+			cut = true
+		}
+		m.Parts = append(m.Parts, p)
+		from = to
+	}
+	bytes := encodedSize(s.m) - int64(octets) + int64(limit)*wide + int64(len("...[truncated]")) + 2
+	if encodedSize(m) > encodedSize(s.m) {
+		m = s.m
+	}
+	return asMade(s, m, bytes)
+}
+
+func partText(t *transcriptv1.Part_Text, isText bool) string {
+	if !isText {
+		return ""
+	}
+	return t.Text
+}
+
+// whole is a loop shown whole.
+func whole(p compaction.Policy, loop []said) []shown {
+	lastAssistant := -1
+	for i, s := range loop {
+		if s.m.Role == roleAssistant {
+			lastAssistant = i
+		}
+	}
+	var results []int
+	for i, s := range loop {
+		if s.m.Role == roleTool && i < lastAssistant {
+			results = append(results, i)
+		}
+	}
+	lines := map[int]bool{}
+	if n := p.KeepToolResults; n >= 0 && len(results) > n {
+		s := max(1, 2*n)
+		for _, i := range results[:s*((len(results)-n)/s)] {
+			lines[i] = true
+		}
+	}
+	var out []shown
+	for i, s := range loop {
+		if lines[i] {
+			out = append(out, asLine(s))
+		} else {
+			out = append(out, asPut(s))
+		}
+	}
+	return out
+}
+
+// condensed is a loop shown condensed.
+func condensed(p compaction.Policy, loop []said) []shown {
+	var out []shown
+	for i, s := range loop {
+		switch {
+		case s.aside():
+			out = append(out, asPut(s))
+		case s.m.Role == roleUser:
+			out = append(out, asCut(s, p.MaxUserChars))
+		case i == finalReply(loop):
+			out = append(out, asCut(s, p.MaxReplyChars))
+		case p.TraceRequests && len(callsOf(s.m)) > 0:
+			out = append(out, asPut(s))
+		case p.TraceRequests && s.m.Role == roleTool:
+			out = append(out, asLine(s))
+		}
+	}
+	return out
+}
+
+// loops shows the loops from start on, condensed but for the newest.
+func loops(p compaction.Policy, all [][]said, start int) (out []shown) {
+	for i := start; i < len(all); i++ {
+		if i >= len(all)-p.KeepFullRuns {
+			out = append(out, whole(p, all[i])...)
+		} else {
+			out = append(out, condensed(p, all[i])...)
+		}
+	}
+	return out
+}
+
+// byCount is the start of max_run_loops.
+func byCount(p compaction.Policy, n int) int {
+	if p.MaxRunLoops == 0 || n <= p.MaxRunLoops {
+		return 0
+	}
+	s := max(1, p.MaxRunLoops/2)
+	start := 0
+	for start < n-p.MaxRunLoops {
+		start += s
+	}
+	return start
+}
+
+// byAge is the start of max_age: the first loop at which the latest user time so far reaches the bound.
+func byAge(p compaction.Policy, all [][]said, n int) int {
+	if p.MaxAge == 0 {
+		return 0
+	}
+	bound, step := p.Now-p.MaxAge, p.MaxAge/2
+	for bound%step != 0 {
+		bound++
+	}
+	var times []int64
+	for i, loop := range all {
+		for _, s := range loop {
+			if s.m.Role == roleUser && !s.isSummary() {
+				times = append(times, s.time)
+			}
+		}
+		for _, at := range times {
+			if at >= bound {
+				return i
+			}
+		}
+	}
+	return n
+}
+
+// bySize is the start of max_bytes and max_tokens: the list is read in order, and everything is measured again after each
+// message.
+func bySize(o compaction.Options, list []said) int {
+	start := 0
+	over := func(t talk, part int64) (bytes, tokens bool) {
+		b, k := o.Preamble.Bytes, o.Preamble.Tokens
+		all := loops(o.Policy, t.before(), start)
+		for _, s := range t.early {
+			if !replaced(o, s) {
+				all = append(all, asPut(s))
+			}
+		}
+		for _, s := range append(all, whole(o.Policy, t.last())...) {
+			if o.Compact != nil && o.Compact.Summary != nil && s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY {
+				continue
+			}
+			b, k = b+s.bytes, k+s.tokens
+		}
+		if o.Compact != nil && o.Compact.Summary != nil {
+			b, k = b+o.Compact.Summary.Bytes, k+o.Compact.Summary.Tokens
+		}
+		return o.Policy.MaxBytes > 0 && b > o.Policy.MaxBytes/part, o.Policy.MaxTokens > 0 && k > o.Policy.MaxTokens/part
+	}
+	for n := range list {
+		t := talkOf(list[:n+1])
+		start = max(start, byCount(o.Policy, len(t.before())))
+		bytes, tokens := over(t, 1)
+		for start < len(t.before()) {
+			b, k := over(t, 2)
+			if !(bytes && b) && !(tokens && k) {
+				break
+			}
+			start++
+		}
+	}
+	return start
+}
+
+func replaced(o compaction.Options, s said) bool {
+	return s.isSummary() && o.Compact != nil && o.Compact.Summary != nil
+}
+
+// outcome is what a view shows behind the preamble.
+type outcome struct {
+	messages         []*transcriptv1.Message
+	start            int
+	from             runloop.Place // of the first loop shown
+	loops            bool          // there is one
+	exceeded         bool
+	condensed, whole int64
+}
+
+func (o *outcome) add(some []shown) {
+	for _, s := range some {
+		o.messages = append(o.messages, s.m)
+	}
+}
+
+// modelOf is what a conversation or a compaction must show.
+func modelOf(o compaction.Options, list []said) outcome {
+	t := talkOf(list)
+	var out outcome
+	for _, s := range t.early {
+		if !replaced(o, s) {
+			out.add([]shown{asPut(s)})
+		}
+	}
+	settled, last := t.before(), t.last()
+	if o.Compact != nil && t.closed() {
+		settled, last = t.loops, nil
+	}
+	n := len(settled)
+	out.start = max(byCount(o.Policy, n), byAge(o.Policy, t.loops, n), bySize(o, list))
+	if o.Compact != nil && o.Compact.SummaryOnly {
+		out.start = n
+	}
+	for _, loop := range append(append([][]said{}, settled[out.start:]...), last) {
+		if len(loop) > 0 {
+			out.loops, out.from = true, loop[0].at
+			break
+		}
+	}
+	out.whole = int64(min(o.Policy.KeepFullRuns, n-out.start))
+	out.condensed = int64(n-out.start) - out.whole
+	out.add(loops(o.Policy, settled, out.start))
+	out.addLast(o, &t, last)
+	if o.Compact != nil && o.Compact.Summary != nil {
+		out.dropSummaries()
+	}
+	if o.Compact == nil {
+		bytes, tokens := alwaysShown(o, &t)
+		out.exceeded = o.Policy.MaxBytes > 0 && bytes > o.Policy.MaxBytes ||
+			o.Policy.MaxTokens > 0 && tokens > o.Policy.MaxTokens
+	}
+	return out
+}
+
+// addLast adds the loop that is last, or open where a compaction is made.
+func (o *outcome) addLast(opts compaction.Options, t *talk, last []said) {
+	if len(last) == 0 {
+		return
+	}
+	switch {
+	case opts.Compact != nil && opts.Compact.Summary != nil:
+		dropped := false
+		for _, s := range last {
+			if s.aside() || s.m.Role == roleUser {
+				o.add([]shown{asPut(s)})
+			} else {
+				dropped = true
+			}
+		}
+		if !dropped {
+			o.whole++
+		} else if len(t.loops) > 0 {
+			o.condensed++
+		}
+	case opts.CondenseLast && t.closed():
+		o.add(condensed(opts.Policy, last))
+		o.condensed++
+	default:
+		o.add(whole(opts.Policy, last))
+		o.whole++
+	}
+}
+
+// dropSummaries: an old summary goes where a new one is given.
+func (o *outcome) dropSummaries() {
+	var kept []*transcriptv1.Message
+	for _, m := range o.messages {
+		if m.Origin != transcriptv1.Origin_ORIGIN_SUMMARY {
+			kept = append(kept, m)
+		}
+	}
+	o.messages = kept
+}
+
+func alwaysShown(o compaction.Options, t *talk) (bytes, tokens int64) {
+	bytes, tokens = o.Preamble.Bytes, o.Preamble.Tokens
+	all := whole(o.Policy, t.last())
+	for _, s := range t.early {
+		all = append(all, asPut(s))
+	}
+	for _, s := range all {
+		bytes, tokens = bytes+s.bytes, tokens+s.tokens
+	}
+	return bytes, tokens
+}

@@ -1,0 +1,238 @@
+package compaction
+
+import "github.com/transcriptd/transcriptd/compaction/runloop"
+
+// Planner plans a view, or what a compaction keeps, over the messages of the effective view behind the preamble. It
+// remembers a byte for each message from the start of the window on, and a little for each loop. One goroutine at a time.
+type Planner struct {
+	o Options
+	// oldest is what a user's time must reach, where byAge; reached is the first loop in which one did, or -1.
+	oldest  int64
+	byAge   bool
+	reached int64
+
+	early []Planned
+	// begun says that a loop began; loop is the last.
+	begun bool
+	loop  runloop.Loop
+	// spans are the loops that may be shown, numbered from 0, the lead-in -1; items, what they consist of.
+	spans  queue[span]
+	items  queue[item]
+	window window
+}
+
+// span is a loop that may be shown.
+type span struct {
+	// at is the place of its first message, item the number of its first item.
+	at   runloop.Place
+	item int64
+	// whole and condensed are its sizes so far when so shown; 0 where sizes are not needed.
+	whole, condensed size
+}
+
+// NewPlanner begins a plan.
+func NewPlanner(o Options) *Planner {
+	p := &Planner{o: o, reached: -1}
+	p.oldest, p.byAge = o.Policy.OldestTime()
+	p.window.fixed = size{o.Preamble.Bytes, o.Preamble.Tokens}
+	if p.replacesSummary() {
+		p.window.fixed = p.window.fixed.plus(size{o.Compact.Summary.Bytes, o.Compact.Summary.Tokens})
+	}
+	p.window.shown = p.window.fixed
+	return p
+}
+
+func (p *Planner) replacesSummary() bool { return p.o.Compact != nil && p.o.Compact.Summary != nil }
+
+// Add adds the next message of the effective view behind the preamble, in order, also one that repair leaves out; stubs
+// due before it come with it. at is its place, firstPut when its node was first put. m stays the caller's. The work is
+// constant for each message, taken over all of them.
+func (p *Planner) Add(m *runloop.Brief, at runloop.Place, firstPut int64) {
+	for _, c := range m.Mark.Stubs {
+		p.stub(c)
+	}
+	if m.Mark.LeftOut != runloop.Shown {
+		return
+	}
+	if begins, _ := p.loop.Next(m, at); begins {
+		p.begin(at)
+	}
+	if !p.begun {
+		p.addEarly(m, at)
+		return
+	}
+	if p.spans.empty() {
+		return // behind Skip, before the loop that was to come
+	}
+	if p.byAge && p.reached < 0 && m.Role == runloop.User && !m.Summary && m.SentAt(firstPut) >= p.oldest {
+		p.reached = p.last()
+	}
+	i := p.o.Policy.itemOf(m)
+	p.items.push(i)
+	if p.o.Policy.NeedsSizes() {
+		full := p.fullSize(i, m)
+		p.weigh(i, full, p.o.Policy.shortSize(i, m, full))
+	}
+}
+
+// stub adds a stub to the last loop.
+func (p *Planner) stub(c runloop.Call) {
+	if p.spans.empty() {
+		return
+	}
+	p.loop.Stub()
+	p.items.push(result)
+	if p.o.Policy.NeedsSizes() {
+		p.weigh(result, stubSize(c), stubSize(c))
+	}
+}
+
+func (p *Planner) addEarly(m *runloop.Brief, at runloop.Place) {
+	action := Keep
+	if m.Summary && p.replacesSummary() {
+		action = Drop
+	}
+	p.early = append(p.early, Planned{At: at, Action: action})
+	full := p.fullSize(p.o.Policy.itemOf(m), m)
+	p.window.fixed = p.window.fixed.plus(full)
+	p.window.shown = p.window.shown.plus(full)
+}
+
+// fullSize is that of the message shown as it is; 0 for a summary that another one replaces.
+func (p *Planner) fullSize(i item, m *runloop.Brief) size {
+	if i.kind() == summary && p.replacesSummary() {
+		return size{}
+	}
+	return fullSize(m)
+}
+
+// last is the number of the last loop.
+func (p *Planner) last() int64 { return p.spans.end() - 1 }
+
+// begin begins a loop. The lead-in goes once another begins.
+func (p *Planner) begin(at runloop.Place) {
+	p.begun = true
+	if p.loop.LeadIn {
+		p.spans.reset(-1)
+		p.window.start = -1
+	}
+	p.spans.push(span{at: at, item: p.items.end()})
+	if p.loop.LeadIn {
+		return
+	}
+	p.endWhole()
+	p.moveTo(p.o.Policy.FirstLoop(p.last()))
+	p.forget()
+}
+
+// forget forgets what lies before the loops that can still be shown.
+func (p *Planner) forget() {
+	from := p.window.start
+	switch {
+	case p.o.Compact != nil && p.o.Compact.SummaryOnly, p.byAge && p.reached < 0:
+		from = p.last()
+	case p.byAge:
+		from = max(from, p.reached)
+	}
+	p.items.forget(p.spans.at(from).item)
+	if p.o.Policy.NeedsSizes() {
+		from = p.window.start // loops too old to be shown go on counting for the limits
+	}
+	p.spans.forget(from)
+}
+
+// Begun tells whether a loop or the lead-in has begun.
+func (p *Planner) Begun() bool { return p.begun }
+
+// Skip says that the caller passed over loops: the next message added is the first of the first loop shown, and stubs due
+// before it are not shown. MaxRunLoops and MaxAge are applied already; Plan.Dropped does not count what was passed over.
+// Not where Policy.NeedsSizes.
+func (p *Planner) Skip() {
+	p.o.Policy.MaxRunLoops, p.byAge = 0, false
+	p.begun, p.loop = true, runloop.Loop{}
+	p.spans.reset(0)
+	p.items.reset(0)
+	p.window.start = 0
+}
+
+// Plan is what becomes of the messages added so far.
+func (p *Planner) Plan() *Plan {
+	out := &Plan{Early: append([]Planned(nil), p.early...), LimitExceeded: p.o.Compact == nil && p.exceeds()}
+	if p.spans.empty() {
+		return out
+	}
+	last, n := p.last(), p.settled()
+	start := last
+	if last >= 0 {
+		start = p.start(n)
+		out.Dropped = start
+	}
+	if start > last {
+		return out
+	}
+	out.HasLoops, out.Start = true, p.spans.at(start).at
+	out.Actions = make([]Action, 0, p.items.end()-p.spans.at(start).item)
+	for i := start; i <= last; i++ {
+		p.show(out, i, n)
+	}
+	return out
+}
+
+// settled is the number of loops that the policy counts: those before the last, in a compaction those that are closed.
+func (p *Planner) settled() int64 {
+	n := max(p.last(), 0)
+	if p.o.Compact != nil && p.loop.Closed() {
+		n++
+	}
+	return n
+}
+
+// start is the first loop shown, if n count.
+func (p *Planner) start(n int64) int64 {
+	start := max(p.window.start, p.o.Policy.FirstLoop(n))
+	switch {
+	case p.o.Compact != nil && p.o.Compact.SummaryOnly, p.byAge && p.reached < 0:
+		return n
+	case p.byAge:
+		return max(start, p.reached)
+	}
+	return start
+}
+
+// show plans loop i, if n count.
+func (p *Planner) show(out *Plan, i, n int64) {
+	end := p.items.end()
+	if i < p.last() {
+		end = p.spans.at(i + 1).item
+	}
+	from := len(out.Actions)
+	loop := p.items.between(p.spans.at(i).item, end)
+	settled := i >= 0 && i < n
+	switch {
+	case !settled && p.replacesSummary():
+		out.Actions = asked(out.Actions, loop)
+		switch {
+		case p.loop.Phase == runloop.Asked:
+			out.Whole++
+		case i >= 0:
+			out.Condensed++
+		}
+	case settled && i < n-int64(p.o.Policy.KeepFullRuns), !settled && p.o.CondenseLast && p.loop.Closed():
+		out.Actions = p.o.Policy.condensed(out.Actions, loop)
+		out.Condensed++
+	default:
+		out.Actions = p.o.Policy.whole(out.Actions, loop)
+		out.Whole++
+	}
+	if p.replacesSummary() {
+		dropSummaries(out.Actions[from:], loop)
+	}
+}
+
+func dropSummaries(actions []Action, loop []item) {
+	for n, i := range loop {
+		if i.kind() == summary {
+			actions[n] = Drop
+		}
+	}
+}

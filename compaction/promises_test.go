@@ -1,0 +1,220 @@
+package compaction_test
+
+import (
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// resulting is a view as a reader gets it: what is behind the preamble, with the plan that it came from.
+type resulting struct {
+	*view
+	options compaction.Options
+	plan    *compaction.Plan
+	shown   []put
+}
+
+func drawResult(t *rapid.T) *resulting { return resultOf(t, drawView(t)) }
+
+func resultOf(t *rapid.T, v *view) *resulting {
+	o := drawOptions(t, v)
+	plan := v.plan(o)
+	return &resulting{view: v, options: o, plan: plan, shown: v.apply(t, o.Policy, plan)}
+}
+
+// all are the messages with the preamble.
+func (r *resulting) all() []put { return append(slices.Clone(r.preamble), r.shown...) }
+
+// TestPairing is promise 1: no result without its call, no call without its result but in the head's group.
+func TestPairing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawResult(t)
+		again := viewOf(t, []node{{messages: r.all()}})
+		if again.state.Repairs != 0 {
+			t.Fatalf("%d repairs are needed in %v", again.state.Repairs, messagesOf(r.shown))
+		}
+		if n := again.state.Group.Unanswered(); n > r.state.Group.Unanswered() {
+			t.Fatalf("%d calls are unanswered in %v", n, messagesOf(r.shown))
+		}
+	})
+}
+
+// TestUserFirst is promise 2: behind what comes early the user speaks first, if anyone asked; order is kept.
+func TestUserFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawResult(t)
+		asked := slices.ContainsFunc(r.entries, func(e entry) bool { return e.brief.Role == runloop.User && !e.brief.Summary })
+		early := 0
+		for _, e := range r.plan.Early {
+			if e.Action != compaction.Drop {
+				early++
+			}
+		}
+		if loops := r.shown[early:]; asked && len(loops) > 0 && loops[0].m.Role != roleUser {
+			t.Fatalf("the first is %v", loops[0].m)
+		}
+		if !slices.IsSortedFunc(r.shown, func(a, b put) int { return a.entry - b.entry }) {
+			t.Fatalf("the order is not kept: %v", messagesOf(r.shown))
+		}
+	})
+}
+
+// TestIdempotent is promise 3: a view of a view is itself, and so is what a compaction without a summary keeps of what it
+// kept. Not promised: with max_age, where users' times do not rise (TestAgeOfAView); with max_tokens, where notes gave
+// counts to messages that were cut, which a view has no more.
+func TestIdempotent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawNodes(t, drawPuts(t))
+		rising := rapid.Bool().Draw(t, "rising")
+		if rising {
+			rise(nodes)
+		}
+		r := resultOf(t, viewOf(t, nodes))
+		if r.options.Compact != nil && r.options.Compact.Summary != nil {
+			return
+		}
+		policy := r.options.Policy
+		counted := slices.ContainsFunc(r.entries, func(e entry) bool { return e.note.HasTokens })
+		if policy.MaxAge > 0 && !rising || policy.MaxTokens > 0 && counted {
+			return
+		}
+		v := viewOf(t, []node{{messages: r.all()}})
+		o := r.options
+		o.Preamble = sizeOf(v.preamble)
+		again := append(slices.Clone(v.preamble), v.apply(t, o.Policy, v.plan(o))...)
+		if got, want := messagesOf(again), messagesOf(r.all()); !same(got, want) {
+			t.Fatalf("under %+v the view\n%v\nof itself is\n%v", o.Policy, want, got)
+		}
+	})
+}
+
+// rise gives every message a time, none before that of another in front of it.
+func rise(nodes []node) {
+	latest := int64(0)
+	for _, n := range nodes {
+		for i := range n.messages {
+			note := &n.messages[i].note
+			if !note.HasSentAt {
+				note.SentAt = n.firstPut
+			}
+			latest = max(latest, note.SentAt)
+			note.HasSentAt, note.SentAt = true, latest
+		}
+	}
+}
+
+// TestAgeOfAView: where users' times do not rise, max_age and another bound together do not make a view that is itself:
+// what reached the age is no longer there.
+func TestAgeOfAView(t *testing.T) {
+	policy := compaction.Unbounded()
+	policy.MaxAge, policy.Now, policy.MaxRunLoops = 10_000, 20_000, 1
+	v := parse(t, "u@12 a | u@3 a | u@20")
+	if got := show(t, v, policy, v.plan(v.options(policy))); got != "2 3 4" {
+		t.Errorf("the view is %q", got)
+	}
+	v = parse(t, "u@3 a | u@20")
+	if got := show(t, v, policy, v.plan(v.options(policy))); got != "2" {
+		t.Errorf("the view of the view is %q", got)
+	}
+}
+
+// TestLimits is promise 3: no view exceeds max_bytes while a loop could still go.
+func TestLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawResult(t)
+		limit := r.options.Policy.MaxBytes
+		if limit == 0 {
+			return
+		}
+		bytes := sizeOf(r.all()).Bytes
+		if s := r.options.Compact; s != nil && s.Summary != nil {
+			bytes += s.Summary.Bytes
+		}
+		talk := talkOf(repaired(r.view))
+		if bytes > limit && r.plan.Dropped < int64(len(talk.before())) {
+			t.Fatalf("%d bytes, limit %d, and loops are left", bytes, limit)
+		}
+		if bytes > limit && r.options.Compact == nil && !r.plan.LimitExceeded {
+			t.Fatalf("%d bytes, limit %d, and it is not told", bytes, limit)
+		}
+	})
+}
+
+// TestPrefixes is promise 4: the conversation of an ancestor A agrees with that of H up to A's last loop less
+// keep_full_runs, and is a prefix of it while that loop is H's last too, unless a step was taken; a start never moves back.
+func TestPrefixes(t *testing.T) {
+	steps, agreed, prefixes := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		h := drawView(t)
+		o := h.options(drawPolicy(t, h))
+		planH := h.plan(o)
+		shownH, talkH := messagesOf(h.apply(t, o.Policy, planH)), talkOf(repaired(h))
+		for k := range h.entries {
+			a := &view{preamble: h.preamble, entries: h.entries[:k]}
+			planA := a.plan(o)
+			if planA.Dropped > planH.Dropped {
+				t.Fatalf("the start moved back from %d to %d", planA.Dropped, planH.Dropped)
+			}
+			if planA.Dropped < planH.Dropped {
+				steps++
+				continue
+			}
+			shownA, talkA := messagesOf(a.apply(t, o.Policy, planA)), talkOf(repaired(a))
+			if n := settledMessages(&talkA, o.Policy, planA); n > 0 {
+				agreed++
+				if len(shownH) < n || !same(shownA[:n], shownH[:n]) {
+					t.Fatalf("they do not agree up to %d: %v and %v", n, shownA, shownH)
+				}
+			}
+			lastA, lastH := talkA.last(), talkH.last()
+			if len(lastA) == 0 || lastA[0].at != lastH[0].at || linesOf(o.Policy, lastA) != linesOf(o.Policy, lastH) {
+				continue
+			}
+			prefixes++
+			if len(shownH) < len(shownA) || !same(shownA, shownH[:len(shownA)]) {
+				t.Fatalf("%v is no prefix of %v", shownA, shownH)
+			}
+		}
+	})
+	if steps == 0 || agreed == 0 || prefixes == 0 {
+		t.Fatalf("%d steps, %d agreed, %d prefixes: too few to tell", steps, agreed, prefixes)
+	}
+}
+
+// settledMessages counts what a view shows before its last loop less keep_full_runs.
+func settledMessages(a *talk, p compaction.Policy, plan *compaction.Plan) int {
+	n := len(a.early)
+	for i, loop := range a.before() {
+		if int64(i) >= plan.Dropped && i < len(a.before())-p.KeepFullRuns {
+			n += len(condensed(p, loop))
+		}
+	}
+	return n
+}
+
+func linesOf(p compaction.Policy, loop []said) int {
+	lines := 0
+	for i, s := range whole(p, loop) {
+		if s.m != loop[i].m {
+			lines++
+		}
+	}
+	return lines
+}
+
+// TestBorrowed: a message that a plan cuts leaves the one it was cloned from as it was.
+func TestBorrowed(t *testing.T) {
+	parts := []*transcriptv1.Part{textPart("0123456789012345678901234567890123456789"), textPart("more")}
+	shallow := &transcriptv1.Message{Role: roleUser, Parts: parts}
+	before := proto.Clone(shallow).(*transcriptv1.Message)
+	cut := &transcriptv1.Message{Role: roleUser, Parts: parts}
+	if !compaction.Cut(cut, 5) || !proto.Equal(shallow, before) {
+		t.Errorf("a part that is shared was changed: %v", shallow)
+	}
+}

@@ -1,0 +1,397 @@
+package compaction_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/compaction"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// parse reads a chain of one node. A word is a message: p s system, u user, m summary, a assistant, e empty assistant,
+// c:1,2 assistant with calls, r:1 result; behind it *N gives it N letters of text (else 1, a result 300), =N makes it
+// N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
+func parse(t *testing.T, chain string) *view {
+	t.Helper()
+	var n node
+	for _, word := range strings.Fields(chain) {
+		if word != "|" {
+			n.messages = append(n.messages, parseWord(t, word, len(n.messages)))
+		}
+	}
+	return viewOf(t, []node{n})
+}
+
+func parseWord(t *testing.T, word string, number int) put {
+	t.Helper()
+	value := func(mark string) (int, bool) {
+		before, after, found := strings.Cut(word, mark)
+		n := 0
+		if found {
+			word = before
+			var err error
+			if n, err = strconv.Atoi(after); err != nil {
+				t.Fatalf("what is %q?", after)
+			}
+		}
+		return n, found
+	}
+	tokens, noted := value("#")
+	seconds, timed := value("@")
+	length, exact := value("=")
+	letters, counted := value("*")
+	kind, ids, _ := strings.Cut(word, ":")
+	if !counted && !exact {
+		letters = map[string]int{"r": 300, "e": 0}[kind]
+		if letters == 0 && kind != "e" {
+			letters = 1
+		}
+	}
+	roles := map[string]transcriptv1.Role{
+		"p": roleSystem, "s": roleSystem, "d": roleDeveloper, "u": roleUser, "m": roleUser, "a": roleAssistant,
+		"e": roleAssistant, "c": roleAssistant, "r": roleTool,
+	}
+	m := &transcriptv1.Message{Role: roles[kind], Extras: fmt.Sprintf(`{"n":%d}`, number)}
+	m.Parts = []*transcriptv1.Part{textPart(strings.Repeat("x", letters))}
+	switch kind {
+	case "m":
+		m.Origin = transcriptv1.Origin_ORIGIN_SUMMARY
+	case "c":
+		for _, id := range strings.Split(ids, ",") {
+			c := &transcriptv1.ToolCall{Id: &id, Name: proto.String("tool")}
+			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
+		}
+	case "r":
+		m.ToolCallId = &ids
+	}
+	for exact && encodedSize(m) < int64(length) {
+		letters++
+		m.Parts[0] = textPart(strings.Repeat("x", letters))
+	}
+	if m.Role == 0 || exact && encodedSize(m) != int64(length) {
+		t.Fatalf("what is %q?", word)
+	}
+	p := put{m: m}
+	p.note.HasSentAt, p.note.SentAt = timed, int64(seconds)*1000
+	p.note.HasTokens, p.note.Tokens = noted, uint32(tokens)
+	return p
+}
+
+// show writes what a plan shows behind the preamble: each message by its number in the chain, x behind one that was cut,
+// l behind a line; a stub as + and its id.
+func show(t *testing.T, v *view, policy compaction.Policy, plan *compaction.Plan) string {
+	t.Helper()
+	var out []string
+	for _, p := range v.apply(t, policy, plan) {
+		var number int
+		if p.m.Origin == transcriptv1.Origin_ORIGIN_STUB {
+			out = append(out, "+"+p.m.GetToolCallId())
+			continue
+		}
+		if _, err := fmt.Sscanf(p.m.Extras, `{"n":%d}`, &number); err != nil {
+			t.Fatal(err)
+		}
+		word := strconv.Itoa(number)
+		switch {
+		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED && p.m.Role == roleTool:
+			word += "l"
+		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED:
+			word += "x"
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}
+
+// rule is a worked example: what a chain shows under a policy.
+type rule struct {
+	rule, chain string
+	policy      func(*compaction.Policy)
+	want        string
+}
+
+func checkRules(t *testing.T, rules []rule, options func(*compaction.Options)) {
+	t.Helper()
+	for _, r := range rules {
+		t.Run(r.rule, func(t *testing.T) {
+			policy := compaction.Unbounded()
+			if r.policy != nil {
+				r.policy(&policy)
+			}
+			v := parse(t, r.chain)
+			o := v.options(policy)
+			if options != nil {
+				options(&o)
+			}
+			if got := show(t, v, policy, v.plan(o)); got != r.want {
+				t.Errorf("%s: got %q, want %q", r.chain, got, r.want)
+			}
+		})
+	}
+}
+
+// TestConversation has a case for each rule on what a conversation shows.
+//
+// Mutations of the code, tried one at a time; each fails this test or another of this package, at rapid's 100 checks:
+// max_run_loops: the step is L, not half of it; max_run_loops: rounded down; max_run_loops counts the last loop; a
+// compaction does not count the closed last loop; max_age is not rounded up; max_age must be passed, not reached;
+// max_age that nobody reaches drops nothing; max_age: a summary has a time; max_age moves the start of max_bytes;
+// max_bytes: down to the limit, not to half of it; max_bytes: at the limit already; max_bytes is held at user messages
+// only; max_tokens is not held where max_bytes is exceeded; the preamble does not count; early messages do not count;
+// the old summary counts beside the new one; the old summary stays beside the new one; condensed loops count as if
+// whole; a line counts as if it were none; all that could be a final reply counts; wide text counts one byte a code
+// point; a cut message counts more than it has; a cut message does not count its origin; keep_full_runs: one too many;
+// keep_tool_results: the step is N; keep_tool_results: no step; keep_tool_results: results that no model has seen
+// become lines; keep_tool_results: stubs and short results do not count; tool_trace: results stay whole; tool_trace:
+// calls go, results stay; the final reply is the first that can be one; the final reply must be the last message;
+// condensed loops lose their system messages; user messages are cut in loops shown whole; under a summary the open
+// loop's user messages are cut; under a summary the open loop stays whole; the lead-in is the first loop;
+// condense_last condenses an open loop; results that repair leaves out are shown; stubs come behind the message; loops
+// begin where marks say; summary_only keeps the closed last loop; text is cut between bytes; text parts behind the cut
+// stay; a cut makes a message longer; content_form survives; a part's extras go with a cut; a text is cut though the
+// mark takes what is saved; Skip leaves max_age; Skip leaves the loops added before; limit_exceeded leaves out the
+// last loop; loops before the start are remembered.
+func TestConversation(t *testing.T) {
+	type P = *compaction.Policy
+	checkRules(t, []rule{
+		{"the last loop is whole, those before are condensed", "p | u c:1 r:1 a | u c:2 r:2 a", nil, "1 4 5 6 7 8"},
+		{"an open last loop too", "p | u c:1 r:1 a | u c:2 r:2", nil, "1 4 5 6 7"},
+		{"the final reply is the last that can be one", "u a a e | u", nil, "0 2 4"},
+		{"whatever follows it", "u a c:1 r:1 e | u", nil, "0 1 5"},
+		{"without a reply there is none", "u c:1 r:1 e | u", nil, "0 4"},
+		{"system messages of a loop stay with it", "u s c:1 r:1 s a s | u", nil, "0 1 4 5 6 7"},
+		{"users that spoke before an answer are one loop", "u u c:1 r:1 u", nil, "0 1 4"},
+		{"a summary and early system messages stay", "p m s | u a | u", nil, "1 2 3 4 5"},
+		{"stubs go with the calls of a condensed loop", "u c:1 a | u", nil, "0 2 3"},
+		{"stubs stay in the last", "u | c:1 a", nil, "0 1 +1 2"},
+		{"a stub due before a user is of the loop before", "u c:1 | u", nil, "0 2"},
+		{"results that answer nothing are nowhere", "u r:9 a | u r:9 a", nil, "0 2 3 5"},
+		{"the lead-in is shown while nobody asked", "p a s c:1 r:1", nil, "1 2 3 4"},
+		{"then it goes, with its system messages", "p m a s c:1 s | u a", nil, "1 6 7"},
+		{"a lead-in is no loop before the last", "a | u a | u", func(p P) { p.MaxRunLoops = 1 }, "1 2 3"},
+		{"nothing at all", "p", nil, ""},
+
+		{"max_run_loops: as many as it says are left", "u a u a u a | u", func(p P) { p.MaxRunLoops = 3 }, "0 1 2 3 4 5 6"},
+		{"max_run_loops 1: one", "u a u a u a | u", func(p P) { p.MaxRunLoops = 1 }, "4 5 6"},
+		{"max_run_loops 4: in steps of 2", "u a u a u a u a u a | u", func(p P) { p.MaxRunLoops = 4 }, "4 5 6 7 8 9 10"},
+		{"max_run_loops 4: the step holds", "u a u a u a u a u a u a | u", func(p P) { p.MaxRunLoops = 4 },
+			"4 5 6 7 8 9 10 11 12"},
+
+		// Now 20 s, at most 10 s old: 10 s, a multiple of 5 s.
+		{"max_age: from the first loop that is young enough", "u@9 a u@10 a u@3 a | u@20",
+			func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2 3 4 5 6"},
+		// Now 19 s: 9 s is rounded up to 10 s.
+		{"max_age: in steps of half", "u@9 a u@10 a | u@20", func(p P) { p.MaxAge, p.Now = 10_000, 19_000 }, "2 3 4"},
+		{"max_age: any user of a loop makes it young", "u@9 u@10 a | u",
+			func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "0 1 2 3"},
+		{"max_age: the last loop stays", "u@1 a | u@2 a", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2 3"},
+		{"max_age: a summary has no time", "m@20 | u@1 a | u@2", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "0 3"},
+		{"max_age: nor one inside a loop", "u@1 a m@20 | u@2", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "3"},
+		{"max_age: nor has an assistant", "u@1 a@20 | u@2", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2"},
+
+		{"max_bytes: up to it nothing goes", "u=50 a=50 u=50 a=50 u=50 a=50 | u=50 a=50",
+			func(p P) { p.MaxBytes = 400 }, "0 1 2 3 4 5 6 7"},
+		// The ninth message makes 450; without three loops 150 are left, at most 200.
+		{"max_bytes: beyond it, down to half", "u=50 a=50 u=50 a=50 u=50 a=50 u=50 a=50 | u=50 a=50",
+			func(p P) { p.MaxBytes = 400 }, "6 7 8 9"},
+		{"max_bytes: the last loop stays", "u=50 a=50 | u=50 a=500", func(p P) { p.MaxBytes = 200 }, "2 3"},
+		{"max_bytes: the preamble and the summary count", "p=100 m=100 | u=50 a=50 | u=50 a=51",
+			func(p P) { p.MaxBytes = 400 }, "1 4 5"},
+		// With its call the first loop took 250 while it was the last; condensed it takes 100.
+		{"max_bytes: what was dropped for a moment stays dropped", "u=50 a=50 | u=50 c:1=150 r:1*1=100 a=50 | u=50 a=50",
+			func(p P) { p.MaxBytes = 400 }, "2 5 6 7"},
+		{"max_bytes: a result that is a line counts as one", "u=50 a=50 | u=50 c:1=100 r:1=1000 c:2=100 r:2=1000",
+			func(p P) { p.MaxBytes, p.KeepToolResults = 1600, 0 }, "0 1 2 3 4l 5 6"},
+		{"max_bytes: of a condensed loop the final reply alone counts", "u=50 a=300 a=50 | u=50 a=50",
+			func(p P) { p.MaxBytes = 450 }, "0 2 3 4"},
+		// max_age alone begins at the third loop; what is too old for it counts nevertheless, and the start is the fourth.
+		{"max_bytes: max_age has no part in it", "u=50@1 a=50 u=50@1 a=50 u=50@20 a=50 u=50@20 a=50 | u=50@20 a=50",
+			func(p P) { p.MaxBytes, p.MaxAge, p.Now = 400, 10_000, 20_000 }, "6 7 8 9"},
+		// The last message makes 350 bytes and 51 tokens. Without the first loop 150 bytes are left, and 49 tokens: too many.
+		{"max_bytes and max_tokens: down to half of each that was exceeded", "u=150#1 a=50#1 | u=50#38 a=50#1 | u=50#10",
+			func(p P) { p.MaxBytes, p.MaxTokens = 300, 50 }, "4"},
+		{"max_bytes and max_tokens: only one was exceeded", "u=150#1 a=50#1 | u=50#37 a=50#1 | u=50#10",
+			func(p P) { p.MaxBytes, p.MaxTokens = 300, 50 }, "2 3 4"},
+		{"max_tokens: a quarter of the bytes, rounded up", "u=50 a=50 | u=50 a=50", func(p P) { p.MaxTokens = 52 }, "0 1 2 3"},
+		{"max_tokens: beyond it", "u=50 a=50 | u=50 a=50", func(p P) { p.MaxTokens = 51 }, "2 3"},
+
+		{"max_user_chars, max_reply_chars: in condensed loops", "u*30 u*9 a*30 | u*30 a*30",
+			func(p P) { p.MaxUserChars, p.MaxReplyChars = 10, 11 }, "0x 1 2x 3 4"},
+		{"not where the mark takes what is saved", "u*24 a*26 | u",
+			func(p P) { p.MaxUserChars, p.MaxReplyChars = 10, 10 }, "0 1x 2"},
+		{"neither system messages nor the summary", "m*90 s*90 | u s*90 a | u",
+			func(p P) { p.MaxUserChars, p.MaxReplyChars = 10, 10 }, "0 1 2 3 4 5"},
+
+		{"keep_full_runs: the newest before the last", "u e a u e a u e a | u", func(p P) { p.KeepFullRuns = 2 },
+			"0 2 3 4 5 6 7 8 9"},
+		{"keep_full_runs: the start wins", "u e a u e a | u", func(p P) { p.KeepFullRuns, p.MaxRunLoops = 2, 1 }, "3 4 5 6"},
+
+		{"keep_tool_results 1: two by two", "u c:1 r:1 c:2 r:2 c:3 r:3 a", func(p P) { p.KeepToolResults = 1 },
+			"0 1 2l 3 4l 5 6 7"},
+		{"keep_tool_results 1: not yet", "u c:1 r:1 c:2 r:2 a", func(p P) { p.KeepToolResults = 1 }, "0 1 2 3 4 5"},
+		{"keep_tool_results 0: all that a model has seen", "u c:1 r:1 c:2 r:2", func(p P) { p.KeepToolResults = 0 },
+			"0 1 2l 3 4"},
+		{"keep_tool_results: a line that is not shorter is none", "u c:1 r:1*1 a",
+			func(p P) { p.KeepToolResults = 0 }, "0 1 2 3"},
+		{"keep_tool_results: stubs and short results count", "u c:0,1 r:0*1 c:2 r:2 c:3 r:3 a",
+			func(p P) { p.KeepToolResults = 1 }, "0 1 2 +1 3 4 5 6 7"},
+		{"keep_tool_results: in loops kept whole too", "u c:1 r:1 a u c:2 r:2 a | u",
+			func(p P) { p.KeepToolResults, p.KeepFullRuns = 0, 1 }, "0 3 4 5 6l 7 8"},
+
+		{"tool_trace: calls stay, results are lines", "u a c:1,2 r:1 r:2*1 e c:3 a | u",
+			func(p P) { p.TraceRequests = true }, "0 2 3l 4 6 +3 7 8"},
+		{"tool_trace: only in condensed loops", "u c:1 r:1", func(p P) { p.TraceRequests = true }, "0 1 2"},
+	}, nil)
+}
+
+// TestCondenseLast: the last loop is condensed if it is closed.
+func TestCondenseLast(t *testing.T) {
+	checkRules(t, []rule{
+		{"closed", "u c:1 r:1 a | u c:2 r:2 a s", nil, "0 3 4 7 8"},
+		{"open", "u c:1 r:1 a | u a c:2 r:2", nil, "0 3 4 5 6 7"},
+		{"a lead-in", "c:1 r:1 a", nil, "0 1 2"},
+		{"it is cut", "u*30 a*30", func(p *compaction.Policy) { p.MaxUserChars, p.MaxReplyChars = 5, 6 }, "0x 1x"},
+		{"the start is that without", "u=50 a=50 | u=50 c:1=200 r:1=200 a=50",
+			func(p *compaction.Policy) { p.MaxBytes = 300 }, "2 5"},
+		{"keep_full_runs is that without", "u e a | u e a | u e a", func(p *compaction.Policy) { p.KeepFullRuns = 1 },
+			"0 2 3 4 5 6 8"},
+	}, func(o *compaction.Options) { o.CondenseLast = true })
+}
+
+// TestCompaction: what is kept without a summary.
+func TestCompaction(t *testing.T) {
+	type P = *compaction.Policy
+	checkRules(t, []rule{
+		{"a closed last loop is condensed", "p | u c:1 r:1 a | u c:2 r:2 a", nil, "1 4 5 8"},
+		{"an open one stays whole", "u c:1 r:1 a | u c:2 r:2", nil, "0 3 4 5 6"},
+		{"but for lines", "u c:1 r:1 c:2 r:2", func(p P) { p.KeepToolResults = 0 }, "0 1 2l 3 4"},
+		{"an old summary stays, and early system messages", "m s | u a", nil, "0 1 2 3"},
+		{"a lead-in is open", "a c:1 r:1", nil, "0 1 2"},
+		{"and goes once somebody asks", "a s | u", nil, "2"},
+		{"max_run_loops counts a closed last loop", "u a u a", func(p P) { p.MaxRunLoops = 1 }, "2 3"},
+		{"and no open one", "u a u a u", func(p P) { p.MaxRunLoops = 1 }, "2 3 4"},
+		{"keep_full_runs too", "u e a u e a", func(p P) { p.KeepFullRuns = 1 }, "0 2 3 4 5"},
+		{"max_age can take the last", "u@1 a", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, ""},
+		{"but no open one", "u@1 a u@1", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2"},
+		{"max_bytes never takes the last", "u=50 a=50 u=50 a=500", func(p P) { p.MaxBytes = 200 }, "2 3"},
+	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{} })
+}
+
+// TestCompactionWithSummary: the caller's summary takes the place of the old one and of what the open loop did.
+func TestCompactionWithSummary(t *testing.T) {
+	given := sizeOf([]put{{m: compaction.Summary(strings.Repeat("s", 100))}}) // 110 bytes
+	checkRules(t, []rule{
+		{"the old summary goes", "m s | u a", nil, "1 2 3"},
+		{"closed loops are condensed", "u c:1 r:1 a | u c:2 r:2 a", nil, "0 3 4 7"},
+		{"the open loop keeps its user and system messages", "u u s c:1 r:1 a c:2 s r:2", nil, "0 1 2 7"},
+		{"uncut", "u*90 c:1", func(p *compaction.Policy) { p.MaxUserChars = 5 }, "0"},
+		{"the lead-in keeps its system messages", "a s", nil, "1"},
+		{"max_bytes counts the new summary, not the old one", "m=400 | u=50 a=50 | u=50 a=50",
+			func(p *compaction.Policy) { p.MaxBytes = 310 }, "1 2 3 4"},
+		{"beyond it", "u=50 a=50 | u=50 a=50", func(p *compaction.Policy) { p.MaxBytes = 309 }, "2 3"},
+	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{Summary: &given} })
+}
+
+// TestSummaryOnly: no closed loop stays.
+func TestSummaryOnly(t *testing.T) {
+	checkRules(t, []rule{
+		{"closed", "s u a u a", nil, ""},
+		{"open", "m u a u c:1 r:1", func(p *compaction.Policy) { p.KeepFullRuns = 5 }, "0 3 4 5"},
+	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{SummaryOnly: true} })
+}
+
+// TestCounts: what a plan counts.
+func TestCounts(t *testing.T) {
+	given := &compaction.Size{}
+	for _, c := range []struct {
+		chain                     string
+		compact                   *compaction.Compact
+		dropped, condensed, whole int64
+	}{
+		{"u a u a u a u a", nil, 1, 1, 2},
+		{"a | u", nil, 0, 0, 1},
+		{"a", nil, 0, 0, 1},
+		{"s", nil, 0, 0, 0},
+		{"u a u a u a u a", &compaction.Compact{}, 2, 1, 1},
+		{"u a u a u a u c:1", &compaction.Compact{}, 1, 1, 2},
+		{"u a u a u a u c:1", &compaction.Compact{Summary: given}, 1, 2, 1},
+		{"u a u a u a u s", &compaction.Compact{Summary: given}, 1, 1, 2},
+		{"u a u a u a u a", &compaction.Compact{Summary: given, SummaryOnly: true}, 4, 0, 0},
+		{"a", &compaction.Compact{}, 0, 0, 1},
+		{"a", &compaction.Compact{Summary: given}, 0, 0, 0},
+	} {
+		policy := compaction.Unbounded()
+		policy.MaxRunLoops, policy.KeepFullRuns = 2, 1
+		v := parse(t, c.chain)
+		o := v.options(policy)
+		o.Compact = c.compact
+		if p := v.plan(o); p.Dropped != c.dropped || p.Condensed != c.condensed || p.Whole != c.whole {
+			t.Errorf("%s: %d dropped, %d condensed, %d whole", c.chain, p.Dropped, p.Condensed, p.Whole)
+		}
+	}
+}
+
+// TestLimitExceeded: what is always shown alone is over a limit.
+func TestLimitExceeded(t *testing.T) {
+	bytes, tokens := compaction.Policy{MaxBytes: 350}, compaction.Policy{MaxTokens: 39}
+	for _, c := range []struct {
+		chain  string
+		policy compaction.Policy
+		want   bool
+	}{
+		{"p=100 m=100 s=50 | u=50 a=50 | u=50 a=50", bytes, false},
+		{"p=100 m=100 s=50 | u=50 a=50 | u=50 a=51", bytes, true},
+		{"p=100 m=100 s=150", bytes, false},
+		{"p=100 m=100 s=151", bytes, true},
+		{"p=100 a=250", bytes, false},
+		{"p=100 a=251", bytes, true},
+		{"p=100 a=251 | u=50", bytes, false},
+		{"p=50 | u=50 a=50 | u=50 a=50", tokens, false}, // 13 each
+		{"p=50 | u=50 a=50 | u=50 a=53", tokens, true},
+		{"p=50 | u=50 a=50 | u=50 a=53", compaction.Policy{}, false},
+	} {
+		v := parse(t, c.chain)
+		if got := v.plan(v.options(c.policy)).LimitExceeded; got != c.want {
+			t.Errorf("%s: exceeded is %t", c.chain, got)
+		}
+		o := v.options(c.policy)
+		o.Compact = &compaction.Compact{}
+		if v.plan(o).LimitExceeded {
+			t.Errorf("%s: told of a compaction", c.chain)
+		}
+	}
+}
+
+// TestPolicy: the defaults of the design.
+func TestPolicy(t *testing.T) {
+	want := compaction.Policy{
+		MaxRunLoops: 10, MaxAge: 604_800_000, Now: 7, MaxUserChars: 500, MaxReplyChars: 500, KeepToolResults: -1,
+	}
+	if p := compaction.Default(7); p != want || p.NeedsSizes() {
+		t.Errorf("the default is %+v", p)
+	}
+	p := compaction.Unbounded()
+	if _, bounded := p.OldestTime(); bounded || p.FirstLoop(1<<40) != 0 || p.NeedsSizes() {
+		t.Errorf("the unbounded policy is %+v", p)
+	}
+	for n, want := range []int64{0, 0, 0, 0, 0, 2, 2, 4, 4, 6} {
+		if got := (&compaction.Policy{MaxRunLoops: 4}).FirstLoop(int64(n)); got != want {
+			t.Errorf("of %d loops the first is %d, want %d", n, got, want)
+		}
+	}
+	if !(&compaction.Policy{MaxBytes: 1}).NeedsSizes() || !(&compaction.Policy{MaxTokens: 1}).NeedsSizes() {
+		t.Error("limits need sizes")
+	}
+	for _, c := range []struct{ now, age, want int64 }{
+		{20_000, 10_000, 10_000}, {20_001, 10_000, 15_000}, {24_999, 10_000, 15_000}, {25_000, 10_000, 15_000},
+		{5_000, 10_000, -5_000}, {4_999, 10_000, -5_000}, {6_000, 10_000, 0}, {5_002, 1_001, 4_500},
+	} {
+		if at, ok := (&compaction.Policy{MaxAge: c.age, Now: c.now}).OldestTime(); at != c.want || !ok {
+			t.Errorf("now %d, age %d: %d, want %d", c.now, c.age, at, c.want)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package compaction_test
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// put is a message with what stands beside it.
+type put struct {
+	m    *transcriptv1.Message
+	note runloop.Note
+	// entry, in what a view shows, is the place of the message among entries, or of the one that a stub stands before.
+	entry int
+}
+
+// node is what one node of a chain holds.
+type node struct {
+	firstPut int64
+	messages []put
+}
+
+// entry is a message of a view behind the preamble, as a caller of the planner has it.
+type entry struct {
+	put
+	brief    runloop.Brief
+	facts    runloop.Facts
+	at       runloop.Place
+	firstPut int64
+	// name is the result's own, else that of the call that it answers; from is where it was put.
+	name runloop.Optional
+	from runloop.Source
+}
+
+// view is an effective view: of a chain without compaction nodes, or, where a summary is among the messages, behind one.
+type view struct {
+	preamble []put
+	entries  []entry
+	state    runloop.State
+}
+
+type failer interface{ Fatalf(string, ...any) }
+
+// viewOf folds a chain and keeps what the planner is given. What marks say of loops is spoilt: behind a compaction it is
+// that of another view.
+func viewOf(t failer, nodes []node) *view {
+	v := &view{}
+	seen := map[runloop.Optional]bool{}
+	names := map[runloop.Place]runloop.Optional{}
+	var all []entry
+	for seq, n := range nodes {
+		f := runloop.Node{Seq: uint32(seq), Prefix: fmt.Sprintf("%012x", seq+1), FirstPut: n.firstPut}
+		for _, p := range n.messages {
+			facts := canonical.FactsOf(p.m)
+			facts.Note = p.note
+			f.Messages = append(f.Messages, facts)
+		}
+		marks, err := v.state.Fold(f, func(id runloop.Optional) bool { return seen[id] })
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		for i, p := range n.messages {
+			for _, c := range f.Messages[i].Calls {
+				seen[c.ID] = true
+			}
+			marks[i].BeginsLoop, marks[i].Interrupts, marks[i].LeadIn = i%2 == 0, i%3 == 0, i%5 == 0
+			all = append(all, entry{
+				put: p, brief: runloop.BriefOf(&f.Messages[i], marks[i]), facts: f.Messages[i], firstPut: n.firstPut,
+				at: runloop.Place{Seq: uint32(seq), Index: uint32(i)}, from: runloop.Source{Node: f.Prefix, Index: i},
+			})
+		}
+	}
+	nameResults(all, names)
+	for _, e := range all {
+		switch {
+		case !v.state.PreambleClosed || e.at.Before(v.state.PreambleEnd):
+			if e.brief.Mark.LeftOut == runloop.Shown {
+				v.preamble = append(v.preamble, e.put)
+			}
+		default:
+			e.name = names[e.at]
+			e.at.Seq = uint32(len(nodes)) - e.at.Seq // behind a compaction the order of places is not that of the view
+			v.entries = append(v.entries, e)
+		}
+	}
+	return v
+}
+
+// nameResults finds the name that a line gives each result that is shown.
+func nameResults(all []entry, names map[runloop.Place]runloop.Optional) {
+	var open []runloop.Call
+	results := false
+	for i := range all {
+		e := &all[i]
+		switch {
+		case e.brief.Mark.LeftOut != runloop.Shown:
+		case e.facts.Role == runloop.Tool:
+			results = true
+			for k, c := range open {
+				if c.ID == e.facts.CallID {
+					names[e.at] = c.Name
+					open = append(open[:k:k], open[k+1:]...)
+					break
+				}
+			}
+			if e.facts.Name.Present {
+				names[e.at] = e.facts.Name
+			}
+		default:
+			if results || len(e.facts.Calls) == 0 {
+				open, results = nil, false
+			}
+			open = append(open[:len(open):len(open)], e.facts.Calls...)
+		}
+	}
+}
+
+// encodedSize is the size of a message as an entry of a payload.
+func encodedSize(m *transcriptv1.Message) int64 { return int64(len(canonical.AppendMessage(nil, m))) }
+
+func sizeOf(puts []put) compaction.Size {
+	var s compaction.Size
+	for _, p := range puts {
+		s.Messages++
+		s.Bytes += encodedSize(p.m)
+		s.Tokens += tokensOf(p.m, p.note)
+	}
+	return s
+}
+
+func tokensOf(m *transcriptv1.Message, n runloop.Note) int64 {
+	if n.HasTokens {
+		return int64(n.Tokens)
+	}
+	return (encodedSize(m) + 3) / 4
+}
+
+// options are a policy's, with the view's preamble.
+func (v *view) options(p compaction.Policy) compaction.Options {
+	return compaction.Options{Policy: p, Preamble: sizeOf(v.preamble)}
+}
+
+// plan plans the view as it is.
+func (v *view) plan(o compaction.Options) *compaction.Plan { return v.planThrough(o, len(v.entries)) }
+
+// planThrough plans the view of an ancestor: of the first n entries.
+func (v *view) planThrough(o compaction.Options, n int) *compaction.Plan {
+	p := compaction.NewPlanner(o)
+	for i := range n {
+		v.add(p, i)
+	}
+	return p.Plan()
+}
+
+// add adds entry i, and spoils it afterwards: the planner only borrows it.
+func (v *view) add(p *compaction.Planner, i int) {
+	b := v.entries[i].brief
+	b.Mark.Stubs = append([]runloop.Call(nil), b.Mark.Stubs...)
+	p.Add(&b, v.entries[i].at, v.entries[i].firstPut)
+	for k := range b.Mark.Stubs {
+		b.Mark.Stubs[k] = runloop.Call{ID: runloop.Some("spoilt")}
+	}
+	b = runloop.Brief{Role: 99, Length: -1 << 40}
+}
+
+// apply does what a plan says: the messages behind the preamble.
+func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) []put {
+	var out []put
+	byPlace := map[runloop.Place]int{}
+	for i := range v.entries {
+		byPlace[v.entries[i].at] = i
+	}
+	for _, e := range plan.Early {
+		out = v.act(t, policy, out, byPlace[e.At], e.Action)
+	}
+	actions := plan.Actions
+	next := func() compaction.Action {
+		if len(actions) == 0 {
+			t.Fatalf("there are too few actions: %v", plan.Actions)
+		}
+		a := actions[0]
+		actions = actions[1:]
+		return a
+	}
+	started := false
+	for i := range v.entries {
+		e := &v.entries[i]
+		started = started || plan.HasLoops && e.at == plan.Start
+		if !started {
+			continue
+		}
+		if e.at != plan.Start {
+			for _, c := range e.brief.Mark.Stubs {
+				switch a := next(); a {
+				case compaction.Keep:
+					out = append(out, put{m: canonical.Stub(c), entry: i})
+				case compaction.Drop:
+				default:
+					t.Fatalf("a stub's action is %d", a)
+				}
+			}
+		}
+		if e.brief.Mark.LeftOut == runloop.Shown {
+			out = v.act(t, policy, out, i, next())
+		}
+	}
+	if len(actions) > 0 {
+		t.Fatalf("%d actions are left", len(actions))
+	}
+	return out
+}
+
+// act does one action on a copy of entry i.
+func (v *view) act(t failer, policy compaction.Policy, out []put, i int, a compaction.Action) []put {
+	e := &v.entries[i]
+	p := put{m: proto.Clone(e.m).(*transcriptv1.Message), note: e.note, entry: i}
+	if !p.note.HasSentAt {
+		p.note.SentAt, p.note.HasSentAt = e.firstPut, true
+	}
+	switch a {
+	case compaction.Drop:
+		return out
+	case compaction.CutUser:
+		compaction.Cut(p.m, policy.MaxUserChars)
+	case compaction.CutReply:
+		compaction.Cut(p.m, policy.MaxReplyChars)
+	case compaction.Line:
+		if e.brief.Mark.LineLength == 0 {
+			t.Fatalf("a line that is not shorter")
+		}
+		compaction.MakeLine(p.m, &e.facts, e.name, e.from)
+	}
+	return append(out, p)
+}
+
+// messagesOf are the messages alone.
+func messagesOf(puts []put) []*transcriptv1.Message {
+	out := make([]*transcriptv1.Message, len(puts))
+	for i := range puts {
+		out[i] = puts[i].m
+	}
+	return out
+}
+
+func same(a, b []*transcriptv1.Message) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !proto.Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
