@@ -4134,7 +4134,8 @@ type CompactRequest struct {
 	// The last node that the new one stands for (64 hex digits): the head or an ancestor, with no call left unanswered in
 	// the group of calls at it. Empty: the last such node.
 	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
-	// What is kept. Absent: the defaults of all fields.
+	// What is kept. Absent: the defaults of all fields, max_age among them: of a chain whose users were silent for longer, no
+	// closed run loop is kept.
 	Policy *Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one. Empty:
 	// none, and an earlier one stays. At most 1 MiB.
