@@ -560,7 +560,7 @@ const (
 	Inheritance_INHERITANCE_NONE Inheritance = 1
 	// Its first user message holds the call's arguments, or one of their string values.
 	Inheritance_INHERITANCE_ARGUMENTS Inheritance = 2
-	// It was forked off the spawner's chain: what came before is its past too.
+	// It was forked off the spawner's chain beyond the preamble: what came before is its past too.
 	Inheritance_INHERITANCE_PREFIX Inheritance = 3
 )
 
@@ -6008,7 +6008,7 @@ type DescribeRequest struct {
 	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
 	// Code points of the text block; 0: 4,000; at most 20,000.
 	MaxTextChars int32 `protobuf:"varint,6,opt,name=max_text_chars,json=maxTextChars,proto3" json:"max_text_chars,omitempty"`
-	// An open run loop is stale when nothing was put for longer than this; absent: 1 hour.
+	// An open run loop is stale when nothing was put for longer than this, 0 to 36,500 days; absent: 1 hour.
 	StaleAfter *durationpb.Duration `protobuf:"bytes,7,opt,name=stale_after,json=staleAfter,proto3" json:"stale_after,omitempty"`
 	// Replace secrets in previews.
 	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
@@ -6128,7 +6128,7 @@ type DescribeResponse struct {
 	Lineage *Lineage `protobuf:"bytes,6,opt,name=lineage,proto3" json:"lineage,omitempty"`
 	// The tools called, in the order of their first call, at most max_items.
 	Tools []*ToolUse `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
-	// How many more tool names there are, and how many calls they have.
+	// How many more tool names are counted.
 	MoreTools int32 `protobuf:"varint,8,opt,name=more_tools,json=moreTools,proto3" json:"more_tools,omitempty"`
 	// The calls that tools does not list.
 	OtherCalls int64 `protobuf:"varint,9,opt,name=other_calls,json=otherCalls,proto3" json:"other_calls,omitempty"`
@@ -6140,7 +6140,8 @@ type DescribeResponse struct {
 	Variables []*VariableInfo `protobuf:"bytes,12,rep,name=variables,proto3" json:"variables,omitempty"`
 	// How many more variables there are.
 	MoreVariables int32 `protobuf:"varint,13,opt,name=more_variables,json=moreVariables,proto3" json:"more_variables,omitempty"`
-	// The same as a text block of at most max_text_chars code points, for a prompt.
+	// The same as a text block of at most max_text_chars code points, for a prompt. Empty where not even the line that says
+	// what is missing fits.
 	Text          string `protobuf:"bytes,14,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6279,7 +6280,7 @@ type LoopStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where it stands.
 	State RunLoopState `protobuf:"varint,1,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
-	// Its first message; absent without a loop.
+	// Its first message, after a compaction perhaps a copy in the compaction node; absent without a loop.
 	First *MessagePlace `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
 	// Nobody asked for it.
 	LeadIn bool `protobuf:"varint,3,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
@@ -6475,10 +6476,10 @@ type Lineage struct {
 	SpawnedNodeId string `protobuf:"bytes,7,opt,name=spawned_node_id,json=spawnedNodeId,proto3" json:"spawned_node_id,omitempty"`
 	// What the spawned chain has of its spawner's; NONE also where the spawner is not there.
 	Inheritance Inheritance `protobuf:"varint,8,opt,name=inheritance,proto3,enum=transcript.v1.Inheritance" json:"inheritance,omitempty"`
-	// The nodes that the calls at the head and in its run loop spawned, in the order in which they were first put, at most
-	// max_items.
+	// The nodes that the calls of the last run loop spawned, of its latest max_items nodes with calls, in the order in which
+	// they were first put, at most max_items.
 	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
-	// Whether there are more.
+	// Whether there are more, or calls of the loop that were not looked at.
 	MoreSpawned   bool `protobuf:"varint,10,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6648,7 +6649,7 @@ type CompactionInfo struct {
 	Ancestors int64 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// The last node that it stands for.
 	CoversThrough string `protobuf:"bytes,3,opt,name=covers_through,json=coversThrough,proto3" json:"covers_through,omitempty"`
-	// Its messages and their bytes.
+	// Its messages.
 	Messages int64 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Their bytes.
 	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`

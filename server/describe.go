@@ -1,0 +1,186 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Limits of Describe.
+const (
+	defaultDescribedItems, maxDescribedItems = 16, 64
+	defaultPreviewPoints, maxPreviewPoints   = 200, 2000
+	defaultTextPoints, maxTextPoints         = 4000, 20_000
+
+	defaultStaleAfter = 60 * 60 * 1000           // milliseconds
+	maxStaleSeconds   = 100 * 365 * 24 * 60 * 60 // seconds
+)
+
+// description is a Describe under way. What it reads is bounded by its limits, wherever in the chain the head is.
+type description struct {
+	store     chainstore.Store
+	namespace string
+	chain     chainstore.Chain
+	// items is the entries of a list, text the code points of the text block.
+	items, text int
+	// off asks for the head alone, content for previews.
+	off, content bool
+	preview      preview
+	// now and staleAfter are in milliseconds.
+	now, staleAfter int64
+}
+
+// Describe tells the state of a chain from its head's header and the rows that this names.
+func (t *transcripts) Describe(ctx context.Context, req *transcriptv1.DescribeRequest) (*transcriptv1.DescribeResponse, error) {
+	head, err := parseRef("head", req.Head)
+	if err != nil {
+		return nil, err
+	}
+	d := &description{store: t.store, namespace: namespaceOf(req.Namespace), now: t.now().UnixMilli()}
+	if err := d.parse(req); err != nil {
+		return nil, err
+	}
+	if d.chain, err = t.store.Chain(ctx, d.namespace, head, nil); err != nil {
+		return nil, err
+	}
+	if d.off {
+		return &transcriptv1.DescribeResponse{HeadId: d.head().ID.String()}, nil
+	}
+	return d.tell(ctx)
+}
+
+func (d *description) parse(req *transcriptv1.DescribeRequest) (err error) {
+	if _, ok := transcriptv1.DescribeMode_name[int32(req.Mode)]; !ok {
+		return invalidField("mode", "must be a declared value")
+	}
+	d.off = req.Mode == transcriptv1.DescribeMode_DESCRIBE_MODE_OFF
+	d.content = req.Mode == transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW
+	if d.items, err = bounded("max_items", req.MaxItems, defaultDescribedItems, maxDescribedItems); err != nil {
+		return err
+	}
+	d.preview.redact = req.Redact
+	if d.preview.chars, err = bounded("preview_chars", req.PreviewChars, defaultPreviewPoints, maxPreviewPoints); err != nil {
+		return err
+	}
+	if d.text, err = bounded("max_text_chars", req.MaxTextChars, defaultTextPoints, maxTextPoints); err != nil {
+		return err
+	}
+	if d.staleAfter, err = parseStaleAfter(req.StaleAfter); err != nil {
+		return err
+	}
+	if req.Now != nil {
+		ms, ok := milliseconds(req.Now)
+		if !ok {
+			return invalidField("now", "must be a time from 1970 to 9999")
+		}
+		d.now = ms
+	}
+	return nil
+}
+
+// parseStaleAfter gives whole milliseconds: times are kept as such, so what is finer makes no difference.
+func parseStaleAfter(after *durationpb.Duration) (int64, error) {
+	switch {
+	case after == nil:
+		return defaultStaleAfter, nil
+	case after.CheckValid() != nil, after.Seconds < 0, after.Nanos < 0:
+		return 0, invalidField("stale_after", "must be a valid duration that is not negative")
+	case after.Seconds > maxStaleSeconds, after.Seconds == maxStaleSeconds && after.Nanos > 0:
+		return 0, overLimit("stale_after", "must be at most 36500 days")
+	}
+	return after.Seconds*1000 + int64(after.Nanos)/1e6, nil
+}
+
+func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeResponse, err error) {
+	h := d.head()
+	reply = &transcriptv1.DescribeResponse{
+		HeadId: h.ID.String(), HeadAt: timestamp(h.FirstPut), Age: d.since(h.FirstPut),
+		Counters: chainCounters(h.State.Full.Totals, h.State.Effective.Totals),
+	}
+	if reply.Loop, err = d.loop(ctx); err != nil {
+		return nil, err
+	}
+	if reply.Lineage, err = d.lineage(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.tables(ctx, reply); err != nil {
+		return nil, err
+	}
+	names, err := d.store.AliasesOf(ctx, d.namespace, h.ID, d.items+1)
+	if err != nil {
+		return nil, err
+	}
+	reply.Aliases, reply.MoreAliases = firstOf(names, d.items)
+	reply.Text = describeText(reply, d.text)
+	return reply, nil
+}
+
+func (d *description) head() *chainstore.Header { return d.chain.Head() }
+
+// firstOf is the first entries of a list, and whether there are more.
+func firstOf[T any](list []T, most int) (first []T, more bool) {
+	if len(list) > most {
+		return list[:most], true
+	}
+	return list, false
+}
+
+// since is how long ago a time was; 0 if it is to come.
+func (d *description) since(ms int64) *durationpb.Duration {
+	ago := max(0, d.now-ms)
+	return &durationpb.Duration{Seconds: ago / 1000, Nanos: int32(ago%1000) * 1e6}
+}
+
+// idAt is the id of a node of the chain.
+func (d *description) idAt(ctx context.Context, seq uint32) (id chainstore.ID, err error) {
+	if h := d.head(); h.Seq == seq {
+		return h.ID, nil
+	}
+	found := false
+	err = d.chain.Rows(ctx, chainstore.Span{From: seq, Through: seq, HeadersOnly: true}, func(r *chainstore.Row) error {
+		id, found = r.Raw.ID(), true
+		return nil
+	})
+	if err == nil && !found {
+		err = noRow(seq)
+	}
+	return id, err
+}
+
+// readRow calls read with the row of a node of a chain, which is borrowed, and its header.
+func readRow(ctx context.Context, chain chainstore.Chain, seq uint32, read func(*chainstore.Row, *chainstore.Header) error) error {
+	found := false
+	err := chain.Rows(ctx, chainstore.Span{From: seq, Through: seq}, func(r *chainstore.Row) error {
+		found = true
+		h, err := r.Header()
+		if err != nil {
+			return err
+		}
+		return read(r, h)
+	})
+	if err == nil && !found {
+		err = noRow(seq)
+	}
+	return err
+}
+
+func noRow(seq uint32) error {
+	return fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, seq)
+}
+
+func pathNode(id chainstore.ID, seq uint32) *transcriptv1.PathNode {
+	return &transcriptv1.PathNode{NodeId: id.String(), Ancestors: int64(seq)}
+}
+
+// optionalText is an optional as replies have it.
+func optionalText(o runloop.Optional) *string {
+	if !o.Present {
+		return nil
+	}
+	return &o.Value
+}

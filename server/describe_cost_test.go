@@ -1,0 +1,179 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/testserver"
+)
+
+// disk is a server over a store on disk, with which costs are counted.
+type disk struct {
+	testing.TB
+	transcriptv1.TranscriptServiceClient
+	store *badgerstore.Store
+}
+
+func newDisk(tb testing.TB) *disk {
+	tb.Helper()
+	store, err := badgerstore.Open(tb.TempDir(), badgerstore.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &disk{tb, transcriptv1.NewTranscriptServiceClient(testserver.Start(tb, store)), store}
+}
+
+// put puts nodes behind each other and an alias, which it moves or makes.
+func (d *disk) put(alias string, nodes ...*transcriptv1.NewNode) (ids []string) {
+	d.Helper()
+	for len(nodes) > 0 {
+		n := min(500, len(nodes))
+		for i, node := range nodes[:n] {
+			node.Previous = i > 0
+		}
+		if _, err := d.ResolveAlias(d.Context(), &transcriptv1.ResolveAliasRequest{Name: alias}); err == nil {
+			nodes[0].Parent = byAlias(alias)
+		}
+		nodes[n-1].Aliases = []*Update{{Name: alias}}
+		reply, err := d.PutNodes(d.Context(), &transcriptv1.PutNodesRequest{Nodes: nodes[:n]})
+		if err != nil {
+			d.Fatal(err)
+		}
+		for _, r := range reply.Nodes {
+			ids = append(ids, r.NodeId)
+		}
+		nodes = nodes[n:]
+	}
+	return ids
+}
+
+func node(messages ...*Message) *transcriptv1.NewNode {
+	return &transcriptv1.NewNode{Messages: messages}
+}
+
+// describable makes a chain of turns, then the same end whatever came before: two compactions, a fork, tools, variables,
+// an open loop with calls, one of which spawned a chain, and aliases.
+func (d *disk) describable(alias string, turns int) {
+	d.Helper()
+	nodes := []*transcriptv1.NewNode{node(system("chain " + alias))}
+	for i := range turns {
+		nodes = append(nodes, node(user(fmt.Sprint("question ", i))), node(assistant(fmt.Sprint("answer ", i))))
+	}
+	d.put(alias, nodes...)
+	for i := range 2 {
+		id := fmt.Sprint("c", i)
+		turn := []*transcriptv1.NewNode{node(user("look")), node(calling("look", id)), node(result(id, "a long result that goes")), node(assistant("seen"))}
+		turn[0].Metadata = variables("turn", fmt.Sprint(i), id, "true")
+		d.put(alias, turn...)
+		if _, err := d.Compact(d.Context(), &Compact{Head: byAlias(alias), SummaryOnly: true, Summary: "short"}); err != nil {
+			d.Fatal(err)
+		}
+	}
+	left := d.put(alias, node(user("and now?")))[0]
+	d.put(alias, node(assistant("left")))
+	fork := node(calling("task", "t1", "t2"))
+	fork.Parent, fork.Metadata = byID(left), variables("fork", "true")
+	fork.Aliases = []*Update{{Name: alias}, {Name: alias + "/too"}}
+	reply, err := d.PutNodes(d.Context(), &transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{fork}})
+	if err != nil {
+		d.Fatal(err)
+	}
+	sub := node(user("go"))
+	sub.SpawnedFrom = spawnedBy(reply.Nodes[0].NodeId, "t1")
+	d.put(alias+"/sub", sub)
+}
+
+// cost is what a description takes of the engine, counted.
+type cost struct{ gets, seeks, nexts uint64 }
+
+func (d *disk) cost(req *Describe) (cost, *DescribeResponse) {
+	d.Helper()
+	g, s, n := d.store.Reads()
+	reply, err := d.Describe(d.Context(), req)
+	if err != nil {
+		d.Fatal(err)
+	}
+	g2, s2, n2 := d.store.Reads()
+	return cost{g2 - g, s2 - s, n2 - n}, reply
+}
+
+// TestDescribeCostsNoDepth: at the end of a chain of thousands of nodes a description reads what it does at that of one of
+// ten.
+func TestDescribeCostsNoDepth(t *testing.T) {
+	d := newDisk(t)
+	d.describable("short", 5)
+	d.describable("long", 5000)
+	for _, mode := range []transcriptv1.DescribeMode{modeOff, modeMetadata, modePreview} {
+		short, _ := d.cost(&Describe{Head: byAlias("short"), Mode: mode})
+		long, reply := d.cost(&Describe{Head: byAlias("long"), Mode: mode})
+		t.Logf("%v: %+v at either depth", mode, long)
+		if short != long {
+			t.Errorf("%v costs %+v at the end of a short chain, and %+v at that of a long one", mode, short, long)
+		}
+		if mode == modeOff {
+			continue
+		}
+		l := reply.Lineage
+		if l.Ancestors < 10_000 || l.Forks != 1 || len(l.ForkNodes) != 1 || len(l.Compactions) != 2 || len(l.Spawned) != 1 ||
+			len(reply.Tools) != 2 || len(reply.Variables) != 4 || len(reply.Aliases) != 2 || len(reply.Loop.Pending) != 2 {
+			t.Errorf("the long chain is not as it should be: %v", reply)
+		}
+	}
+}
+
+// TestDescribeCostsNoLoop: of a loop of thousands of calls a description reads a bounded number of nodes, and so of forks,
+// compactions, variables and spawned chains.
+func TestDescribeCostsNoLoop(t *testing.T) {
+	d := newDisk(t)
+	for _, turns := range []int{100, 2000} {
+		nodes := []*transcriptv1.NewNode{node(user(fmt.Sprint("a loop of ", turns)))}
+		for i := range turns {
+			id := fmt.Sprint("c", i)
+			called := node(calling("look", id))
+			called.Metadata = variables(id, "1")
+			nodes = append(nodes, called, node(result(id, "r")))
+		}
+		d.put(fmt.Sprint(turns), nodes...)
+	}
+	for _, items := range []int32{1, 16, 64} {
+		short, _ := d.cost(&Describe{Head: byAlias("100"), Mode: modePreview, MaxItems: items})
+		long, _ := d.cost(&Describe{Head: byAlias("2000"), Mode: modePreview, MaxItems: items})
+		t.Logf("lists of %d: %+v", items, long)
+		if short != long {
+			t.Errorf("lists of %d cost %+v in a loop of 100 calls, and %+v in one of 2,000", items, short, long)
+		}
+		if reads := long.gets + long.seeks + long.nexts; reads > 40+uint64(items)*8 {
+			t.Errorf("lists of %d cost %d reads", items, reads)
+		}
+	}
+}
+
+// BenchmarkDescribe describes the end of a short chain and of a long one, over the wire.
+func BenchmarkDescribe(b *testing.B) {
+	d := newDisk(b)
+	for _, depth := range []int{10, 10_000} {
+		alias := fmt.Sprint(depth)
+		d.describable(alias, depth/2)
+		for _, mode := range []transcriptv1.DescribeMode{modeMetadata, modePreview} {
+			b.Run(fmt.Sprintf("depth=%d/%v", depth, mode), func(b *testing.B) {
+				b.ReportAllocs()
+				req := &Describe{Head: byAlias(alias), Mode: mode, Now: timestamppb.New(begun)}
+				for b.Loop() {
+					if _, err := d.Describe(context.Background(), req); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// inheritedNodes is how many nodes, the spawned one first, are searched for the first user message.
+	inheritedNodes = 8
+	// minInherited is the fewest bytes that tell of inheritance: shorter texts are found in anything.
+	minInherited = 8
+	// maxInherited is how many texts of a call are looked for, the longest.
+	maxInherited = 64
+)
+
+// inheritance tells what a spawned node, of the chain, has of the chain that spawned it.
+func (d *description) inheritance(ctx context.Context, spawned *chainstore.Header) (transcriptv1.Inheritance, error) {
+	const (
+		failed    = transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED
+		none      = transcriptv1.Inheritance_INHERITANCE_NONE
+		arguments = transcriptv1.Inheritance_INHERITANCE_ARGUMENTS
+		prefix    = transcriptv1.Inheritance_INHERITANCE_PREFIX
+	)
+	spawner, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: spawned.SpawnedFrom.Node}, nil)
+	if errors.Is(err, chainstore.ErrNodeNotFound) {
+		return none, nil
+	}
+	if err != nil {
+		return failed, err
+	}
+	shares, err := d.sharesPrefix(ctx, spawned)
+	if err != nil || shares {
+		return prefix, err
+	}
+	asked, err := d.firstAsked(ctx, spawned.Seq)
+	if err != nil || asked == "" {
+		return none, err
+	}
+	given, err := callArguments(ctx, spawner, spawned.SpawnedFrom.CallID)
+	if err != nil {
+		return failed, err
+	}
+	if holdsOne(asked, given) {
+		return arguments, nil
+	}
+	return none, nil
+}
+
+// sharesPrefix tells whether what comes before a spawned node is its spawner's past too, at least in part: the node was put
+// behind its spawner, or behind an ancestor of it, and that behind the preamble, for equal preambles are shared by
+// all who have them.
+func (d *description) sharesPrefix(ctx context.Context, spawned *chainstore.Header) (bool, error) {
+	if spawned.Seq == 0 {
+		return false, nil
+	}
+	parent, err := chainstore.HeaderAt(ctx, d.chain, spawned.Seq-1)
+	if err != nil || !parent.State.PreambleClosed {
+		return false, err
+	}
+	spawner := spawned.SpawnedFrom.Node
+	for _, pair := range [][2]chainstore.ID{{spawner, parent.ID}, {parent.ID, spawner}} {
+		_, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: pair[0]}, &pair[1])
+		switch {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, chainstore.ErrNotAncestor) && !errors.Is(err, chainstore.ErrNodeNotFound):
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// firstAsked is the text of the first user message from a node of the chain on; empty where the next few nodes have none.
+func (d *description) firstAsked(ctx context.Context, seq uint32) (string, error) {
+	var at *runloop.Place
+	span := chainstore.Span{From: seq, Through: min(seq+inheritedNodes-1, d.head().Seq), HeadersOnly: true}
+	err := rowsWhile(ctx, d.chain, span, func(r *chainstore.Row) (more bool, err error) {
+		h, err := r.Header()
+		if err != nil || h.Covers.Present {
+			return true, err
+		}
+		isUser := func(m runloop.Brief) bool { return m.Role == runloop.User }
+		if i := slices.IndexFunc(h.Messages, isUser); i >= 0 {
+			at = &runloop.Place{Seq: h.Seq, Index: uint32(i)}
+		}
+		return at == nil, nil
+	})
+	if err != nil || at == nil {
+		return "", err
+	}
+	m, err := messageAt(ctx, d.chain, *at)
+	if err != nil {
+		return "", err
+	}
+	return messageText(m), nil
+}
+
+// callArguments are the arguments of the head's calls with an id; with an absent id, those of all its calls.
+func callArguments(ctx context.Context, spawner chainstore.Chain, id runloop.Optional) (given []string, err error) {
+	err = readRow(ctx, spawner, spawner.Head().Seq, func(r *chainstore.Row, h *chainstore.Header) error {
+		for i := range h.Messages {
+			if h.Messages[i].Calls == 0 {
+				continue
+			}
+			m, err := putMessage(h, i, r.Payload)
+			if err != nil {
+				return err
+			}
+			for _, p := range m.Parts {
+				k, ok := p.Kind.(*transcriptv1.Part_ToolCall)
+				if ok && (!id.Present || k.ToolCall.Id != nil && *k.ToolCall.Id == id.Value) {
+					given = append(given, k.ToolCall.Arguments)
+				}
+			}
+		}
+		return nil
+	})
+	return given, err
+}
+
+// holdsOne tells whether a text holds one of several calls' arguments as they were written, or one of the string values in
+// them, white space around them aside. It looks for the longest.
+func holdsOne(text string, arguments []string) bool {
+	candidates := slices.Clone(arguments)
+	for _, a := range arguments {
+		var parsed any
+		if json.Unmarshal([]byte(a), &parsed) == nil {
+			candidates = stringsIn(candidates, parsed)
+		}
+	}
+	for i := range candidates {
+		candidates[i] = strings.TrimSpace(candidates[i])
+	}
+	candidates = slices.DeleteFunc(candidates, func(c string) bool { return len(c) < minInherited })
+	slices.SortFunc(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	candidates, _ = firstOf(slices.Compact(candidates), maxInherited)
+	return slices.ContainsFunc(candidates, func(c string) bool { return strings.Contains(text, c) })
+}
+
+// stringsIn appends the strings within a parsed JSON value, names of members aside.
+func stringsIn(values []string, v any) []string {
+	switch v := v.(type) {
+	case string:
+		values = append(values, v)
+	case []any:
+		for _, item := range v {
+			values = stringsIn(values, item)
+		}
+	case map[string]any:
+		for _, item := range v {
+			values = stringsIn(values, item)
+		}
+	}
+	return values
+}
