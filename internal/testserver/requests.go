@@ -10,13 +10,15 @@ import (
 )
 
 // Requests puts messages one by one and yields, before each assistant message at which no call is unanswered, what a
-// model can be sent there: the view that each query asks for. The messages are yield's.
+// model can be sent there: the view that each query asks for. What was put before is not asked for again. The messages are
+// yield's.
 func Requests(t *testing.T, c *client.Client, messages []*transcriptv1.Message, queries []client.Query, yield func(query int, messages []*transcriptv1.Message)) {
 	t.Helper()
 	var state runloop.State
 	var head string
+	fresh := false
 	for i, m := range messages {
-		if i > 0 && m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT && state.Group.Unanswered() == 0 {
+		if fresh && m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT && state.Group.Unanswered() == 0 {
 			for k, q := range queries {
 				a, err := c.Assemble(t.Context(), client.ByID(head), q)
 				if err != nil {
@@ -37,7 +39,7 @@ func Requests(t *testing.T, c *client.Client, messages []*transcriptv1.Message, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		head = put.NodeId
+		head, fresh = put.NodeId, put.Created
 		n := runloop.Node{Seq: uint32(i), Messages: []runloop.Facts{canonical.FactsOf(m)}}
 		if _, err := state.Fold(n, func(runloop.Optional) bool { return false }); err != nil {
 			t.Fatal(err)
