@@ -1,0 +1,243 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// searchChain is a chain being searched.
+type searchChain struct {
+	chainstore.Chain
+	// alias is that by which it was found; empty where the chain was asked for.
+	alias string
+	// ids are the ids of nodes in which run loops begin, by Seq.
+	ids map[uint32]string
+}
+
+// scan looks at the messages before a place, down to the node low, newest first, until the page has ended. It tells where
+// to go on, and whether nothing is left.
+func (p *searchPage) scan(ctx context.Context, chain *searchChain, low uint32, before runloop.Place) (next runloop.Place, done bool, err error) {
+	for before.Seq >= low && (before.Seq > low || before.Index > 0) {
+		if before.Index == 0 {
+			before = runloop.Place{Seq: before.Seq - 1, Index: math.MaxUint32}
+		}
+		span, err := p.read(ctx, chain, low, before)
+		if err != nil {
+			return before, false, err
+		}
+		before, err = p.take(ctx, chain, span)
+		if err != nil {
+			return before, false, err
+		}
+		if p.ended() {
+			break
+		}
+	}
+	return before, before.Seq < low || before.Seq == low && before.Index == 0, nil
+}
+
+// errLargeSpan: a read takes too much at once.
+var errLargeSpan = errors.New("too much for one read")
+
+// read looks at the nodes directly before a place, as many as the page reads at once. Where these turn out to be too
+// large, or to take too long, it begins again with fewer.
+func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, before runloop.Place) (*searchSpan, error) {
+	for {
+		from := low
+		if n := uint32(p.rows); before.Seq-low >= n {
+			from = before.Seq - n + 1
+		}
+		s := &searchSpan{page: p, before: before, from: from, deadline: p.now().Add(p.limits.time / 2)}
+		err := s.read(ctx, chain)
+		p.reply.ScannedBytes += s.bytes
+		switch {
+		case err == nil:
+			p.reply.ScannedNodes += int64(s.nodes)
+			p.rows = s.goodSize()
+			return s, nil
+		case !errors.Is(err, errLargeSpan):
+			return nil, err
+		}
+		p.rows = max(1, min(p.rows, s.nodes)/2)
+	}
+}
+
+// goodSize is how many nodes to read next: as many as make up a span of bytes, but not many more than now, and about as
+// many as have the hits that are missing.
+func (s *searchSpan) goodSize() int {
+	const most = 4096
+	p := s.page
+	n := min(most, 4*p.rows, int(int64(p.limits.span)*int64(s.nodes)/max(1, s.bytes)))
+	if s.found > 0 {
+		n = min(n, 2*s.nodes*p.query.size/s.found)
+	}
+	return max(1, n)
+}
+
+// take puts the hits of a span into the reply, newest first, until the page is full. It tells where to go on: the part of
+// a span whose hits were not all taken is read again.
+func (p *searchPage) take(ctx context.Context, chain *searchChain, s *searchSpan) (next runloop.Place, err error) {
+	next = runloop.Place{Seq: s.from}
+	if s.found > len(s.hits) {
+		next = s.hits[0].place
+	}
+	for i, h := range slices.Backward(s.hits) {
+		if h.RunLoop, err = chain.place(ctx, h); err != nil {
+			return next, err
+		}
+		p.reply.Hits = append(p.reply.Hits, h.SearchHit)
+		if p.size += 4 + proto.Size(h.SearchHit); p.size >= p.limits.reply && i > 0 {
+			return h.place, nil
+		}
+	}
+	return next, nil
+}
+
+// place is the first message of a hit's run loop; nil where it is in none.
+func (c *searchChain) place(ctx context.Context, h *searchHit) (*transcriptv1.MessagePlace, error) {
+	if h.loop.Phase == runloop.None {
+		return nil, nil
+	}
+	start := h.loop.Start
+	id, ok := c.ids[start.Seq]
+	if !ok {
+		header, err := chainstore.HeaderAt(ctx, c, start.Seq)
+		if err != nil {
+			return nil, err
+		}
+		if c.ids == nil {
+			c.ids = make(map[uint32]string)
+		}
+		id = header.ID.String()
+		c.ids[start.Seq] = id
+	}
+	return &transcriptv1.MessagePlace{NodeId: id, MessageIndex: int32(start.Index)}, nil
+}
+
+// searchHit is a hit of a span.
+type searchHit struct {
+	*transcriptv1.SearchHit
+	place runloop.Place
+	loop  runloop.Loop
+}
+
+// searchSpan is one read of nodes in their order. Of its hits it keeps as many of the last as the page takes.
+type searchSpan struct {
+	page     *searchPage
+	alias    string
+	from     uint32
+	before   runloop.Place
+	deadline time.Time
+
+	hits  []*searchHit
+	found int
+	nodes int
+	bytes int64
+	// first is the state before the first row; last is the header of the row before, if there was one.
+	first runloop.State
+	last  chainstore.RawHeader
+}
+
+func (s *searchSpan) read(ctx context.Context, chain *searchChain) error {
+	s.alias = chain.alias
+	if s.from > 0 {
+		h, err := chainstore.HeaderAt(ctx, chain, s.from-1)
+		if err != nil {
+			return err
+		}
+		s.first = h.State
+	}
+	span := chainstore.Span{From: s.from, Through: s.before.Seq}
+	err := chain.Rows(ctx, span, func(row *chainstore.Row) error {
+		if s.nodes > 1 && (s.bytes > 4*int64(s.page.limits.span) || !s.page.now().Before(s.deadline)) {
+			return errLargeSpan
+		}
+		s.nodes++
+		err := s.row(ctx, row)
+		s.last = append(s.last[:0], row.Raw...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return reached(span, s.from+uint32(s.nodes))
+}
+
+// row looks at a node. A compaction node holds nothing but copies; an empty payload nothing at all.
+func (s *searchSpan) row(ctx context.Context, row *chainstore.Row) error {
+	if row.Raw.IsCompaction() || len(row.Payload) == 0 {
+		return nil
+	}
+	s.bytes += int64(len(row.Payload))
+	q := s.page.query
+	if !q.pattern.may(row.Payload) {
+		return nil
+	}
+	h, err := row.Header()
+	if err != nil {
+		return err
+	}
+	wanted := func(i int) bool {
+		place := runloop.Place{Seq: h.Seq, Index: uint32(i)}
+		return place.Before(s.before) && q.wants(&h.Messages[i], h.FirstPut)
+	}
+	n := searchNode{span: s, header: h}
+	for i := range h.Messages {
+		if !wanted(i) {
+			continue
+		}
+		if n.messages == nil {
+			if n.messages, err = canonical.DecodePayload(row.Payload); err != nil {
+				return err
+			}
+			if len(n.messages) != len(h.Messages) {
+				return fmt.Errorf("%w: node %s has another number of messages than its header", chainstore.ErrCorrupt, h.ID)
+			}
+		}
+		if err := n.message(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants tells whether what the header knows of a message is as asked for.
+func (q *searchQuery) wants(m *runloop.Brief, firstPut int64) bool {
+	at := m.SentAt(firstPut)
+	return (q.roles == 0 || q.roles&(1<<m.Role) != 0) && at >= q.since && at < q.until &&
+		(!q.errorsOnly || m.Role == runloop.Tool && m.Error) &&
+		(len(q.tools) == 0 || m.Role == runloop.Tool || m.Calls > 0)
+}
+
+// add keeps a hit; the first goes where there are more than the page takes.
+func (s *searchSpan) add(h *searchHit) {
+	s.found++
+	if len(s.hits) == s.page.missing() {
+		copy(s.hits, s.hits[1:])
+		s.hits = s.hits[:len(s.hits)-1]
+	}
+	s.hits = append(s.hits, h)
+}
+
+// state is that of the chain before the row with a Seq, which is being looked at.
+func (s *searchSpan) state(seq uint32) (*runloop.State, error) {
+	if seq == s.from {
+		return &s.first, nil
+	}
+	h, err := s.last.Decode(seq - 1)
+	if err != nil {
+		return nil, err
+	}
+	return &h.State, nil
+}

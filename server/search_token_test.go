@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// FuzzSearchCursor: a cursor of whatever bytes, in a token that is otherwise right, is refused or gives a page; and those
+// that are taken come back as they were.
+func FuzzSearchCursor(f *testing.F) {
+	store := memstore.New(memstore.Options{})
+	s := &transcripts{store: store}
+	put, err := s.PutNode(context.Background(), &transcriptv1.PutNodeRequest{
+		Messages: []*transcriptv1.Message{{Role: transcriptv1.Role_ROLE_USER}}, Aliases: []*transcriptv1.AliasUpdate{{Name: "a"}},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	head, err := chainstore.ParseID(put.NodeId)
+	if err != nil {
+		f.Fatal(err)
+	}
+	place := searchPlace{head, runloop.Place{Seq: 0, Index: 3}}
+	began := time.Now().UnixMilli()
+	f.Add(place.append(nil))
+	f.Add(searchPlace{head, runloop.Place{Seq: 1}}.append(nil))
+	f.Add((&aliasSearch{began, "", "a", &place}).append(nil))
+	f.Add((&aliasSearch{began, "a", "a", nil}).append(nil))
+	f.Add((&aliasSearch{began, "", "b", &searchPlace{chainstore.ID{1}, runloop.Place{}}}).append(nil))
+	f.Fuzz(func(t *testing.T, cursor []byte) {
+		if place, err := parseSearchPlace(cursor); err == nil {
+			if again, err := parseSearchPlace(place.append(nil)); err != nil || again != place {
+				t.Errorf("%v comes back as %v, %v", place, again, err)
+			}
+		}
+		for _, req := range []*transcriptv1.SearchRequest{
+			{Scope: &transcriptv1.SearchRequest_Head{Head: &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: "a"}}}},
+			{Scope: &transcriptv1.SearchRequest_AliasPrefix{}},
+		} {
+			req.Pattern = &transcriptv1.SearchRequest_Text{Text: "x"}
+			q, err := parseSearch(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.PageToken = q.page.token(cursor)
+			_, err = s.Search(context.Background(), req)
+			if err != nil && !errors.Is(err, errPageToken) && !errors.Is(err, chainstore.ErrNodeNotFound) {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}
