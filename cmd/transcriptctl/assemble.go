@@ -20,7 +20,9 @@ type assembleCommand struct {
 }
 
 func (c *assembleCommand) Help() string {
-	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --format protojson. openai is a list of messages, anthropic an object with system and messages; what their form cannot say is told on standard error. Examples:
+	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --format protojson. openai is a list of messages, anthropic an object with system and messages; what their form cannot say is told on standard error.
+
+Without flags of a policy a conversation has no bounds; with any, those not given have the defaults that their help names, unless --unbounded is given. Examples:
 
     transcriptctl assemble chat/42 | less
     transcriptctl assemble chat/42 --format openai --for-model > messages.json
@@ -97,7 +99,7 @@ func (c *assembleCommand) printWhole(ctx context.Context, s *session, ref client
 	if err != nil {
 		return fmt.Errorf("%s has no form for this: %w", form, err)
 	}
-	s.tellFindings(whole.Report)
+	s.tellReport(whole.Report)
 	s.tellChanges(form, report.Changes)
 	return s.printLine("%s", out)
 }
@@ -123,7 +125,7 @@ func (s *session) printFrames(ctx context.Context, ref client.Ref, query client.
 			}
 		}
 		if frame.Report != nil {
-			s.tellFindings(frame.Report)
+			s.tellReport(frame.Report)
 		}
 	}
 	s.tellChanges(form, w.changes)
@@ -164,13 +166,18 @@ func (w *messageWriter) encode(m *transcriptv1.Message) ([]byte, error) {
 	return out, err
 }
 
-// tellFindings says on standard error what repair changed in the messages printed.
-func (s *session) tellFindings(r *transcriptv1.Report) {
-	if r.GetRepairs() == 0 {
-		return
+// tellReport says on standard error what repair and the policy changed in the messages printed.
+func (s *session) tellReport(r *transcriptv1.Report) {
+	if n := r.GetRepairs(); n > 0 {
+		s.remark("%s: results without a call left out, or stand-ins for missing results added; see --view full", count(n, "repair"))
 	}
-	s.remark("%s: results without a call left out, or stand-ins for missing results added; see --view full",
-		count(r.GetRepairs(), "repair"))
+	if out := r.GetLeftOut(); out.GetMessages() > 0 || r.GetShortened() > 0 {
+		s.remark("left out: %s, %s; shortened: %s; see --view effective", count(out.GetMessages(), "message"),
+			size(out.GetBytes()), count(r.GetShortened(), "message"))
+	}
+	if r.GetLimitExceeded() {
+		s.remark("what is always shown exceeds --max-bytes or --max-tokens: see --keep-tool-results, or 'transcriptctl compact --summary'")
+	}
 }
 
 // tellChanges says on standard error what a provider's form could not say. A list of changes can be as long as the

@@ -11,7 +11,7 @@ import (
 
 type compactCommand struct {
 	Ref         string `arg:"" help:"The chain: an alias, which moves to the compaction node, or a node."`
-	DryRun      bool   `short:"n" help:"Tell what would be done, and do nothing."`
+	DryRun      bool   `help:"Tell what would be done, and do nothing."`
 	Through     string `placeholder:"REF" help:"The last node to compact. Default: the last one at which no tool call is unanswered."`
 	Summary     string `placeholder:"TEXT" help:"A summary to put first, in place of an earlier one; - reads it from standard input."`
 	SummaryOnly bool   `help:"Keep no closed run loop: the summary stands for them."`
@@ -19,7 +19,7 @@ type compactCommand struct {
 }
 
 func (c *compactCommand) Help() string {
-	return `Closed run loops are condensed to what was asked and answered, the open one stays. Nothing is lost: the originals stay in the chain, and recall finds every result. Examples:
+	return `Appends a node that stands for what was said so far, in the effective view and in conversations: closed run loops are condensed to what was asked and answered, bounded by the policy, the open one stays. An alias moves to the new node. Nothing is lost: the originals stay in the chain, the full view has them, and recall finds every result. Without flags of a policy its defaults hold, among them --max-age 168h. Examples:
 
     transcriptctl compact chat/42 --dry-run
     transcriptctl compact chat/42 --max-run-loops 20
@@ -38,7 +38,7 @@ func (c *compactCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	if o.Summary, err = c.summary(s.in); err != nil {
+	if o.Summary, err = c.summary(ctx, s); err != nil {
 		return err
 	}
 	res, err := s.Compact(ctx, ref, o)
@@ -51,9 +51,13 @@ func (c *compactCommand) Run(ctx context.Context, s *session) error {
 	return c.print(s, res)
 }
 
-func (c *compactCommand) summary(in io.Reader) (string, error) {
+func (c *compactCommand) summary(ctx context.Context, s *session) (string, error) {
 	if c.Summary != "-" {
 		return c.Summary, nil
+	}
+	in, _, err := s.openInput(ctx, "-")
+	if err != nil {
+		return "", err
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxSummary+1))
 	switch {
@@ -72,7 +76,7 @@ const maxSummary = 1 << 20
 
 func (c *compactCommand) print(s *session, res *transcriptv1.CompactResponse) error {
 	r := res.GetReport()
-	done := short(res.GetNodeId())
+	done := res.GetNodeId()
 	switch {
 	case res.GetNotWritten() != transcriptv1.NotWritten_NOT_WRITTEN_UNSPECIFIED:
 		done = "nothing: it would not get smaller"
@@ -80,13 +84,16 @@ func (c *compactCommand) print(s *session, res *transcriptv1.CompactResponse) er
 		done = "nothing: a dry run"
 	}
 	before, after := r.GetBytesBefore(), r.GetBytesAfter()
-	return s.printRows([][2]string{
-		{"written", done},
-		{"through", short(res.GetThroughId())},
+	rows := [][2]string{{"written", done}}
+	for _, a := range res.GetAliases() {
+		rows = append(rows, [2]string{"alias", name(a.GetName()) + " " + aliasFate(a)})
+	}
+	return s.printRows(append(rows, [][2]string{
+		{"through", orDash(res.GetThroughId())},
 		{"before", fmt.Sprintf("%s, %s, about %s", count(r.GetMessagesBefore(), "message"), size(before), count(r.GetTokensBefore(), "token"))},
 		{"after", fmt.Sprintf("%s, %s, about %s (%s)", count(r.GetMessagesAfter(), "message"), size(after), count(r.GetTokensAfter(), "token"), percent(after, before))},
 		{"run loops", fmt.Sprintf("%d dropped, %d condensed, %d whole", r.GetLoopsDropped(), r.GetLoopsCondensed(), r.GetLoopsWhole())},
-	})
+	}...))
 }
 
 // percent is a share for people.

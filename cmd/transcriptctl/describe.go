@@ -29,6 +29,9 @@ func (c *describeCommand) Help() string {
 
 // Run prints the state of a chain.
 func (c *describeCommand) Run(ctx context.Context, s *session) error {
+	if c.MaxItems < 1 {
+		return usagef("--max-items must be at least 1")
+	}
 	ref, err := s.ref(ctx, c.Ref)
 	if err != nil {
 		return err

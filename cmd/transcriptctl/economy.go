@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"runtime"
+	"sync"
 
-	"google.golang.org/grpc"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/transcriptd/transcriptd/canonical"
-	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 type economyCommand struct {
@@ -29,11 +28,13 @@ func (c *economyCommand) Help() string {
 
     everything     all that was said
     conversation   run loops before the last condensed, no bounds
-    keep5          the same, and about 5 results kept in each run loop shown whole
+    keep5          the same, and about the 5 newest results kept in each run loop shown whole
     default        the server's default policy
     given          the policy of the flags, where any is given
 
-reused is the share of the bytes that the request before had too, in whole messages from the start: what a provider has cached. cost counts a cached byte as a tenth, and is told as a share of that of everything. hidden is the results that a model would not have seen in the first request after they came.
+reused is the share of the bytes that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them.
+
+Bytes are those of messages as transcriptd encodes them. Ages (--max-age) count to when a conversation was stored.
 
 Without --addr, and without TRANSCRIPTCTL_ADDR, it starts a transcriptd of its own that keeps everything in memory. With it, the conversations stay in its namespace "economy", or in that of --namespace. Examples:
 
@@ -52,15 +53,11 @@ func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	e := &economy{session: s, line: newProgress(s.notes)}
-	for _, one := range c.strategies() {
-		e.spendings = append(e.spendings, &spending{strategy: one})
-	}
+	e := &economy{session: s, line: newProgress(s.notes), strategies: c.strategies()}
+	e.spendings = e.begin()
 	defer e.line.clear()
-	for _, file := range c.Files {
-		if err := e.file(ctx, file); err != nil {
-			return err
-		}
+	if err := e.files(ctx, c.Files); err != nil {
+		return err
 	}
 	e.line.clear()
 	return e.print(c.JSON || s.json)
@@ -78,16 +75,46 @@ func (c *economyCommand) strategies() []strategy {
 	return all
 }
 
-// economy adds up what strategies cost.
+// economy adds up what strategies cost, of several conversations at once.
 type economy struct {
 	*session
-	line      *progress
-	spendings []*spending
+	line       *progress
+	strategies []strategy
+
+	mu        sync.Mutex
+	spendings []*spending // one for each strategy, the first being everything
 	requests  int64
 }
 
-// file counts the conversations of a file.
-func (e *economy) file(ctx context.Context, file string) (err error) {
+// begin is a conversation of which nothing was sent yet.
+func (e *economy) begin() []*spending {
+	fresh := make([]*spending, len(e.strategies))
+	for i, one := range e.strategies {
+		fresh[i] = &spending{strategy: one}
+	}
+	return fresh
+}
+
+// files counts the conversations of files, as many at once as there are processors.
+func (e *economy) files(ctx context.Context, files []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(1 + runtime.GOMAXPROCS(0)) // one reads
+	group.Go(func() error {
+		for _, file := range files {
+			err := e.file(ctx, file, func(c *conversation) {
+				group.Go(func() error { return e.conversation(ctx, c) })
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// file yields the conversations of a file.
+func (e *economy) file(ctx context.Context, file string, yield func(*conversation)) (err error) {
 	r, place, err := e.openInput(ctx, file)
 	if err != nil {
 		return err
@@ -97,7 +124,7 @@ func (e *economy) file(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	for {
+	for ctx.Err() == nil {
 		line, err := l.next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -107,66 +134,79 @@ func (e *economy) file(ctx context.Context, file string) (err error) {
 		}
 		c := readConversation(l.at(), line)
 		if c.bad != nil {
-			return &badLine{c.place, c.bad}
+			return inputf("%s: %w", c.place, c.bad)
 		}
-		if err := e.conversation(ctx, c); err != nil {
-			return err
-		}
-		e.line.show(fmt.Sprintf("%s: %s", l.at(), count(e.requests, "request")))
+		yield(c)
 	}
+	return ctx.Err()
 }
 
 // conversation stores a conversation and asks for the messages before each of its assistant messages.
 func (e *economy) conversation(ctx context.Context, c *conversation) error {
 	messages, _, err := openai.Parse(c.messages)
-	if err != nil {
-		return &badLine{c.place, err}
+	if err == nil && len(messages) == 0 {
+		err = errNoMessages
 	}
-	if len(messages) == 0 {
-		return &badLine{c.place, errNoMessages}
+	if err != nil {
+		return inputf("%s: %w", c.place, err)
 	}
 	chain := newChain(messages)
 	for from := 0; from < len(chain.nodes); {
 		end := chain.batch(from)
 		if _, err := e.PutAll(ctx, chain.request(from, end)...); err != nil {
-			return refused(c.place, err)
+			return fmt.Errorf("%s: %w", c.place, err)
 		}
 		from = end
 	}
-	for _, p := range e.spendings {
-		p.begin()
+	// What was stored by an earlier run, in a namespace that stays, has not become old since.
+	stored, err := e.NodeInfo(ctx, client.ByID(chain.head()))
+	if err != nil {
+		return err
 	}
+	own := e.begin()
 	for i := 1; i < len(chain.nodes); i++ {
 		if chain.nodes[i][0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT {
 			continue
 		}
-		if err := e.request(ctx, chain.ids[i-1], chain.nodes[i-1]); err != nil {
+		if err := e.request(ctx, own, chain.ids[i-1], stored.GetFirstPut()); err != nil {
 			return err
 		}
+		e.line.show(c.place + ": " + e.count())
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, p := range own {
+		e.spendings[i].add(p)
 	}
 	return nil
 }
 
-// request asks for the messages of a head under each strategy; last are those of the head itself.
-func (e *economy) request(ctx context.Context, head string, last []*transcriptv1.Message) error {
-	var results [][]byte
-	for _, m := range last {
-		if m.GetRole() == transcriptv1.Role_ROLE_TOOL {
-			results = append(results, canonical.AppendMessage(nil, m))
-		}
-	}
+// count counts a request that was made, and says how many there are.
+func (e *economy) count() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.requests++
-	var shown int64
-	for i, p := range e.spendings {
-		r, err := p.ask(ctx, e.Client, head)
+	return count(e.requests, "request")
+}
+
+// request asks for the messages of a head under each strategy. Results that no model has seen are hidden where the first
+// strategy shows them and another does not.
+func (e *economy) request(ctx context.Context, spendings []*spending, head string, now *timestamppb.Timestamp) error {
+	var all news
+	for i, p := range spendings {
+		r, err := p.ask(ctx, e.Client, head, now)
 		if err != nil {
 			return err
 		}
-		if n := r.shows(results); i == 0 {
-			shown = n
-		} else {
-			p.hidden += shown - n
+		news, err := r.news()
+		if err != nil {
+			return err
 		}
+		if i == 0 {
+			all = news
+		}
+		p.hidden += without(all.open, news.open)
+		p.passed += without(all.passed, news.passed)
 	}
 	return nil
 }
@@ -182,9 +222,14 @@ type economyRow struct {
 
 func (e *economy) print(asJSON bool) error {
 	rows := make([]economyRow, len(e.spendings))
-	naive := e.spendings[0].cost()
+	naive, passed := e.spendings[0].cost(), int64(0)
 	for i, p := range e.spendings {
 		rows[i] = economyRow{p.name, p.input, ratio(float64(p.reused), float64(p.input)), ratio(p.cost(), naive), p.hidden}
+		passed = max(passed, p.passed)
+	}
+	if passed > 0 {
+		e.remark("%s condensed with an interrupted run loop: the user wrote before a model was asked about them; recall finds them",
+			count(passed, "more result"))
 	}
 	if asJSON {
 		return e.printJSON(rows)
@@ -206,41 +251,4 @@ func ratio(part, whole float64) float64 {
 		return 0
 	}
 	return part / whole
-}
-
-// temporary is a session with a transcriptd of its own, which keeps everything in memory until the session is closed.
-func (s *session) temporary(ctx context.Context) (*session, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	store := memstore.New(memstore.Options{})
-	served := server.New(store, server.Config{Version: buildVersion()}).GRPC()
-	ended := make(chan error, 1)
-	go func() { ended <- served.Serve(listener) }()
-	own := *s
-	own.flags.Addr = listener.Addr().String()
-	if own.Client, err = own.dial(); err != nil {
-		return nil, err
-	}
-	own.stop = func() error {
-		served.Stop()
-		err := <-ended
-		if errors.Is(err, grpc.ErrServerStopped) {
-			err = nil
-		}
-		return errors.Join(err, store.Close())
-	}
-	return &own, nil
-}
-
-// within is the session in another namespace, unless one was given.
-func (s *session) within(namespace string) (*session, error) {
-	own := *s
-	if own.flags.Namespace == "" {
-		own.flags.Namespace = namespace
-	}
-	var err error
-	own.Client, err = own.dial()
-	return &own, err
 }

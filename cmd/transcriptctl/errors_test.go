@@ -134,7 +134,8 @@ func TestHelp(t *testing.T) {
 	}
 	for _, command := range []string{
 		"put", "show", "alias set", "alias delete", "alias list", "alias resolve", "alias history", "log", "tree", "assemble",
-		"import", "export", "verify", "stats", "version",
+		"loops", "compact", "recall", "search", "replay", "describe", "window", "economy", "import", "export", "verify", "stats",
+		"version",
 	} {
 		if !strings.Contains(help(strings.Fields(command)...), "\n    transcriptctl "+command) {
 			t.Errorf("the help of %s has no example", command)

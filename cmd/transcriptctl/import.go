@@ -24,7 +24,9 @@ type importCommand struct {
 func (c *importCommand) Help() string {
 	return `A line is a conversation; its members id and messages are stored, others are not. Each message becomes a node, consecutive tool messages become one. The alias chat/ID points to the end.
 
-Importing again writes nothing. A conversation that grew is continued and its alias moved forward; one that is stored longer than the line stays. One that diverged (stored under the same id with other messages) is an error, unless --move is given. An import that was interrupted goes on when it is run again. Examples:
+Importing again writes nothing. A conversation that grew is continued and its alias moved forward; one that is stored longer than the line stays. One that diverged (stored under the same id with other messages) is an error, unless --move is given. Compactions do not count: a conversation is continued behind them. An import that was interrupted goes on when it is run again.
+
+--check keeps the list beside the chain: before each assistant message that begins a node it assembles the effective view, and tells where that differs from the list, and why (a line each). Where it differs in a way that its report does not explain the import ends with exit code 6. Examples:
 
     transcriptctl import conversations.jsonl.gz
     transcriptctl import --workers 16 --skip-bad data/*.jsonl.gz
@@ -60,7 +62,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 		}
 		return err
 	}
-	return i.tally.print(s)
+	return i.tally.print(s, c.Check)
 }
 
 // importer stores conversations.
@@ -143,7 +145,7 @@ func (i *importer) readFile(ctx context.Context, file string, yield func(*conver
 		if err == nil {
 			c = readConversation(l.at(), line)
 		}
-		i.tally.read(c)
+		c.order = i.tally.read(c)
 		if err := i.room.Acquire(ctx, c.room()); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -21,6 +22,7 @@ import (
 // conversation is a line that is to be stored.
 type conversation struct {
 	place    string // FILE:LINE
+	order    int64  // that of the lines that were read
 	id       string
 	alias    string
 	messages json.RawMessage
@@ -68,6 +70,11 @@ type chain struct {
 	nodes [][]*transcriptv1.Message
 	ids   []string
 	sizes []int
+	// compacted is the first node whose path holds a compaction node; len(nodes): there is none.
+	compacted int
+	// joint is the node whose parent is parentID instead of the node before; it has no meaning where that is empty.
+	joint    int
+	parentID string
 }
 
 // head is the id of the last node.
@@ -85,7 +92,23 @@ func newChain(messages []*transcriptv1.Message) *chain {
 		c.sizes = append(c.sizes, len(n.Payload))
 		parent = &id
 	}
+	c.compacted = len(c.nodes)
 	return c
+}
+
+// below gives the nodes from the one with that index on the ids that they have below another parent.
+func (c *chain) below(from int, parentID string) error {
+	parent, err := hex.DecodeString(parentID)
+	if err != nil || len(parent) != len([32]byte{}) {
+		return client.ErrBadReply
+	}
+	above := [32]byte(parent)
+	for n := from; n < len(c.nodes); n++ {
+		above = canonical.NodeID(canonical.NewNode(c.nodes[n], nil, nil).Envelope(&above, nil))
+		c.ids[n] = hex.EncodeToString(above[:])
+	}
+	c.joint, c.parentID = from, parentID
+	return nil
 }
 
 // nodesOf cuts messages into those of nodes. Part of the import's promise: cut otherwise, an import would not find what
@@ -168,11 +191,82 @@ func (i *importer) settle(ctx context.Context, c *conversation, chain *chain) (f
 		return "", 0, err
 	case longer:
 		return fateBehind, 0, nil
+	}
+	fate, from, err := i.locate(ctx, head, chain)
+	switch {
+	case err != nil || fate == fateSame || fate == fateBehind:
+		return fate, 0, err
+	case fate == fateGrown:
+		created, err = i.put(ctx, c, chain, from, client.HeadIs(head))
+		return fateGrown, created, err
 	case !i.move:
 		return "", 0, &badLine{c.place, errDiverged}
 	}
 	created, err = i.put(ctx, c, chain, 0, client.HeadIs(head))
 	return fateMoved, created, err
+}
+
+// locate finds the conversation in a chain that holds its nodes, and between them compaction nodes and nodes without
+// messages. There the ids of nodes are others; the chain learns them. from is the first node that is not stored. No fate: it is another conversation.
+func (i *importer) locate(ctx context.Context, head string, chain *chain) (fate fate, from int, err error) {
+	stored, err := i.storedNodes(ctx, head)
+	if err != nil {
+		return "", 0, err
+	}
+	var ids []string
+	compacted, last := len(chain.nodes), ""
+	for _, n := range stored {
+		switch at := len(ids); {
+		case n.compaction:
+			compacted = min(compacted, at)
+		case len(n.payload) == 0: // it has metadata alone
+		case at < len(chain.nodes) && !bytes.Equal(n.payload, canonical.NewNode(chain.nodes[at], nil, nil).Payload):
+			return "", 0, nil
+		case at < len(chain.nodes):
+			ids = append(ids, n.id)
+		default:
+			fate = fateBehind
+		}
+		last = n.id
+	}
+	copy(chain.ids, ids)
+	chain.compacted = compacted
+	switch {
+	case fate == fateBehind:
+		return fate, 0, nil
+	case len(ids) == len(chain.nodes):
+		return fateSame, 0, nil
+	}
+	return fateGrown, len(ids), chain.below(len(ids), last)
+}
+
+// storedNode is a node of a chain that is stored.
+type storedNode struct {
+	id         string
+	payload    []byte
+	compaction bool
+}
+
+// storedNodes are the nodes of a chain, root first.
+func (i *importer) storedNodes(ctx context.Context, head string) (nodes []storedNode, err error) {
+	query := client.Query{View: transcriptv1.View_VIEW_FULL, Detail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES}
+	for frame, err := range i.Frames(ctx, client.ByID(head), query) {
+		if err != nil {
+			return nil, err
+		}
+		messages, err := frame.Encoded()
+		if err != nil {
+			return nil, err
+		}
+		for _, info := range frame.Nodes {
+			n := min(int(info.GetMessageCount()), len(messages))
+			nodes = append(nodes, storedNode{
+				id: info.GetNodeId(), payload: bytes.Join(messages[:n], nil), compaction: info.GetEnvelope().GetCoversThrough() != "",
+			})
+			messages = messages[n:]
+		}
+	}
+	return nodes, nil
 }
 
 // reaches tells whether a node is an ancestor of head.
@@ -264,7 +358,10 @@ func (c *chain) request(from, end int) []client.Node {
 	for n := from; n < end; n++ {
 		batch = append(batch, client.Node{Messages: c.nodes[n], Previous: n > from})
 	}
-	if from > 0 {
+	switch {
+	case from == c.joint && c.parentID != "":
+		batch[0].Parent = client.ByID(c.parentID)
+	case from > 0:
 		batch[0].Parent = client.ByID(c.ids[from-1])
 	}
 	return batch

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -24,127 +22,149 @@ type difference struct {
 	// Message is the message in the list, from 0, that is left out, or before which results are added.
 	Message int    `json:"message"`
 	Why     string `json:"why"`
-	Count   int    `json:"count"`
-}
-
-// check keeps the flat list beside the chain: it assembles before every assistant message, and compares.
-func (i *importer) check(ctx context.Context, c *conversation, chain *chain) error {
-	flat := &flatList{starts: map[string]int{}}
-	told := map[string]bool{}
-	n := 0
-	for k, node := range chain.nodes {
-		if k > 0 && node[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
-			n++
-			found, err := i.compare(ctx, flat, chain.ids[k-1])
-			if err != nil {
-				return fmt.Errorf("%s, request %d: %w", c.place, n, err)
-			}
-			for _, d := range found {
-				d.Place, d.Alias, d.Request = c.place, c.alias, n
-				if key := fmt.Sprint(d.Message, d.Why); !told[key] {
-					told[key] = true
-					i.tally.differs(d)
-				}
-			}
-			i.tally.checked(len(found) > 0)
-		}
-		flat.add(chain.ids[k], node)
-	}
-	return nil
-}
-
-// flatList is a conversation as a list of messages.
-type flatList struct {
-	messages [][]byte
-	tools    []bool
-	// starts has, by node, where its messages begin in the list.
-	starts map[string]int
-}
-
-func (f *flatList) add(id string, node []*transcriptv1.Message) {
-	f.starts[id] = len(f.messages)
-	for _, m := range node {
-		f.messages = append(f.messages, canonical.AppendMessage(nil, m))
-		f.tools = append(f.tools, m.GetRole() == transcriptv1.Role_ROLE_TOOL)
-	}
-}
-
-// compare compares the effective view of a head with the list so far.
-func (i *importer) compare(ctx context.Context, flat *flatList, head string) ([]difference, error) {
-	a, err := i.Assemble(ctx, client.ByID(head), client.Query{})
-	if err != nil {
-		return nil, err
-	}
-	shown, err := a.Encoded()
-	if err != nil {
-		return nil, err
-	}
-	stubs, leftOut, ok := flat.differs(shown)
-	var found []difference
-	for _, f := range a.Report.GetFindings() {
-		if d, repair := flat.difference(f); repair {
-			found = append(found, d)
-		}
-	}
-	if a.Report.GetMoreFindings() > 0 {
-		found = append(found, difference{Message: len(flat.messages), Why: "more", Count: int(a.Report.GetMoreFindings())})
-	}
-	if !ok || int64(stubs+leftOut) != a.Report.GetRepairs() {
-		return nil, errUnexplained
-	}
-	return found, nil
-}
-
-// differs counts the stubs that a view adds to the list and the results that it leaves out; ok is false where that is not
-// all.
-func (f *flatList) differs(shown [][]byte) (stubs, leftOut int, ok bool) {
-	k := 0
-	for _, m := range shown {
-		for k < len(f.messages) && !bytes.Equal(m, f.messages[k]) && f.tools[k] && !isStub(m) {
-			k, leftOut = k+1, leftOut+1
-		}
-		switch {
-		case k < len(f.messages) && bytes.Equal(m, f.messages[k]):
-			k++
-		case isStub(m):
-			stubs++
-		default:
-			return stubs, leftOut, false
-		}
-	}
-	for ; k < len(f.messages); k++ {
-		if !f.tools[k] {
-			return stubs, leftOut, false
-		}
-		leftOut++
-	}
-	return stubs, leftOut, true
-}
-
-func isStub(message []byte) bool {
-	m, err := canonical.DecodePayload(message)
-	return err == nil && len(m) == 1 && m[0].GetOrigin() == transcriptv1.Origin_ORIGIN_STUB
-}
-
-// difference is what a finding changes in the view; repair is false where it changes nothing.
-func (f *flatList) difference(finding *transcriptv1.Finding) (d difference, repair bool) {
-	switch finding.GetKind() {
-	case transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_RESULT, transcriptv1.FindingKind_FINDING_KIND_LATE_RESULT,
-		transcriptv1.FindingKind_FINDING_KIND_ORPHAN_RESULT, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL:
-	default:
-		return d, false
-	}
-	why := strings.ToLower(strings.TrimPrefix(finding.GetKind().String(), "FINDING_KIND_"))
-	return difference{
-		Message: f.starts[finding.GetNodeId()] + int(finding.GetMessageIndex()), Why: why, Count: int(finding.GetCount()),
-	}, true
+	// Count is how many results are left out or added.
+	Count int `json:"count"`
+	order int64
 }
 
 // text is the difference for people.
 func (d *difference) text() string {
 	what := "left out"
 	if d.Why == "unanswered_call" {
-		what = "stand-ins for missing results before it"
+		what = count(int64(d.Count), "stand-in") + " for missing results before it"
 	}
 	return fmt.Sprintf("%s  %s  request %d  message %d: %s (%s)", d.Place, name(d.Alias), d.Request, d.Message, d.Why, what)
+}
+
+// check keeps the flat list beside the chain: it assembles before every assistant message, and compares.
+func (i *importer) check(ctx context.Context, c *conversation, chain *chain) error {
+	k := &checker{importer: i, c: c, flat: &flatList{starts: map[string]int{}}, why: map[repair]string{}}
+	for n, node := range chain.nodes {
+		switch {
+		case n == 0 || node[0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT:
+		case n >= chain.compacted:
+			i.tally.behind()
+		default:
+			if err := k.request(ctx, chain.ids[n-1]); err != nil {
+				return fmt.Errorf("%s, request %d: %w", c.place, k.requests, err)
+			}
+		}
+		k.flat.add(chain.ids[n], node)
+	}
+	return nil
+}
+
+// checker compares the requests of one conversation with the list.
+type checker struct {
+	*importer
+	c        *conversation
+	flat     *flatList
+	requests int
+	// last is the head of the request before.
+	last string
+	// why has the repairs that were told of.
+	why map[repair]string
+}
+
+// request compares the effective view of a head with the list so far, and tells of what it has not told before.
+func (k *checker) request(ctx context.Context, head string) error {
+	k.requests++
+	a, err := k.Assemble(ctx, client.ByID(head), client.Query{})
+	if err != nil {
+		return err
+	}
+	shown, err := a.Encoded()
+	if err != nil {
+		return err
+	}
+	repairs, err := k.flat.repairs(shown)
+	if err != nil {
+		return err
+	}
+	if err := k.explain(ctx, head, repairs, a.Report); err != nil {
+		return err
+	}
+	k.last = head
+	k.tally.checked(len(repairs) > 0)
+	return nil
+}
+
+// moreFindings is why something differs where a report has no room to say it.
+const moreFindings = "more_findings"
+
+// explain holds the repairs found against those that the report tells of: each has to have a reason there, and there may
+// be no others.
+func (k *checker) explain(ctx context.Context, head string, repairs []repair, report *transcriptv1.Report) error {
+	there, total := map[repair]bool{}, 0
+	for _, r := range repairs {
+		there[r] = true
+		total += r.count()
+	}
+	reasons := k.flat.reasons(report)
+	for r := range reasons {
+		if !there[r] {
+			return fmt.Errorf("%w: message %d, which the report says was repaired", errUnexplained, r.message)
+		}
+	}
+	if int64(total) != report.GetRepairs() {
+		return fmt.Errorf("%w: it has %s, and the report tells of %d", errUnexplained,
+			count(int64(total), "repair"), report.GetRepairs())
+	}
+	full := report.GetMoreFindings() > 0
+	for _, r := range repairs {
+		if k.why[r] != "" {
+			continue
+		}
+		if reasons[r] == "" && full {
+			if err := k.latest(ctx, head, reasons); err != nil {
+				return err
+			}
+			full = false
+		}
+		why := reasons[r]
+		switch {
+		case why == "" && report.GetMoreFindings() > 0:
+			why = moreFindings
+		case why == "":
+			return fmt.Errorf("%w: message %d", errUnexplained, r.message)
+		}
+		k.why[r] = why
+		k.tally.differs(difference{
+			Place: k.c.place, Alias: k.c.alias, Request: k.requests, Message: r.message, Why: why, Count: r.count(), order: k.c.order,
+		})
+	}
+	return nil
+}
+
+// latest adds the reasons for what came since the last request: a report names the first findings of what it covers.
+func (k *checker) latest(ctx context.Context, head string, reasons map[repair]string) error {
+	if k.last == "" {
+		return nil
+	}
+	a, err := k.Assemble(ctx, client.ByID(head), client.Query{After: k.last})
+	if err != nil {
+		return err
+	}
+	for r, why := range k.flat.reasons(a.Report) {
+		reasons[r] = why
+	}
+	return nil
+}
+
+// reasons are the repairs that a report tells of.
+func (f *flatList) reasons(report *transcriptv1.Report) map[repair]string {
+	reasons := map[repair]string{}
+	for _, finding := range report.GetFindings() {
+		r := repair{message: f.starts[finding.GetNodeId()] + int(finding.GetMessageIndex())}
+		switch finding.GetKind() {
+		case transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL:
+			r.stubs = int(finding.GetCount())
+		case transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_RESULT, transcriptv1.FindingKind_FINDING_KIND_LATE_RESULT,
+			transcriptv1.FindingKind_FINDING_KIND_ORPHAN_RESULT:
+		default:
+			continue
+		}
+		reasons[r] = strings.ToLower(strings.TrimPrefix(finding.GetKind().String(), "FINDING_KIND_"))
+	}
+	return reasons
 }

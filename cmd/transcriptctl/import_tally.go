@@ -34,8 +34,11 @@ type tally struct {
 	unkept         map[string]bool
 	// requests are those that were compared with the list, differing those that differ from it, differences where.
 	requests, differing int64
-	differences         []difference
-	moreDifferences     int64
+	// behindCompaction are the requests that were not compared, since their effective view is a compacted one.
+	behindCompaction int64
+	lines            int64
+	differences      []difference
+	moreDifferences  int64
 }
 
 // maxDifferences is how many differences are remembered.
@@ -49,6 +52,13 @@ func (t *tally) checked(differs bool) {
 	if differs {
 		t.differing++
 	}
+}
+
+// behind counts a request that was not compared: it lies behind a compaction.
+func (t *tally) behind() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.behindCompaction++
 }
 
 // differs remembers a difference.
@@ -65,7 +75,7 @@ func (t *tally) differs(d difference) {
 // printDifferences prints where requests differ from the list, in the order of the files' lines.
 func (t *tally) printDifferences(s *session) error {
 	slices.SortStableFunc(t.differences, func(a, b difference) int {
-		return cmp.Or(cmp.Compare(len(a.Place), len(b.Place)), cmp.Compare(a.Place, b.Place))
+		return cmp.Compare(a.order, b.order)
 	})
 	for i := range t.differences {
 		d := &t.differences[i]
@@ -87,16 +97,18 @@ func newTally() *tally {
 // maxUnkept is how many names of members that are not stored are remembered.
 const maxUnkept = 20
 
-// read counts a line that was read.
-func (t *tally) read(c *conversation) {
+// read counts a line that was read, and tells which it is.
+func (t *tally) read(c *conversation) (order int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.lines++
 	t.bytes += int64(c.bytes)
 	for _, name := range c.unkept {
 		if len(t.unkept) < maxUnkept {
 			t.unkept[name] = true
 		}
 	}
+	return t.lines
 }
 
 // stored counts a conversation with its nodes.
@@ -147,12 +159,27 @@ type importSummary struct {
 	NodesThere    int64   `json:"nodesThere"`
 	Bytes         int64   `json:"bytes"`
 	Seconds       float64 `json:"seconds"`
-	Requests      int64   `json:"requests,omitempty"`
-	Differing     int64   `json:"differing,omitempty"`
+	// Check is what --check compared; absent without it.
+	Check *checkSummary `json:"check,omitempty"`
+}
+
+// checkSummary is what import --check prints beside.
+type checkSummary struct {
+	Requests         int64 `json:"requests"`
+	Differing        int64 `json:"differing"`
+	BehindCompaction int64 `json:"behindCompaction"`
+}
+
+// check is what was compared; nil where nothing was to be.
+func (t *tally) check(checks bool) *checkSummary {
+	if !checks {
+		return nil
+	}
+	return &checkSummary{t.requests, t.differing, t.behindCompaction}
 }
 
 // print prints the sums.
-func (t *tally) print(s *session) error {
+func (t *tally) print(s *session, checks bool) error {
 	if t.surrogates > 0 {
 		s.remark("lone surrogates in %s became U+FFFD", count(t.surrogates, "string"))
 	}
@@ -165,7 +192,7 @@ func (t *tally) print(s *session) error {
 	}
 	if s.json {
 		return s.printJSON(importSummary{
-			Requests: t.requests, Differing: t.differing,
+			Check:         t.check(checks),
 			Conversations: t.conversations(), New: t.fates[fateNew], Grown: t.fates[fateGrown],
 			Unchanged: t.fates[fateSame], Behind: t.fates[fateBehind], Moved: t.fates[fateMoved], BadLines: t.bad,
 			NodesCreated: t.created, NodesThere: t.there, Bytes: t.bytes, Seconds: time.Since(t.start).Seconds(),
@@ -177,8 +204,12 @@ func (t *tally) print(s *session) error {
 		{"nodes", fmt.Sprintf("%d created, %d there already", t.created, t.there)},
 		{"read", size(t.bytes) + " in " + since(t.start)},
 	}
-	if t.requests > 0 {
-		rows = append(rows, [2]string{"requests", fmt.Sprintf("%d equal to the list, %d differ as told above", t.requests-t.differing, t.differing)})
+	if checks {
+		text := fmt.Sprintf("%d equal to the list, %d differ as told above", t.requests-t.differing, t.differing)
+		if t.behindCompaction > 0 {
+			text += fmt.Sprintf(", %d behind a compaction not compared", t.behindCompaction)
+		}
+		rows = append(rows, [2]string{"requests", text})
 	}
 	return s.printRows(rows)
 }

@@ -16,7 +16,7 @@ type logCommand struct {
 }
 
 func (c *logCommand) Help() string {
-	return `A line a node, newest first: id, time of the first put, roles, beginning of the messages, aliases. Lines are printed as they are read, so a pager or head need not wait. Examples:
+	return `A line a node, newest first: id, time of the first put, roles, beginning of the messages, aliases. Of a compaction node it says through which node it stands for what came before. Lines are printed as they are read, so a pager or head need not wait. Examples:
 
     transcriptctl log chat/42 -n 20
     transcriptctl log chat/42 | less
@@ -62,20 +62,25 @@ func (s *session) printLogEntry(n *transcriptv1.GetNodeResponse) error {
 		return s.printReply(n)
 	}
 	return s.printLine("%s  %s  %s", short(n.GetInfo().GetNodeId()), clock(n.GetFirstPut()),
-		nodeLine(n.GetRoles(), n.GetMessages(), n.GetAliases()))
+		nodeLine(n))
 }
 
 // nodeLine is roles, beginning and aliases of a node.
-func nodeLine(roles []transcriptv1.Role, messages []*transcriptv1.Message, aliases []string) string {
-	words := []string{fmt.Sprintf("%-9s", roleNames(roles))}
-	if line := firstLine(messages); line != "" {
+func nodeLine(n *transcriptv1.GetNodeResponse) string {
+	words := []string{fmt.Sprintf("%-9s", roleNames(n.GetRoles()))}
+	if through := n.GetInfo().GetEnvelope().GetCoversThrough(); through != "" {
+		words = []string{compactionText(through)}
+	} else if line := firstLine(n.GetMessages()); line != "" {
 		words = append(words, line)
 	}
-	if len(aliases) > 0 {
+	if aliases := n.GetAliases(); len(aliases) > 0 {
 		words = append(words, aliasText(aliases))
 	}
 	return strings.TrimRight(strings.Join(words, "  "), " ")
 }
+
+// compactionText marks a compaction node.
+func compactionText(through string) string { return "compaction through " + short(through) }
 
 // firstLine is what the first message says that says anything.
 func firstLine(messages []*transcriptv1.Message) string {

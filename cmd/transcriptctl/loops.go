@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
-
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -14,7 +12,7 @@ type loopsCommand struct {
 }
 
 func (c *loopsCommand) Help() string {
-	return `A run loop is a user message and all that answers it, up to the final reply. Newest first; what was compacted is listed as it was. Examples:
+	return `A run loop is a user message and all that answers it, up to the final reply. Newest first; what was compacted is listed as it was. A line has the node that it begins in, when, its state (open, closed or interrupted), its size, and how the user's message begins; "lead-in" is what was said before any user. Examples:
 
     transcriptctl loops chat/42
     transcriptctl loops chat/42 --output json | jq -r 'select(.state == "RUN_LOOP_STATE_INTERRUPTED") | .first.nodeId'`
@@ -26,21 +24,18 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: previewRunes + 1, Redact: c.Redact}
+	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: 2 * previewRunes, Redact: c.Redact}
 	return printSome(s, s.RunLoops(ctx, ref, req), c.Limit, func(l *transcriptv1.RunLoop) error {
 		if s.json {
 			return s.printReply(l)
 		}
 		calls := int64(len(l.GetToolCalls())) + l.GetMoreToolCalls()
+		begins := preview(l.GetUserPreview())
+		if l.GetLeadIn() {
+			begins = "(lead-in)"
+		}
 		return s.printLine("%s  %s  %-11s  %s, %s, %s  %s", short(l.GetFirst().GetNodeId()), clock(l.GetStartedAt()),
-			loopState(l), count(l.GetMessages(), "message"), count(calls, "call"), size(l.GetBytes()), preview(l.GetUserPreview()))
+			enumName(l.GetState().String(), "RUN_LOOP_STATE_"), count(l.GetMessages(), "message"), count(calls, "call"),
+			size(l.GetBytes()), begins)
 	})
-}
-
-func loopState(l *transcriptv1.RunLoop) string {
-	state := strings.ToLower(strings.TrimPrefix(l.GetState().String(), "RUN_LOOP_STATE_"))
-	if l.GetLeadIn() {
-		return state + "*"
-	}
-	return state
 }

@@ -13,14 +13,14 @@ import (
 
 // policyFlags are the fields of a Policy; a flag that is not given leaves its field to the server's default.
 type policyFlags struct {
-	MaxRunLoops     *int32         `group:"policy" placeholder:"N" help:"About how many run loops before the last to show; 0: all. Default: 10."`
+	MaxRunLoops     *int32         `group:"policy" placeholder:"N" help:"Show at most so many run loops before the last; 0: all. Default: 10."`
 	MaxAge          *time.Duration `group:"policy" placeholder:"DURATION" help:"Show only run loops that a user asked for so recently; 0: all. Default: 168h."`
 	MaxBytes        *int64         `group:"policy" placeholder:"N" help:"Show at most this many bytes, as far as run loops before the last can go; 0: no bound. Default: 0."`
 	MaxTokens       *int64         `group:"policy" placeholder:"N" help:"The same in tokens. Default: 0."`
 	MaxUserChars    *int32         `group:"policy" placeholder:"N" help:"Characters of a user message in a condensed run loop; 0: all. Default: 500."`
 	MaxReplyChars   *int32         `group:"policy" placeholder:"N" help:"Characters of the final reply of a condensed run loop; 0: all. Default: 500."`
 	KeepFullRuns    *int32         `group:"policy" placeholder:"N" help:"Show so many run loops before the last whole. Default: 0."`
-	KeepToolResults *int32         `group:"policy" placeholder:"N" help:"In run loops shown whole, keep about so many of the results that a model has seen, the newest; the rest become lines. Default: all."`
+	KeepToolResults *int32         `group:"policy" placeholder:"N" help:"In run loops shown whole, keep at least so many of the results that a model has seen, the newest; the rest become lines, some at a time. Default: all."`
 	ToolTrace       bool           `group:"policy" help:"Keep the tool calls of condensed run loops, and their results as lines."`
 	Now             *time.Time     `group:"policy" placeholder:"TIME" help:"The time that --max-age counts from, such as 2026-11-21T12:00:00Z. Default: the server's clock."`
 	Unbounded       bool           `group:"policy" help:"No bounds but those of the other flags, instead of the defaults."`

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -149,13 +151,20 @@ func aliasFate(a *transcriptv1.AliasResult) string {
 	return "(moved from " + short(a.GetPreviousId()) + ")"
 }
 
-// counterRows tell how long a chain is.
+// counterRows tell how long a chain is, and what the effective view has of it where that is something else.
 func counterRows(c *transcriptv1.ChainCounters) [][2]string {
-	full, tokens := c.GetFull(), ""
-	if full.GetTokensEstimated() {
+	rows := [][2]string{{"chain", counterText(c.GetFull())}}
+	if !proto.Equal(c.GetFull(), c.GetEffective()) {
+		rows = append(rows, [2]string{"effective", counterText(c.GetEffective())})
+	}
+	return rows
+}
+
+func counterText(c *transcriptv1.Counters) string {
+	tokens := ""
+	if c.GetTokensEstimated() {
 		tokens = "about "
 	}
-	return [][2]string{{"chain", fmt.Sprintf("%s, %s, %s, %s, %s%s, depth %d", count(full.GetNodes(), "node"),
-		count(full.GetMessages(), "message"), count(full.GetRunLoops(), "run loop"), size(full.GetBytes()),
-		tokens, count(full.GetTokens(), "token"), full.GetDepth())}}
+	return fmt.Sprintf("%s, %s, %s, %s, %s%s, depth %d", count(c.GetNodes(), "node"), count(c.GetMessages(), "message"),
+		count(c.GetRunLoops(), "run loop"), size(c.GetBytes()), tokens, count(c.GetTokens(), "token"), c.GetDepth())
 }

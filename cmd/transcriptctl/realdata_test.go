@@ -7,9 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,11 +33,7 @@ const realConversations = 970
 // TestRealData imports every file of the real data into a server on disk, exports it, and finds each conversation
 // equal in id and messages; importing again adds nothing; equal prefixes are shared.
 func TestRealData(t *testing.T) {
-	dir := os.Getenv("TRANSCRIPTS_DIR")
-	if dir == "" {
-		t.Skip("TRANSCRIPTS_DIR is not set, so nothing is tried on real conversations; set it to the directory that has " +
-			"api-wire.jsonl.gz and its like (docs/data.md)")
-	}
+	dir := realDir(t)
 	store, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -174,4 +173,73 @@ func prefixName(prefix string, node []byte) string {
 	h.Write([]byte(prefix))
 	h.Write(node)
 	return string(h.Sum(nil))
+}
+
+// realDir is the directory with the real data; without it the test is skipped.
+func realDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("TRANSCRIPTS_DIR")
+	if dir == "" {
+		t.Skip("TRANSCRIPTS_DIR is not set, so nothing is tried on real conversations; set it to the directory that has " +
+			"api-wire.jsonl.gz and its like (docs/data.md)")
+	}
+	return dir
+}
+
+// TestRealEconomy: on real coding sessions the strategies cost no more than they should, and hide nothing that no model
+// has seen.
+func TestRealEconomy(t *testing.T) {
+	file := filepath.Join(realDir(t), "claude-code.jsonl.gz")
+	t.Setenv("TRANSCRIPTCTL_ADDR", "")
+	var out, notes bytes.Buffer
+	begin := time.Now()
+	if err := run(t.Context(), []string{"economy", "--json", file}, strings.NewReader(""), &out, &notes); err != nil {
+		t.Fatal(err, notes.String())
+	}
+	t.Logf("%v\n%s%s", time.Since(begin).Round(time.Millisecond), out.String(), notes.String())
+	limits := []struct {
+		strategy       string
+		ofNaive, reuse float64
+	}{{"everything", 1, 0}, {"conversation", 0.34, 0}, {"keep5", 0.32, 0.89}, {"default", 0.31, 0}}
+	rows := economyRows(t, out.String())
+	if len(rows) != len(limits) {
+		t.Fatalf("%d strategies", len(rows))
+	}
+	for i, limit := range limits {
+		r := rows[i]
+		if r.Strategy != limit.strategy || r.OfNaive > limit.ofNaive || r.Reused < limit.reuse || r.Reused > 1 ||
+			r.HiddenUnseen != 0 || r.InputBytes == 0 {
+			t.Errorf("%+v; want %+v", r, limit)
+		}
+	}
+}
+
+// TestRealCheck: before every assistant message of every real conversation the effective view is the list, but for what
+// its report tells.
+func TestRealCheck(t *testing.T) {
+	dir := realDir(t)
+	s := newStack(t)
+	begin := time.Now()
+	conversations, requests, differing := int64(0), int64(0), int64(0)
+	why := map[string]int{}
+	for _, file := range slices.Sorted(maps.Keys(realFiles())) {
+		lines := strings.Split(strings.TrimSpace(s.must("import", "--check", "--output", "json", filepath.Join(dir, file))), "\n")
+		var sum importSummary
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &sum); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines[:len(lines)-1] {
+			var d difference
+			if err := json.Unmarshal([]byte(line), &d); err != nil {
+				t.Fatal(err)
+			}
+			why[d.Why] += d.Count
+		}
+		t.Logf("%s: %d conversations, %+v", file, sum.Conversations, *sum.Check)
+		conversations, requests, differing = conversations+sum.Conversations, requests+sum.Check.Requests, differing+sum.Check.Differing
+	}
+	t.Logf("%d conversations, %d requests, %d differ: %v; %v", conversations, requests, differing, why, time.Since(begin).Round(time.Millisecond))
+	if conversations != realConversations || requests == 0 || differing == 0 || differing == requests || why[moreFindings] > 0 {
+		t.Errorf("%d conversations, %d requests, %d differ: %v", conversations, requests, differing, why)
+	}
 }

@@ -19,8 +19,13 @@ func remoteExitCode(err error) int {
 	if !errors.As(err, &remote) {
 		return exitFailed
 	}
-	if remote.Reason == client.ErrOverloaded {
+	switch remote.Reason {
+	case client.ErrOverloaded:
 		return exitUnavailable
+	case client.ErrNotAnAncestor, client.ErrAlreadyCovered:
+		return exitUsage // another node is to be named
+	case client.ErrOpenToolCalls:
+		return exitConflict // the same call succeeds once the results are there
 	}
 	switch remote.Code {
 	case codes.InvalidArgument:
@@ -91,6 +96,20 @@ func hintFor(e *client.Error) string {
 		return "See its present chain with 'transcriptctl log', decide again, and repeat with that node as --if-head."
 	case client.ErrAmbiguousPrefix:
 		return "Give more digits."
+	case client.ErrToolCallNotFound:
+		return "Calls with their ids: 'transcriptctl replay', or 'transcriptctl loops REF --output json' for all of them."
+	case client.ErrInvalidPattern:
+		return "The syntax is RE2's (https://github.com/google/re2/wiki/Syntax). Leave out --regexp to find the text as it is."
+	case client.ErrNotAnAncestor:
+		return "See the nodes of the chain with 'transcriptctl log'."
+	case client.ErrAlreadyCovered:
+		return "Name a later node as --through: 'transcriptctl log' marks compactions and tells what they cover."
+	case client.ErrOpenToolCalls:
+		return "Put the results first, or name as --through a node before the calls; 'transcriptctl describe' lists them."
+	case client.ErrCompactionTooLarge:
+		return "Keep less, with --max-run-loops or --max-bytes, or name an earlier node as --through."
+	case client.ErrUseStreamAssemble:
+		return "Its messages are too large for one reply: see them with 'transcriptctl assemble --view full'."
 	case client.ErrDiskFull:
 		return "Nothing was written. Free space on the server's disk and repeat."
 	case client.ErrNodeCorrupt:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -23,6 +24,9 @@ func (c *replayCommand) Help() string {
 
 // Run prints the latest calls.
 func (c *replayCommand) Run(ctx context.Context, s *session) error {
+	if c.MaxCalls < 1 || c.MaxItemChars < 1 || c.MaxChars < 1 {
+		return usagef("--max-calls, --max-item-chars and --max-chars must be at least 1")
+	}
 	ref, err := s.ref(ctx, c.Ref)
 	if err != nil {
 		return err
@@ -42,5 +46,5 @@ func (c *replayCommand) Run(ctx context.Context, s *session) error {
 	if reply.GetText() == "" {
 		return nil
 	}
-	return s.printLine("%s", visible(reply.GetText()))
+	return s.printLine("%s", strings.TrimSuffix(visible(reply.GetText()), "\n"))
 }

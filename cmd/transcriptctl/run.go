@@ -28,7 +28,7 @@ type commandLine struct {
 	Assemble assembleCommand `cmd:"" help:"Print the messages of a chain."`
 	Loops    loopsCommand    `cmd:"" help:"List the run loops of a chain, newest first."`
 	Compact  compactCommand  `cmd:"" help:"Condense a chain's closed run loops. Nothing is lost."`
-	Recall   recallCommand   `cmd:"" help:"Print the result of a past tool call, also of a compacted one."`
+	Recall   recallCommand   `cmd:"" help:"Print the result of a past tool call, also of one that was compacted."`
 	Search   searchCommand   `cmd:"" help:"Find messages in one chain or many."`
 	Replay   replayCommand   `cmd:"" help:"Print the latest tool calls and results, bounded and redacted."`
 	Describe describeCommand `cmd:"" help:"Tell the state of a chain."`
@@ -50,10 +50,10 @@ Exit codes:
     0    done
     1    failed
     2    wrong flags or arguments, malformed input, or refused as wrong
-    3    node or alias not found
-    4    conflict: an alias exists, or points elsewhere
+    3    node, alias or tool call not found
+    4    conflict: an alias exists, or points elsewhere; tool calls await their results
     5    server not reachable, shutting down, overloaded or too slow; try again
-    6    what is stored is damaged, or verify found problems
+    6    what is stored is damaged, verify found problems, or import --check a difference that nothing explains
     130  interrupted
 
 Results go to standard output, progress and remarks to standard error.`

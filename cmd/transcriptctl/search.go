@@ -13,7 +13,7 @@ import (
 type searchCommand struct {
 	Pattern string     `arg:"" help:"The text to find, in any case of its letters."`
 	Ref     string     `arg:"" optional:"" help:"The node that the chain to search ends in. Without it: --prefix."`
-	Prefix  *string    `placeholder:"TEXT" help:"Search all chains whose aliases begin so; '' is every alias."`
+	Prefix  *string    `placeholder:"TEXT" help:"Search all chains whose aliases begin so; empty: every alias."`
 	Regexp  bool       `short:"e" help:"PATTERN is an RE2 pattern."`
 	Role    []string   `enum:"system,developer,user,assistant,tool" placeholder:"ROLE" help:"Only messages of these roles."`
 	Tool    []string   `placeholder:"NAME" help:"Only calls of these tools, and their results."`

@@ -14,8 +14,8 @@ import (
 type session struct {
 	*client.Client
 	flags commandLine
-	// addrGiven says that the user named a server.
-	addrGiven bool
+	// addrGiven says that the user named a server; trusts, that what the server sends is not verified.
+	addrGiven, trusts bool
 	// stop ends the session's own server; nil: it has none.
 	stop  func() error
 	json  bool
@@ -30,7 +30,8 @@ func retry() client.Retry {
 	return client.Retry{Attempts: 5, First: 200 * time.Millisecond, Max: time.Second}
 }
 
-// open makes a session; it does not connect yet. Ids of what is put and read are verified.
+// open makes a session; it does not connect yet. Ids of what is put and read are verified, but for those of a server
+// that the session started itself.
 func open(flags *commandLine, in io.Reader, out *bufio.Writer, notes io.Writer) (*session, error) {
 	if flags.Timeout <= 0 {
 		return nil, usagef("--timeout must be more than 0, is %s", flags.Timeout)
@@ -54,7 +55,10 @@ func (s *session) dial() (*client.Client, error) {
 	flags := &s.flags
 	options := []client.Option{
 		client.WithNamespace(flags.Namespace), client.WithDeadline(flags.Timeout), client.WithIdle(flags.Timeout),
-		client.WithRetry(retry()), client.WithVerification(),
+		client.WithRetry(retry()),
+	}
+	if !s.trusts {
+		options = append(options, client.WithVerification())
 	}
 	if flags.Insecure {
 		options = append(options, client.WithInsecure())

@@ -47,8 +47,11 @@ func (c *showCommand) Run(ctx context.Context, s *session) error {
 func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 	envelope := n.GetInfo().GetEnvelope()
 	rows := [][2]string{{"node", n.GetInfo().GetNodeId()}, {"parent", orDash(envelope.GetParentId())}}
+	if through := envelope.GetCoversThrough(); through != "" {
+		rows = append(rows, [2]string{"compaction", "stands for all before it behind the preamble, through " + through})
+	}
 	if from := envelope.GetSpawnedFrom(); from != nil {
-		rows = append(rows, [2]string{"spawned from", from.GetNodeId()})
+		rows = append(rows, [2]string{"spawned from", strings.TrimSpace(from.GetNodeId() + " " + name(from.GetToolCallId()))})
 	}
 	if len(envelope.GetSalt()) > 0 {
 		rows = append(rows, [2]string{"salt", fmt.Sprintf("%x", envelope.GetSalt())})
@@ -73,16 +76,22 @@ func orDash(text string) string {
 
 // printMessage prints a message for people, after a separator: a line with the role, then what it says.
 func (s *session) printMessage(separator string, m *transcriptv1.Message) error {
-	var b strings.Builder
-	b.WriteString(separator + messageHeading(m) + "\n")
+	_, err := s.out.WriteString(separator + messageHeading(m) + "\n")
 	for _, p := range m.GetParts() {
-		text := visible(partText(p))
-		b.WriteString(text)
-		if !strings.HasSuffix(text, "\n") {
-			b.WriteByte('\n')
+		if err == nil {
+			err = s.printPart(p)
 		}
 	}
-	_, err := s.out.WriteString(b.String())
+	return err
+}
+
+// printPart prints a part for people, and ends the line.
+func (s *session) printPart(p *transcriptv1.Part) error {
+	text := visible(partText(p))
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := s.out.WriteString(text)
 	return err
 }
 

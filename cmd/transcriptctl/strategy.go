@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -22,25 +26,43 @@ func bounded(name string, policy *transcriptv1.Policy) strategy {
 	return strategy{name, client.Query{View: transcriptv1.View_VIEW_CONVERSATION, Policy: policy}}
 }
 
+// at is the query of a request that was made at a time: a bound on age counts from there, unless the policy says from
+// when.
+func (s strategy) at(now *timestamppb.Timestamp) client.Query {
+	q := s.query
+	if q.Policy != nil && q.Policy.Now == nil {
+		q.Policy = proto.CloneOf(q.Policy)
+		q.Policy.Now = now
+	}
+	return q
+}
+
 // cachedShare is what a byte costs that the provider has cached, as a share of one that it has not.
 const cachedShare = 0.1
 
-// spending adds up what the requests of one conversation after the other cost under a strategy.
+// spending adds up what requests cost under a strategy.
 type spending struct {
 	strategy
 	// input is the bytes sent, reused those of whole messages from the start that the request before had too.
 	input, reused int64
-	// hidden is the results that were not shown in the first request after they came.
-	hidden int64
-	last   [][]byte
+	// hidden is the results that were not shown in the request that ended with them, passed those that were not shown in the
+	// first request after they came, because a user's message followed them.
+	hidden, passed int64
+	// last is the request before, of the same conversation.
+	last [][]byte
 }
-
-// begin begins another conversation: nothing of it is cached.
-func (p *spending) begin() { p.last = nil }
 
 // cost is the bytes sent, a cached byte counting as a tenth.
 func (p *spending) cost() float64 {
 	return float64(p.input-p.reused) + cachedShare*float64(p.reused)
+}
+
+// add adds what another conversation costs under the same strategy.
+func (p *spending) add(other *spending) {
+	p.input += other.input
+	p.reused += other.reused
+	p.hidden += other.hidden
+	p.passed += other.passed
 }
 
 // request is one request to a model.
@@ -48,17 +70,15 @@ type request struct {
 	messages [][]byte
 	// sent is the bytes of the messages, reused those that the request before had too.
 	sent, reused int64
-	counters     *transcriptv1.ChainCounters
-	report       *transcriptv1.Report
 }
 
-// ask asks for the messages of a head, and counts them.
-func (p *spending) ask(ctx context.Context, c *client.Client, head string) (*request, error) {
-	a, err := c.Assemble(ctx, client.ByID(head), p.query)
+// ask asks for the messages of a head, as they were sent at a time, and counts them.
+func (p *spending) ask(ctx context.Context, c *client.Client, head string, now *timestamppb.Timestamp) (*request, error) {
+	a, err := c.Assemble(ctx, client.ByID(head), p.at(now))
 	if err != nil {
 		return nil, err
 	}
-	r := &request{sent: a.Bytes(), counters: a.Counters, report: a.Report}
+	r := &request{sent: a.Bytes()}
 	if r.messages, err = a.Encoded(); err != nil {
 		return nil, err
 	}
@@ -74,17 +94,44 @@ func (p *spending) ask(ctx context.Context, c *client.Client, head string) (*req
 	return r, nil
 }
 
-// shows counts how many of the messages are in the request.
-func (r *request) shows(messages [][]byte) (n int64) {
-	have := map[string]int{}
-	for _, m := range r.messages {
-		have[string(m)]++
-	}
-	for _, m := range messages {
-		if have[string(m)] > 0 {
-			have[string(m)]--
-			n++
+// news is the results that no model has seen, as they were put.
+type news struct {
+	// open are those that the request ends with: the model is asked what to make of them. passed are those that came since
+	// the assistant spoke last and that a user's message followed: their run loop was interrupted.
+	open, passed [][]byte
+}
+
+func (r *request) news() (n news, err error) {
+	into := &n.open
+	for i := len(r.messages) - 1; i >= 0; i-- {
+		m, err := canonical.DecodePayload(r.messages[i])
+		if err != nil {
+			return n, err
 		}
+		switch role := m[0].GetRole(); {
+		case role == transcriptv1.Role_ROLE_ASSISTANT:
+			return n, nil
+		case role == transcriptv1.Role_ROLE_USER:
+			into = &n.passed
+		case role == transcriptv1.Role_ROLE_TOOL && m[0].GetOrigin() == transcriptv1.Origin_ORIGIN_UNSPECIFIED:
+			*into = append(*into, r.messages[i])
+		}
+	}
+	return n, nil
+}
+
+// without counts how many of the messages are not among the others, each of which stands for one.
+func without(messages, others [][]byte) (n int64) {
+	for _, m := range messages {
+		at := 0
+		for at < len(others) && !bytes.Equal(m, others[at]) {
+			at++
+		}
+		if at == len(others) {
+			n++
+			continue
+		}
+		others = append(others[:at:at], others[at+1:]...)
 	}
 	return n
 }

@@ -12,18 +12,18 @@ import (
 type treeCommand struct {
 	Ref    string  `arg:"" optional:"" help:"Draw this node and all that follows it."`
 	Root   bool    `help:"Draw from the root of the REF's chain."`
-	Prefix *string `placeholder:"PREFIX" help:"Draw the chains of the aliases that begin with this; '' for all. Not with REF."`
+	Prefix *string `placeholder:"PREFIX" help:"Draw the chains of the aliases that begin with this; empty: all. Not with REF."`
 	Limit  uint    `short:"n" default:"1000" placeholder:"N" help:"At most about this many nodes; what is left out is marked. 0: all."`
 }
 
 func (c *treeCommand) Help() string {
-	return `Nodes that follow each other without a fork or an alias between them are one line: first and last id, how many they are, and how the first begins. Examples:
+	return `Nodes that follow each other without a fork or an alias between them are one line: first and last id, how many they are, and how the first begins. A compaction node begins a line, which says through which node it stands for what came before. Examples:
 
     transcriptctl tree 3f9a1c2b
     transcriptctl tree chat/42 --root
     transcriptctl tree --prefix chat/
 
-With --output json it is a line a node, parents first: nodeId, parentId, roles, aliases, more (children not drawn).`
+With --output json it is a line a node, parents first: nodeId, parentId, coversThrough (of a compaction), roles, aliases, more (children not drawn).`
 }
 
 // Run draws a tree.
@@ -79,7 +79,9 @@ type treeNode struct {
 	roles      []transcriptv1.Role
 	preview    string
 	aliases    []string
-	children   []*treeNode
+	// through is what a compaction node covers; empty on others.
+	through  string
+	children []*treeNode
 	// more says that there are children which were not read.
 	more bool
 }
@@ -93,12 +95,13 @@ func (s *session) printTreeNodes(n *treeNode) error {
 			roles[i] = roleName(r)
 		}
 		err := s.printJSON(struct {
-			NodeID   string   `json:"nodeId"`
-			ParentID string   `json:"parentId,omitempty"`
-			Roles    []string `json:"roles"`
-			Aliases  []string `json:"aliases,omitempty"`
-			More     bool     `json:"more,omitempty"`
-		}{n.id, n.parent, roles, n.aliases, n.more})
+			NodeID        string   `json:"nodeId"`
+			ParentID      string   `json:"parentId,omitempty"`
+			CoversThrough string   `json:"coversThrough,omitempty"`
+			Roles         []string `json:"roles"`
+			Aliases       []string `json:"aliases,omitempty"`
+			More          bool     `json:"more,omitempty"`
+		}{n.id, n.parent, n.through, roles, n.aliases, n.more})
 		if err != nil {
 			return err
 		}
@@ -146,10 +149,11 @@ func drawTree(w io.Writer, root *treeNode) error {
 	return nil
 }
 
-// runOf is the last node of the run that first begins, and its length. A run ends at a fork and at an alias.
+// runOf is the last node of the run that first begins, and its length. A run ends at a fork, at an alias and before a
+// compaction node.
 func runOf(first *treeNode) (last *treeNode, length int) {
 	last, length = first, 1
-	for len(last.children) == 1 && len(last.aliases) == 0 && !last.more {
+	for len(last.children) == 1 && len(last.aliases) == 0 && !last.more && last.children[0].through == "" {
 		last = last.children[0]
 		length++
 	}
@@ -161,9 +165,13 @@ func runText(first, last *treeNode, length int) string {
 	if length > 1 {
 		text += " → " + short(last.id) + fmt.Sprintf(" (%d nodes)", length)
 	}
-	text += "  " + roleNames(first.roles)
-	if first.preview != "" {
-		text += "  " + first.preview
+	switch {
+	case first.through != "":
+		text += "  " + compactionText(first.through)
+	case first.preview != "":
+		text += "  " + roleNames(first.roles) + "  " + first.preview
+	default:
+		text += "  " + roleNames(first.roles)
 	}
 	if len(last.aliases) > 0 {
 		text += "  " + aliasText(last.aliases)

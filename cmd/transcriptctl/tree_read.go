@@ -47,7 +47,8 @@ func (s *session) readTreeNode(ctx context.Context, ref client.Ref) (*treeNode, 
 	}
 	return &treeNode{
 		id: n.GetInfo().GetNodeId(), parent: n.GetInfo().GetEnvelope().GetParentId(),
-		roles: n.GetRoles(), preview: firstLine(n.GetMessages()), aliases: n.GetAliases(),
+		through: n.GetInfo().GetEnvelope().GetCoversThrough(),
+		roles:   n.GetRoles(), preview: firstLine(n.GetMessages()), aliases: n.GetAliases(),
 	}, nil
 }
 
@@ -94,7 +95,7 @@ func (s *session) readChains(ctx context.Context, prefix string, limit uint) (*t
 
 func (s *session) readChain(ctx context.Context, f *forest, head string) error {
 	at := f.top
-	query := client.Query{View: transcriptv1.View_VIEW_FULL, Detail: transcriptv1.NodeDetail_NODE_DETAIL_IDS}
+	query := client.Query{View: transcriptv1.View_VIEW_FULL, Detail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES}
 	for frame, err := range s.Frames(ctx, client.ByID(head), query) {
 		if err != nil {
 			return err
@@ -105,19 +106,22 @@ func (s *session) readChain(ctx context.Context, f *forest, head string) error {
 		}
 		for _, info := range frame.Nodes {
 			n := min(int(info.GetMessageCount()), len(messages))
-			at = f.child(at, info.GetNodeId(), messages[:n])
+			at = f.child(at, info, messages[:n])
 			messages = messages[n:]
 		}
 	}
 	return nil
 }
 
-// child is the child of parent with that id; it is added where it is new.
-func (f *forest) child(parent *treeNode, id string, messages []*transcriptv1.Message) *treeNode {
+// child is the child of parent that info tells of; it is added where it is new.
+func (f *forest) child(parent *treeNode, info *transcriptv1.NodeInfo, messages []*transcriptv1.Message) *treeNode {
+	id := info.GetNodeId()
 	if n := f.nodes[id]; n != nil {
 		return n
 	}
-	n := &treeNode{id: id, parent: parent.id, preview: firstLine(messages)}
+	n := &treeNode{
+		id: id, parent: parent.id, through: info.GetEnvelope().GetCoversThrough(), preview: firstLine(messages),
+	}
 	for _, m := range messages {
 		n.roles = append(n.roles, m.GetRole())
 	}

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -14,7 +17,7 @@ type windowCommand struct {
 }
 
 func (c *windowCommand) Help() string {
-	return `Asks for the messages before each assistant message of the chain that begins a node, once whole and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: bytes and messages both ways, and how many of the bytes sent the request before had too. Examples:
+	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth. Ages (--max-age) count to when each request was made, unless --now is given. Examples:
 
     transcriptctl window chat/42
     transcriptctl window chat/42 --unbounded --keep-tool-results 5
@@ -53,7 +56,7 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 			err = s.printLine("%s  %5d messages %10s  shown %5d %10s (%s)  reused %s", short(row.Head), row.Messages, size(row.Bytes),
 				row.ShownMessages, size(row.ShownBytes), percent(row.ShownBytes, row.Bytes), percent(row.ReusedBytes, row.ShownBytes))
 		}
-		if err != nil {
+		if err = errors.Join(err, s.out.Flush()); err != nil {
 			return err
 		}
 	}
@@ -65,11 +68,15 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 }
 
 func (s *session) window(ctx context.Context, head string, whole, shown *spending) (*windowRow, error) {
-	all, err := whole.ask(ctx, s.Client, head)
+	now, err := s.timeOf(ctx, head)
 	if err != nil {
 		return nil, err
 	}
-	some, err := shown.ask(ctx, s.Client, head)
+	all, err := whole.ask(ctx, s.Client, head, now)
+	if err != nil {
+		return nil, err
+	}
+	some, err := shown.ask(ctx, s.Client, head, now)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +84,18 @@ func (s *session) window(ctx context.Context, head string, whole, shown *spendin
 		Head: head, Bytes: all.sent, Messages: int64(len(all.messages)), ShownBytes: some.sent,
 		ShownMessages: int64(len(some.messages)), ReusedBytes: some.reused,
 	}, nil
+}
+
+// timeOf is when the last message of a node was sent, else first put: about when the request was made that it ends.
+func (s *session) timeOf(ctx context.Context, id string) (*timestamppb.Timestamp, error) {
+	n, err := s.NodeInfo(ctx, client.ByID(id))
+	if err != nil {
+		return nil, err
+	}
+	if notes := n.GetInfo().GetNotes(); len(notes) > 0 && notes[len(notes)-1].GetSentAt() != nil {
+		return notes[len(notes)-1].GetSentAt(), nil
+	}
+	return n.GetFirstPut(), nil
 }
 
 // requestHeads are the heads at which a model was asked: the parents of the nodes that begin with an assistant message.

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/client/openai"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// economyFile has two conversations of user, assistant and tool messages: one of 14 short run loops with a long question
+// and a long answer, one with 30 calls in a loop. No results follow each other, so that each message is a node.
+const economyFile = "testdata/economy.jsonl"
+
+// bounds is what the model of this test knows of a policy; whole shows everything.
+type bounds struct {
+	whole       bool
+	loops, keep int // 0: all
+	chars       int // 0: all
+}
+
+// TestEconomy holds what economy tells against a model of the rules of docs/views.md that is written for this file alone:
+// all that a loop but the last has is a user message, calls with results, and a reply.
+func TestEconomy(t *testing.T) {
+	strategies := []struct {
+		name string
+		bounds
+	}{
+		{"everything", bounds{whole: true}}, {"conversation", bounds{}}, {"keep5", bounds{keep: 5}},
+		{"default", bounds{loops: 10, chars: 500}}, {"given", bounds{loops: 4, keep: 2, chars: 20}},
+	}
+	var want []economyRow
+	var naive float64
+	for _, one := range strategies {
+		input, reused := modelCost(t, one.bounds)
+		cost := float64(input-reused) + float64(reused)/10
+		if one.whole {
+			naive = cost
+		}
+		want = append(want, economyRow{one.name, input, float64(reused) / float64(input), cost / naive, 0})
+	}
+
+	s := newStack(t)
+	args := []string{
+		"economy", "--json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "2", "--max-user-chars", "20",
+		"--max-reply-chars", "20",
+	}
+	compareRows(t, economyRows(t, s.must(args...)), want)
+	if s.nodes() != 0 || !strings.Contains(s.must("stats", "--namespace", "economy"), "nodes     93\n") {
+		t.Error("the conversations are not in the namespace economy")
+	}
+	// Again, where everything is stored already, in another namespace, and with the flag of all commands.
+	compareRows(t, economyRows(t, s.must(args...)), want)
+	compareRows(t, economyRows(t, s.must("economy", economyFile, "--namespace", "mine", "--output", "json")), want[:4])
+	if !strings.Contains(s.must("stats", "--namespace", "mine"), "nodes     93\n") {
+		t.Error("the conversations are not in the namespace that was given")
+	}
+
+	t.Setenv("TRANSCRIPTCTL_ADDR", "")
+	var out, notes bytes.Buffer
+	if err := run(t.Context(), args, strings.NewReader(""), &out, &notes); err != nil || notes.Len() > 0 {
+		t.Fatal(err, notes.String())
+	}
+	compareRows(t, economyRows(t, out.String()), want)
+}
+
+func economyRows(t *testing.T, out string) (rows []economyRow) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(out))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&rows); err != nil {
+		t.Fatal(err, out)
+	}
+	return rows
+}
+
+func compareRows(t *testing.T, got, want []economyRow) {
+	t.Helper()
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+	if !slices.EqualFunc(got, want, func(a, b economyRow) bool {
+		return a.Strategy == b.Strategy && a.InputBytes == b.InputBytes && near(a.Reused, b.Reused) &&
+			near(a.OfNaive, b.OfNaive) && a.HiddenUnseen == b.HiddenUnseen
+	}) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// modelCost is the bytes sent for the requests of the file, and how many of them the request before had.
+func modelCost(t *testing.T, b bounds) (input, reused int64) {
+	t.Helper()
+	content, err := os.ReadFile(economyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(content) {
+		var chat struct{ Messages json.RawMessage }
+		if err := json.Unmarshal(line, &chat); err != nil {
+			t.Fatal(err)
+		}
+		messages, _, err := openai.Parse(chat.Messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := newChain(messages).ids
+		var last []string
+		for i, m := range messages {
+			if i == 0 || m.GetRole() != transcriptv1.Role_ROLE_ASSISTANT {
+				continue
+			}
+			shown := modelView(messages[:i], ids, b)
+			same := true
+			for k, one := range shown {
+				input += int64(len(one))
+				if same = same && k < len(last) && last[k] == one; same {
+					reused += int64(len(one))
+				}
+			}
+			last = shown
+		}
+	}
+	return input, reused
+}
+
+// modelView is what a request has of messages.
+func modelView(messages []*transcriptv1.Message, ids []string, b bounds) (shown []string) {
+	show := func(m *transcriptv1.Message) { shown = append(shown, string(canonical.AppendMessage(nil, m))) }
+	var loops []int // where each begins
+	for i, m := range messages {
+		if m.GetRole() == transcriptv1.Role_ROLE_USER {
+			loops = append(loops, i)
+		}
+	}
+	if b.whole {
+		for _, m := range messages {
+			show(m)
+		}
+		return shown
+	}
+	for _, m := range messages[:loops[0]] {
+		show(m)
+	}
+	before := len(loops) - 1
+	start := 0
+	if step := max(1, b.loops/2); b.loops > 0 && before > b.loops {
+		start = step * ((before - b.loops + step - 1) / step)
+	}
+	for i := start; i < before; i++ {
+		show(modelCut(messages[loops[i]], b.chars))
+		show(modelCut(messages[loops[i+1]-1], b.chars))
+	}
+	open := messages[loops[before]:]
+	seen, tools := 0, 0 // results that a model has seen: before the last assistant message
+	for _, m := range open {
+		switch m.GetRole() {
+		case transcriptv1.Role_ROLE_TOOL:
+			tools++
+		case transcriptv1.Role_ROLE_ASSISTANT:
+			seen = tools
+		}
+	}
+	lines := 0
+	if step := max(1, 2*b.keep); b.keep > 0 && seen > b.keep {
+		lines = step * ((seen - b.keep) / step)
+	}
+	for i, m := range open {
+		if m.GetRole() == transcriptv1.Role_ROLE_TOOL && lines > 0 {
+			m, lines = modelLine(m, ids[loops[before]+i]), lines-1
+		}
+		show(m)
+	}
+	return shown
+}
+
+func modelCut(m *transcriptv1.Message, chars int) *transcriptv1.Message {
+	text := m.GetParts()[0].GetText()
+	if chars == 0 || len(text) <= chars+len("...[truncated]") { // ASCII
+		return m
+	}
+	return modelText(m, text[:chars]+"...[truncated]")
+}
+
+func modelLine(m *transcriptv1.Message, id string) *transcriptv1.Message {
+	parts := len(canonical.AppendMessage(nil, &transcriptv1.Message{Parts: m.GetParts()})) - 2
+	if parts > 127 {
+		parts-- // the length of the message takes a byte more
+	}
+	line := modelText(m, fmt.Sprintf("[result of %s, %d bytes, left out; recall %s %s.0]", m.GetName(), parts, m.GetToolCallId(), id[:12]))
+	if len(canonical.AppendMessage(nil, line)) >= len(canonical.AppendMessage(nil, m)) {
+		return m
+	}
+	return line
+}
+
+func modelText(m *transcriptv1.Message, text string) *transcriptv1.Message {
+	made := proto.CloneOf(m)
+	made.Origin = transcriptv1.Origin_ORIGIN_SHORTENED
+	made.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}}
+	return made
+}
+
+// TestEconomyBadLine: a line that cannot be read ends it, and nothing is said of flags that it does not have.
+func TestEconomyBadLine(t *testing.T) {
+	s := newStack(t)
+	for _, text := range []string{"{", `{"id":"a","messages":[]}`, `{"id":"a","messages":[{"role":"robot"}]}`} {
+		r := s.runWith(t.Context(), text, "economy", "-")
+		if r.code != exitUsage || !strings.Contains(r.notes, "standard input:1: ") || strings.Contains(r.notes, "--skip-bad") {
+			t.Errorf("exit code %d, %s", r.code, r.notes)
+		}
+	}
+}
+
+// TestEconomyPassed: results that a user's message followed before a model was asked are told of, and are not hidden.
+func TestEconomyPassed(t *testing.T) {
+	s := newStack(t)
+	r := s.run("economy", "--json", "testdata/agent.jsonl")
+	if r.code != exitOK || !strings.Contains(r.notes, "2 more results condensed with an interrupted run loop") {
+		t.Fatalf("exit code %d, %s", r.code, r.notes)
+	}
+	for _, row := range economyRows(t, r.out) {
+		if row.HiddenUnseen != 0 {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// TestNews: the results that no model has seen, and which of them another request lacks.
+func TestNews(t *testing.T) {
+	message := func(role transcriptv1.Role, text string) *transcriptv1.Message {
+		return modelText(&transcriptv1.Message{Role: role}, text)
+	}
+	encode := func(messages ...*transcriptv1.Message) *request {
+		r := &request{}
+		for _, m := range messages {
+			m.Origin = 0
+			if strings.HasPrefix(m.GetParts()[0].GetText(), "stub") {
+				m.Origin = transcriptv1.Origin_ORIGIN_STUB
+			}
+			r.messages = append(r.messages, canonical.AppendMessage(nil, m))
+		}
+		return r
+	}
+	const (
+		system, user      = transcriptv1.Role_ROLE_SYSTEM, transcriptv1.Role_ROLE_USER
+		assistant, result = transcriptv1.Role_ROLE_ASSISTANT, transcriptv1.Role_ROLE_TOOL
+	)
+	r := encode(message(result, "old"), message(assistant, "c"), message(result, "x"), message(result, "stub"),
+		message(user, "u"), message(result, "y"), message(result, "y"), message(system, "s"))
+	all, err := r.news()
+	if err != nil || len(all.open) != 2 || len(all.passed) != 1 {
+		t.Fatal(all, err)
+	}
+	other, err := encode(message(assistant, "c"), message(result, "y")).news()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := without(all.open, other.open); n != 1 {
+		t.Errorf("%d are hidden", n)
+	}
+	if n := without(all.passed, other.passed); n != 1 {
+		t.Errorf("%d are passed", n)
+	}
+	if n := without(other.open, all.open); n != 0 {
+		t.Errorf("%d are hidden where all are shown", n)
+	}
+	if _, err := (&request{messages: [][]byte{{0xff}}}).news(); err == nil || errors.Is(err, errUnexplained) {
+		t.Error(err)
+	}
+}
+
+// TestTemporary: the session's own server is reached through a directory of the user's alone, and leaves nothing behind.
+func TestTemporary(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s, err := open(&commandLine{Timeout: time.Minute}, nil, nil, nil)
+	if err != nil || s.addrGiven || s.flags.Addr != defaultAddr {
+		t.Fatal(err, s)
+	}
+	own, err := s.temporary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.Stats(t.Context()); err != nil {
+		t.Error(err)
+	}
+	made, err := os.ReadDir(dir)
+	if err != nil || len(made) != 1 {
+		t.Fatal(made, err)
+	}
+	if info, err := made[0].Info(); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := errors.Join(own.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Error(left, err)
+	}
+}

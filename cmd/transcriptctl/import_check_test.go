@@ -1,0 +1,273 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// forgedStream changes the frames of an effective view on their way.
+type forgedStream struct {
+	grpc.ServerStream
+	forge func(*transcriptv1.StreamAssembleResponse)
+	full  bool
+}
+
+func (s *forgedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if req, ok := m.(*transcriptv1.StreamAssembleRequest); ok {
+		s.full = req.GetView() == transcriptv1.View_VIEW_FULL
+	}
+	return err
+}
+
+func (s *forgedStream) SendMsg(m any) error {
+	spliced, err := proto.Marshal(m.(proto.Message))
+	if err != nil {
+		return err
+	}
+	frame := &transcriptv1.StreamAssembleResponse{}
+	if err := proto.Unmarshal(spliced, frame); err != nil {
+		return err
+	}
+	if !s.full {
+		s.forge(frame)
+	}
+	return s.ServerStream.SendMsg(frame)
+}
+
+// serveForged serves an empty store, and forges what StreamAssemble sends.
+func serveForged(t *testing.T, forge func(*transcriptv1.StreamAssembleResponse)) *stack {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memstore.New(memstore.Options{})
+	forged := func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if strings.HasSuffix(info.FullMethod, "/StreamAssemble") {
+			stream = &forgedStream{ServerStream: stream, forge: forge}
+		}
+		return next(srv, stream)
+	}
+	g := server.New(store, server.Config{Version: "test"}).GRPC(grpc.StreamInterceptor(forged))
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(listener) }()
+	t.Cleanup(func() {
+		g.Stop()
+		if err := errors.Join(<-served, store.Close()); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			t.Error(err)
+		}
+	})
+	return &stack{tb: t, addr: listener.Addr().String()}
+}
+
+// TestCheckForged: a view that differs from the list otherwise than its report says ends the import with exit code 6,
+// whether a node's id shows it or only the list does.
+func TestCheckForged(t *testing.T) {
+	tests := []struct {
+		name  string
+		forge func(*transcriptv1.StreamAssembleResponse)
+		says  string
+	}{
+		{"no finding", func(f *transcriptv1.StreamAssembleResponse) {
+			if f.Report != nil {
+				f.Report.Findings = nil
+			}
+		}, "broken.jsonl:1, request 1: the effective view differs"},
+		{"no repairs", func(f *transcriptv1.StreamAssembleResponse) {
+			if f.Report != nil {
+				f.Report.Repairs = 0
+			}
+		}, "it has 1 repair, and the report tells of 0"},
+		{"a finding too many", func(f *transcriptv1.StreamAssembleResponse) {
+			if f.Report != nil {
+				f.Report.Findings = append(f.Report.Findings, &transcriptv1.Finding{
+					Kind: transcriptv1.FindingKind_FINDING_KIND_LATE_RESULT, NodeId: f.Nodes[0].GetNodeId(), Count: 1,
+				})
+			}
+		}, "message 0, which the report says was repaired"},
+		{"a result left out", func(f *transcriptv1.StreamAssembleResponse) {
+			last := len(f.Messages) - 1
+			if last < 0 || f.Messages[last].GetRole() != transcriptv1.Role_ROLE_TOOL {
+				return
+			}
+			n := f.Nodes[len(f.Nodes)-1]
+			digest := canonical.PayloadDigest(nil, canonical.AppendMessage(nil, f.Messages[last]))
+			n.Verbatim, n.MessageCount, n.Envelope.PayloadDigest = false, 0, fmt.Sprintf("%x", digest)
+			f.Messages = f.Messages[:last]
+		}, "request 3: the effective view differs"},
+		{"another text", func(f *transcriptv1.StreamAssembleResponse) {
+			f.Messages[0].Parts[0].Kind = &transcriptv1.Part_Text{Text: "forged"}
+		}, "verification failed"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := serveForged(t, test.forge)
+			file := "testdata/broken.jsonl"
+			if test.name == "a result left out" {
+				file = "testdata/agent.jsonl"
+			}
+			r := s.run("import", "--check", "--workers", "1", file)
+			if r.code != exitDamaged || !strings.Contains(r.notes, test.says) {
+				t.Errorf("exit code %d, %s", r.code, r.notes)
+			}
+		})
+	}
+}
+
+// TestRepairs: what differs between a list and a view, as letters: u and a speak, c calls, r and o are results, + is a
+// stub.
+func TestRepairs(t *testing.T) {
+	roles := map[rune]transcriptv1.Role{
+		'u': transcriptv1.Role_ROLE_USER, 'r': transcriptv1.Role_ROLE_TOOL, 'o': transcriptv1.Role_ROLE_TOOL,
+		'+': transcriptv1.Role_ROLE_TOOL,
+	}
+	message := func(letter rune) *transcriptv1.Message {
+		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_ASSISTANT}
+		if role, ok := roles[letter]; ok {
+			m.Role = role
+		}
+		m.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: string(letter)}}}
+		if letter == '+' {
+			m.Origin = transcriptv1.Origin_ORIGIN_STUB
+		}
+		return m
+	}
+	for _, test := range []struct {
+		list, view string
+		want       []repair
+		bad        bool
+	}{
+		{list: "uca", view: "uca"},
+		{list: "", view: ""},
+		{list: "ucrra", view: "ucra", want: []repair{{message: 3}}},
+		{list: "oucra", view: "ucra", want: []repair{{message: 0}}},
+		{list: "uca", view: "uc++a", want: []repair{{message: 2, stubs: 2}}},
+		{list: "ucroa", view: "ucr+a", want: []repair{{message: 4, stubs: 1}, {message: 3}}},
+		{list: "ucoru", view: "ucr+u", want: []repair{{message: 2}, {message: 4, stubs: 1}}},
+		{list: "uao", view: "ua", want: []repair{{message: 2}}},
+		{list: "ucacu", view: "uc+ac+u", want: []repair{{message: 2, stubs: 1}, {message: 4, stubs: 1}}},
+		{list: "ua", view: "u", bad: true},
+		{list: "ua", view: "a", bad: true},
+		{list: "ua", view: "au", bad: true},
+		{list: "ua", view: "uax", bad: true},
+		{list: "ua", view: "uxa", bad: true},
+		{list: "ucra", view: "urca", bad: true},
+		{list: "ucra", view: "ucrra", bad: true},
+	} {
+		f := &flatList{starts: map[string]int{}}
+		for i, letter := range test.list {
+			f.add(fmt.Sprint(i), []*transcriptv1.Message{message(letter)})
+		}
+		var shown [][]byte
+		for _, letter := range test.view {
+			shown = append(shown, canonical.AppendMessage(nil, message(letter)))
+		}
+		got, err := f.repairs(shown)
+		if errors.Is(err, errUnexplained) != test.bad || !test.bad && (err != nil || !reflect.DeepEqual(got, test.want)) {
+			t.Errorf("%s as %s: %v, %v; want %v", test.list, test.view, got, err, test.want)
+		}
+	}
+}
+
+// TestCheckManyFindings: a report names 100 findings; what it has no room for is told all the same.
+func TestCheckManyFindings(t *testing.T) {
+	s := newStack(t)
+	var b strings.Builder
+	b.WriteString(`{"id":"1","messages":[{"role":"user","content":"go"}`)
+	for i := range 105 {
+		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"%d","content":"r"},{"role":"assistant","content":"x"}`, i)
+	}
+	b.WriteString("]}\n")
+	r := s.importText(b.String(), "--check")
+	if r.code != exitOK || strings.Count(r.out, `"why":"orphan_result"`) != 105 {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.notes)
+	}
+	// 105 at once are more than any report names.
+	b.Reset()
+	b.WriteString(`{"id":"2","messages":[{"role":"user","content":"go"}`)
+	for i := range 105 {
+		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"%d","content":"r"}`, i)
+	}
+	b.WriteString(`,{"role":"assistant","content":"x"}]}` + "\n")
+	r = s.importText(b.String(), "--check")
+	if r.code != exitOK || strings.Count(r.out, `"why":"orphan_result"`) != 100 || strings.Count(r.out, `"why":"more_findings"`) != 5 {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.notes)
+	}
+}
+
+// setVariable appends a node without messages to the chain of an alias.
+func (s *stack) setVariable(alias string) {
+	s.tb.Helper()
+	c, err := client.Dial(s.addr)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	_, err = c.Put(s.tb.Context(), client.Node{
+		Parent: client.ByAlias(alias), Metadata: map[string]string{"var/mood": `"fine"`}, Aliases: []client.AliasUpdate{{Name: alias}},
+	})
+	if err := errors.Join(err, c.Close()); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// TestImportCompacted: compactions and nodes without messages are in no import's way. What lies behind one is not compared, all else is.
+func TestImportCompacted(t *testing.T) {
+	s := newStack(t)
+	user := func(n int) string { return fmt.Sprintf(`{"role":"user","content":"question %d"},`, n) }
+	call := func(n int) string {
+		return fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"%d","type":"function","function":`+
+			`{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"result","tool_call_id":"%d"},`+
+			`{"role":"assistant","content":"answer %d"}`, n, n, n)
+	}
+	line := func(messages ...string) string {
+		return `{"id":"1","messages":[` + strings.Join(messages, "") + "]}\n"
+	}
+	first := line(user(1), call(1))
+	second := line(user(1), call(1), ",", user(2), call(2))
+	third := line(user(1), call(1), ",", user(2), call(2), ",", user(3), call(3))
+	s.importText(first).sums(t)
+	s.must("compact", "chat/1")
+	for _, step := range []struct {
+		line string
+		want importSummary
+	}{
+		{first, importSummary{Behind: 1, NodesThere: 4, Check: &checkSummary{2, 0, 0}}},
+		{second, importSummary{Grown: 1, NodesCreated: 4, NodesThere: 4, Check: &checkSummary{2, 0, 2}}},
+		{second, importSummary{Unchanged: 1, NodesThere: 8, Check: &checkSummary{2, 0, 2}}},
+		{first, importSummary{Behind: 1, NodesThere: 4, Check: &checkSummary{2, 0, 0}}},
+	} {
+		got := s.importText(step.line, "--check").sums(t)
+		step.want.Conversations, step.want.Bytes, step.want.Seconds = 1, got.Bytes, got.Seconds
+		if !reflect.DeepEqual(got, step.want) {
+			t.Errorf("got %+v %+v, want %+v %+v", got, got.Check, step.want, step.want.Check)
+		}
+	}
+	s.must("compact", "chat/1")
+	s.setVariable("chat/1")
+	if got := s.importText(third).sums(t); got.Grown != 1 || got.NodesCreated != 4 {
+		t.Errorf("%+v", got)
+	}
+	checkExport(t, s, third)
+	if got := s.importText(s.must("export")).sums(t); got.Unchanged != 1 || got.NodesCreated != 0 {
+		t.Errorf("%+v", got)
+	}
+	if r := s.importText(line(user(1), call(1), ",", user(9), call(9))); r.code != exitConflict {
+		t.Errorf("another conversation: exit code %d, %s", r.code, r.notes)
+	}
+	s.must("verify")
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// temporary is a session with a transcriptd of its own, which keeps everything in memory until the session is closed.
+// Nobody else reaches it: its socket lies in a directory that only the user may open.
+func (s *session) temporary(ctx context.Context) (*session, error) {
+	dir, err := os.MkdirTemp("", "transcriptctl-")
+	if err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(dir, "s")
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", socket)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	store := memstore.New(memstore.Options{})
+	served := server.New(store, server.Config{Version: buildVersion()}).GRPC()
+	ended := make(chan error, 1)
+	go func() { ended <- served.Serve(listener) }()
+	own := *s
+	own.flags.Addr, own.trusts = "unix:"+socket, true
+	own.stop = func() error {
+		served.Stop()
+		err := <-ended
+		if errors.Is(err, grpc.ErrServerStopped) {
+			err = nil
+		}
+		return errors.Join(err, store.Close(), os.RemoveAll(dir))
+	}
+	if own.Client, err = own.dial(); err != nil {
+		return nil, errors.Join(err, own.stop())
+	}
+	return &own, nil
+}
+
+// within is the session in another namespace, unless one was given.
+func (s *session) within(namespace string) (*session, error) {
+	own := *s
+	if own.flags.Namespace == "" {
+		own.flags.Namespace = namespace
+	}
+	var err error
+	own.Client, err = own.dial()
+	return &own, err
+}
