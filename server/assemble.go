@@ -29,7 +29,7 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 	if err != nil {
 		return nil, err
 	}
-	reply.Nodes, reply.Report = f.nodes, report.proto()
+	reply.Nodes, reply.Report = f.nodes, a.told(report)
 	reply.ProtoReflect().SetUnknown(f.messages)
 	if proto.Size(reply) > maxReply {
 		return nil, errUseStream
@@ -44,26 +44,36 @@ func (a *assembly) whole(ctx context.Context) (*frame, *report, error) {
 	if err := a.reserve(ctx, f); err != nil {
 		return nil, nil, err
 	}
-	s := a.splicer(func(need int) (*frame, error) {
+	most := int(min(a.totals(a.chain.Head()).Bytes, maxReply))
+	into, report := a.filler(func(need int) (*frame, error) {
 		if f.size()+need > maxReply {
 			return nil, errUseStream
 		}
+		f.grow(need, most)
 		return f, nil
 	})
-	span := chainstore.Span{From: a.first(), Through: a.chain.Head().Seq}
-	next := span.From
-	err := a.chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		next++
-		return s.add(row)
-	})
-	if err == nil {
-		err = reached(span, next)
+	for _, span := range a.spans() {
+		next := span.From
+		err := a.chain.Rows(ctx, span, func(row *chainstore.Row) error {
+			next++
+			return into.add(ctx, row)
+		})
+		if err == nil && span.From <= span.Through {
+			err = reached(span, next)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	return f, &s.report, err
+	return f, report, nil
 }
 
-// reserve makes room for the view, or tells that it will not fit before anything of it is read.
+// reserve makes room for the view, or tells that it will not fit before anything of it is read. What a conversation takes
+// is not known before.
 func (a *assembly) reserve(ctx context.Context, f *frame) error {
+	if a.conversation != nil {
+		return nil
+	}
 	total := a.totals(a.chain.Head()).Bytes
 	if a.base == nil && total <= maxReply {
 		f.messages = make([]byte, 0, total)

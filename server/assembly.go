@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -23,16 +24,21 @@ type assembleRequest interface {
 	GetAfterId() string
 	GetIfNoneMatch() string
 	GetNodeDetail() transcriptv1.NodeDetail
+	GetPolicy() *transcriptv1.Policy
+	GetCondenseLast() bool
 }
 
 // assembly is a view of a chain, found but not read yet.
 type assembly struct {
 	chain chainstore.Chain
-	// full says that it is the full view, else the effective one.
-	full   bool
-	detail transcriptv1.NodeDetail
-	// base is the node behind which the reply begins; nil: it is the whole view.
-	base *chainstore.ID
+	// full says that it is the full view. view is how another lies, nil where all its rows are shown whole;
+	// conversation is not nil where one is asked for.
+	full         bool
+	view         *effective
+	conversation *conversation
+	detail       transcriptv1.NodeDetail
+	// after is what the caller asks to go on from; base is the same where the reply does; else it is the whole view.
+	after, base *chainstore.ID
 	// etag names the view of the head and what is told of nodes, and neither the reply nor its base: it is what the
 	// caller holds once it has applied the reply, so a caller who asks for what comes after a node, and one who asks
 	// for everything, are both told not_modified where they hold that already.
@@ -40,8 +46,7 @@ type assembly struct {
 	notModified bool
 }
 
-// open judges the request and finds the chain. On both views of this version a longer chain only adds to what a
-// shorter one shows, so after_id is always honoured.
+// open judges the request and finds the chain.
 func (t *transcripts) open(ctx context.Context, req assembleRequest) (*assembly, error) {
 	head, err := parseRef("head", req.GetHead())
 	if err != nil {
@@ -56,14 +61,23 @@ func (t *transcripts) open(ctx context.Context, req assembleRequest) (*assembly,
 		if err != nil {
 			return nil, err
 		}
-		a.base = &id
+		a.after = &id
 	}
-	if a.chain, err = t.store.Chain(ctx, namespaceOf(req.GetNamespace()), head, a.base); err != nil {
+	now := t.now().UnixMilli()
+	policy, err := parsePolicy("policy", req.GetPolicy(), compaction.Unbounded(), now)
+	if err != nil {
 		return nil, err
 	}
-	a.etag = etag(a.chain.Head().ID, a.full, a.detail)
+	if a.chain, err = t.store.Chain(ctx, namespaceOf(req.GetNamespace()), head, a.after); err != nil {
+		return nil, err
+	}
+	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
+		err = a.openConversation(ctx, policy, req.GetCondenseLast())
+	} else {
+		err = a.openWhole(ctx)
+	}
 	a.notModified = a.etag == req.GetIfNoneMatch()
-	return a, nil
+	return a, err
 }
 
 func checkOptions(req assembleRequest) error {
@@ -73,7 +87,29 @@ func checkOptions(req assembleRequest) error {
 	if _, ok := transcriptv1.NodeDetail_name[int32(req.GetNodeDetail())]; !ok {
 		return invalidField("node_detail", "must be a declared value")
 	}
+	conversation := req.GetView() == transcriptv1.View_VIEW_CONVERSATION
+	switch {
+	case conversation && req.GetAfterId() != "":
+		return invalidField("after_id", "must be empty with VIEW_CONVERSATION")
+	case !conversation && req.GetPolicy() != nil:
+		return invalidField("policy", "must be absent without VIEW_CONVERSATION")
+	case !conversation && req.GetCondenseLast():
+		return invalidField("condense_last", "must be false without VIEW_CONVERSATION")
+	}
 	return nil
+}
+
+// openWhole finds how the full or the effective view lies. Behind a compaction that the caller does not know, the
+// effective view is another, and the whole of it is the reply.
+func (a *assembly) openWhole(ctx context.Context) (err error) {
+	a.etag = etag(a.chain.Head().ID, a.full, a.detail)
+	link := a.chain.Head().Compaction
+	if a.base = a.after; a.full || !link.Present || a.base != nil && link.Seq <= a.chain.After() {
+		return nil
+	}
+	a.base = nil
+	a.view, err = openEffective(ctx, a.chain)
+	return err
 }
 
 func etag(head chainstore.ID, full bool, detail transcriptv1.NodeDetail) string {
@@ -81,17 +117,26 @@ func etag(head chainstore.ID, full bool, detail transcriptv1.NodeDetail) string 
 	if full {
 		view = 'f'
 	}
-	b := append([]byte("transcript.etag.v1\x00"), assemblerVersion, view, byte(detail))
-	sum := sha256.Sum256(append(b, head[:]...))
+	return hashEtag(append([]byte{assemblerVersion, view, byte(detail)}, head[:]...))
+}
+
+func hashEtag(of []byte) string {
+	sum := sha256.Sum256(append([]byte("transcript.etag.v1\x00"), of...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// first is the Seq of the first node of the reply; behind the head's where there is none.
-func (a *assembly) first() uint32 {
-	if a.base == nil {
-		return 0
+// spans are the rows of the reply, in its order.
+func (a *assembly) spans() []chainstore.Span {
+	switch {
+	case a.conversation != nil:
+		return a.conversation.spans
+	case a.view != nil:
+		return a.view.spans()
+	case a.base != nil:
+		return []chainstore.Span{{From: a.chain.After() + 1, Through: a.chain.Head().Seq}}
+	default:
+		return []chainstore.Span{{Through: a.chain.Head().Seq}}
 	}
-	return a.chain.After() + 1
 }
 
 // totals are the chain's, in the view asked for.
@@ -105,20 +150,45 @@ func (a *assembly) totals(h *chainstore.Header) runloop.Totals {
 func (a *assembly) headID() string { return a.chain.Head().ID.String() }
 
 func (a *assembly) baseID() string {
-	if a.base == nil {
+	base := a.base
+	if a.notModified {
+		base = a.after
+	}
+	if base == nil {
 		return ""
 	}
-	return a.base.String()
+	return base.String()
 }
 
-func (a *assembly) counters() *transcriptv1.ChainCounters {
-	s := &a.chain.Head().State
-	return chainCounters(s.Full.Totals, s.Effective.Totals)
+func (a *assembly) counters() *transcriptv1.ChainCounters { return headCounters(a.chain.Head()) }
+
+// filler fills frames with rows.
+type filler interface {
+	add(ctx context.Context, row *chainstore.Row) error
 }
 
-// splicer is a splicer for this view, whose frames room gives.
-func (a *assembly) splicer(room func(need int) (*frame, error)) *splicer {
-	return &splicer{full: a.full, detail: a.detail, parent: a.base, room: room}
+// filler fills the frames that room gives with this view, and the report.
+func (a *assembly) filler(room func(need int) (*frame, error)) (filler, *report) {
+	s := &splicer{chain: a.chain, full: a.full, view: a.view, detail: a.detail, room: room}
+	s.counted = a.base != nil || a.conversation != nil
+	if a.base != nil {
+		s.last = lastRow{true, a.chain.After(), *a.base}
+	}
+	if a.conversation != nil {
+		return newShower(a.conversation, s), &s.report
+	}
+	return s, &s.report
+}
+
+// told is the report of a reply that is complete.
+func (a *assembly) told(r *report) *transcriptv1.Report {
+	switch totals := a.totals(a.chain.Head()); {
+	case a.conversation != nil:
+		a.conversation.complete(r)
+	case a.base == nil:
+		r.spend(totals.Tokens, totals.Estimated)
+	}
+	return r.proto()
 }
 
 // reached tells whether all rows of a span came; next is the Seq behind the last that did.

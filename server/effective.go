@@ -39,24 +39,72 @@ func (e *effective) state() *runloop.State { return &e.chain.Head().State }
 
 // preamble yields the rows of the preamble, the last perhaps with the first of its messages only.
 func (e *effective) preamble(ctx context.Context, headersOnly bool, yield func(*viewRow) error) error {
-	s := e.state()
-	if !s.PreambleClosed {
-		return e.rows(ctx, chainstore.Span{Through: e.chain.Head().Seq, HeadersOnly: headersOnly}, yield)
+	for _, span := range e.head() {
+		span.HeadersOnly = headersOnly
+		err := e.rows(ctx, span, func(r *viewRow) error {
+			r.through, _ = e.parts(r.Row)
+			return yield(r)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	end := s.PreambleEnd
-	if end == (runloop.Place{}) {
+	return nil
+}
+
+// head are the rows that the preamble lies in; none without one.
+func (e *effective) head() []chainstore.Span {
+	s := e.state()
+	switch end := s.PreambleEnd; {
+	case !s.PreambleClosed:
+		return []chainstore.Span{{Through: e.chain.Head().Seq}}
+	case end.Index > 0:
+		return []chainstore.Span{{Through: end.Seq}}
+	case end.Seq > 0:
+		return []chainstore.Span{{Through: end.Seq - 1}}
+	default:
 		return nil
 	}
-	last := end.Seq
-	if end.Index == 0 {
-		last--
+}
+
+// spans are all rows of the view in its order, and older compaction nodes between them.
+func (e *effective) spans() []chainstore.Span {
+	through := e.chain.Head().Seq
+	if e.compaction == nil {
+		return []chainstore.Span{{Through: through}}
 	}
-	return e.rows(ctx, chainstore.Span{Through: last, HeadersOnly: headersOnly}, func(r *viewRow) error {
-		if r.Seq == end.Seq {
-			r.through = int(end.Index)
+	return joined(append(e.head(), e.body(through)...))
+}
+
+// joined are spans in the same order, those put together that follow each other, or share a row.
+func joined(spans []chainstore.Span) []chainstore.Span {
+	var out []chainstore.Span
+	for _, s := range spans {
+		n := len(out)
+		if n > 0 && (out[n-1].Through == s.From || out[n-1].Through+1 == s.From) {
+			out[n-1].Through = s.Through
+			continue
 		}
-		return yield(r)
-	})
+		out = append(out, s)
+	}
+	return out
+}
+
+// parts tells how many of a row's messages, from the first on, are the preamble's, and through which the others are the
+// body's.
+func (e *effective) parts(row *chainstore.Row) (preamble, body int) {
+	s, n := e.state(), row.Raw.MessageCount()
+	end := s.PreambleEnd
+	if !s.PreambleClosed || row.Seq < end.Seq {
+		return n, n
+	}
+	if row.Seq == end.Seq {
+		preamble = min(int(end.Index), n)
+	}
+	if c := e.compaction; c != nil && row.Seq != c.Seq && (row.Seq <= c.Covers.Seq || row.Raw.IsCompaction()) {
+		return preamble, preamble
+	}
+	return preamble, n
 }
 
 // body is what lies behind the preamble, in the order of the view, through a node that comes not before what the
@@ -90,16 +138,10 @@ func (e *effective) before(a, b runloop.Place) bool {
 
 // read yields the rows of spans of the body, which it gives the right messages of; older compaction nodes have none.
 func (e *effective) read(ctx context.Context, spans []chainstore.Span, headersOnly bool, yield func(*viewRow) error) error {
-	end := e.state().PreambleEnd
 	for _, span := range spans {
 		span.HeadersOnly = headersOnly
 		err := e.rows(ctx, span, func(r *viewRow) error {
-			switch {
-			case r.Seq == end.Seq:
-				r.from = min(int(end.Index), r.through)
-			case r.Raw.IsCompaction() && r.Seq != e.compaction.Seq:
-				r.through = 0
-			}
+			r.from, r.through = e.parts(r.Row)
 			return yield(r)
 		})
 		if err != nil {

@@ -35,11 +35,11 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
-	parent, err := parentOf(ctx, chain)
+	links, err := linksOf(ctx, chain, chain.Head())
 	if err != nil {
 		return nil, err
 	}
-	reply, err := nodeReply(ctx, chain, parent, req.OmitMessages)
+	reply, err := nodeReply(ctx, chain, links, req.OmitMessages)
 	if err != nil {
 		return nil, err
 	}
@@ -74,22 +74,8 @@ func (t *transcripts) findNode(ctx context.Context, namespace string, node *tran
 	return chainstore.Ref{ID: ids[0]}, nil
 }
 
-// parentOf is the node before the head; nil where the head is a root.
-func parentOf(ctx context.Context, chain chainstore.Chain) (*chainstore.ID, error) {
-	seq := chain.Head().Seq
-	if seq == 0 {
-		return nil, nil
-	}
-	var id chainstore.ID
-	err := chain.Rows(ctx, chainstore.Span{From: seq - 1, Through: seq - 1, HeadersOnly: true}, func(row *chainstore.Row) error {
-		id = row.Raw.ID()
-		return nil
-	})
-	return &id, err
-}
-
 // nodeReply tells of the head; its messages and metadata are laid in as they are stored.
-func nodeReply(ctx context.Context, chain chainstore.Chain, parent *chainstore.ID, omit bool) (*transcriptv1.GetNodeResponse, error) {
+func nodeReply(ctx context.Context, chain chainstore.Chain, l links, omit bool) (*transcriptv1.GetNodeResponse, error) {
 	h := chain.Head()
 	reply := &transcriptv1.GetNodeResponse{
 		FirstPut: timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: roles(h),
@@ -98,7 +84,7 @@ func nodeReply(ctx context.Context, chain chainstore.Chain, parent *chainstore.I
 	err := chain.Rows(ctx, chainstore.Span{From: h.Seq, Through: h.Seq}, func(row *chainstore.Row) error {
 		reply.Info = &transcriptv1.NodeInfo{
 			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(row.Payload)),
-			Verbatim: true, Notes: notes(h.Messages, true), Envelope: envelopeInfo(h, row.Metadata, parent),
+			Verbatim: true, Notes: notes(h.Messages, true), Envelope: envelopeInfo(h, row.Metadata, l),
 		}
 		reply.Info.Envelope.PayloadDigest = payloadDigest(h, row.Payload)
 		var stored []byte

@@ -12,19 +12,34 @@ const maxFindings = 100
 // report adds up what a reply holds.
 type report struct {
 	messages, bytes, repairs int64
+	tokens                   int64
+	estimated                bool
 	findings                 []*transcriptv1.Finding
 	more                     int64
+	// What only a conversation has.
+	shortened     int64
+	leftOut       *transcriptv1.LeftOut
+	window        *transcriptv1.Window
+	limitExceeded bool
 }
 
 func (r *report) proto() *transcriptv1.Report {
 	return &transcriptv1.Report{
 		Messages: r.messages, Bytes: r.bytes, Repairs: r.repairs, Findings: r.findings, MoreFindings: r.more,
+		Tokens: r.tokens, TokensEstimated: r.estimated, Shortened: r.shortened, LeftOut: r.leftOut, Window: r.window,
+		LimitExceeded: r.limitExceeded,
 	}
 }
 
-// find adds what the marks of a node's messages tell.
-func (r *report) find(h *chainstore.Header) {
-	for i := range h.Messages {
+// spend adds tokens.
+func (r *report) spend(tokens int64, estimated bool) {
+	r.tokens += tokens
+	r.estimated = r.estimated || estimated
+}
+
+// find adds what the marks of a node's messages tell, from one through the one before another.
+func (r *report) find(h *chainstore.Header, from, through int) {
+	for i := from; i < through; i++ {
 		m := &h.Messages[i].Mark
 		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(m.Stubs))
 		r.add(h, i, leftOutKind(m.LeftOut), 1)

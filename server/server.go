@@ -5,6 +5,7 @@ package server
 import (
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -31,27 +33,36 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// TracerProvider gets a span for each call; nil: none are made.
 	TracerProvider trace.TracerProvider
+	// Now tells the time that ages are counted from; nil: time.Now.
+	Now func() time.Time
+	// Renderers make the text of the calls of tools, by name, for ReplayTools; a tool without one has compaction.Render.
+	Renderers map[string]compaction.Renderer
 }
 
 // Server serves TranscriptService, AdminService and health over one store. Its methods may run at once.
 type Server struct {
-	store    chainstore.Store
-	version  string
-	log      *slog.Logger
-	tracer   trace.TracerProvider
-	metrics  *metrics
-	health   *health.Server
-	draining atomic.Bool
+	store     chainstore.Store
+	version   string
+	log       *slog.Logger
+	tracer    trace.TracerProvider
+	metrics   *metrics
+	now       func() time.Time
+	renderers map[string]compaction.Renderer
+	health    *health.Server
+	draining  atomic.Bool
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
 func New(store chainstore.Store, cfg Config) *Server {
-	s := &Server{store: store, version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, health: health.NewServer()}
+	s := &Server{store: store, version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.tracer == nil {
 		s.tracer = noop.NewTracerProvider()
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	s.metrics = newMetrics(cfg.Registerer, s.log)
 	for _, name := range serviceNames() {
@@ -81,7 +92,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
-	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{store: s.store})
+	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{store: s.store, now: s.now, renderers: s.renderers})
 	transcriptv1.RegisterAdminServiceServer(server, &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(server, s.health)
 	reflection.Register(server)
@@ -99,7 +110,9 @@ func (s *Server) Drain() {
 // transcripts is TranscriptService: a method for each rpc, in a file of its own.
 type transcripts struct {
 	transcriptv1.UnimplementedTranscriptServiceServer
-	store chainstore.Store
+	store     chainstore.Store
+	now       func() time.Time
+	renderers map[string]compaction.Renderer
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.

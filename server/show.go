@@ -11,8 +11,8 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// shower lays the rows of a conversation into frames. What is shown as it is, is copied as it is stored; only messages
-// that are cut or become lines are decoded, and, where there are lines, calls and results, to know which tool they name.
+// shower lays the rows of a conversation into frames. What is shown as it is, is copied as it is stored, and what is cut is
+// cut as it is stored. Calls and results are decoded where there are lines, to know which tools they name.
 type shower struct {
 	*conversation
 	s       *splicer
@@ -25,6 +25,8 @@ type shower struct {
 	row  *chainstore.Row
 	h    *chainstore.Header
 	made made
+	// scratch is memory for a message.
+	scratch []byte
 }
 
 func newShower(c *conversation, s *splicer) *shower {
@@ -51,12 +53,16 @@ func (m *made) clear() { *m = made{bytes: m.bytes[:0]} }
 func (w *shower) add(ctx context.Context, row *chainstore.Row) error {
 	defer w.s.saw(row)
 	preamble, body := w.view.parts(row)
-	if preamble == 0 && !row.Raw.HasFindings() && w.apply.passes(body) {
+	if !row.Raw.HasFindings() && w.apply.passes(body) {
 		return nil
 	}
 	var err error
 	if w.h, err = row.Header(); err != nil {
 		return err
+	}
+	if preamble == 0 && body == len(w.h.Messages) && !w.lines && !row.Raw.Repaired() && w.apply.keeps(body) {
+		w.find(0, body)
+		return w.s.verbatim(ctx, row, w.h)
 	}
 	w.row = row
 	w.made.clear()
@@ -114,35 +120,26 @@ func (w *shower) message(ctx context.Context, m *message) error {
 	switch {
 	case m.stub != nil:
 		return w.stub(ctx, *m.stub)
-	case m.action == compaction.Drop:
+	case m.action == compaction.CutUser:
+		return w.cut(ctx, m, w.policy.MaxUserChars)
+	case m.action == compaction.CutReply:
+		return w.cut(ctx, m, w.policy.MaxReplyChars)
+	case m.action == compaction.Line || m.action == compaction.Keep && w.pairs(m.brief):
+		return w.paired(ctx, m)
+	case m.action == compaction.Keep:
+		return w.keep(ctx, m.brief, m.bytes)
+	default:
 		return nil
-	case m.action == compaction.Keep && !w.pairs(m.brief):
-		return w.keep(ctx, m.brief, m.bytes)
 	}
-	decoded, err := canonical.DecodePayload(w.needed(m))
-	if err != nil {
-		return err
-	}
-	changed, err := w.change(ctx, m, decoded[0])
-	if err != nil {
-		return err
-	}
-	if !changed {
-		return w.keep(ctx, m.brief, m.bytes)
-	}
-	return w.shorten(ctx, m.brief, decoded[0])
 }
 
-// needed is what has to be decoded of a message.
-func (w *shower) needed(m *message) []byte {
-	switch m.action {
-	case compaction.CutUser:
-		return truncate(m.bytes, w.policy.MaxUserChars)
-	case compaction.CutReply:
-		return truncate(m.bytes, w.policy.MaxReplyChars)
-	default:
-		return m.bytes
+// cut shows a message with its text cut.
+func (w *shower) cut(ctx context.Context, m *message, limit int) error {
+	var did bool
+	if w.scratch, did = appendCut(w.scratch[:0], m.bytes, limit); did {
+		return w.shorten(ctx, m.brief, w.scratch)
 	}
+	return w.keep(ctx, m.brief, m.bytes)
 }
 
 // pairs tells whether a message has to be known for the lines to name their tools.
@@ -150,30 +147,28 @@ func (w *shower) pairs(m *runloop.Brief) bool {
 	return w.lines && (m.Calls > 0 || m.Role == runloop.Tool)
 }
 
-// change cuts a message or makes it a line, as the plan says, and tells whether it changed.
-func (w *shower) change(ctx context.Context, at *message, m *transcriptv1.Message) (bool, error) {
-	switch at.action {
-	case compaction.CutUser:
-		return compaction.Cut(m, w.policy.MaxUserChars), nil
-	case compaction.CutReply:
-		return compaction.Cut(m, w.policy.MaxReplyChars), nil
+// paired follows a message with calls, or a result, and shows it, or its line.
+func (w *shower) paired(ctx context.Context, at *message) error {
+	decoded, err := canonical.DecodePayload(at.bytes)
+	if err != nil {
+		return err
 	}
-	f := canonical.FactsOf(m)
+	m, f := decoded[0], canonical.FactsOf(decoded[0])
 	call, _ := w.calls.next(&f)
-	switch at.action {
-	case compaction.Line:
-		name := f.Name
-		if !name.Present {
-			name = call.Name
-		}
-		from, err := w.origins.source(ctx, w.h, at.index)
-		if err == nil {
-			compaction.MakeLine(m, &f, name, from)
-		}
-		return true, err
-	default:
-		return false, nil
+	if at.action == compaction.Keep {
+		return w.keep(ctx, at.brief, at.bytes)
 	}
+	name := f.Name
+	if !name.Present {
+		name = call.Name
+	}
+	from, err := w.origins.source(ctx, w.h, at.index)
+	if err != nil {
+		return err
+	}
+	compaction.MakeLine(m, &f, name, from)
+	w.scratch = canonical.AppendMessage(w.scratch[:0], m)
+	return w.shorten(ctx, at.brief, w.scratch)
 }
 
 // keep shows a message as it is stored.
@@ -188,8 +183,7 @@ func (w *shower) keep(ctx context.Context, m *runloop.Brief, bytes []byte) error
 }
 
 // shorten shows a message that was changed. A count of its tokens is no longer right.
-func (w *shower) shorten(ctx context.Context, b *runloop.Brief, m *transcriptv1.Message) error {
-	bytes := canonical.AppendMessage(nil, m)
+func (w *shower) shorten(ctx context.Context, b *runloop.Brief, bytes []byte) error {
 	if err := w.room(ctx, len(bytes)); err != nil {
 		return err
 	}
@@ -257,11 +251,15 @@ func (w *shower) flush(ctx context.Context) error {
 
 // passes goes past n messages, without stubs before them, of which the plan shows nothing; if it shows something, or may,
 // it stays where it is and returns false.
-func (a *application) passes(n int) bool {
-	if n == 0 {
-		return true
-	}
-	if !a.started || slices.ContainsFunc(a.plan.Actions[a.next:a.next+n], func(x compaction.Action) bool { return x != compaction.Drop }) {
+func (a *application) passes(n int) bool { return n == 0 || a.takeAll(n, compaction.Drop) }
+
+// keeps is the same for messages all of which the plan shows as they are.
+func (a *application) keeps(n int) bool { return n > 0 && a.takeAll(n, compaction.Keep) }
+
+// takeAll takes n actions, if they are next and all the same as one.
+func (a *application) takeAll(n int, one compaction.Action) bool {
+	other := func(x compaction.Action) bool { return x != one }
+	if !a.started || slices.ContainsFunc(a.plan.Actions[a.next:a.next+n], other) {
 		return false
 	}
 	a.take(n)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -24,6 +26,16 @@ type frame struct {
 // size is what the frame takes in a reply.
 func (f *frame) size() int { return len(f.messages) + f.told }
 
+// grow makes room for need more bytes of messages, and for some more, but not for more than most in all unless need be.
+func (f *frame) grow(need, most int) {
+	have := len(f.messages) + need
+	if have <= cap(f.messages) {
+		return
+	}
+	room := max(have, min(4*have, most), min(frameBytes, most))
+	f.messages = append(make([]byte, 0, room), f.messages...)
+}
+
 func (f *frame) clear() { *f = frame{messages: f.messages[:0]} }
 
 // maxPart is the most bytes of messages of one node in one frame. Payloads are smaller; only a node to which repair
@@ -31,60 +43,98 @@ func (f *frame) clear() { *f = frame{messages: f.messages[:0]} }
 const maxPart = canonical.MaxPayloadBytes
 
 // splicer lays rows into frames: bytes are copied as they are stored, and nothing is decoded but the headers of rows
-// that are repaired, have findings or are to be told of.
+// that are repaired, have findings, are counted or are to be told of.
 type splicer struct {
-	full   bool
-	detail transcriptv1.NodeDetail
-	// parent is the node before the next row; nil before a root.
-	parent *chainstore.ID
+	chain chainstore.Chain
+	// full says that the full view is asked for; view is how another lies, nil where its rows are shown whole.
+	full bool
+	view *effective
+	// counted says that tokens are added up row by row.
+	counted bool
+	detail  transcriptv1.NodeDetail
+	// last is the latest row seen, or the node behind which the reply begins.
+	last lastRow
 	// room gives the frame that the next need bytes go to, or fails.
 	room   func(need int) (*frame, error)
 	report report
 }
 
-// add lays the row into a frame. It keeps nothing of the row.
-func (s *splicer) add(row *chainstore.Row) error {
-	err := s.lay(row)
-	if s.detail == transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
-		id := row.Raw.ID()
-		s.parent = &id
-	}
-	return err
+// lastRow is a row that was seen, if present.
+type lastRow struct {
+	present bool
+	seq     uint32
+	id      chainstore.ID
 }
 
-func (s *splicer) lay(row *chainstore.Row) error {
-	told := s.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED
-	if !told && !row.Raw.HasFindings() {
-		return s.verbatim(row, nil)
+// saw remembers the row where the next one's parent is to be told.
+func (s *splicer) saw(row *chainstore.Row) {
+	if s.detail == transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
+		s.last = lastRow{true, row.Seq, row.Raw.ID()}
+	}
+}
+
+// told says that something is to be told of nodes.
+func (s *splicer) told() bool { return s.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED }
+
+// add lays the row into a frame. It keeps nothing of the row.
+func (s *splicer) add(ctx context.Context, row *chainstore.Row) error {
+	defer s.saw(row)
+	through := row.Raw.MessageCount()
+	if s.view != nil {
+		_, through = s.view.parts(row)
+	}
+	hidden := row.Raw.IsCompaction() && (s.view == nil || s.view.compaction.Seq != row.Seq)
+	if hidden && !s.told() {
+		return nil
+	}
+	whole := !hidden && through == row.Raw.MessageCount()
+	if whole && !s.told() && !s.counted && !row.Raw.HasFindings() {
+		return s.verbatim(ctx, row, nil)
 	}
 	h, err := row.Header()
 	if err != nil {
 		return err
 	}
-	s.report.find(h)
-	if s.full || !row.Raw.Repaired() {
-		return s.verbatim(row, h)
+	if hidden {
+		return s.hidden(ctx, row, h)
 	}
-	return s.repaired(row, h)
+	s.report.find(h, 0, through)
+	if whole && (s.full || !row.Raw.Repaired()) {
+		return s.verbatim(ctx, row, h)
+	}
+	return s.repaired(ctx, row, h, through)
 }
 
-// verbatim lays the whole payload; h is nil where nothing is to be told of the node.
-func (s *splicer) verbatim(row *chainstore.Row, h *chainstore.Header) error {
+// hidden tells of a node that the view shows nothing of.
+func (s *splicer) hidden(ctx context.Context, row *chainstore.Row, h *chainstore.Header) error {
+	p := part{}
+	f, info, err := s.begin(ctx, row, h, &p)
+	if err == nil {
+		s.end(f, info, &p)
+	}
+	return err
+}
+
+// verbatim lays the whole payload; h is nil where nothing is to be told of the node, nor counted.
+func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainstore.Header) error {
 	p := part{bytes: len(row.Payload), messages: row.Raw.MessageCount(), verbatim: true}
 	if h != nil {
 		p.through = len(h.Messages)
+		p.notes = s.notes(h, &p)
 	}
-	f, info, err := s.begin(row, h, &p)
+	f, info, err := s.begin(ctx, row, h, &p)
 	if err != nil {
 		return err
 	}
 	f.messages = append(f.messages, row.Payload...)
+	s.count(h, &p)
 	s.end(f, info, &p)
 	return nil
 }
 
-// repaired lays the payload without the results that are left out, each stub before the message that ended its group.
-func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header) error {
+// repaired lays the messages before one without the results that are left out, each stub before the message that ended
+// its group.
+func (s *splicer) repaired(ctx context.Context, row *chainstore.Row, h *chainstore.Header, through int) error {
 	total := 0
 	for i := range h.Messages {
 		total += h.Messages[i].Length
@@ -92,9 +142,10 @@ func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header) error {
 	if total != len(row.Payload) {
 		return fmt.Errorf("%w: the lengths in the header of node %s do not add up to its payload", chainstore.ErrCorrupt, h.ID)
 	}
-	for from, offset := 0, 0; from < len(h.Messages) || from == 0; {
-		p := nextPart(h, from)
-		f, info, err := s.begin(row, h, &p)
+	for from, offset := 0, 0; from < through; {
+		p := nextPart(h, from, through)
+		p.notes = s.notes(h, &p)
+		f, info, err := s.begin(ctx, row, h, &p)
 		if err != nil {
 			return err
 		}
@@ -108,10 +159,27 @@ func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header) error {
 			}
 			offset += m.Length
 		}
+		s.count(h, &p)
 		s.end(f, info, &p)
 		from = p.through
 	}
 	return nil
+}
+
+// count adds the tokens of a part, where they are added up row by row.
+func (s *splicer) count(h *chainstore.Header, p *part) {
+	if !s.counted {
+		return
+	}
+	var size compaction.Size
+	for i := p.from; i < p.through; i++ {
+		m := h.Messages[i]
+		if p.verbatim {
+			m.Mark = runloop.Mark{}
+		}
+		addShown(&size, &m)
+	}
+	s.report.spend(size.Tokens, size.Estimated)
 }
 
 // part is a run of a node's messages, as a view shows it.
@@ -120,12 +188,14 @@ type part struct {
 	from, through            int
 	messages, bytes, repairs int
 	verbatim                 bool
+	// notes are those of the messages shown, where something is told.
+	notes []*transcriptv1.MessageNote
 }
 
-// nextPart is the longest run from a message on that fits into a frame, at least one message.
-func nextPart(h *chainstore.Header, from int) part {
+// nextPart is the longest run from a message on that fits into a frame, at least one message, none from limit on.
+func nextPart(h *chainstore.Header, from, limit int) part {
 	p := part{from: from, through: from}
-	for ; p.through < len(h.Messages); p.through++ {
+	for ; p.through < limit; p.through++ {
 		m := &h.Messages[p.through]
 		bytes, messages := 0, len(m.Mark.Stubs)
 		for _, call := range m.Mark.Stubs {
@@ -146,8 +216,8 @@ func nextPart(h *chainstore.Header, from int) part {
 }
 
 // begin makes room for a part and for what is told of it.
-func (s *splicer) begin(row *chainstore.Row, h *chainstore.Header, p *part) (*frame, *transcriptv1.NodeInfo, error) {
-	info, err := s.info(row, h, p)
+func (s *splicer) begin(ctx context.Context, row *chainstore.Row, h *chainstore.Header, p *part) (*frame, *transcriptv1.NodeInfo, error) {
+	info, err := s.info(ctx, row, h, p)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -32,18 +32,20 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 		HeadId: a.headID(), BaseId: a.baseID(), Etag: a.etag, NotModified: a.notModified, Counters: a.counters(),
 	}}
 	if a.notModified {
-		return w.finish(&report{})
+		return w.finish(&transcriptv1.Report{})
 	}
-	s := a.splicer(w.room)
-	for next := a.first(); next <= a.chain.Head().Seq; {
-		if next, err = w.read(ctx, a.chain, next, s); err != nil {
-			return err
-		}
-		if err := w.sendFull(); err != nil {
-			return err
+	into, report := a.filler(w.room)
+	for _, span := range a.spans() {
+		for span.From <= span.Through {
+			if span.From, err = w.read(ctx, a.chain, span, into); err != nil {
+				return err
+			}
+			if err := w.sendFull(); err != nil {
+				return err
+			}
 		}
 	}
-	return w.finish(&s.report)
+	return w.finish(a.told(report))
 }
 
 // frameWriter gathers nodes in frames and sends them.
@@ -79,12 +81,11 @@ func (w *frameWriter) fresh() *frame {
 	return f
 }
 
-// read lays rows from a Seq on into frames until a batch is full, and returns where to go on.
-func (w *frameWriter) read(ctx context.Context, chain chainstore.Chain, from uint32, s *splicer) (next uint32, err error) {
-	next = from
-	span := chainstore.Span{From: from, Through: chain.Head().Seq}
+// read lays rows of a span into frames until a batch is full, and returns where to go on.
+func (w *frameWriter) read(ctx context.Context, chain chainstore.Chain, span chainstore.Span, into filler) (next uint32, err error) {
+	next = span.From
 	err = chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		if err := s.add(row); err != nil {
+		if err := into.add(ctx, row); err != nil {
 			return err
 		}
 		if next++; w.ready >= batchBytes {
@@ -118,7 +119,7 @@ func (w *frameWriter) sendFull() error {
 }
 
 // finish sends the last frame, which carries the report.
-func (w *frameWriter) finish(r *report) error { return w.send(w.open, r.proto()) }
+func (w *frameWriter) finish(r *transcriptv1.Report) error { return w.send(w.open, r) }
 
 func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 	m := w.first

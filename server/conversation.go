@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// conversation is a conversation view, planned but not read yet: the plan was made from headers alone.
+type conversation struct {
+	view   *effective
+	policy compaction.Policy
+	plan   *compaction.Plan
+	// spans are the rows that it shows something of, in its order.
+	spans []chainstore.Span
+}
+
+// openConversation plans the conversation.
+func (a *assembly) openConversation(ctx context.Context, policy compaction.Policy, condenseLast bool) error {
+	view, err := openEffective(ctx, a.chain)
+	if err != nil {
+		return err
+	}
+	plan, err := view.converse(ctx, policy, condenseLast)
+	if err != nil {
+		return err
+	}
+	c := &conversation{view: view, policy: policy, plan: plan}
+	c.spans = joined(append(view.head(), view.shown(plan, a.chain.Head().Seq)...))
+	a.conversation, a.etag = c, c.etag(a.detail, condenseLast)
+	return nil
+}
+
+// converse feeds a planner what it needs. Where sizes do not matter, what lies between the messages before the first loop
+// and the start of the window is not read.
+func (e *effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
+	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
+	if policy.NeedsSizes() {
+		if err := e.preamble(ctx, true, func(r *viewRow) error { return addRow(&o.Preamble, r) }); err != nil {
+			return nil, err
+		}
+	}
+	start, found, err := e.windowStart(ctx, &policy)
+	if err != nil {
+		return nil, err
+	}
+	p := compaction.NewPlanner(o)
+	if !found {
+		plan, _, err := e.plan(ctx, p, e.chain.Head().Seq)
+		return plan, err
+	}
+	return e.planFrom(ctx, p, start)
+}
+
+// etag names the view: the start of the window stands for the time that ages are counted from.
+func (c *conversation) etag(detail transcriptv1.NodeDetail, condenseLast bool) string {
+	b := []byte{assemblerVersion, 'c', byte(detail), byte(once(condenseLast)), byte(once(c.policy.TraceRequests))}
+	p := &c.policy
+	for _, n := range []int64{
+		int64(p.MaxRunLoops), p.MaxAge, p.MaxBytes, p.MaxTokens, int64(p.MaxUserChars), int64(p.MaxReplyChars),
+		int64(p.KeepFullRuns), int64(p.KeepToolResults),
+		int64(once(c.plan.HasLoops)), int64(c.plan.Start.Seq), int64(c.plan.Start.Index),
+	} {
+		b = binary.AppendVarint(b, n)
+	}
+	head := c.view.chain.Head().ID
+	return hashEtag(append(b, head[:]...))
+}
+
+// hasLines tells whether results become lines, so that their calls have to be known.
+func (c *conversation) hasLines() bool { return slices.Contains(c.plan.Actions, compaction.Line) }
+
+// complete adds to the report of all that was shown what was not.
+func (c *conversation) complete(r *report) {
+	t := &c.view.state().Effective.Totals
+	loops := c.plan.Condensed + c.plan.Whole
+	r.leftOut = &transcriptv1.LeftOut{
+		Messages: t.Messages - r.messages, Bytes: t.Bytes - r.bytes, Tokens: max(0, t.Tokens-r.tokens),
+		RunLoops: max(0, t.Loops-loops),
+	}
+	r.limitExceeded = c.plan.LimitExceeded
+	if r.window != nil {
+		r.window.RunLoops = loops
+	}
+}

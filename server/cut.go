@@ -1,0 +1,139 @@
+package server
+
+import (
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Numbers of fields on the wire; see message.proto.
+const (
+	messagesField protowire.Number = 1 // of a payload
+
+	partsField  protowire.Number = 2 // of Message
+	formField   protowire.Number = 7
+	originField protowire.Number = 9
+	extrasField protowire.Number = 10
+
+	textField protowire.Number = 8 // of Part
+)
+
+// cutMark is what compaction.Cut puts at the end of text that it cuts.
+const cutMark = "...[truncated]"
+
+// appendCut appends the entry of a payload that compaction.Cut makes of one: a window has thousands of messages to cut,
+// and to decode them and encode them again costs several times what reading them does. The text of the message has more than
+// limit code points and those of the mark. false, and dst as it was, where Cut leaves it as it is, or where the bytes do
+// not parse.
+func appendCut(dst, entry []byte, limit int) ([]byte, bool) {
+	value, ok := valueOf(entry)
+	if !ok {
+		return dst, false
+	}
+	c := cutting{left: limit, out: make([]byte, 0, min(len(value), 2*limit+256))}
+	if !c.message(value) || len(c.out) > len(value) {
+		return dst, false
+	}
+	return protowire.AppendBytes(protowire.AppendTag(dst, messagesField, protowire.BytesType), c.out), true
+}
+
+// cutting is a message being cut.
+type cutting struct {
+	out []byte
+	// left are the code points that still fit; done says that a text did not.
+	left int
+	done bool
+}
+
+// message appends a message with its parts cut, its origin set and its form left to them; false where it is not cut.
+func (c *cutting) message(b []byte) bool {
+	marked := false
+	for len(b) > 0 {
+		number, _, n := protowire.ConsumeField(b)
+		if n < 0 {
+			return false
+		}
+		if number > originField && !marked {
+			c.origin()
+			marked = true
+		}
+		switch number {
+		case partsField:
+			c.part(b[:n])
+		case formField, originField:
+		default:
+			c.out = append(c.out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	if !marked {
+		c.origin()
+	}
+	return c.done
+}
+
+func (c *cutting) origin() {
+	c.out = protowire.AppendTag(c.out, originField, protowire.VarintType)
+	c.out = protowire.AppendVarint(c.out, uint64(transcriptv1.Origin_ORIGIN_SHORTENED))
+}
+
+// part appends a part: the first text that does not fit is cut, later ones go, others stay.
+func (c *cutting) part(field []byte) {
+	part, _ := valueOf(field)
+	text, at := textOf(part)
+	switch {
+	case at < 0:
+		c.out = append(c.out, field...)
+	case c.done:
+	default:
+		end := c.fitting(text)
+		if c.done = end < len(text); !c.done {
+			c.out = append(c.out, field...)
+			return
+		}
+		short := protowire.AppendTag(append([]byte(nil), part[:at]...), textField, protowire.BytesType)
+		short = protowire.AppendVarint(short, uint64(end+len(cutMark)))
+		short = append(append(short, text[:end]...), cutMark...)
+		c.out = protowire.AppendBytes(protowire.AppendTag(c.out, partsField, protowire.BytesType), short)
+	}
+}
+
+// fitting is the bytes of a text that fit.
+func (c *cutting) fitting(text []byte) (end int) {
+	for ; end < len(text) && c.left > 0; c.left-- {
+		_, size := utf8.DecodeRune(text[end:])
+		end += size
+	}
+	return end
+}
+
+// textOf is the text of a part and where its field begins, behind the part's other fields; -1 where it is no text.
+func textOf(part []byte) (text []byte, at int) {
+	for at < len(part) {
+		number, _, n := protowire.ConsumeField(part[at:])
+		if n < 0 {
+			return nil, -1
+		}
+		if number == textField {
+			text, ok := valueOf(part[at : at+n])
+			if !ok {
+				return nil, -1
+			}
+			return text, at
+		}
+		at += n
+	}
+	return nil, -1
+}
+
+// valueOf is the value of a field of bytes.
+func valueOf(field []byte) ([]byte, bool) {
+	_, wire, tag := protowire.ConsumeTag(field)
+	if tag < 0 || wire != protowire.BytesType {
+		return nil, false
+	}
+	value, n := protowire.ConsumeBytes(field[tag:])
+	return value, n >= 0
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/compaction"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// TestAppendCut: stored bytes are cut to what compaction.Cut makes of the message, and left alone where it does not.
+func TestAppendCut(t *testing.T) {
+	cut, left := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawCut(t)
+		points := canonical.Facts([]*transcriptv1.Message{m})[0].TextPoints
+		if points <= len(cutMark)+1 {
+			return
+		}
+		limit := rapid.IntRange(1, points-len(cutMark)-1).Draw(t, "limit")
+		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
+		got, did := appendCut([]byte("before"), entry, limit)
+		does := compaction.Cut(m, limit)
+		want := []byte("before")
+		if does {
+			want = canonical.AppendMessage(want, m)
+			cut++
+		} else {
+			left++
+		}
+		if did != does || !bytes.Equal(got, want) {
+			t.Fatalf("cut to %d: %v, %q\nwant %v, %q", limit, did, got, does, want)
+		}
+	})
+	if cut == 0 || left == 0 {
+		t.Errorf("%d were cut, %d were not: one of the two was not tried", cut, left)
+	}
+}
+
+func drawCut(t *rapid.T) *transcriptv1.Message {
+	m := &transcriptv1.Message{
+		Role: transcriptv1.Role_ROLE_ASSISTANT, Joined: rapid.Bool().Draw(t, "joined"),
+		State:  rapid.SampledFrom([]transcriptv1.MessageState{0, transcriptv1.MessageState_MESSAGE_STATE_PARTIAL}).Draw(t, "state"),
+		Origin: rapid.SampledFrom([]transcriptv1.Origin{0, transcriptv1.Origin_ORIGIN_SHORTENED}).Draw(t, "origin"),
+		Extras: rapid.SampledFrom([]string{"", `{"a":1}`}).Draw(t, "extras"),
+	}
+	if rapid.Bool().Draw(t, "named") {
+		m.Name = new(string)
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "parts") {
+		text := strings.Repeat(rapid.SampledFrom([]string{"x", "é", "𝄞", "word ", ""}).Draw(t, "unit"), rapid.IntRange(0, 60).Draw(t, "units"))
+		p := &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: text}}
+		if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
+			p.Kind = &transcriptv1.Part_Json{Json: text}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "extra") == 0 {
+			p.Extras = `{"b":"` + text + `"}`
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	if len(m.Parts) == 1 {
+		m.ContentForm = rapid.SampledFrom([]transcriptv1.ContentForm{0, transcriptv1.ContentForm_CONTENT_FORM_PARTS}).Draw(t, "form")
+	}
+	return m
+}
+
+// FuzzAppendCut: bytes that are no message make it neither panic nor give what does not parse.
+func FuzzAppendCut(f *testing.F) {
+	long := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("é", 40)}}}}
+	f.Add(canonical.EncodePayload([]*transcriptv1.Message{long}), 3)
+	for _, odd := range [][]byte{nil, {0x0a}, {0x0a, 5, 1}, {0xff}, {0x08, 1}, {0x0a, 2, 0x12, 9}} {
+		f.Add(odd, 1)
+	}
+	f.Fuzz(func(t *testing.T, entry []byte, limit int) {
+		out, did := appendCut(nil, entry, min(max(limit, 1), 1000))
+		if !did && len(out) > 0 {
+			t.Errorf("left as it is, and yet %x", out)
+		}
+		if _, err := canonical.CheckPayload(entry); err != nil || !did {
+			return
+		}
+		if _, err := canonical.DecodePayload(out); err != nil {
+			t.Errorf("of a message is made what is none: %v", err)
+		}
+	})
+}

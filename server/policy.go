@@ -1,0 +1,80 @@
+package server
+
+import (
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/transcriptd/transcriptd/compaction"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// The range of Policy.max_age, in seconds. 100 years have 36,525 days.
+const (
+	minAgeSeconds = 1
+	maxAgeSeconds = 36_525 * 24 * 60 * 60
+)
+
+// parsePolicy reads a Policy; absent is what none means. now, in milliseconds since the epoch, is the server's clock, for
+// policies that give no time.
+func parsePolicy(field string, p *transcriptv1.Policy, absent compaction.Policy, now int64) (compaction.Policy, error) {
+	if p == nil {
+		return absent, nil
+	}
+	out := compaction.Default(now)
+	if p.Now != nil {
+		ms, ok := milliseconds(p.Now)
+		if !ok {
+			return out, invalidField(field+".now", "must be a time from 1970 to 9999")
+		}
+		out.Now = ms
+	}
+	if err := parseAge(field+".max_age", p.MaxAge, &out.MaxAge); err != nil {
+		return out, err
+	}
+	for _, err := range []error{
+		setBound(field+".max_run_loops", p.MaxRunLoops, &out.MaxRunLoops),
+		setBound(field+".max_bytes", p.MaxBytes, &out.MaxBytes),
+		setBound(field+".max_tokens", p.MaxTokens, &out.MaxTokens),
+		setBound(field+".max_user_chars", p.MaxUserChars, &out.MaxUserChars),
+		setBound(field+".max_reply_chars", p.MaxReplyChars, &out.MaxReplyChars),
+		setBound(field+".keep_full_runs", p.KeepFullRuns, &out.KeepFullRuns),
+		setBound(field+".keep_tool_results", p.KeepToolResults, &out.KeepToolResults),
+	} {
+		if err != nil {
+			return out, err
+		}
+	}
+	if _, ok := transcriptv1.ToolTrace_name[int32(p.ToolTrace)]; !ok {
+		return out, invalidField(field+".tool_trace", "must be a declared value")
+	}
+	out.TraceRequests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	return out, nil
+}
+
+// parseAge sets to to a max_age in milliseconds, unless it is absent.
+func parseAge(field string, age *durationpb.Duration, to *int64) error {
+	switch {
+	case age == nil:
+		return nil
+	case !age.IsValid() || age.Seconds < 0 || age.Seconds == 0 && age.Nanos < 0:
+		return invalidField(field, "must be a duration that is not negative")
+	case age.Seconds == 0 && age.Nanos == 0:
+		*to = 0
+		return nil
+	case age.Seconds < minAgeSeconds || age.Seconds > maxAgeSeconds || age.Seconds == maxAgeSeconds && age.Nanos > 0:
+		return invalidField(field, "must be 0, or from 1 second to 100 years")
+	}
+	*to = age.AsDuration().Milliseconds()
+	return nil
+}
+
+// setBound sets to to n, unless it is absent.
+func setBound[N int32 | int64, T int | int64](field string, n *N, to *T) error {
+	if n == nil {
+		return nil
+	}
+	if *n < 0 {
+		return invalidField(field, "must not be negative")
+	}
+	*to = T(*n)
+	return nil
+}
