@@ -28,11 +28,23 @@ type Query struct {
 	// Detail is what to tell of the nodes.
 	Detail transcriptv1.NodeDetail
 	// Verify recomputes each node's id from the bytes received and follows the parents to the head, from the root or from
-	// the base; a mismatch is ErrVerification. It implies NODE_DETAIL_ENVELOPES. Nodes that the effective view repairs are
-	// read once more as they were put: nothing but results may be left out, and stubs are held to their exact text. Which
-	// results were left out, and which calls have a stub, is the server's word; so is what a compaction made of the nodes
-	// that it covers, and that the preamble before it is theirs. Of a conversation each node's id is recomputed, and
-	// nothing else.
+	// the base; a mismatch is ErrVerification. It implies NODE_DETAIL_ENVELOPES. What that proves, given the head's id (or
+	// the base's content and the head's id):
+	//
+	//   - VIEW_FULL: these are the messages that were put in the head and its ancestors (behind the base), in order, all
+	//     of them.
+	//   - VIEW_EFFECTIVE: so are these, but for results that are left out and stubs, which are held to their exact text.
+	//     Nodes that came repaired are read once more as they were put. Which results are left out, and which calls have
+	//     a stub, is the server's word.
+	//   - VIEW_EFFECTIVE behind a compaction: its node is the nearest compaction on the path to the head and has these
+	//     messages; the nodes behind the last one that it covers are as above, none missing. What comes before it are
+	//     system and developer messages of whole nodes, the last up to its first other message. That they are the
+	//     beginning of this chain and all of it, and that the compaction's messages say what was said, is the server's
+	//     word: a full view proves what was.
+	//   - VIEW_CONVERSATION: each node named has that id, and those verbatim have these messages. Nothing binds them to the
+	//     head, and nothing proves what was cut or not shown.
+	//
+	// Nothing proves where an alias points, nor counters, reports and notes.
 	Verify bool
 }
 
@@ -230,7 +242,7 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 	if id, ok := f.req.Head.GetRef().(*transcriptv1.NodeRef_NodeId); ok && id.NodeId != m.HeadId {
 		return fmt.Errorf("%w: the head is not the one asked for", ErrVerification)
 	}
-	f.verifier.last, f.verifier.head = m.BaseId, m.HeadId
+	f.verifier.next, f.verifier.head = m.BaseId, m.HeadId
 	f.verifier.view, f.verifier.based = f.req.View, m.BaseId != ""
 	f.verifier.off = m.NotModified
 	return nil

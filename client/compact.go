@@ -30,8 +30,10 @@ type Compaction struct {
 }
 
 // Compact appends a node that stands for what the effective view shows behind the preamble, condensed. Nothing is lost:
-// the originals stay ancestors. Where head is an alias it moves to the node. Where nothing would shrink, and on a dry
-// run, Written is false in the result; after a repeat it may be although an earlier attempt wrote. Errors:
+// the originals stay ancestors. Where head is an alias it moves to the node, also where it was moved on by plain appends
+// meanwhile; a node that is named by its id stays without the compaction, and so does every chain that goes on from it.
+// Where nothing would shrink, and on a dry run, Written is false in the result; so it may be although an earlier attempt,
+// whose reply was lost, wrote. Errors:
 // ErrNodeNotFound, ErrAliasNotFound, ErrNotAnAncestor, ErrAlreadyCovered, ErrOpenToolCalls, ErrCompactionTooLarge,
 // ErrAliasMoved and others.
 func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcriptv1.CompactResponse, error) {
@@ -44,29 +46,51 @@ func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcri
 			Name: a.Name, Precondition: a.If.condition, Labels: labels(a.Labels),
 		})
 	}
-	res, err := read(ctx, c, c.rpc.Compact, req)
-	if err == nil && (res.Report == nil || res.Counters == nil) {
+	res, _, err := call(ctx, c, transient, c.rpc.Compact, req)
+	if err == nil && (res.Report == nil || res.Counters == nil || res.Written && res.NodeId == "") {
 		return nil, ErrBadReply
 	}
 	return res, err
 }
 
-// Compact compacts the chain of the thread's alias. The thread goes on from the compaction node, and so does every other
-// thread of the alias by itself: a compaction is in no writer's way. Errors: those of Client.Compact.
+// Compact compacts the chain of the thread's alias, and points the chat's alias along, as each commit of the thread does.
+// The thread goes on from the compaction node, and so does every other thread of the alias with its next put: a
+// compaction is in no writer's way. Aliases of earlier nodes stay where they are: a reply to a message that was sent
+// before does not see it. Errors: those of Client.Compact.
 func (t *Thread) Compact(ctx context.Context, o Compaction) (*transcriptv1.CompactResponse, error) {
 	if t.chat != "" {
 		o.Aliases = append([]AliasUpdate{{Name: t.chat}}, o.Aliases...)
 	}
+	head := t.Head()
 	res, err := t.c.Compact(ctx, ByAlias(t.alias), o)
-	if err != nil || !res.Written || len(res.Aliases) == 0 {
-		return res, err
+	switch {
+	case err != nil:
+		return nil, err
+	case !res.Written && !o.DryRun && res.HeadId != head: // perhaps an attempt whose reply was lost wrote
+		return res, t.follow(ctx, head, res.HeadId, res.Counters)
+	case res.Written && len(res.Aliases) == 0:
+		return nil, ErrBadReply
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.head == res.Aliases[0].PreviousId { // else somebody appended, which the next append finds out
+	if res.Written && t.head == res.Aliases[0].PreviousId { // else somebody appended, which the next append finds out
 		t.moved(res.NodeId, res.Counters)
 	}
 	return res, nil
+}
+
+// follow makes the thread go on from where its alias points to, if that is a compaction put right below its head.
+func (t *Thread) follow(ctx context.Context, head, to string, counters *transcriptv1.ChainCounters) error {
+	found, err := t.c.NodeInfo(ctx, ByID(to))
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := found.Info.GetEnvelope(); e.GetCoversThrough() != "" && e.GetParentId() == head && t.head == head {
+		t.moved(to, counters)
+	}
+	return nil
 }
 
 // Trigger says when CompactWhen compacts.
@@ -76,7 +100,9 @@ type Trigger struct {
 	Bytes, Tokens int64
 	// Compaction is what is kept. Its DryRun has no effect.
 	Compaction Compaction
-	// Summarize, if not nil, makes Compaction.Summary out of the effective view, which it owns.
+	// Summarize, if not nil, makes Compaction.Summary out of the effective view, which it owns. It is called once, when a
+	// quarter would go even if the summary gets as long as the one before. It has to tell of the open run loop's work too,
+	// of which a compaction with a summary keeps only what the user said.
 	Summarize func(context.Context, []*transcriptv1.Message) (string, error)
 }
 
@@ -86,51 +112,108 @@ func (w *Trigger) past(view *transcriptv1.Counters) bool {
 }
 
 // CompactWhen compacts where the effective view is past a size, and at least a quarter of its bytes would go; else the
-// result is nil. Call it after each turn: the size is what the thread's replies told last, so that most calls ask the
-// server nothing; and where too little would go, it asks again only once the view has grown by a tenth. Errors: those of
-// Compact, of Messages, and of Summarize. ErrOpenToolCalls is none: it waits for the results.
+// result is nil. Call it before a model is asked (after Start, and between steps), so that the reply and all that follows
+// come behind the compaction. The size is what the thread's replies told last, so that most calls ask the server nothing;
+// where too little would go, it asks again only once the view has grown by a tenth. An empty summary, and one so long that
+// less than a quarter would go, is thrown away. Errors: those of Compact, of Assemble, and of Summarize. ErrOpenToolCalls is
+// none: it waits for the results.
 func (t *Thread) CompactWhen(ctx context.Context, when Trigger) (*transcriptv1.CompactResponse, error) {
 	t.mu.Lock()
-	size, again := t.size, t.compactAt
+	head, size, again := t.head, t.size, t.compactAt
 	t.mu.Unlock()
 	if !when.past(size) || size.GetBytes() < again {
 		return nil, nil
 	}
-	o := when.Compaction
-	o.DryRun = true
-	if when.Summarize != nil && o.Summary == "" {
-		o.Summary = "?" // what else goes where there is a summary does not depend on its text
-	}
-	dry, err := t.Compact(ctx, o)
-	if err != nil {
-		return nil, unless(err, ErrOpenToolCalls)
-	}
-	if saved := dry.Report.BytesBefore - dry.Report.BytesAfter; saved*4 < size.GetBytes() {
-		t.mu.Lock()
-		t.compactAt = size.GetBytes() + size.GetBytes()/10
-		t.mu.Unlock()
+	dry, err := t.Compact(ctx, when.dry())
+	switch {
+	case errors.Is(err, ErrOpenToolCalls):
+		t.wait(size, 1)
 		return nil, nil
-	}
-	o.DryRun, o.Summary = false, when.Compaction.Summary
-	if when.Summarize != nil {
-		messages, err := t.Messages(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		if o.Summary, err = when.Summarize(ctx, messages); err != nil {
+	case err != nil:
+		return nil, err
+	case dry.HeadId != head: // perhaps another writer compacted
+		if err := t.follow(ctx, head, dry.HeadId, dry.Counters); err != nil {
 			return nil, err
 		}
 	}
-	res, err := t.Compact(ctx, o)
-	return res, unless(err, ErrOpenToolCalls)
+	o, err := when.compaction(ctx, t.c, dry)
+	if err != nil {
+		return nil, err
+	}
+	if o != nil {
+		res, err := t.Compact(ctx, *o)
+		overtaken := when.Summarize != nil && errors.Is(err, ErrAlreadyCovered) // another writer was first
+		if err != nil && !overtaken {
+			return nil, err
+		}
+		if err == nil && res.Written {
+			return res, nil
+		}
+	}
+	t.wait(size, size.GetBytes()/10+1)
+	return nil, nil
 }
 
-// unless is err, unless it is of a reason.
-func unless(err error, reason Reason) error {
-	if errors.Is(err, reason) {
-		return nil
+// wait makes CompactWhen wait until the view has grown by so many bytes from a size, unless it is another since.
+func (t *Thread) wait(size *transcriptv1.Counters, more int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.size == size {
+		t.compactAt = size.GetBytes() + more
 	}
-	return err
+}
+
+// dry is the compaction without its effect. What goes where there is a summary does not depend on its text.
+func (w *Trigger) dry() Compaction {
+	o := w.Compaction
+	o.DryRun = true
+	if w.Summarize != nil {
+		o.Summary = "?"
+	}
+	return o
+}
+
+// compaction is what is to be done after a dry run; nil: nothing, for too little would go.
+func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.CompactResponse) (*Compaction, error) {
+	o := w.Compaction
+	o.DryRun = false
+	enough := func(summary int) bool {
+		after := dry.Report.BytesAfter + int64(summary)
+		return (dry.Report.BytesBefore-after)*4 >= dry.Counters.GetEffective().GetBytes()
+	}
+	if dry.NotWritten != 0 || !enough(0) {
+		return nil, nil
+	}
+	if w.Summarize == nil {
+		return &o, nil
+	}
+	// The summary has to stand for just what is compacted, whatever is said meanwhile.
+	a, err := c.Assemble(ctx, ByID(dry.HeadId), Query{})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := a.Messages()
+	if err != nil {
+		return nil, err
+	}
+	if !enough(oldSummary(messages)) { // not to have one made that will hardly be shorter
+		return nil, nil
+	}
+	o.Through = dry.ThroughId
+	if o.Summary, err = w.Summarize(ctx, messages); err != nil || o.Summary == "" || !enough(len(o.Summary)) {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// oldSummary is the length of the summary in a view; 0 without one.
+func oldSummary(messages []*transcriptv1.Message) int {
+	for _, m := range messages {
+		if m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY {
+			return len(Text(m))
+		}
+	}
+	return 0
 }
 
 // Unbounded is the policy that bounds nothing: where a Policy is given, absent fields are the server's defaults.

@@ -17,11 +17,11 @@ func TestThreadsShowWhatTheirHeadsAre(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, uint64(limit)))
 			ctx, l := t.Context(), newLink(t)
 			c := l.client(client.WithCacheBytes(limit), client.WithVerification())
-			threads := []*client.Thread{begun(t, c)}
-			for step := range 400 {
+			threads, compacted := []*client.Thread{begun(t, c)}, 0
+			for step := range 200 {
 				i := random.IntN(len(threads))
 				thread := threads[i]
-				switch random.IntN(8) {
+				switch random.IntN(10) {
 				case 0:
 					threads = append(threads, must(thread.Fork(ctx, fmt.Sprint("fork/", step)))(t))
 				case 1:
@@ -30,7 +30,17 @@ func TestThreadsShowWhatTheirHeadsAre(t *testing.T) {
 					threads = append(threads, must(c.Start(ctx, turn(fmt.Sprint("m", step+1), reply, hello)))(t))
 				case 2:
 					threads[i] = must(c.Open(ctx, thread.Alias()))(t)
-				case 3:
+				case 3, 4: // by this thread, or by another that it knows nothing of
+					compactor := thread
+					if random.IntN(2) == 0 {
+						compactor = must(c.Open(ctx, thread.Alias()))(t)
+					}
+					res, err := compactor.Compact(ctx, keepAll)
+					if err != nil {
+						fails(t, err, client.ErrOpenToolCalls)
+					}
+					compacted += min(1, len(res.GetNodeId()))
+				case 5:
 					shows(t, thread, whole(t, l, thread)...)
 				default:
 					ok(t, thread.Append(ctx, something(random)...))
@@ -38,6 +48,9 @@ func TestThreadsShowWhatTheirHeadsAre(t *testing.T) {
 				if threads = threads[max(0, len(threads)-6):]; random.IntN(4) == 0 {
 					shows(t, thread, whole(t, l, thread)...)
 				}
+			}
+			if compacted < 10 {
+				t.Errorf("%d compactions", compacted)
 			}
 		})
 	}

@@ -3,15 +3,15 @@ package client
 import (
 	"context"
 	"iter"
+	"math"
 
 	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Recalled is a past tool call.
+// Recalled is a past tool call: the server's reply, of which Parts is the whole result however many pages it took.
 type Recalled struct {
-	// RecallToolCallResponse is the first page; its Parts are the whole result.
 	*transcriptv1.RecallToolCallResponse
 }
 
@@ -22,7 +22,7 @@ type Recall struct {
 	HasID bool
 	// Place is NODE.I as a left-out result's line gives it; it names exactly that result.
 	Place string
-	// Occurrence counts back where ids repeat: 0 is the latest.
+	// Occurrence counts back where ids repeat: 0 is the latest. Not with Place.
 	Occurrence int
 }
 
@@ -30,8 +30,8 @@ type Recall struct {
 // ErrToolCallNotFound, ErrNodeNotFound, ErrAliasNotFound, ErrInvalidField.
 func (c *Client) Recall(ctx context.Context, head Ref, call Recall) (*Recalled, error) {
 	req := &transcriptv1.RecallToolCallRequest{
-		Namespace: c.options.namespace, Head: head.ref, Place: call.Place, Occurrence: int32(call.Occurrence),
-		PageBytes: recallPage,
+		Namespace: c.options.namespace, Head: head.ref, Place: call.Place, PageBytes: recallPage,
+		Occurrence: int32(min(call.Occurrence, math.MaxInt32)),
 	}
 	if call.HasID {
 		req.ToolCallId = &call.ID
@@ -93,7 +93,8 @@ func (c *Client) Search(ctx context.Context, req *transcriptv1.SearchRequest) it
 
 // SearchPage is one page of Search, beginning at a token: empty for the first.
 func (c *Client) SearchPage(ctx context.Context, req *transcriptv1.SearchRequest, token string) (*transcriptv1.SearchResponse, error) {
-	page := proto.CloneOf(req)
+	page := &transcriptv1.SearchRequest{}
+	proto.Merge(page, req)
 	page.Namespace, page.PageToken = c.options.namespace, token
 	return read(ctx, c, c.rpc.Search, page)
 }

@@ -32,8 +32,9 @@ type Thread struct {
 	mu    sync.Mutex
 	head  string
 	depth int64
-	// size is the effective view's totals at the head, as replies told them; compactAt is its bytes from which on
-	// CompactWhen looks again whether enough would go.
+	// size is the effective view's totals at the head, as replies told them (where the thread went on past a compaction of
+	// another writer, until its next put: before that); compactAt is its bytes from which on CompactWhen looks again
+	// whether enough would go.
 	size      *transcriptv1.Counters
 	compactAt int64
 	at        string // the head of the view that was assembled last: most likely an ancestor of head, or it
@@ -205,20 +206,18 @@ func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) 
 	if node.Parent.ref != nil || node.Previous {
 		return nil, ErrParentGiven
 	}
-	for {
-		t.mu.Lock()
-		head := t.head
-		t.mu.Unlock()
+	for head := t.Head(); ; {
 		res, err := t.appendTo(ctx, head, node)
-		if compacted := onlyCompacted(err); compacted != "" && ctx.Err() == nil {
-			t.mu.Lock()
-			if t.head == head {
-				t.head, t.unsure = compacted, ""
-			}
-			t.mu.Unlock()
-			continue
+		compacted := onlyCompacted(err)
+		if compacted == "" || ctx.Err() != nil {
+			return res, err
 		}
-		return res, err
+		t.mu.Lock()
+		if t.head == head {
+			t.head, t.unsure = compacted, ""
+		}
+		t.mu.Unlock()
+		head = compacted
 	}
 }
 
@@ -255,11 +254,12 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResu
 
 // moved makes the thread go on from a head; t.mu is held.
 func (t *Thread) moved(head string, counters *transcriptv1.ChainCounters) {
-	t.head, t.unsure = head, ""
-	t.depth, t.size = counters.GetFull().GetDepth(), counters.GetEffective()
-	if t.size.GetBytes() < t.compactAt/2 {
+	size := counters.GetEffective()
+	if size.GetBytes() < t.size.GetBytes() { // it was compacted, or is another branch: what was looked at is no more
 		t.compactAt = 0
 	}
+	t.head, t.unsure = head, ""
+	t.depth, t.size = counters.GetFull().GetDepth(), size
 }
 
 // onlyCompacted is where a thread's alias points to, if all that kept a node from being put is that the chain was

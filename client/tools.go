@@ -52,16 +52,26 @@ const searchParameters = `{"type":"object","properties":{` +
 	`"regexp":{"type":"boolean","description":"Whether query is an RE2 pattern. Default false."}},` +
 	`"required":["query"]}`
 
-// toolText is how many characters of a result, and how many hits of a search, a model is given at once.
+// toolText is how many characters of a result a model is given at once, toolArguments of a call's arguments; toolHits
+// how many hits of a search, and toolPages how many pages are looked at for them: each is about half a second at most.
 const (
-	toolText = 20_000
-	toolHits = 10
+	toolText      = 20_000
+	toolArguments = 2_000
+	toolHits      = 10
+	toolPages     = 20
 )
 
-// RecallTool gives the tool recall_tool_call, with which a model gets back a result that was left out of what it sees.
+// The names of the tools.
+const (
+	recallName = "recall_tool_call"
+	searchName = "search_history"
+)
+
+// RecallTool gives the tool recall_tool_call, with which a model gets back a result that was left out of what it sees. A
+// result is given in parts of 20,000 characters.
 func (t *Thread) RecallTool() *Tool {
 	return &Tool{
-		Name: "recall_tool_call",
+		Name: recallName,
 		Description: "Get back the full result of an earlier tool call of this conversation. Results that were left out are " +
 			"shown as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'.",
 		Parameters: json.RawMessage(recallParameters),
@@ -70,10 +80,10 @@ func (t *Thread) RecallTool() *Tool {
 }
 
 // SearchTool gives the tool search_history, with which a model finds what was said earlier in its conversation, also what
-// it no longer sees.
+// it no longer sees. It gives at most 10 messages, newest first, and takes some 10 seconds at most.
 func (t *Thread) SearchTool() *Tool {
 	return &Tool{
-		Name:        "search_history",
+		Name:        searchName,
 		Description: "Search everything that was said earlier in this conversation, also what is no longer shown. Newest first.",
 		Parameters:  json.RawMessage(searchParameters),
 		Call:        t.search,
@@ -86,8 +96,8 @@ func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
 		Place  string `json:"place"`
 		Offset int    `json:"offset"`
 	}
-	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
-		return "The arguments are not a JSON object with call_id.", nil
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.CallID == "" && in.Place == "" {
+		return "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number.", nil
 	}
 	call := Recall{Place: in.Place}
 	if in.CallID != "-" && in.CallID != "" {
@@ -97,7 +107,7 @@ func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
 	switch {
 	case errors.Is(err, ErrToolCallNotFound):
 		return "There is no such tool call in this conversation.", nil
-	case errors.Is(err, ErrInvalidField):
+	case errors.Is(err, ErrInvalidField), errors.Is(err, ErrLimitExceeded):
 		return "That is not the id and place of a tool call: copy both from the line.", nil
 	case err != nil:
 		return "", err
@@ -109,15 +119,24 @@ func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
 func recalledText(got *Recalled, offset int) string {
 	var b strings.Builder
 	if got.Call != nil {
-		fmt.Fprintf(&b, "call: %s %s\n", got.Call.GetName(), clip(got.Call.Arguments, toolText/10))
+		fmt.Fprintf(&b, "call: %s %s\n", got.Call.GetName(), clip(got.Call.Arguments, toolArguments))
 	}
-	if got.ResultPlace == nil {
+	switch {
+	case got.ResultPlace == nil:
 		return b.String() + "It has no result."
+	case got.State == transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR:
+		b.WriteString("result, an error:\n")
+	default:
+		b.WriteString("result:\n")
 	}
 	whole := []rune(partsText(got.Parts))
-	offset = min(max(offset, 0), len(whole))
-	end := min(len(whole), offset+toolText)
-	b.WriteString("result:\n" + string(whole[offset:end]))
+	if offset > 0 && offset >= len(whole) {
+		fmt.Fprintf(&b, "[it has %d characters: there is nothing at offset %d]", len(whole), offset)
+		return b.String()
+	}
+	begin := max(offset, 0)
+	end := min(len(whole), begin+toolText)
+	b.WriteString(string(whole[begin:end]))
 	if end < len(whole) {
 		fmt.Fprintf(&b, "\n[%d more characters: ask again with offset %d]", len(whole)-end, end)
 	}
@@ -154,52 +173,83 @@ func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
 		Regexp bool   `json:"regexp"`
 	}
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Query == "" {
-		return "The arguments are not a JSON object with a query.", nil
+		return "The arguments have to be a JSON object with query, a text; regexp is true or false.", nil
 	}
 	req := &transcriptv1.SearchRequest{
 		Scope:   &transcriptv1.SearchRequest_Head{Head: ByID(t.Head()).ref},
-		Pattern: &transcriptv1.SearchRequest_Text{Text: in.Query}, PageSize: toolHits,
+		Pattern: &transcriptv1.SearchRequest_Text{Text: in.Query}, PageSize: 2 * toolHits,
 	}
 	if in.Regexp {
 		req.Pattern = &transcriptv1.SearchRequest_Regexp{Regexp: in.Query}
 	}
-	var b strings.Builder
-	hits := 0
-	for hit, err := range t.c.Search(ctx, req) {
-		switch {
-		case errors.Is(err, ErrInvalidPattern):
-			return "That is not an RE2 pattern.", nil
-		case errors.Is(err, ErrInvalidField), errors.Is(err, ErrLimitExceeded):
-			return "That query cannot be searched for: it is 1 byte to 1 KiB of text.", nil
-		case err != nil:
-			return "", err
-		}
-		if hits++; hits > toolHits {
-			b.WriteString("[there is more: use a narrower query]\n")
-			break
-		}
-		b.WriteString(hitText(hit))
+	hits, more, err := t.c.searchHits(ctx, req)
+	switch {
+	case errors.Is(err, ErrInvalidPattern):
+		return "That is not an RE2 pattern, or one that is too large.", nil
+	case errors.Is(err, ErrInvalidField), errors.Is(err, ErrLimitExceeded):
+		return "That cannot be searched for: query has to be 1 byte to 1 KiB of text.", nil
+	case err != nil:
+		return "", err
 	}
-	if hits == 0 {
-		return "Nothing was found.", nil
-	}
-	return b.String(), nil
+	return hitsText(hits, more), nil
 }
 
-// hitText is a hit as a model reads it.
-func hitText(hit *transcriptv1.SearchHit) string {
-	role := strings.ToLower(strings.TrimPrefix(hit.Role.String(), "ROLE_"))
-	at := ""
-	if hit.At != nil {
-		at = hit.At.AsTime().UTC().Format(" 2006-01-02 15:04")
+// searchHits are the first hits of a search, one more than are shown if there are so many, but for those in the calls and
+// results of the tools themselves: a model's search would always find itself. more tells that not all was looked at.
+func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest) (hits []*transcriptv1.SearchHit, more bool, err error) {
+	token := ""
+	for range toolPages {
+		page, err := c.SearchPage(ctx, req, token)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, hit := range page.Hits {
+			if name := hit.GetToolName(); name != searchName && name != recallName {
+				hits = append(hits, hit)
+			}
+		}
+		if token = page.NextPageToken; token == "" || len(hits) > toolHits {
+			break
+		}
 	}
-	recall := ""
-	if hit.Role == transcriptv1.Role_ROLE_TOOL && hit.Place != nil && len(hit.Place.NodeId) >= 12 {
+	return hits, token != "", nil
+}
+
+// hitsText is what was found as a model reads it.
+func hitsText(hits []*transcriptv1.SearchHit, more bool) string {
+	var b strings.Builder
+	for _, hit := range hits[:min(len(hits), toolHits)] {
+		b.WriteString(hitText(hit))
+	}
+	switch {
+	case len(hits) > toolHits:
+		b.WriteString("[there is more: use a narrower query]\n")
+	case more:
+		b.WriteString("[the oldest messages were not looked at: it would take too long]\n")
+	case len(hits) == 0:
+		b.WriteString("Nothing was found.")
+	}
+	return b.String()
+}
+
+// hitText is a hit as a model reads it, with what recall_tool_call needs to give all of a result.
+func hitText(hit *transcriptv1.SearchHit) string {
+	what := strings.ToLower(strings.TrimPrefix(hit.Role.String(), "ROLE_"))
+	if hit.ToolName != nil {
+		what += " " + *hit.ToolName
+	}
+	if hit.At != nil {
+		what += hit.At.AsTime().UTC().Format(" 2006-01-02 15:04")
+	}
+	if hit.Role == transcriptv1.Role_ROLE_TOOL && len(hit.Place.GetNodeId()) >= placeDigits {
 		id := "-"
 		if hit.ToolCallId != nil {
 			id = *hit.ToolCallId
 		}
-		recall = fmt.Sprintf(" (recall %s %s.%d)", id, hit.Place.NodeId[:12], hit.Place.MessageIndex)
+		what += fmt.Sprintf(" (recall %s %s.%d)", id, hit.Place.NodeId[:placeDigits], hit.Place.MessageIndex)
 	}
-	return fmt.Sprintf("- %s%s%s: %s\n", role, at, recall, strings.Join(strings.Fields(hit.Excerpt), " "))
+	return fmt.Sprintf("- %s: %s\n", what, strings.Join(strings.Fields(hit.Excerpt), " "))
 }
+
+// placeDigits is how many digits of a node's id name it in a place.
+const placeDigits = 12

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -13,15 +14,21 @@ import (
 )
 
 // verifier follows the nodes of a reply from its base, or from a root, to the head, and recomputes the id of each from
-// the bytes received.
+// the bytes received. The effective view of a compacted chain has two runs of nodes that are not next to each other:
+//
+//	root .. P   C   after T .. parent of C   after C .. head        C covers through T; P ends the preamble
+//
+// C's id and the last two runs are bound to the head by parents; P is not bound to T.
 type verifier struct {
-	before, last string // the parent of the last node, and the last node; empty before a root
-	head         string
-	view         transcriptv1.View
-	based        bool // the reply adds to a base
-	off          bool // the caller holds the content: nothing came to verify
-	// compaction is the node that stands for the first part of an effective view; nil before it came. What follows it
-	// leads from the node that it covers to its parent, and, once joined, on from the node itself.
+	head  string
+	view  transcriptv1.View
+	based bool // the reply adds to a base
+	off   bool // the caller holds the content: nothing came to verify
+	// came is the node that came last; next is the parent that the one behind it has to have, empty for a root.
+	came, next string
+	// spoken tells that a message came that is no preamble. Not kept up once compaction is known.
+	spoken bool
+	// compaction is C; nil before it came. joined tells that a node behind it came.
 	compaction *transcriptv1.NodeInfo
 	joined     bool
 	// doubts are the nodes that were repaired and not settled yet, in order. The last may go on in the next frame.
@@ -62,55 +69,82 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if v.view == transcriptv1.View_VIEW_CONVERSATION {
 		return nil // its nodes are not next to each other, and what was cut is the server's
 	}
-	hidden := info.Envelope.CoversThrough != "" && info.MessageCount == 0
-	if v.view == transcriptv1.View_VIEW_FULL && !info.Verbatim && !hidden {
-		return mismatch(info.NodeId, "a full view has its messages not as they were put")
-	}
-	part := info.Envelope.ParentId == v.before && info.NodeId == v.last && !info.Verbatim
+	part := !info.Verbatim && v.doubted() && info.NodeId == v.came
 	if !part {
 		if err := v.link(info); err != nil {
 			return err
 		}
 	}
-	if info.Verbatim || hidden {
-		return nil
+	if err := v.listen(payload); err != nil {
+		return err
 	}
-	return v.doubt(info, payload, part)
+	hidden := info.Envelope.CoversThrough != "" && info.MessageCount == 0
+	switch {
+	case info.Verbatim, hidden:
+		return nil
+	case v.view == transcriptv1.View_VIEW_FULL:
+		return mismatch(info.NodeId, "a full view has its messages not as they were put")
+	default:
+		return v.doubt(info, payload, part)
+	}
 }
 
-// link verifies that the node follows the one before.
+// link verifies that the node follows the one before, and that a compaction node is where one may be.
 func (v *verifier) link(info *transcriptv1.NodeInfo) error {
-	parent := info.Envelope.ParentId
-	c := v.compaction
-	switch {
-	case c != nil && !v.joined && parent == c.NodeId && v.last == c.Envelope.ParentId:
-		v.joined = true
-	case parent == v.last && !v.stands(info):
-	case v.stands(info):
+	c, parent := v.compaction, info.Envelope.ParentId
+	compaction := info.Envelope.CoversThrough != ""
+	joins := c != nil && !v.joined && v.next == c.Envelope.ParentId && parent == c.NodeId
+	switch whole := v.view != transcriptv1.View_VIEW_FULL && compaction; {
+	case whole && (v.based || v.joined || joins):
+		return mismatch(info.NodeId, "the view does not begin with this compaction")
+	case whole && c == nil:
 		return v.compacted(info)
-	default:
+	case compaction && info.MessageCount != 0:
+		return mismatch(info.NodeId, "the view shows more than one compaction, or is full and shows one")
+	case joins:
+		v.joined = true
+	case parent != v.next:
 		return mismatch(info.NodeId, "the parent is not the node before")
 	}
-	v.before, v.last = parent, info.NodeId
+	v.came, v.next = info.NodeId, info.NodeId
 	return nil
-}
-
-// stands tells whether the node stands for what lies between the preamble and what it covers.
-func (v *verifier) stands(info *transcriptv1.NodeInfo) bool {
-	return info.Envelope.CoversThrough != "" && v.view != transcriptv1.View_VIEW_FULL && !v.based && v.compaction == nil
 }
 
 // compacted goes on behind what the node covers.
 func (v *verifier) compacted(info *transcriptv1.NodeInfo) error {
-	if !info.Verbatim {
+	switch {
+	case !info.Verbatim:
 		return mismatch(info.NodeId, "a compaction has its messages not as they were put")
+	case v.spoken:
+		return mismatch(info.NodeId, "what it covers is shown beside it")
 	}
-	if n := len(v.doubts); n > 0 && v.doubts[n-1].id == v.last {
-		v.doubts[n-1].preamble = true
+	if v.doubted() {
+		v.doubts[len(v.doubts)-1].preamble = true
 	}
 	v.compaction = info
-	v.before, v.last = "", info.Envelope.CoversThrough
+	v.came, v.next = info.NodeId, info.Envelope.CoversThrough
 	return nil
+}
+
+// listen notes whether messages other than the preamble's came.
+func (v *verifier) listen(payload []byte) error {
+	if v.spoken || v.based || v.compaction != nil || v.view == transcriptv1.View_VIEW_FULL {
+		return nil
+	}
+	messages, err := decodeMessages(payload)
+	v.spoken = slices.ContainsFunc(messages, func(m *transcriptv1.Message) bool { return !opens(m.Role) })
+	return err
+}
+
+// opens tells whether a message of the role can be part of a preamble.
+func opens(role transcriptv1.Role) bool {
+	return role == transcriptv1.Role_ROLE_SYSTEM || role == transcriptv1.Role_ROLE_DEVELOPER
+}
+
+// doubted tells whether the node that came last was repaired.
+func (v *verifier) doubted() bool {
+	n := len(v.doubts)
+	return n > 0 && v.doubts[n-1].id == v.came
 }
 
 // doubt notes a node that came repaired, or a further part of one.
@@ -119,12 +153,8 @@ func (v *verifier) doubt(info *transcriptv1.NodeInfo, payload []byte, part bool)
 	if err != nil {
 		return mismatch(info.NodeId, err.Error())
 	}
-	n := len(v.doubts)
-	switch {
-	case !part:
-		v.doubts = append(v.doubts, &doubt{parent: v.before, id: info.NodeId})
-	case n == 0 || v.doubts[n-1].id != info.NodeId:
-		return mismatch(info.NodeId, "it came twice")
+	if !part {
+		v.doubts = append(v.doubts, &doubt{parent: info.Envelope.ParentId, id: info.NodeId})
 	}
 	d := v.doubts[len(v.doubts)-1]
 	d.shown = append(d.shown, own...)
@@ -134,7 +164,7 @@ func (v *verifier) doubt(info *transcriptv1.NodeInfo, payload []byte, part bool)
 // settled takes the doubts that no further part can belong to; all of them at the end.
 func (v *verifier) settled(end bool) []*doubt {
 	n := len(v.doubts)
-	if !end && n > 0 && v.doubts[n-1].id == v.last {
+	if !end && v.doubted() {
 		n--
 	}
 	settled := v.doubts[:n]
@@ -160,7 +190,7 @@ func (d *doubt) settle(put []byte) error {
 		}
 		switch role := messages[0].Role; {
 		case role == transcriptv1.Role_ROLE_TOOL:
-		case d.preamble && len(shown) == 0 && role != transcriptv1.Role_ROLE_SYSTEM && role != transcriptv1.Role_ROLE_DEVELOPER:
+		case d.preamble && len(shown) == 0 && !opens(role):
 			return nil
 		default:
 			return mismatch(d.id, "it leaves out what is no result")
@@ -198,9 +228,11 @@ func withoutStubs(payload []byte) (own []byte, err error) {
 
 // end judges whether the nodes led to the head.
 func (v *verifier) end() error {
-	last := v.last
-	if c := v.compaction; c != nil && !v.joined && last == c.Envelope.ParentId {
-		last = c.NodeId
+	last := v.next
+	if c := v.compaction; c != nil && !v.joined {
+		if last = ""; v.next == c.Envelope.ParentId {
+			last = c.NodeId
+		}
 	}
 	if !v.off && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
 		return fmt.Errorf("%w: the nodes do not lead to the head", ErrVerification)

@@ -92,6 +92,9 @@ func TestOverBadger(t *testing.T) {
 		"admin":       TestAdmin,
 		"not found":   TestRefusalsAreTyped,
 		"all at once": TestPutAll,
+		"compacted":   TestAThreadGoesOnPastCompactions,
+		"compactors":  TestWritersAndCompactorsAtOnce,
+		"lost behind": TestALostAppendThatWasCompacted,
 	} {
 		t.Run(name, test)
 	}

@@ -1,0 +1,282 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const recallJSON = `{"type":"object","properties":{` +
+	`"call_id":{"type":"string","description":"The id of the tool call, as the line names it after 'recall'. '-' where it has none."},` +
+	`"place":{"type":"string","description":"What stands behind the id in the line, such as 3f2a9c0d1e4b.0: names exactly that result."},` +
+	`"offset":{"type":"integer","description":"Where to go on in a long result, in characters. Default 0."}},"required":["call_id"]}`
+
+const searchJSON = `{"type":"object","properties":{` +
+	`"query":{"type":"string","description":"The text to find, in any case of its letters; or an RE2 pattern where regexp is true."},` +
+	`"regexp":{"type":"boolean","description":"Whether query is an RE2 pattern. Default false."}},"required":["query"]}`
+
+const (
+	recallSays = "Get back the full result of an earlier tool call of this conversation. Results that were left out are shown " +
+		"as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'."
+	searchSays = "Search everything that was said earlier in this conversation, also what is no longer shown. Newest first."
+)
+
+// What a provider is sent, byte for byte: equal tools keep its cache.
+func TestToolsInBothForms(t *testing.T) {
+	thread := begun(t, newLink(t).client())
+	for _, tool := range []struct {
+		*client.Tool
+		name, says, schema string
+	}{
+		{thread.RecallTool(), "recall_tool_call", recallSays, recallJSON},
+		{thread.SearchTool(), "search_history", searchSays, searchJSON},
+	} {
+		openAI := fmt.Sprintf(`{"function":{"description":%q,"name":%q,"parameters":%s},"type":"function"}`, tool.says, tool.name, tool.schema)
+		if got := string(tool.OpenAI()); got != openAI {
+			t.Errorf("OpenAI:\n%s\nwant\n%s", got, openAI)
+		}
+		anthropic := fmt.Sprintf(`{"description":%q,"input_schema":%s,"name":%q}`, tool.says, tool.schema, tool.name)
+		if got := string(tool.Anthropic()); got != anthropic {
+			t.Errorf("Anthropic:\n%s\nwant\n%s", got, anthropic)
+		}
+		var schema struct {
+			Type       string
+			Properties map[string]struct{ Type, Description string }
+			Required   []string
+		}
+		ok(t, json.Unmarshal(tool.Parameters, &schema))
+		for name, p := range schema.Properties {
+			if !slices.Contains([]string{"string", "integer", "boolean"}, p.Type) || p.Description == "" {
+				t.Errorf("%s.%s: %v", tool.name, name, p)
+			}
+		}
+		for _, name := range schema.Required {
+			if schema.Properties[name].Type == "" || schema.Type != "object" {
+				t.Errorf("%s requires %q, which it has not", tool.name, name)
+			}
+		}
+	}
+}
+
+// runs calls a tool, which must not fail.
+func runs(t *testing.T, tool *client.Tool, arguments string) string {
+	t.Helper()
+	return must(tool.Call(t.Context(), arguments))(t)
+}
+
+// says holds a tool's text to one.
+func says(t *testing.T, tool *client.Tool, arguments, want string) {
+	t.Helper()
+	if got := runs(t, tool, arguments); got != want {
+		t.Errorf("%s gives\n%.300q\nwant\n%.300q", arguments, got, want)
+	}
+}
+
+func TestRecallTool(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := worked(t, c, 1)
+	bare := &transcriptv1.ToolCall{Name: proto.String("look"), Arguments: "{}"}
+	failed := client.Result(call, "no such file")
+	failed.IsError = true
+	picture := client.Result(call, "")
+	picture.Parts = []*transcriptv1.Part{
+		{Kind: &transcriptv1.Part_Json{Json: `{"a":1}`}},
+		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png", Source: &transcriptv1.Media_Uri{Uri: "u"}}}},
+	}
+	for _, m := range []*transcriptv1.Message{
+		client.Assistant("", bare), client.Result(bare, "nameless"), hello, asks, failed, answer,
+		client.Assistant("", client.Call("later", "wait", strings.Repeat("ä", 3000))),
+	} {
+		ok(t, thread.Append(ctx, m))
+	}
+	tool := thread.RecallTool()
+	says(t, tool, `{"call_id":"work-0"}`, "call: read {}\nresult:\n"+bulk)
+	says(t, tool, `{"call_id":"work-0","offset":995}`, "call: read {}\nresult:\n"+bulk[995:])
+	says(t, tool, `{"call_id":"work-0","offset":-5}`, "call: read {}\nresult:\n"+bulk)
+	says(t, tool, `{"call_id":"work-0","offset":5000}`, "call: read {}\nresult:\n[it has 1000 characters: there is nothing at offset 5000]")
+	says(t, tool, `{"call_id":"-"}`, "call: look {}\nresult:\nnameless")
+	says(t, tool, `{"call_id":"call-1"}`, "call: read {\"path\":\"a\"}\nresult, an error:\nno such file")
+	says(t, tool, `{"call_id":"later"}`, "call: wait "+strings.Repeat("ä", 2000)+"...\nIt has no result.")
+	ok(t, thread.Append(ctx, client.Result(client.Call("later", "wait", ""), "done")))
+	ok(t, thread.Append(ctx, asks))
+	ok(t, thread.AppendResults(ctx, picture))
+	says(t, tool, `{"call_id":"call-1"}`, "call: read {\"path\":\"a\"}\nresult:\n{\"a\":1}[image/png]")
+
+	const wrong = "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number."
+	for arguments, want := range map[string]string{
+		``: wrong, `null`: wrong, `{}`: wrong, `[]`: wrong, `{"call_id":7}`: wrong, `{"call_id":"a","offset":"b"}`: wrong, `{"call_id":`: wrong,
+		`{"call_id":"other"}`:                             "There is no such tool call in this conversation.",
+		`{"call_id":"work-0","place":"000000000000.0"}`:   "There is no such tool call in this conversation.",
+		`{"call_id":"work-0","place":"there"}`:            "That is not the id and place of a tool call: copy both from the line.",
+		`{"call_id":"` + strings.Repeat("x", 2000) + `"}`: "There is no such tool call in this conversation.",
+	} {
+		says(t, tool, arguments, want)
+	}
+}
+
+// A long result comes in parts, cut between characters, which laid end to end are the result.
+func TestRecallToolGivesLongResultsInParts(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := begun(t, c)
+	long := strings.Repeat("ä€x", 200_000) // more than a page of the server
+	ok(t, thread.Append(ctx, asks))
+	ok(t, thread.AppendResults(ctx, client.Result(call, long)))
+	recalled := must(c.Recall(ctx, client.ByID(thread.Head()), client.Recall{ID: "call-1", HasID: true}))(t)
+	if len(recalled.Parts) != 1 || recalled.Parts[0].GetText() != long || recalled.NextPageToken != "" {
+		t.Errorf("%d parts", len(recalled.Parts))
+	}
+	tool, offset, whole := thread.RecallTool(), 0, ""
+	for offset < 60_000 {
+		text := runs(t, tool, fmt.Sprintf(`{"call_id":"call-1","offset":%d}`, offset))
+		if n := utf8.RuneCountInString(text); n > 20_000+200 {
+			t.Fatalf("%d characters", n)
+		}
+		_, text, _ = strings.Cut(text, "result:\n")
+		text, more, _ := strings.Cut(text, "\n[")
+		var left int
+		if _, err := fmt.Sscanf(more, "%d more characters: ask again with offset %d]", &left, &offset); err != nil || left+offset != 600_000 {
+			t.Fatalf("it ends in %q: %v", more, err)
+		}
+		whole += text
+	}
+	if !strings.HasPrefix(long, whole) || utf8.RuneCountInString(whole) != 60_000 {
+		t.Errorf("%d characters came", utf8.RuneCountInString(whole))
+	}
+}
+
+// What a line of a conversation says leads to just the result that it stands for, whatever was compacted.
+func TestRecallToolTakesWhatALineSays(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := begun(t, c)
+	bare := &transcriptv1.ToolCall{Name: proto.String("look"), Arguments: "{}"}
+	said := map[string]bool{}
+	for i := range 4 {
+		one := client.Result(call, fmt.Sprint("contents ", i, bulk)) // all of the same id
+		if i == 3 {
+			one = client.Result(bare, fmt.Sprint("contents ", i, bulk))
+			ok(t, thread.Append(ctx, client.Assistant("", bare)))
+		} else {
+			ok(t, thread.Append(ctx, asks))
+		}
+		ok(t, thread.AppendResults(ctx, one))
+		said[client.Text(one)] = true
+	}
+	ok(t, thread.Append(ctx, client.Assistant("On with it."), asks))
+	lines := &transcriptv1.Policy{KeepToolResults: proto.Int32(0)}
+	for round := range 2 {
+		tool := thread.RecallTool()
+		for _, m := range must(thread.Messages(ctx, lines))(t) {
+			if m.Origin != transcriptv1.Origin_ORIGIN_SHORTENED {
+				continue
+			}
+			_, behind, found := strings.Cut(strings.TrimSuffix(client.Text(m), "]"), "; recall ")
+			id, place, _ := strings.Cut(behind, " ")
+			if !found || (id == "-") != (m.ToolCallId == nil) {
+				t.Fatalf("a line %q", client.Text(m))
+			}
+			text := runs(t, tool, fmt.Sprintf(`{"call_id":%q,"place":%q}`, id, place))
+			_, text, _ = strings.Cut(text, "result:\n")
+			if !said[text] {
+				t.Errorf("%s leads to %.40q", behind, text)
+			}
+			delete(said, text)
+		}
+		if len(said) != 0 {
+			t.Errorf("round %d: %d results were not found", round, len(said))
+		}
+		for i := range 4 {
+			said[fmt.Sprint("contents ", i, bulk)] = true
+		}
+		res := must(thread.Compact(ctx, client.Compaction{Policy: lines}))(t)
+		if round == 0 && !res.Written {
+			t.Error("nothing was compacted")
+		}
+	}
+}
+
+func TestSearchTool(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := worked(t, c, 0)
+	at := &transcriptv1.MessageNote{SentAt: timestamppb.New(timestamppb.Now().AsTime().AddDate(-1, 0, 0))}
+	when := at.SentAt.AsTime().UTC().Format("2006-01-02 15:04")
+	noted := func(m *transcriptv1.Message) string {
+		return must(thread.AppendNode(ctx, client.Node{Messages: messages{m}, Notes: []*transcriptv1.MessageNote{at}}))(t).NodeId
+	}
+	noted(client.User("Where is the\n  Needle?"))
+	noted(client.Assistant("", client.Call("look-1", "look", `{"for":"needle"}`)))
+	found := noted(client.Result(client.Call("look-1", "look", ""), "In the hay: needle."))
+	nameless := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_TOOL, Parts: answer.Parts}
+	nameless.Parts = client.User("a needle of nobody").Parts
+	orphan := noted(nameless)
+	tool := thread.SearchTool()
+	want := "- tool " + when + " (recall - " + orphan[:12] + ".0): a needle of nobody\n" +
+		"- tool look " + when + " (recall look-1 " + found[:12] + ".0): In the hay: needle.\n" +
+		"- assistant look " + when + `: {"for":"needle"}` + "\n" +
+		"- user " + when + ": Where is the Needle?\n"
+	says(t, tool, `{"query":"needle"}`, want)
+	must(thread.Compact(ctx, client.Compaction{Summary: "They sewed.", SummaryOnly: true}))(t)
+	says(t, tool, `{"query":"needle"}`, want)
+	says(t, tool, `{"query":"[Nn]eedle\\?","regexp":true}`, "- user "+when+": Where is the Needle?\n")
+	says(t, tool, `{"query":"pin"}`, "Nothing was found.")
+
+	// A model's searches, and what it recalled, are not found by its next search.
+	looks := client.Call("s-1", "search_history", `{"query":"needle"}`)
+	ok(t, thread.Append(ctx, client.Assistant("", looks)))
+	ok(t, thread.AppendResults(ctx, client.Result(looks, want)))
+	back := client.Call("r-1", "recall_tool_call", `{"call_id":"look-1"}`)
+	ok(t, thread.Append(ctx, client.Assistant("", back)))
+	ok(t, thread.AppendResults(ctx, client.Result(back, "In the hay: needle.")))
+	says(t, tool, `{"query":"needle"}`, want)
+
+	const wrong = "The arguments have to be a JSON object with query, a text; regexp is true or false."
+	for arguments, want := range map[string]string{
+		``: wrong, `null`: wrong, `{}`: wrong, `{"query":""}`: wrong, `{"query":7}`: wrong, `{"query":"a","regexp":"yes"}`: wrong,
+		`{"query":"(","regexp":true}`:                   "That is not an RE2 pattern, or one that is too large.",
+		`{"query":"` + strings.Repeat("x", 2000) + `"}`: "That cannot be searched for: query has to be 1 byte to 1 KiB of text.",
+	} {
+		says(t, tool, arguments, want)
+	}
+}
+
+func TestSearchToolIsBounded(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := begun(t, c)
+	name := strings.Repeat("n", 1000)
+	for range 15 {
+		long := client.Call(name, name, strings.Repeat("needle ", 1000))
+		ok(t, thread.Append(ctx, client.Assistant("", long)))
+		ok(t, thread.AppendResults(ctx, client.Result(long, strings.Repeat("needle ", 1000))))
+	}
+	text := runs(t, thread.SearchTool(), `{"query":"needle"}`)
+	if n := strings.Count(text, "\n"); n != 11 || !strings.HasSuffix(text, "\n[there is more: use a narrower query]\n") || len(text) > 40_000 {
+		t.Errorf("%d lines, %d bytes", n, len(text))
+	}
+}
+
+// What goes wrong at the service is the agent's to know, not the model's.
+func TestToolsPassTheServicesErrors(t *testing.T) {
+	l := newLink(t)
+	thread := begun(t, l.client())
+	for _, tool := range []*client.Tool{thread.RecallTool(), thread.SearchTool()} {
+		l.refused[transcriptv1.TranscriptService_RecallToolCall_FullMethodName] = 4
+		l.refused[transcriptv1.TranscriptService_Search_FullMethodName] = 4
+		if text, err := tool.Call(t.Context(), `{"call_id":"x","query":"x"}`); err == nil || text != "" {
+			t.Errorf("%s gives %q", tool.Name, text)
+		}
+		l.reset()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := tool.Call(ended, `{"call_id":"x","query":"x"}`)
+		fails(t, err, context.Canceled)
+	}
+}
