@@ -1,7 +1,9 @@
 package compaction
 
 import (
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -34,11 +36,7 @@ type Renderer func(*ReplayCall) string
 //	read_file {"path":"a.txt"}
 //	=> the file's text
 func Render(c *ReplayCall) string {
-	name := c.Name.Value
-	if !c.Name.Present {
-		name = "-"
-	}
-	head := name
+	head := replayName(c.Name)
 	if arguments := strings.Join(strings.Fields(c.Arguments), " "); arguments != "" {
 		head += " " + arguments
 	}
@@ -50,6 +48,21 @@ func Render(c *ReplayCall) string {
 	default:
 		return head + "\n=> " + c.Result
 	}
+}
+
+// maxReplayName is the most code points of a name that Render shows.
+const maxReplayName = 100
+
+// replayName is a name on one line: quoted where it could pass for something else.
+func replayName(name runloop.Optional) string {
+	if !name.Present {
+		return "-"
+	}
+	s, _ := Clamp(name.Value, maxReplayName)
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // Clamp cuts s to n code points, the mark included where there is room for it, and tells whether it did.

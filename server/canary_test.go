@@ -199,3 +199,33 @@ func TestPanics(t *testing.T) {
 	}
 	must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
 }
+
+// TestCanaryInReadsAndCompactions calls the rpcs that read content, well and badly: nothing of it is in errors or logs.
+func TestCanaryInReadsAndCompactions(t *testing.T) {
+	r := newRig(t)
+	req := everywhere()
+	put := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), req))
+	ns, head, gone := req.Namespace, byAlias(req.Aliases[0].Name), byAlias(canary+"x")
+	var errs []error
+	add := func(_ any, err error) { errs = append(errs, err) }
+	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, Summary: canary, SummaryOnly: true, Aliases: []*Update{{Name: canary}}}))
+	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: gone}))
+	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, Aliases: []*Update{{Name: head.GetAlias()}}}))
+	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, Summary: strings.Repeat(canary, 100_000)}))
+	add(r.Assemble(r.ctx(), &Assemble{Namespace: ns, Head: head, View: conversation, Policy: &Policy{}}))
+	add(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Namespace: ns, Head: head, PreviewChars: 100, Redact: true}))
+	add(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Namespace: ns, Head: head, PageToken: canary}))
+	for _, place := range []string{"", canary, put.NodeId + ".0"} {
+		add(r.RecallToolCall(r.ctx(), &transcriptv1.RecallToolCallRequest{Namespace: ns, Head: head, ToolCallId: ptr(canary), Place: place}))
+	}
+	add(r.ReplayTools(r.ctx(), &Replay{Namespace: ns, Head: head, ToolNames: []string{canary}}))
+	add(r.Describe(r.ctx(), &transcriptv1.DescribeRequest{Namespace: ns, Head: head, Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW}))
+	add(r.Describe(r.ctx(), &transcriptv1.DescribeRequest{Namespace: ns, Head: gone}))
+	for _, pattern := range []string{canary, canary + "("} {
+		add(r.Search(r.ctx(), &transcriptv1.SearchRequest{
+			Namespace: ns, Scope: &transcriptv1.SearchRequest_AliasPrefix{AliasPrefix: canary},
+			Pattern: &transcriptv1.SearchRequest_Regexp{Regexp: pattern}, PageToken: strings.TrimSuffix(pattern, canary),
+		}))
+	}
+	r.silent(errs...)
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -14,7 +15,7 @@ import (
 const (
 	// maxSummary is the most bytes of a caller's summary.
 	maxSummary = 1 << 20
-	// compactTries is how often a compaction is made anew because its head's alias was compacted by others meanwhile.
+	// compactTries is how often a compaction is made anew because its head's alias was compacted by others, or moved, meanwhile.
 	compactTries = 5
 )
 
@@ -38,9 +39,12 @@ type compact struct {
 	store     chainstore.Store
 	namespace string
 	head      chainstore.Ref
-	through   *chainstore.ID
-	policy    compaction.Policy
-	req       *transcriptv1.CompactRequest
+	// through is the last node to cover, as asked for; nil: the last that can be. Where there is a summary it is that of the
+	// first try from then on, for the summary tells of nothing later, and pinned is true.
+	through *chainstore.ID
+	pinned  bool
+	policy  compaction.Policy
+	req     *transcriptv1.CompactRequest
 }
 
 func (t *transcripts) parseCompact(req *transcriptv1.CompactRequest) (*compact, error) {
@@ -60,8 +64,11 @@ func (t *transcripts) parseCompact(req *transcriptv1.CompactRequest) (*compact, 
 	if c.policy, err = parsePolicy("policy", req.Policy, compaction.Default(now), now); err != nil {
 		return nil, err
 	}
-	if len(req.Summary) > maxSummary {
+	switch {
+	case len(req.Summary) > maxSummary:
 		return nil, overLimit("summary", "must be at most %d bytes", maxSummary)
+	case req.Summary != "" && strings.TrimSpace(req.Summary) == "":
+		return nil, invalidField("summary", "must not be blank")
 	}
 	if err := canonical.ValidateSalt(req.Salt); err != nil {
 		return nil, err
@@ -95,7 +102,7 @@ func (c *compact) overtaken(err error) bool {
 func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error) {
 	chain, err := c.store.Chain(ctx, c.namespace, c.head, c.through)
 	if err != nil {
-		return nil, err
+		return nil, c.moved(ctx, err, c.pinned)
 	}
 	e, err := openEffective(ctx, chain)
 	if err != nil {
@@ -103,7 +110,10 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	}
 	through, err := c.coverThrough(ctx, e)
 	if err != nil {
-		return nil, err
+		return nil, c.moved(ctx, err, c.pinned)
+	}
+	if c.through == nil && (c.req.Summary != "" || c.req.SummaryOnly) {
+		c.through, c.pinned = &through.ID, true
 	}
 	made, err := c.make(ctx, e, through.Seq)
 	if err != nil {
@@ -116,6 +126,9 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	if !made.shrinks(c.req.SummaryOnly) {
 		reply.NotWritten = transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS
 		return reply, nil
+	}
+	if made.tooLarge {
+		return nil, errCompactionTooLarge
 	}
 	if c.req.DryRun {
 		return reply, nil
@@ -176,7 +189,7 @@ func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made 
 	}
 	done, err := d.commit(ctx, c.store, c.req.Namespace)
 	if err != nil {
-		return c.moved(ctx, d, err)
+		return c.moved(ctx, err, true)
 	}
 	put := done.Nodes[0]
 	reply.Written, reply.NodeId = true, put.ID.String()
@@ -184,18 +197,26 @@ func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made 
 	return nil
 }
 
-// moved is what an error means where the head is an alias: the compaction that could be made at the head as it was cannot
-// be put where the alias points to now.
-func (c *compact) moved(ctx context.Context, d *draft, err error) error {
+// moved is what an error means where the head is an alias: what was chosen at the head as it was, if it was chosen there,
+// cannot be covered where the alias points to now.
+func (c *compact) moved(ctx context.Context, err error, chosen bool) error {
+	if c.head.Alias == "" {
+		return err
+	}
+	if errors.Is(err, chainstore.ErrParentNotFound) {
+		return chainstore.ErrAliasNotFound
+	}
 	unfit := errors.Is(err, chainstore.ErrNotAncestor) || errors.Is(err, chainstore.ErrAlreadyCovered) || errors.Is(err, chainstore.ErrOpenCalls)
-	if c.head.Alias == "" || !unfit {
+	if !unfit || !chosen {
 		return err
 	}
 	conflict := chainstore.Conflict{Kind: chainstore.Extends}
 	if a, err := c.store.Alias(ctx, c.namespace, c.head.Alias); err == nil {
 		conflict.Exists, conflict.Node = true, a.Node
 	}
-	return &conflicts{ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, fields: d.fields}
+	return &conflicts{
+		ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, fields: []string{"head.alias"},
+	}
 }
 
 // make plans and reads what the compaction keeps.
@@ -208,9 +229,7 @@ func (c *compact) make(ctx context.Context, e *effective, through uint32) (*comp
 	}
 	made := &compacted{policy: &c.policy}
 	if c.req.Summary != "" {
-		if err := made.add(compaction.Summary(c.req.Summary), runloop.Note{}, chainstore.Provenance{}); err != nil {
-			return nil, err
-		}
+		made.add(compaction.Summary(c.req.Summary), runloop.Note{}, chainstore.Provenance{})
 		summary := made.after
 		o.Compact.Summary = &summary
 	}

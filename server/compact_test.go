@@ -323,6 +323,44 @@ func TestCompactTooLarge(t *testing.T) {
 	r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{MaxRunLoops: &zero}, ThroughId: ids[1199]})
 }
 
+// TestCompactSummaryTellsOfNothingLater: a summary stands for what was there when it was given, whatever happens meanwhile.
+func TestCompactSummaryTellsOfNothingLater(t *testing.T) {
+	store := &between{Store: memstore.New(memstore.Options{})}
+	r := newRig(t, store)
+	r.chain("chat", concat(work("1"), work("2"))...)
+	store.f = func() { r.compact(&Compact{Head: byAlias("chat")}); r.put2("chat", work("3")...) }
+	r.compact(&Compact{Head: byAlias("chat"), Summary: "of 1 and 2", SummaryOnly: true})
+	r.sameMessages("with what came meanwhile", r.assemble(&Assemble{Head: byAlias("chat")}).Messages,
+		concat([]*Message{summary("of 1 and 2")}, work("3"))...)
+	other := r.put("", concat(work("7"), work("8"))...)
+	elsewhere := func() {
+		must[*transcriptv1.AliasResponse](r)(r.Alias(r.ctx(), &transcriptv1.AliasRequest{
+			Aliases: []*transcriptv1.AliasMove{{Name: "chat", Target: byID(other)}},
+		}))
+	}
+	store.f = elsewhere
+	_, err := r.Compact(r.ctx(), &Compact{Head: byAlias("chat"), Summary: "of 3 too", SummaryOnly: true})
+	f := r.fails(err, codes.Aborted, "ALIAS_MOVED", "")
+	equal(r, "the conflict", fmt.Sprintf("%s %t", f.conflicts[0].Field, f.conflicts[0].NodeId == other), "head.alias true")
+	store.f = func() {
+		must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "chat"}))
+	}
+	_, err = r.Compact(r.ctx(), &Compact{Head: byAlias("chat")})
+	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.clean("")
+}
+
+// TestCompactALongOpenLoop: where nothing can shrink that is the answer, however much there is.
+func TestCompactALongOpenLoop(t *testing.T) {
+	r := newRig(t)
+	put := []*Message{user("go")}
+	for i := range 600 {
+		put = append(put, calling("read", fmt.Sprint(i)), result(fmt.Sprint(i), "ok"))
+	}
+	r.chain("chat", put...)
+	equal(r, "an open loop of 1,201 messages", r.compact(&Compact{Head: byAlias("chat")}).NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
+}
+
 // TestCompactAge drops everything that is too old, and says so where nothing would be left.
 func TestCompactAge(t *testing.T) {
 	r := newRig(t)
@@ -360,6 +398,8 @@ func TestCompactBadInput(t *testing.T) {
 		_, err := r.Compact(r.ctx(), req)
 		r.fails(err, codes.InvalidArgument, "INVALID_FIELD", field)
 	}
-	_, err := r.Compact(r.ctx(), &Compact{Head: byID(id), Summary: strings.Repeat("x", 1<<20+1)})
+	_, err := r.Compact(r.ctx(), &Compact{Head: byID(id), Summary: " \n"})
+	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "summary")
+	_, err = r.Compact(r.ctx(), &Compact{Head: byID(id), Summary: strings.Repeat("x", 1<<20+1)})
 	r.fails(err, codes.InvalidArgument, "LIMIT_EXCEEDED", "summary")
 }

@@ -18,6 +18,8 @@ type compacted struct {
 	before, after compaction.Size
 	shortened     int64
 	replaced      bool
+	// tooLarge says that it is over a node's limits: then it is only counted.
+	tooLarge bool
 
 	payload    []byte
 	facts      []runloop.Facts
@@ -26,20 +28,20 @@ type compacted struct {
 	pairs pairing
 }
 
-// add adds a message: errCompactionTooLarge over a node's limits.
-func (c *compacted) add(m *transcriptv1.Message, note runloop.Note, from chainstore.Provenance) error {
+// add adds a message.
+func (c *compacted) add(m *transcriptv1.Message, note runloop.Note, from chainstore.Provenance) {
 	f := canonical.FactsOf(m)
 	f.Note = note
-	c.payload = canonical.AppendMessage(c.payload, m)
-	c.facts = append(c.facts, f)
-	c.provenance = append(c.provenance, from)
-	if len(c.facts) > canonical.MaxMessages || len(c.payload) > canonical.MaxPayloadBytes {
-		return errCompactionTooLarge
-	}
 	b := runloop.BriefOf(&f, runloop.Mark{})
 	tokens, estimated := b.Tokens()
 	c.after.Add(int64(f.Length), tokens, estimated)
-	return nil
+	if c.tooLarge = c.after.Messages > canonical.MaxMessages || c.after.Bytes > canonical.MaxPayloadBytes; c.tooLarge {
+		c.payload, c.facts, c.provenance = nil, nil, nil
+		return
+	}
+	c.payload = canonical.AppendMessage(c.payload, m)
+	c.facts = append(c.facts, f)
+	c.provenance = append(c.provenance, from)
 }
 
 // read adds what the plan keeps.
@@ -59,7 +61,8 @@ func (c *compacted) read(ctx context.Context, e *effective, through uint32) erro
 func (c *compacted) message(ctx context.Context, h *chainstore.Header, m *message, o *origins) error {
 	if m.stub != nil {
 		c.pairs.stub(*m.stub)
-		return c.add(canonical.Stub(*m.stub), runloop.Note{}, chainstore.Provenance{})
+		c.add(canonical.Stub(*m.stub), runloop.Note{}, chainstore.Provenance{})
+		return nil
 	}
 	if m.action == compaction.Drop {
 		c.replaced = c.replaced || m.brief.Summary
@@ -81,7 +84,8 @@ func (c *compacted) message(ctx context.Context, h *chainstore.Header, m *messag
 	if !m.brief.Summary && decoded[0].Origin != transcriptv1.Origin_ORIGIN_STUB {
 		note.SentAt, note.HasSentAt = m.brief.SentAt(h.FirstPut), true
 	}
-	return c.add(decoded[0], note, o.provenance(h, m.index))
+	c.add(decoded[0], note, o.provenance(h, m.index))
+	return nil
 }
 
 // made cuts the message or makes it a line, as the plan says, and tells whether it changed.
@@ -94,13 +98,7 @@ func (c *compacted) made(ctx context.Context, m *transcriptv1.Message, h *chains
 	case compaction.CutReply:
 		return compaction.Cut(m, c.policy.MaxReplyChars), nil
 	case compaction.Line:
-		source, err := o.source(ctx, h, at.index)
-		name := f.Name
-		if !name.Present {
-			name = call.Name
-		}
-		compaction.MakeLine(m, &f, name, source)
-		return true, err
+		return true, o.line(ctx, h, at.index, m, &f, call)
 	default:
 		return false, nil
 	}
@@ -108,7 +106,7 @@ func (c *compacted) made(ctx context.Context, m *transcriptv1.Message, h *chains
 
 // shrinks tells whether there is something to gain.
 func (c *compacted) shrinks(mayBeEmpty bool) bool {
-	return c.after.Bytes < c.before.Bytes && (len(c.facts) > 0 || mayBeEmpty)
+	return c.after.Bytes < c.before.Bytes && (c.after.Messages > 0 || mayBeEmpty)
 }
 
 // node is the node to put.

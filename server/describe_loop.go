@@ -16,7 +16,11 @@ func (d *description) loop(ctx context.Context) (*transcriptv1.LoopStatus, error
 	status := &transcriptv1.LoopStatus{State: loopState(l), LeadIn: l.Phase != runloop.None && l.LeadIn}
 	d.pending(status)
 	if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
-		status.Stale = d.now-h.FirstPut > d.staleAfter
+		last, err := d.lastSaid(ctx)
+		if err != nil {
+			return nil, err
+		}
+		status.Stale = d.now-last > d.staleAfter
 	}
 	if l.Phase != runloop.None {
 		if err := d.began(ctx, l, status); err != nil {
@@ -30,6 +34,18 @@ func (d *description) loop(ctx context.Context) (*transcriptv1.LoopStatus, error
 		}
 	}
 	return status, nil
+}
+
+// lastSaid is when the last node was put that is no compaction node: condensing is no life sign.
+func (d *description) lastSaid(ctx context.Context) (int64, error) {
+	h := d.head()
+	for h.Covers.Present && h.Seq > 0 {
+		var err error
+		if h, err = chainstore.HeaderAt(ctx, d.chain, h.Seq-1); err != nil {
+			return 0, err
+		}
+	}
+	return h.FirstPut, nil
 }
 
 // loopState is where the last run loop of a view stands.

@@ -7,11 +7,12 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // message is a message of a row to which a plan says what becomes of it, or a stub due before it.
 type message struct {
-	// stub is not nil for a stub; then only action is meaningful beside it.
+	// stub is not nil for a stub; then nothing else is set.
 	stub   *runloop.Call
 	brief  *runloop.Brief
 	index  int
@@ -37,7 +38,7 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*messa
 		stubs, action := a.of(runloop.Place{Seq: h.Seq, Index: uint32(i)}, b)
 		for k, stub := range stubs {
 			if stub != compaction.Drop {
-				if err := f(&message{stub: &b.Mark.Stubs[k], action: stub}); err != nil {
+				if err := f(&message{stub: &b.Mark.Stubs[k]}); err != nil {
 					return err
 				}
 			}
@@ -98,6 +99,19 @@ func (o *origins) source(ctx context.Context, h *chainstore.Header, i int) (runl
 	return from, nil
 }
 
+// line makes message i of a node, the result of a call, its line.
+func (o *origins) line(ctx context.Context, h *chainstore.Header, i int, m *transcriptv1.Message, f *runloop.Facts, call runloop.Call) error {
+	name := f.Name
+	if !name.Present {
+		name = call.Name
+	}
+	from, err := o.source(ctx, h, i)
+	if err == nil {
+		compaction.MakeLine(m, f, name, from)
+	}
+	return err
+}
+
 // pairing finds the calls that results answer, in messages that repair has put in order.
 type pairing struct{ open []runloop.Call }
 
@@ -116,11 +130,16 @@ func (p *pairing) stub(c runloop.Call) { p.answer(c.ID) }
 
 // answer answers the first open call with an id.
 func (p *pairing) answer(id runloop.Optional) (call runloop.Call, ok bool) {
-	for i, c := range p.open {
-		if c.ID == id {
-			p.open = append(p.open[:i:i], p.open[i+1:]...)
-			return c, true
+	call, p.open, ok = takeFirst(p.open, func(c runloop.Call) bool { return c.ID == id })
+	return call, ok
+}
+
+// takeFirst takes the first that is right out of a list; the list stays the caller's as it was.
+func takeFirst[T any](open []T, right func(T) bool) (first T, rest []T, ok bool) {
+	for i, one := range open {
+		if right(one) {
+			return one, append(open[:i:i], open[i+1:]...), true
 		}
 	}
-	return call, false
+	return first, open, false
 }

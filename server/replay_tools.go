@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -47,17 +48,20 @@ func (t *transcripts) ReplayTools(ctx context.Context, req *transcriptv1.ReplayT
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	return r.reply(), nil
+	return r.reply(ctx)
 }
 
 func checkToolNames(names []string) error {
-	if len(names) > maxToolNames {
+	switch {
+	case len(names) > maxToolNames:
 		return overLimit("tool_names", "must be at most %d", maxToolNames)
+	case slices.Contains(names, ""):
+		return invalidField("tool_names", "must not hold an empty name")
 	}
 	return nil
 }
 
-// replay gathers the latest calls of a chain.
+// replay gathers the latest calls of a chain: first where they and their results lie, then, newest first, what they say.
 type replay struct {
 	chain                   chainstore.Chain
 	names                   []string
@@ -67,17 +71,24 @@ type replay struct {
 	// found are the calls, oldest first; more says that there are earlier ones.
 	found []*replayed
 	more  bool
+	// bytes is what was read of messages.
 	bytes int
 	loops loopPlaces
 }
 
-// replayed is a call and what it answers to.
+// replayed is where a call and its result lie.
 type replayed struct {
-	call   *transcriptv1.ReplayedCall
-	source compaction.ReplayCall
+	id runloop.Optional
+	// call is the message that has it as its nth call; wanted says that it is to be shown.
+	call   runloop.Place
+	nth    int
+	wanted bool
+	// result is the message that answers it, if answered.
+	result   runloop.Place
+	answered bool
 }
 
-// read gathers calls until there are enough, or enough was read for them.
+// read finds calls until there are enough, or enough was read for them.
 func (r *replay) read(ctx context.Context) error {
 	r.loops.chain = r.chain
 	through := r.chain.Head().Seq
@@ -119,11 +130,11 @@ func (r *replay) groupStart(ctx context.Context, seq uint32) (first uint32, befo
 	return 0, chainstore.Link{}, nil
 }
 
-// rows gathers the calls of the nodes from one through another, and reads on for their results.
-func (r *replay) rows(ctx context.Context, from, through uint32) ([]*replayed, error) {
+// rows finds the calls of the nodes from one through another, and reads on for their results.
+func (r *replay) rows(ctx context.Context, from, through uint32) (found []*replayed, err error) {
 	var g groups
-	var found, open []*replayed
-	err := rowsWhile(ctx, r.chain, chainstore.Span{From: from, Through: r.chain.Head().Seq}, func(row *chainstore.Row) (bool, error) {
+	var open []*replayed
+	err = rowsWhile(ctx, r.chain, chainstore.Span{From: from, Through: r.chain.Head().Seq}, func(row *chainstore.Row) (bool, error) {
 		h, err := row.Header()
 		if err != nil || h.Covers.Present {
 			return err == nil, err
@@ -138,82 +149,159 @@ func (r *replay) rows(ctx context.Context, from, through uint32) ([]*replayed, e
 			if h.Seq > through && (begins || !wasOpen || !g.open) {
 				return false, nil
 			}
-			calls, err := r.message(ctx, h, i, row.Payload, &open)
+			calls, rest, err := r.message(h, i, row.Payload, open)
 			if err != nil {
 				return false, err
 			}
-			found = append(found, calls...)
+			open = rest
+			for _, one := range calls {
+				if one.wanted {
+					found = append(found, one)
+				}
+			}
 		}
 		return h.Seq < through || len(open) > 0, nil
 	})
 	return found, err
 }
 
-// message returns the message's calls, and lets a result answer an open one.
-func (r *replay) message(ctx context.Context, h *chainstore.Header, i int, payload []byte, open *[]*replayed) ([]*replayed, error) {
+// message returns the message's calls and those that are open behind it; a result answers one.
+func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*replayed) (calls, rest []*replayed, err error) {
 	b := &h.Messages[i]
 	if b.Calls == 0 && (b.Role != runloop.Tool || b.Mark.LeftOut != runloop.Shown) {
-		return nil, nil
+		return nil, open, nil
 	}
 	m, err := putMessage(h, i, payload)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	at := messagePlace(h, i)
+	at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
 	if b.Role == runloop.Tool {
-		*open = r.answer(*open, m, at)
-		return nil, nil
+		one, rest, ok := takeFirst(open, func(one *replayed) bool { return one.id == optionalOf(m.ToolCallId) })
+		if ok {
+			one.result, one.answered = at, true
+		}
+		return nil, rest, nil
 	}
-	var found []*replayed
+	for n, c := range toolCalls(m) {
+		wanted := len(r.names) == 0 || c.Name != nil && slices.Contains(r.names, *c.Name)
+		calls = append(calls, &replayed{id: optionalOf(c.Id), call: at, nth: n, wanted: wanted})
+	}
+	return calls, append(open, calls...), nil
+}
+
+// toolCalls are the calls of a message, in order.
+func toolCalls(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
 	for _, p := range m.Parts {
-		c := p.GetToolCall()
-		if c == nil {
-			continue
+		if c := p.GetToolCall(); c != nil {
+			calls = append(calls, c)
 		}
-		one := &replayed{source: compaction.ReplayCall{ID: optionalOf(c.Id), Name: optionalOf(c.Name), State: compaction.ReplayUnanswered}}
-		*open = append(*open, one)
-		if len(r.names) > 0 && !slices.Contains(r.names, c.GetName()) {
-			continue
+	}
+	return calls
+}
+
+// reply reads the latest calls that fit, and shows them oldest first. Of the newest, what is too much for all is cut.
+func (r *replay) reply(ctx context.Context) (*transcriptv1.ReplayToolsResponse, error) {
+	reply := &transcriptv1.ReplayToolsResponse{More: r.more}
+	left := r.chars
+	var blocks []string
+	r.bytes = 0
+	for _, one := range slices.Backward(r.found) {
+		if len(reply.Calls) == r.calls || r.bytes >= replayRead {
+			reply.More = true
+			break
 		}
-		loop, err := r.loops.of(ctx, h, i)
+		c, err := r.show(ctx, one)
 		if err != nil {
 			return nil, err
 		}
-		one.source.Arguments = redact.Text(c.Arguments)
-		one.call = &transcriptv1.ReplayedCall{
-			Id: c.Id, Name: c.Name, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED, Call: at, RunLoop: loop,
-			At: timestamp(b.SentAt(h.FirstPut)),
+		if len(blocks) == 0 {
+			fit(c, left)
 		}
-		one.call.Arguments, one.call.ArgumentsCut = compaction.Clamp(one.source.Arguments, r.itemChars)
-		found = append(found, one)
+		need := max(utf8.RuneCountInString(c.Text)+len("\n\n"), utf8.RuneCountInString(c.Arguments)+utf8.RuneCountInString(c.Result))
+		if len(blocks) > 0 && need > left {
+			reply.More = true
+			break
+		}
+		left -= need
+		reply.Calls, blocks = append(reply.Calls, c), append(blocks, c.Text)
 	}
-	return found, nil
+	slices.Reverse(reply.Calls)
+	slices.Reverse(blocks)
+	reply.Text = strings.Join(blocks, "\n\n")
+	return reply, nil
 }
 
-// answer lets a result answer the first open call with its id, and returns the calls that stay open.
-func (r *replay) answer(open []*replayed, m *transcriptv1.Message, at *transcriptv1.MessagePlace) []*replayed {
-	for k, one := range open {
-		if one.source.ID != optionalOf(m.ToolCallId) {
-			continue
-		}
-		if one.call != nil {
-			one.result(m, at, r.itemChars)
-		}
-		return append(open[:k:k], open[k+1:]...)
-	}
-	return open
+// fit cuts what is shown of a call to so many code points: its text, and arguments and result together.
+func fit(c *transcriptv1.ReplayedCall, chars int) {
+	var cut bool
+	c.Text, _ = compaction.Clamp(c.Text, chars)
+	c.Arguments, cut = compaction.Clamp(c.Arguments, chars)
+	c.ArgumentsCut = c.ArgumentsCut || cut
+	c.Result, cut = compaction.Clamp(c.Result, chars-utf8.RuneCountInString(c.Arguments))
+	c.ResultCut = c.ResultCut || cut
 }
 
-func (one *replayed) result(m *transcriptv1.Message, at *transcriptv1.MessagePlace, chars int) {
-	one.source.State, one.call.State = compaction.ReplayOK, transcriptv1.ToolCallState_TOOL_CALL_STATE_OK
+// show reads a call and its result. Secrets are replaced before anything is cut.
+func (r *replay) show(ctx context.Context, one *replayed) (*transcriptv1.ReplayedCall, error) {
+	h, m, err := r.at(ctx, one.call)
+	if err != nil {
+		return nil, err
+	}
+	call := toolCalls(m)[one.nth]
+	source := compaction.ReplayCall{
+		ID: one.id, Name: optionalOf(call.Name), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
+	}
+	loop, err := r.loops.of(ctx, h, int(one.call.Index))
+	if err != nil {
+		return nil, err
+	}
+	c := &transcriptv1.ReplayedCall{
+		Id: call.Id, Name: call.Name, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
+		Call: messagePlace(h, int(one.call.Index)), RunLoop: loop, At: timestamp(h.Messages[one.call.Index].SentAt(h.FirstPut)),
+	}
+	if one.answered {
+		if err := r.result(ctx, one, c, &source); err != nil {
+			return nil, err
+		}
+	}
+	c.Arguments, c.ArgumentsCut = compaction.Clamp(source.Arguments, r.itemChars)
+	c.Text, _ = compaction.Clamp(r.render(&source), 2*r.itemChars)
+	return c, nil
+}
+
+// result reads the result of a call.
+func (r *replay) result(ctx context.Context, one *replayed, c *transcriptv1.ReplayedCall, source *compaction.ReplayCall) error {
+	h, m, err := r.at(ctx, one.result)
+	if err != nil {
+		return err
+	}
+	source.State, c.State = compaction.ReplayOK, transcriptv1.ToolCallState_TOOL_CALL_STATE_OK
 	if m.IsError {
-		one.source.State, one.call.State = compaction.ReplayError, transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
+		source.State, c.State = compaction.ReplayError, transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
 	}
 	text, other := resultText(m)
-	one.source.Result = redact.Text(text)
-	one.call.ResultPlace = at
-	one.call.Result, one.call.ResultCut = compaction.Clamp(one.source.Result, chars)
-	one.call.ResultCut = one.call.ResultCut || other
+	source.Result = redact.Text(text)
+	c.ResultPlace = messagePlace(h, int(one.result.Index))
+	c.Result, c.ResultCut = compaction.Clamp(source.Result, r.itemChars)
+	c.ResultCut = c.ResultCut || other
+	return nil
+}
+
+// at reads a message.
+func (r *replay) at(ctx context.Context, place runloop.Place) (h *chainstore.Header, m *transcriptv1.Message, err error) {
+	err = r.chain.Rows(ctx, chainstore.Span{From: place.Seq, Through: place.Seq}, func(row *chainstore.Row) error {
+		if h, err = row.Header(); err != nil {
+			return err
+		}
+		r.bytes += len(row.Payload)
+		m, err = putMessage(h, int(place.Index), row.Payload)
+		return err
+	})
+	if err == nil && m == nil {
+		err = fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, place.Seq)
+	}
+	return h, m, err
 }
 
 // resultText is the text of a result, json parts included; other tells whether it has parts that are neither.
@@ -232,37 +320,14 @@ func resultText(m *transcriptv1.Message) (text string, other bool) {
 	return strings.Join(texts, "\n"), other
 }
 
-// reply chooses the latest calls that fit and shows them oldest first.
-func (r *replay) reply() *transcriptv1.ReplayToolsResponse {
-	reply := &transcriptv1.ReplayToolsResponse{More: r.more}
-	left := r.chars
-	var blocks []string
-	for _, one := range slices.Backward(r.found) {
-		c := one.call
-		c.Text, _ = compaction.Clamp(r.render(&one.source), 2*r.itemChars)
-		need := utf8.RuneCountInString(c.Text) + len("\n\n")
-		items := utf8.RuneCountInString(c.Arguments) + utf8.RuneCountInString(c.Result)
-		if len(reply.Calls) == r.calls || max(need, items) > left {
-			reply.More = true
-			break
-		}
-		left -= max(need, items)
-		reply.Calls = append(reply.Calls, c)
-		blocks = append(blocks, c.Text)
-	}
-	slices.Reverse(reply.Calls)
-	slices.Reverse(blocks)
-	reply.Text = strings.Join(blocks, "\n\n")
-	return reply
-}
-
-// render makes the text of a call. A call's own renderer sees nothing that was not redacted; what it makes of it is
-// redacted once more, since it may put together what was apart.
+// render makes the text of a call. A renderer sees nothing that was not redacted; what it makes of it is redacted once
+// more, since it may put together what was apart.
 func (r *replay) render(c *compaction.ReplayCall) string {
-	if render := r.renderers[c.Name.Value]; render != nil && c.Name.Present {
-		return redact.Text(render(c))
+	render := r.renderers[c.Name.Value]
+	if render == nil || !c.Name.Present {
+		render = compaction.Render
 	}
-	return compaction.Render(c)
+	return redact.Text(render(c))
 }
 
 // loopPlaces finds the first messages of the run loops of the full view that messages belong to.

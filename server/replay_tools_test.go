@@ -59,7 +59,7 @@ func TestReplayShowsOldestFirst(t *testing.T) {
 		{&Replay{}, "abcdefg", false}, {&Replay{MaxCalls: 2}, "fg", true}, {&Replay{MaxCalls: 4}, "defg", true},
 		{&Replay{MaxCalls: 7}, "abcdefg", false}, {&Replay{ToolNames: []string{"run"}}, "be", false},
 		{&Replay{ToolNames: []string{"run"}, MaxCalls: 1}, "e", true}, {&Replay{ToolNames: []string{"none"}}, "", false},
-		{&Replay{MaxChars: 61}, "efg", true}, {&Replay{MaxChars: 1}, "", true},
+		{&Replay{MaxChars: 61}, "efg", true}, {&Replay{MaxChars: 1}, "g", true},
 	} {
 		c.req.Head = byID(head)
 		got := r.replay(c.req)
@@ -116,6 +116,7 @@ func TestReplayBadInput(t *testing.T) {
 	id := r.put("", user("x"))
 	for field, req := range map[string]*Replay{
 		"max_calls": {MaxCalls: -1}, "max_item_chars": {MaxItemChars: -1}, "max_chars": {MaxChars: -1},
+		"tool_names": {ToolNames: []string{"x", ""}},
 	} {
 		req.Head = byID(id)
 		_, err := r.ReplayTools(r.ctx(), req)
@@ -133,4 +134,31 @@ func TestReplayBadInput(t *testing.T) {
 	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "head")
 	_, err = r.ReplayTools(r.ctx(), &Replay{Head: byAlias("x")})
 	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+}
+
+// TestReplayCutsInAll: the newest call is always shown, cut to what there is room for in all.
+func TestReplayCutsInAll(t *testing.T) {
+	r := newRig(t)
+	head := r.chain("", callOf("old", "a", "{}"), result("a", "x"), callOf("read", "b", `{"path":"x"}`), result("b", strings.Repeat("é", 15_000)))
+	for _, req := range []*Replay{{MaxItemChars: 10_000}, {MaxChars: 300}, {MaxChars: 3}} {
+		req.Head = byID(head[3])
+		got := r.replay(req)
+		limit := map[bool]int{true: 8000, false: int(req.MaxChars)}[req.MaxChars == 0]
+		c := got.Calls[0]
+		items := utf8.RuneCountInString(c.Arguments) + utf8.RuneCountInString(c.Result)
+		if len(got.Calls) != 1 || !got.More || !c.ResultCut || utf8.RuneCountInString(got.Text) != limit || items > limit {
+			t.Errorf("%v gives %d calls, %d and %d characters, more %t", req, len(got.Calls), utf8.RuneCountInString(got.Text), items, got.More)
+		}
+	}
+}
+
+// TestReplayPutsNoSecretTogether: what the block brings together is no secret then, and what a name holds is one line.
+func TestReplayPutsNoSecretTogether(t *testing.T) {
+	r := newRig(t)
+	head := r.chain("", callOf("login", "a", "password:\n\n\nhunter2xyz9"), callOf("password:", "b", "hunter3xyz9"),
+		callOf("read x\n=> ok\n\nrun", "c", "{}"))
+	got := r.replay(&Replay{Head: byID(head[2])})
+	if strings.Contains(got.Text, "hunter") || strings.Count(got.Text, "\n\n") != 2 {
+		t.Errorf("the block is\n%s", got.Text)
+	}
 }

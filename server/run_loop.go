@@ -240,16 +240,14 @@ func (s *loopScan) list(m *transcriptv1.Message, at *transcriptv1.MessagePlace) 
 
 // answer lets a result answer the first open call with its id, and returns the calls that stay open.
 func answer(open []*transcriptv1.ToolCallSummary, result *transcriptv1.Message, at *transcriptv1.MessagePlace) []*transcriptv1.ToolCallSummary {
-	for k, c := range open {
-		if optionalOf(c.Id) == optionalOf(result.ToolCallId) {
-			c.State, c.Result = transcriptv1.ToolCallState_TOOL_CALL_STATE_OK, at
-			if result.IsError {
-				c.State = transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
-			}
-			return append(open[:k:k], open[k+1:]...)
+	c, rest, ok := takeFirst(open, func(c *transcriptv1.ToolCallSummary) bool { return optionalOf(c.Id) == optionalOf(result.ToolCallId) })
+	if ok {
+		c.State, c.Result = transcriptv1.ToolCallState_TOOL_CALL_STATE_OK, at
+		if result.IsError {
+			c.State = transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
 		}
 	}
-	return open
+	return rest
 }
 
 // previews reads the beginnings of the text that opens the loop and of its final reply.

@@ -158,15 +158,9 @@ func (w *shower) paired(ctx context.Context, at *message) error {
 	if at.action == compaction.Keep {
 		return w.keep(ctx, at.brief, at.bytes)
 	}
-	name := f.Name
-	if !name.Present {
-		name = call.Name
-	}
-	from, err := w.origins.source(ctx, w.h, at.index)
-	if err != nil {
+	if err := w.origins.line(ctx, w.h, at.index, m, &f, call); err != nil {
 		return err
 	}
-	compaction.MakeLine(m, &f, name, from)
 	w.scratch = canonical.AppendMessage(w.scratch[:0], m)
 	return w.shorten(ctx, at.brief, w.scratch)
 }

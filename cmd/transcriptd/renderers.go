@@ -100,11 +100,13 @@ func replayDocument(c *compaction.ReplayCall) string {
 	if c.Name.Present {
 		members["name"] = c.Name.Value
 	}
-	b, err := json.Marshal(members)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(members); err != nil {
 		return "{}"
 	}
-	return string(b)
+	return b.String()
 }
 
 func jsonOrText(s string) any {

@@ -36,6 +36,7 @@ func TestReplayTemplates(t *testing.T) {
 		{"read", `{"path":`, `{"x":1}`, "read - (ok)\n=> {\"x\":1} -"},
 		{"list", `{"files":[{"name":"a"},{}]}`, `["r"]`, "2 files, first a: r"},
 		{"plain", "", "", "as it is"},
+		{"read", `{"path":"a && b <c>"}`, `{"x":"<&>"}`, "read a && b <c> (ok)\n=> {\"x\":\"<&>\"} -"},
 	} {
 		got := renderers[c.tool](&compaction.ReplayCall{
 			ID: runloop.Some("1"), Name: runloop.Some(c.tool), State: compaction.ReplayOK, Arguments: c.arguments, Result: c.result,

@@ -4132,13 +4132,14 @@ type CompactRequest struct {
 	// The node that the chain ends in, which becomes the new node's parent. An alias is moved to the new node.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
 	// The last node that the new one stands for (64 hex digits): the head or an ancestor, with no call left unanswered in
-	// the group of calls at it. Empty: the last such node.
+	// the group of calls at it. Empty: the last such node. Whoever gives a summary should name the last node that it tells
+	// of.
 	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
 	// What is kept. Absent: the defaults of all fields, max_age among them: of a chain whose users were silent for longer, no
 	// closed run loop is kept.
 	Policy *Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one. Empty:
-	// none, and an earlier one stays. At most 1 MiB.
+	// none, and an earlier one stays. At most 1 MiB, and not blank.
 	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Keep no closed run loop: the summary stands for all of them.
 	SummaryOnly bool `protobuf:"varint,6,opt,name=summary_only,json=summaryOnly,proto3" json:"summary_only,omitempty"`
@@ -4146,7 +4147,8 @@ type CompactRequest struct {
 	Salt []byte `protobuf:"bytes,7,opt,name=salt,proto3" json:"salt,omitempty"`
 	// Report what would be written, and write nothing.
 	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Further aliases to set to the new node, as in PutNodeRequest. Not the one that is the head.
+	// Further aliases to set to the new node, as in PutNodeRequest. Not the one that is the head. They are set only where a
+	// node is written, or was there.
 	Aliases       []*AliasUpdate `protobuf:"bytes,9,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4757,7 +4759,7 @@ type RunLoop struct {
 	Tokens int64 `protobuf:"varint,11,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Whether some of the tokens are estimated.
 	TokensEstimated bool `protobuf:"varint,12,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
-	// Its tool calls in order, at most 100, and fewer where they would make the reply too large.
+	// Its tool calls in order, at most 100.
 	ToolCalls []*ToolCallSummary `protobuf:"bytes,13,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	// How many more there are.
 	MoreToolCalls int64 `protobuf:"varint,14,opt,name=more_tool_calls,json=moreToolCalls,proto3" json:"more_tool_calls,omitempty"`
@@ -5704,9 +5706,10 @@ type ReplayToolsRequest struct {
 	MaxCalls int32 `protobuf:"varint,3,opt,name=max_calls,json=maxCalls,proto3" json:"max_calls,omitempty"`
 	// Code points kept of each call's arguments and of each result; 0: 500; at most 10,000.
 	MaxItemChars int32 `protobuf:"varint,4,opt,name=max_item_chars,json=maxItemChars,proto3" json:"max_item_chars,omitempty"`
-	// Code points of the text block, and of the items together; 0: 8,000; at most 200,000.
+	// Code points of the text block, and of the items together; 0: 8,000; at most 200,000. Of the newest call, what does not
+	// fit is cut; older ones that do not fit are left out.
 	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
-	// Only calls of these tools, at most 64; none: all.
+	// Only calls of these tools, at most 64, none empty; none: all.
 	ToolNames     []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5799,7 +5802,7 @@ type ReplayedCall struct {
 	ArgumentsCut bool `protobuf:"varint,5,opt,name=arguments_cut,json=argumentsCut,proto3" json:"arguments_cut,omitempty"`
 	// The text of the result.
 	Result string `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
-	// Whether the result was cut, or has parts other than text.
+	// Whether the result was cut, or has parts other than text and json.
 	ResultCut bool `protobuf:"varint,7,opt,name=result_cut,json=resultCut,proto3" json:"result_cut,omitempty"`
 	// Where the call was put.
 	Call *MessagePlace `protobuf:"bytes,8,opt,name=call,proto3" json:"call,omitempty"`
@@ -6008,7 +6011,7 @@ type DescribeRequest struct {
 	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
 	// Code points of the text block; 0: 4,000; at most 20,000.
 	MaxTextChars int32 `protobuf:"varint,6,opt,name=max_text_chars,json=maxTextChars,proto3" json:"max_text_chars,omitempty"`
-	// An open run loop is stale when nothing was put for longer than this, 0 to 36,500 days; absent: 1 hour.
+	// An open run loop is stale when nothing but compactions was put for longer than this, 0 to 36,500 days; absent: 1 hour.
 	StaleAfter *durationpb.Duration `protobuf:"bytes,7,opt,name=stale_after,json=staleAfter,proto3" json:"stale_after,omitempty"`
 	// Replace secrets in previews.
 	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
@@ -6288,7 +6291,7 @@ type LoopStatus struct {
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	// Where it is open: for how long.
 	OpenFor *durationpb.Duration `protobuf:"bytes,5,opt,name=open_for,json=openFor,proto3" json:"open_for,omitempty"`
-	// Where it is open: whether nothing was put for longer than stale_after.
+	// Where it is open: whether nothing but compactions was put for longer than stale_after.
 	Stale bool `protobuf:"varint,6,opt,name=stale,proto3" json:"stale,omitempty"`
 	// The calls at the head that await a result, in order, at most max_items.
 	Pending []*PendingCall `protobuf:"bytes,7,rep,name=pending,proto3" json:"pending,omitempty"`

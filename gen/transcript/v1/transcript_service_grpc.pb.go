@@ -116,7 +116,7 @@ type TranscriptServiceClient interface {
 	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
 	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
 	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
-	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// and again, or so that what the summary tells of is not there; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
 	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
 	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
@@ -402,7 +402,7 @@ type TranscriptServiceServer interface {
 	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
 	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
 	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
-	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// and again, or so that what the summary tells of is not there; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
 	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
 	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
