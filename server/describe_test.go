@@ -258,6 +258,18 @@ func TestDescribeTime(t *testing.T) {
 	}
 }
 
+// TestDescribeStaleBehindACompaction: that somebody condensed a chain is no sign of life of its open loop.
+func TestDescribeStaleBehindACompaction(t *testing.T) {
+	r, c, _ := newClocked(t)
+	r.chain("chat", concat(work("1"), []*Message{user("and now?")})...)
+	c.pass(3 * time.Hour)
+	for range 2 {
+		got := r.describe(&Describe{Head: byAlias("chat"), Now: c.at()}).Loop
+		equal(r, "open and stale", fmt.Sprint(got.State, got.Stale), "RUN_LOOP_STATE_OPEN true")
+		r.compact(&Compact{Head: byAlias("chat")})
+	}
+}
+
 // TestDescribeOneMoment: the same chain and time give the same bytes.
 func TestDescribeOneMoment(t *testing.T) {
 	r, c, _ := newClocked(t)
