@@ -9,10 +9,10 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// cutMark stands at the end of text that was cut.
-const cutMark = "...[truncated]"
+// CutMark stands at the end of text that was cut.
+const CutMark = "...[truncated]"
 
-// Cut shortens the text of m to limit code points and cutMark, in place, and tells whether it did: of the text parts, in
+// Cut shortens the text of m to limit code points and CutMark, in place, and tells whether it did: of the text parts, in
 // order, those that fit stay, the first that does not is cut between two code points, later ones go. Other parts stay.
 // It does nothing where that gives no fewer code points or a longer encoding, nor where limit is 0 or less.
 func Cut(m *transcriptv1.Message, limit int) bool {
@@ -29,7 +29,7 @@ func Cut(m *transcriptv1.Message, limit int) bool {
 }
 
 // cutShortens tells whether text of so many code points, cut to limit, has fewer.
-func cutShortens(points, limit int) bool { return points-len(cutMark) > limit }
+func cutShortens(points, limit int) bool { return points-len(CutMark) > limit }
 
 func textPoints(m *transcriptv1.Message) int {
 	n := 0
@@ -54,7 +54,7 @@ func cutParts(parts []*transcriptv1.Part, limit int) []*transcriptv1.Part {
 		default:
 			end := prefix(t.Text, limit)
 			if cut = end < len(t.Text); cut {
-				p = &transcriptv1.Part{Extras: p.Extras, Kind: &transcriptv1.Part_Text{Text: t.Text[:end] + cutMark}}
+				p = &transcriptv1.Part{Extras: p.Extras, Kind: &transcriptv1.Part_Text{Text: t.Text[:end] + CutMark}}
 			}
 			limit -= utf8.RuneCountInString(t.Text[:end])
 			out = append(out, p)

@@ -70,8 +70,8 @@ func Clamp(s string, n int) (clamped string, cut bool) {
 	if utf8.RuneCountInString(s) <= n {
 		return s, false
 	}
-	if n <= len(cutMark) {
+	if n <= len(CutMark) {
 		return s[:prefix(s, n)], true
 	}
-	return s[:prefix(s, n-len(cutMark))] + cutMark, true
+	return s[:prefix(s, n-len(CutMark))] + CutMark, true
 }

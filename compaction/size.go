@@ -44,5 +44,5 @@ func cutLength(m *runloop.Brief, limit int) int {
 		octets = 4 * limit
 	}
 	const origin = 2
-	return m.Length - m.TextOctets + octets + len(cutMark) + origin
+	return m.Length - m.TextOctets + octets + len(CutMark) + origin
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
@@ -42,6 +43,23 @@ func (a *application) take(n int) []compaction.Action {
 	return a.plan.Actions[a.next-n : a.next]
 }
 
+// passes goes past n messages, without stubs before them, of which the plan shows nothing; if it shows something, or may,
+// it stays where it is and returns false.
+func (a *application) passes(n int) bool { return n == 0 || a.takeAll(n, compaction.Drop) }
+
+// keeps is the same for messages all of which the plan shows as they are.
+func (a *application) keeps(n int) bool { return n > 0 && a.takeAll(n, compaction.Keep) }
+
+// takeAll takes n actions, if they are next and all the same as one.
+func (a *application) takeAll(n int, one compaction.Action) bool {
+	other := func(x compaction.Action) bool { return x != one }
+	if !a.started || slices.ContainsFunc(a.plan.Actions[a.next:a.next+n], other) {
+		return false
+	}
+	a.take(n)
+	return true
+}
+
 // shown are the rows of the body that a plan shows something of, in the order of the view.
 func (e *effective) shown(plan *compaction.Plan, through uint32) []chainstore.Span {
 	var spans []chainstore.Span
@@ -77,17 +95,33 @@ func (e *effective) plan(ctx context.Context, p *compaction.Planner, through uin
 		if err != nil {
 			return err
 		}
-		for i := r.from; i < r.through; i++ {
-			m := &h.Messages[i]
-			p.Add(m, runloop.Place{Seq: h.Seq, Index: uint32(i)}, h.FirstPut)
-			addShown(&shown, m)
-		}
+		feed(p, h, r.from, r.through)
+		addRow(&shown, h, r)
 		return nil
 	})
 	if err != nil {
 		return nil, shown, err
 	}
 	return p.Plan(), shown, nil
+}
+
+// preambleSize is what the view shows of the preamble.
+func (e *effective) preambleSize(ctx context.Context) (size compaction.Size, err error) {
+	err = e.preamble(ctx, true, func(r *viewRow) error {
+		h, err := r.Header()
+		if err == nil {
+			addRow(&size, h, r)
+		}
+		return err
+	})
+	return size, err
+}
+
+// addRow adds what the effective view shows of a row's messages.
+func addRow(s *compaction.Size, h *chainstore.Header, r *viewRow) {
+	for i := r.from; i < r.through; i++ {
+		addShown(s, &h.Messages[i])
+	}
 }
 
 // addShown adds what the effective view shows of a message, the stubs due before it included.

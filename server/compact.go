@@ -223,7 +223,8 @@ func (c *compact) moved(ctx context.Context, err error, chosen bool) error {
 func (c *compact) make(ctx context.Context, e *effective, through uint32) (*compacted, error) {
 	o := compaction.Options{Policy: c.policy, Compact: &compaction.Compact{SummaryOnly: c.req.SummaryOnly}}
 	if c.policy.NeedsSizes() {
-		if err := e.preamble(ctx, true, func(r *viewRow) error { return addRow(&o.Preamble, r) }); err != nil {
+		var err error
+		if o.Preamble, err = e.preambleSize(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -239,16 +240,4 @@ func (c *compact) make(ctx context.Context, e *effective, through uint32) (*comp
 	}
 	made.plan, made.before = plan, before
 	return made, made.read(ctx, e, through)
-}
-
-// addRow adds what the effective view shows of a row's messages.
-func addRow(s *compaction.Size, r *viewRow) error {
-	h, err := r.Header()
-	if err != nil {
-		return err
-	}
-	for i := r.from; i < r.through; i++ {
-		addShown(s, &h.Messages[i])
-	}
-	return nil
 }

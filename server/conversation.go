@@ -40,7 +40,8 @@ func (a *assembly) openConversation(ctx context.Context, policy compaction.Polic
 func (e *effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
 	if policy.NeedsSizes() {
-		if err := e.preamble(ctx, true, func(r *viewRow) error { return addRow(&o.Preamble, r) }); err != nil {
+		var err error
+		if o.Preamble, err = e.preambleSize(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -19,9 +20,6 @@ const (
 
 	textField protowire.Number = 8 // of Part
 )
-
-// cutMark is what compaction.Cut puts at the end of text that it cuts.
-const cutMark = "...[truncated]"
 
 // appendCut appends the entry of a payload that compaction.Cut makes of one: a window has thousands of messages to cut,
 // and to decode them and encode them again costs several times what reading them does. The text of the message has more than
@@ -94,8 +92,8 @@ func (c *cutting) part(field []byte) {
 			return
 		}
 		short := protowire.AppendTag(append([]byte(nil), part[:at]...), textField, protowire.BytesType)
-		short = protowire.AppendVarint(short, uint64(end+len(cutMark)))
-		short = append(append(short, text[:end]...), cutMark...)
+		short = protowire.AppendVarint(short, uint64(end+len(compaction.CutMark)))
+		short = append(append(short, text[:end]...), compaction.CutMark...)
 		c.out = protowire.AppendBytes(protowire.AppendTag(c.out, partsField, protowire.BytesType), short)
 	}
 }

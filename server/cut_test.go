@@ -18,10 +18,10 @@ func TestAppendCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawCut(t)
 		points := canonical.Facts([]*transcriptv1.Message{m})[0].TextPoints
-		if points <= len(cutMark)+1 {
+		if points <= len(compaction.CutMark)+1 {
 			return
 		}
-		limit := rapid.IntRange(1, points-len(cutMark)-1).Draw(t, "limit")
+		limit := rapid.IntRange(1, points-len(compaction.CutMark)-1).Draw(t, "limit")
 		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
 		got, did := appendCut([]byte("before"), entry, limit)
 		does := compaction.Cut(m, limit)

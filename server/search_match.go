@@ -72,13 +72,15 @@ func compilePattern(expr string) (*pattern, error) {
 	if err != nil {
 		return nil, badPattern(err)
 	}
+	if instructions(tree) > 4*maxProgram {
+		return nil, largePattern()
+	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		return nil, badPattern(err)
 	}
 	if len(program.Inst) > maxProgram {
-		rule := fmt.Sprintf("must compile to at most %d instructions: repeat fewer times", maxProgram)
-		return nil, &canonical.FieldError{Field: "regexp", Rule: rule, Kind: errPattern}
+		return nil, largePattern()
 	}
 	p := &pattern{program: len(program.Inst)}
 	if p.re, err = regexp.Compile(expr); err != nil {
@@ -89,6 +91,29 @@ func compilePattern(expr string) (*pattern, error) {
 	}
 	p.need(required(tree))
 	return p, nil
+}
+
+// instructions is about the instructions that a tree compiles to, repeats written out: a pattern of 1 KiB can stand for 400,000,
+// which take 100 MiB to compile.
+func instructions(re *syntax.Regexp) int {
+	n := 1
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return 0
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpRepeat:
+		return n * max(re.Min, re.Max)
+	}
+	return n
+}
+
+func largePattern() error {
+	rule := fmt.Sprintf("must compile to at most %d instructions: repeat fewer times", maxProgram)
+	return &canonical.FieldError{Field: "regexp", Rule: rule, Kind: errPattern}
 }
 
 // badPattern names the rule of the syntax that is broken, and nothing of the pattern.

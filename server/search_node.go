@@ -86,6 +86,9 @@ func (n *searchNode) message(ctx context.Context, i int) error {
 		}
 	}
 	for _, f := range searchFields(m, result, q.tools) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		found, err := q.pattern.find(ctx, f.text)
 		if err != nil {
 			return err

@@ -211,13 +211,13 @@ func (w *aliasWalk) remember(ctx context.Context, until *aliasSearch) error {
 // the alias shares with others is reported again rather than not at all.
 func (w *aliasWalk) settled(ctx context.Context, a *chainstore.Alias) (chainstore.Chain, error) {
 	node := a.Node
-	if a.MovedAt > w.at.began {
+	if a.MovedAt >= w.at.began {
 		states, err := w.store.AliasHistory(ctx, w.query.page.namespace, a.Name)
 		if err != nil && !errors.Is(err, chainstore.ErrAliasNotFound) {
 			return nil, err
 		}
 		then := 0
-		for then < len(states) && states[then].At > w.at.began {
+		for then < len(states) && states[then].At >= w.at.began {
 			then++
 		}
 		if then == len(states) || states[then].Deleted {

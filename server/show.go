@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -42,7 +41,7 @@ type made struct {
 	messages int
 	notes    noteList
 	size     compaction.Size
-	// stubs, cut and shortened count what is not as it was put: split says that a part went before.
+	// stubs and shortened count what is not as it was put; split says that a part went before.
 	stubs, shortened int
 	split            bool
 }
@@ -89,6 +88,7 @@ func (w *shower) preamble(ctx context.Context, n int) error {
 		}
 		offset += m.Length
 		if m.Mark.LeftOut != runloop.Shown {
+			w.s.report.repairs++
 			continue
 		}
 		if err := w.keep(ctx, m, bytes); err != nil {
@@ -241,21 +241,4 @@ func (w *shower) flush(ctx context.Context) error {
 	w.s.report.shortened += int64(m.shortened)
 	w.s.report.spend(m.size.Tokens, m.size.Estimated)
 	return nil
-}
-
-// passes goes past n messages, without stubs before them, of which the plan shows nothing; if it shows something, or may,
-// it stays where it is and returns false.
-func (a *application) passes(n int) bool { return n == 0 || a.takeAll(n, compaction.Drop) }
-
-// keeps is the same for messages all of which the plan shows as they are.
-func (a *application) keeps(n int) bool { return n > 0 && a.takeAll(n, compaction.Keep) }
-
-// takeAll takes n actions, if they are next and all the same as one.
-func (a *application) takeAll(n int, one compaction.Action) bool {
-	other := func(x compaction.Action) bool { return x != one }
-	if !a.started || slices.ContainsFunc(a.plan.Actions[a.next:a.next+n], other) {
-		return false
-	}
-	a.take(n)
-	return true
 }

@@ -2719,8 +2719,9 @@ func (x *AssembleRequest) GetCondenseLast() bool {
 
 // A node as a reply tells of it. The messages of a reply belong to its nodes in order: the first message_count to the
 // first node, and so on. In the effective view of a compacted chain the compaction node stands between the preamble and
-// what it does not cover; older compaction nodes in that part have no message, and are told of so that each node's parent
-// is the node before, or the one that the compaction node covers.
+// what it does not cover; older compaction nodes in that part have no message, and are told of so that the links can be
+// followed: behind the compaction node comes the child of the node that it covers, and on from there to the compaction
+// node's own parent; then its child, if there is one. Everywhere else each node's parent is the node before.
 type NodeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's id: 64 hex digits.

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// message is a message of a row to which a plan says what becomes of it, or a stub due before it.
+type message struct {
+	// stub is not nil for a stub; then nothing else is set.
+	stub   *runloop.Call
+	brief  *runloop.Brief
+	index  int
+	action compaction.Action
+	// bytes are the message as stored, an entry of a payload; borrowed from the row.
+	bytes []byte
+}
+
+// eachMessage calls f with the stubs that a plan shows and with every message of a row that belongs to the view and that
+// repair shows, dropped ones too. The row has its payload.
+func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*message) error) error {
+	offset := 0
+	for i := range h.Messages {
+		b := &h.Messages[i]
+		bytes, err := entry(r.Payload, offset, b.Length)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", h.ID, err)
+		}
+		offset += b.Length
+		if i < r.from || i >= r.through {
+			continue
+		}
+		stubs, action := a.of(runloop.Place{Seq: h.Seq, Index: uint32(i)}, b)
+		for k, stub := range stubs {
+			if stub != compaction.Drop {
+				if err := f(&message{stub: &b.Mark.Stubs[k]}); err != nil {
+					return err
+				}
+			}
+		}
+		if b.Mark.LeftOut != runloop.Shown {
+			continue
+		}
+		if err := f(&message{brief: b, index: i, action: action, bytes: bytes}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry is a message of a payload.
+func entry(payload []byte, offset, length int) ([]byte, error) {
+	if length <= 0 || offset > len(payload)-length {
+		return nil, fmt.Errorf("%w: the lengths in the header do not add up to the payload", chainstore.ErrCorrupt)
+	}
+	return payload[offset : offset+length], nil
+}
