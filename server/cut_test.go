@@ -14,7 +14,6 @@ import (
 
 // TestAppendCut: stored bytes are cut to what compaction.Cut makes of the message, and left alone where it does not.
 func TestAppendCut(t *testing.T) {
-	cut, left := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawCut(t)
 		points := canonical.Facts([]*transcriptv1.Message{m})[0].TextPoints
@@ -28,16 +27,21 @@ func TestAppendCut(t *testing.T) {
 		want := []byte("before")
 		if does {
 			want = canonical.AppendMessage(want, m)
-			cut++
-		} else {
-			left++
 		}
 		if did != does || !bytes.Equal(got, want) {
 			t.Fatalf("cut to %d: %v, %q\nwant %v, %q", limit, did, got, does, want)
 		}
 	})
-	if cut == 0 || left == 0 {
-		t.Errorf("%d were cut, %d were not: one of the two was not tried", cut, left)
+}
+
+// TestAppendCutLeavesAlone what would be longer encoded.
+func TestAppendCutLeavesAlone(t *testing.T) {
+	for points, cuts := range map[int]bool{514: false, 515: false, 516: true} {
+		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("x", points)}}}}
+		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
+		if _, did := appendCut(nil, entry, 500); did != cuts || compaction.Cut(m, 500) != cuts {
+			t.Errorf("%d characters: cut %t, want %t", points, did, cuts)
+		}
 	}
 }
 

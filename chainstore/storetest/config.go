@@ -147,13 +147,14 @@ type check struct {
 	run      func(*fixture)
 }
 
-// Run tests a store; each test opens one of its own.
+// Run tests a store; each test opens one of its own, and tests run beside each other.
 func Run(t *testing.T, c Config) {
 	if c.Encoding.Make == nil {
 		c.Encoding = Simple()
 	}
 	for _, k := range checks() {
 		t.Run(string(k.category)+"/"+k.name, func(t *testing.T) {
+			t.Parallel()
 			if reason, skip := c.Skip[k.category]; skip {
 				t.Skipf("%s does not apply: %s", k.category, reason)
 			}

@@ -1,0 +1,342 @@
+package promises
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// The model: design 6 read literally, over whole messages, with lists made anew for each question. It shares no code with
+// compaction/, runloop and server/.
+
+const (
+	system    = transcriptv1.Role_ROLE_SYSTEM
+	developer = transcriptv1.Role_ROLE_DEVELOPER
+	user      = transcriptv1.Role_ROLE_USER
+	assistant = transcriptv1.Role_ROLE_ASSISTANT
+	tool      = transcriptv1.Role_ROLE_TOOL
+
+	asSummary   = transcriptv1.Origin_ORIGIN_SUMMARY
+	asStub      = transcriptv1.Origin_ORIGIN_STUB
+	asShortened = transcriptv1.Origin_ORIGIN_SHORTENED
+)
+
+// node is a node of a tree.
+type node struct {
+	id       string
+	parent   *node
+	depth    int
+	firstPut int64
+	messages []*message
+	// put is what was put; nil on compaction nodes.
+	put *transcriptv1.NewNode
+	// covers is what a compaction node covers; nil on others.
+	covers *node
+
+	// asked answers what was asked already.
+	effectiveView *chain
+	fullView      *chain
+}
+
+// message is a message of a chain or of a view of one. It is never changed.
+type message struct {
+	*transcriptv1.Message
+	// bytes are the message as an entry of a payload.
+	bytes []byte
+	// note is nil for none.
+	note *transcriptv1.MessageNote
+	// home and index are where it lies; home is nil on stubs. put and putIndex are where it was put first; put is nil for
+	// what the server made of nothing.
+	home, put       *node
+	index, putIndex int
+	// answers is the call that a result answers.
+	answers *transcriptv1.ToolCall
+	// due is the message that a stub stands before.
+	due *message
+}
+
+// belongs is the node that a message of a view is told of.
+func (m *message) belongs() *node {
+	if m.home == nil {
+		return m.due.home
+	}
+	return m.home
+}
+
+func encoded(m *transcriptv1.Message) []byte {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&transcriptv1.Payload{Messages: []*transcriptv1.Message{m}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func newMessage(m *transcriptv1.Message, note *transcriptv1.MessageNote) *message {
+	return &message{Message: m, bytes: encoded(m), note: note}
+}
+
+// with is m with another content, made by the server.
+func (m *message) with(content *transcriptv1.Message) *message {
+	out := *m
+	out.Message, out.bytes = content, encoded(content)
+	out.note = &transcriptv1.MessageNote{SentAt: m.note.GetSentAt()}
+	return &out
+}
+
+func (m *message) calls() []*transcriptv1.ToolCall {
+	var out []*transcriptv1.ToolCall
+	for _, p := range m.Parts {
+		if c := p.GetToolCall(); c != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (m *message) speaksForSystem() bool { return m.Role == system || m.Role == developer }
+func (m *message) isSummary() bool       { return m.Origin == asSummary }
+func (m *message) asks() bool            { return m.Role == user && !m.isSummary() }
+
+// sent is when it was sent, else first put, in milliseconds.
+func (m *message) sent() int64 {
+	if at := m.note.GetSentAt(); at != nil {
+		return at.AsTime().UnixMilli()
+	}
+	return m.home.firstPut
+}
+
+func (m *message) tokens() (n int64, estimated bool) {
+	if m.note != nil && m.note.TokenCount != nil {
+		return int64(*m.note.TokenCount), m.note.Estimated
+	}
+	return int64(len(m.bytes)+3) / 4, true
+}
+
+// isReply tells whether it can be a final reply: no calls, and a part other than reasoning and blank text.
+func (m *message) isReply() bool {
+	if m.Role != assistant || len(m.calls()) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(m.Parts, func(p *transcriptv1.Part) bool {
+		switch k := p.Kind.(type) {
+		case *transcriptv1.Part_Reasoning:
+			return false
+		case *transcriptv1.Part_Text:
+			return strings.ContainsFunc(k.Text, func(r rune) bool { return !unicode.Is(unicode.White_Space, r) })
+		default:
+			return true
+		}
+	})
+}
+
+func sameOptional(a, b *string) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// chain is a list of messages, repaired.
+type chain struct {
+	// all has every message in order, those left out too; out tells which are.
+	all []*message
+	out map[*message]bool
+	// shown is what repair leaves, with stubs; open are the calls that await a result at the end.
+	shown []*message
+	open  []*pairedCall
+	// calls are all calls in order.
+	calls []*pairedCall
+	// preamble is how many of shown are the preamble. Not of bodies.
+	preamble int
+	// findings are what is found, in order.
+	findings []finding
+}
+
+// finding is what was found at a message.
+type finding struct {
+	at    *message
+	kind  transcriptv1.FindingKind
+	count int
+}
+
+func (c *chain) find(at *message, kind transcriptv1.FindingKind, count int) {
+	if count > 0 {
+		c.findings = append(c.findings, finding{at, kind, count})
+	}
+}
+
+// pairedCall is a call and what answers it.
+type pairedCall struct {
+	call   *transcriptv1.ToolCall
+	in     *message
+	result *message
+}
+
+// repair pairs calls with results.
+func repair(all []*message) *chain {
+	c := &chain{all: all, out: map[*message]bool{}}
+	var group []*pairedCall
+	answered := false
+	end := func(at *message) {
+		before := len(c.shown)
+		for _, p := range group {
+			if p.result == nil {
+				c.shown = append(c.shown, stubFor(p.call, at))
+			}
+		}
+		c.find(at, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(c.shown)-before)
+		group, answered = nil, false
+	}
+	for _, m := range all {
+		switch calls := m.calls(); {
+		case m.Role == tool:
+			at := slices.IndexFunc(group, func(p *pairedCall) bool { return p.result == nil && sameOptional(p.call.Id, m.ToolCallId) })
+			if at < 0 {
+				c.out[m] = true
+				c.find(m, whyLeftOut(m, group, c.calls), 1)
+				continue
+			}
+			group[at].result, answered = m, true
+			m.answers = group[at].call
+		default:
+			if len(calls) == 0 || answered {
+				end(m)
+			}
+			repeated := 0
+			for _, call := range calls {
+				if call.Id != nil && slices.ContainsFunc(c.calls, func(p *pairedCall) bool { return sameOptional(p.call.Id, call.Id) }) {
+					repeated++
+				}
+				p := &pairedCall{call: call, in: m}
+				group, c.calls = append(group, p), append(c.calls, p)
+			}
+			c.find(m, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, repeated)
+		}
+		c.shown = append(c.shown, m)
+	}
+	for _, p := range group {
+		if p.result == nil {
+			c.open = append(c.open, p)
+		}
+	}
+	for c.preamble < len(c.shown) && c.shown[c.preamble].speaksForSystem() {
+		c.preamble++
+	}
+	return c
+}
+
+// whyLeftOut tells why a result that answers nothing in its group is left out.
+func whyLeftOut(m *message, group, calls []*pairedCall) transcriptv1.FindingKind {
+	same := func(p *pairedCall) bool { return sameOptional(p.call.Id, m.ToolCallId) }
+	switch {
+	case slices.ContainsFunc(group, same):
+		return transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_RESULT
+	case slices.ContainsFunc(calls, same):
+		return transcriptv1.FindingKind_FINDING_KIND_LATE_RESULT
+	default:
+		return transcriptv1.FindingKind_FINDING_KIND_ORPHAN_RESULT
+	}
+}
+
+func stubFor(call *transcriptv1.ToolCall, due *message) *message {
+	m := newMessage(&transcriptv1.Message{
+		Role: tool, ToolCallId: call.Id, Name: call.Name, Origin: asStub,
+		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: "[no result: the call was interrupted]"}}},
+	}, nil)
+	m.answers, m.due = call, due
+	return m
+}
+
+// path is the chain from the root through n.
+func (n *node) path() []*node {
+	if n == nil {
+		return nil
+	}
+	return append(n.parent.path(), n)
+}
+
+// isAncestorOf tells whether n lies on the path of h, which h does too.
+func (n *node) isAncestorOf(h *node) bool {
+	for ; h != nil; h = h.parent {
+		if h == n {
+			return true
+		}
+	}
+	return false
+}
+
+// full is everything that was put.
+func (n *node) full() *chain {
+	if n.fullView == nil {
+		var all []*message
+		for _, x := range n.path() {
+			if x.covers == nil {
+				all = append(all, x.messages...)
+			}
+		}
+		n.fullView = repair(all)
+	}
+	return n.fullView
+}
+
+// compaction is the nearest compaction node on the path; nil without one.
+func (n *node) compaction() *node {
+	for ; n != nil; n = n.parent {
+		if n.covers != nil {
+			return n
+		}
+	}
+	return nil
+}
+
+// compactedBetween tells whether a compaction node lies behind a, through h.
+func compactedBetween(a, h *node) bool {
+	for ; h != a; h = h.parent {
+		if h.covers != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// effective is the effective view: its preamble, then its body.
+func (n *node) effective() *chain {
+	if n.effectiveView == nil {
+		full := n.full()
+		body := n.body(n)
+		view := &chain{preamble: full.preamble, open: body.open, calls: body.calls, all: body.all, out: body.out}
+		view.shown = append(slices.Clone(full.shown[:full.preamble]), body.shown...)
+		n.effectiveView = view
+	}
+	return n.effectiveView
+}
+
+// body is what the effective view has behind the preamble, through a node on the path.
+func (n *node) body(through *node) *chain {
+	c := n.compaction()
+	if c == nil {
+		whole := through.full()
+		body := *whole
+		body.shown, body.preamble = whole.shown[whole.preamble:], 0
+		return &body
+	}
+	all := slices.Clone(c.messages)
+	for _, x := range through.path() {
+		if x.depth > c.covers.depth && x.covers == nil {
+			all = append(all, x.messages...)
+		}
+	}
+	body := repair(all)
+	body.preamble = 0
+	return body
+}
+
+func joined(messages []*message) []byte {
+	var out [][]byte
+	for _, m := range messages {
+		out = append(out, m.bytes)
+	}
+	return bytes.Join(out, nil)
+}

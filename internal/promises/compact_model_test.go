@@ -1,0 +1,134 @@
+package promises
+
+import (
+	"slices"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// compacted is what a compaction writes.
+type compacted struct {
+	before, after []*message
+	shrinks       bool
+	report        *transcriptv1.CompactReport
+}
+
+// compact makes a compaction of what the effective view of head shows behind the preamble through a node.
+func compact(head, through *node, p *policy, summary string, summaryOnly bool) *compacted {
+	body := head.body(through).shown
+	c := &compacted{before: body, report: &transcriptv1.CompactReport{}}
+	full := head.full()
+	fixed := items(full.shown[:full.preamble])
+	var given *message
+	if summary != "" {
+		given = newMessage(&transcriptv1.Message{
+			Role: user, Origin: asSummary, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: summary}}},
+		}, nil)
+		fixed = append(fixed, keep(given))
+		c.after = append(c.after, given)
+	}
+	kept := body
+	if given != nil {
+		kept = slices.DeleteFunc(slices.Clone(body), func(m *message) bool { return m.isSummary() })
+		c.report.SummaryReplaced = len(kept) < len(body)
+	}
+	early, loops := loopsOf(kept)
+	loops = asked(loops)
+	c.after = append(c.after, early...)
+	n := int64(len(loops))
+	if n > 0 && !loops[n-1].closed() {
+		n--
+	}
+	start := max(p.bySize(fixed, kept), p.byLoops(n))
+	if len(loops) > 0 && !loops[0].leadIn {
+		start = max(start, p.byAge(loops, n))
+	}
+	if summaryOnly {
+		start = n
+	}
+	if len(loops) > 0 && !loops[0].leadIn {
+		c.report.LoopsDropped = start
+	}
+	for i := start; i < int64(len(loops)); i++ {
+		c.after = append(c.after, c.loop(p, loops[i], i, n, given != nil)...)
+	}
+	c.finish(summaryOnly)
+	return c
+}
+
+// loop is what a compaction keeps of loop i, if n are closed.
+func (c *compacted) loop(p *policy, l *loop, i, n int64, summarized bool) (out []*message) {
+	switch {
+	case i >= n && summarized:
+		for _, m := range l.messages {
+			if m.Role == user || m.speaksForSystem() {
+				out = append(out, m)
+			}
+		}
+		switch {
+		case l.leadIn:
+		case len(out) == len(l.messages):
+			c.report.LoopsWhole++
+		default:
+			c.report.LoopsCondensed++
+		}
+	case i >= n || i >= n-int64(p.keepRuns):
+		c.report.LoopsWhole++
+		out = taken(p.whole(l))
+	default:
+		c.report.LoopsCondensed++
+		out = taken(p.condensed(l))
+	}
+	for _, m := range out {
+		if !slices.Contains(l.messages, m) {
+			c.report.Shortened++
+		}
+	}
+	return out
+}
+
+func (c *compacted) finish(mayBeEmpty bool) {
+	r := c.report
+	for _, m := range c.before {
+		tokens, estimated := m.tokens()
+		r.MessagesBefore, r.BytesBefore, r.TokensBefore = r.MessagesBefore+1, r.BytesBefore+int64(len(m.bytes)), r.TokensBefore+tokens
+		r.TokensEstimated = r.TokensEstimated || estimated
+	}
+	for _, m := range c.after {
+		tokens, estimated := m.tokens()
+		r.MessagesAfter, r.BytesAfter, r.TokensAfter = r.MessagesAfter+1, r.BytesAfter+int64(len(m.bytes)), r.TokensAfter+tokens
+		r.TokensEstimated = r.TokensEstimated || estimated
+	}
+	c.shrinks = r.BytesAfter < r.BytesBefore && (len(c.after) > 0 || mayBeEmpty)
+}
+
+// refusal is the reason for which a compaction through a node is refused, or "". Without a node it finds the last that can
+// be covered.
+func refusal(head, through *node) (*node, string) {
+	full := head.full()
+	first, closed := 0, full.preamble < len(full.shown)
+	if closed {
+		// The node of the first message behind the preamble. A stub is never that.
+		first = full.shown[full.preamble].home.depth
+	}
+	if c := head.compaction(); c != nil {
+		first = c.covers.depth
+	}
+	if through == nil {
+		for n := head; n != nil && n.depth >= first; n = n.parent {
+			if len(n.full().open) == 0 {
+				return n, ""
+			}
+		}
+		return nil, "OPEN_TOOL_CALLS"
+	}
+	switch {
+	case !through.isAncestorOf(head):
+		return nil, "NOT_AN_ANCESTOR"
+	case !closed || through.depth < first:
+		return nil, "ALREADY_COVERED"
+	case len(through.full().open) > 0:
+		return nil, "OPEN_TOOL_CALLS"
+	}
+	return through, ""
+}

@@ -1,0 +1,276 @@
+package promises
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// draw draws what trees are made of.
+type draw struct {
+	t *rapid.T
+	// texts counts, so that most texts differ.
+	texts int
+}
+
+func (d *draw) n(max int) int   { return rapid.IntRange(0, max).Draw(d.t, "n") }
+func (d *draw) one(in int) bool { return rapid.IntRange(1, in).Draw(d.t, "one") == in }
+func (d *draw) time() *timestamppb.Timestamp {
+	return timestamppb.New(time.UnixMilli(int64(1000 * d.n(latest))).UTC())
+}
+
+// latest is the last second at which anything happens.
+const latest = 60
+
+// roles are drawn from so that loops with calls and results are likely, and everything else happens.
+var roles = []transcriptv1.Role{user, assistant, assistant, tool, tool, assistant, user, system, developer, assistant}
+
+func (d *draw) message() *transcriptv1.Message {
+	m := &transcriptv1.Message{Role: roles[d.n(len(roles)-1)]}
+	switch m.Role {
+	case tool:
+		m.ToolCallId = d.callID()
+		m.Name = d.name()
+		m.IsError = d.one(5)
+	case assistant:
+		if d.one(2) {
+			for range 1 + d.n(2) {
+				m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{
+					Id: d.callID(), Name: d.name(), Arguments: "{}",
+				}}})
+			}
+		}
+	}
+	if !d.one(6) {
+		m.Parts = append(m.Parts, d.part())
+	}
+	if d.one(5) {
+		m.Parts = append(m.Parts, d.part(), d.part())
+	}
+	if d.one(12) {
+		d.oddities(m)
+	}
+	return m
+}
+
+func (d *draw) oddities(m *transcriptv1.Message) {
+	switch d.n(5) {
+	case 0:
+		m.Extras = `{"k":1}`
+	case 1:
+		m.Name = proto.String("n")
+	case 2:
+		m.State = transcriptv1.MessageState_MESSAGE_STATE_ABORTED
+	case 3:
+		m.Joined = true
+	case 4:
+		if len(m.Parts) == 0 {
+			m.ContentForm = transcriptv1.ContentForm_CONTENT_FORM_ABSENT
+		}
+	case 5:
+		if len(m.Parts) == 0 || len(m.Parts) == 1 && isText(m.Parts[0]) && m.Parts[0].Extras == "" {
+			m.ContentForm = transcriptv1.ContentForm_CONTENT_FORM_PARTS
+		}
+	}
+}
+
+func isText(p *transcriptv1.Part) bool { _, ok := p.Kind.(*transcriptv1.Part_Text); return ok }
+
+func (d *draw) callID() *string {
+	switch n := d.n(7); n {
+	case 6:
+		return nil
+	case 7:
+		return proto.String("")
+	default:
+		return proto.String(fmt.Sprint(n % 4))
+	}
+}
+
+func (d *draw) name() *string {
+	switch d.n(3) {
+	case 0:
+		return proto.String("f")
+	case 1:
+		return proto.String("grep")
+	default:
+		return nil
+	}
+}
+
+func (d *draw) part() *transcriptv1.Part {
+	switch n := d.n(15); n {
+	case 15:
+		return &transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: d.text()}}}
+	case 14:
+		return &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
+			Type: "image/png", Source: &transcriptv1.Media_Inline{Inline: make([]byte, d.n(200))},
+		}}}
+	case 13:
+		return &transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: `{"a":"` + strings.Repeat("j", d.n(120)) + `"}`}}
+	case 12:
+		return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: " \u0085\u2003"}}
+	case 11:
+		return &transcriptv1.Part{Extras: `{"x":[1]}`, Kind: &transcriptv1.Part_Text{Text: d.text()}}
+	case 10:
+		return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{}}
+	default:
+		return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: d.text()}}
+	}
+}
+
+var letters = []string{"x", "x", "é", "😀", "x😀"}
+
+// text is short, around the limits, or long enough that a line is shorter.
+func (d *draw) text() string {
+	d.texts++
+	text := fmt.Sprint(d.texts % 50)
+	if d.one(400) {
+		return text + strings.Repeat("long ", 4_000+d.n(12_000)) // frames and rows of their own
+	}
+	long := []int{0, 1, 4, 8, 15, 20, 40, 120, 200}
+	return text + strings.Repeat(letters[d.n(len(letters)-1)], long[d.n(len(long)-1)])
+}
+
+func (d *draw) note() *transcriptv1.MessageNote {
+	n := &transcriptv1.MessageNote{}
+	if d.one(2) {
+		n.SentAt = d.time()
+	}
+	if d.one(2) {
+		n.TokenCount = proto.Uint32(uint32(d.n(60)))
+		n.Estimated = d.one(2)
+	}
+	return n
+}
+
+// loop draws a run loop as agents write them, but for what goes wrong now and then.
+func (d *draw) loop() (out []*transcriptv1.Message) {
+	say := func(role transcriptv1.Role) *transcriptv1.Message {
+		m := &transcriptv1.Message{Role: role, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: d.text()}}}}
+		for role != tool && d.one(3) {
+			m.Parts = append(m.Parts, d.part())
+		}
+		return m
+	}
+	out = append(out, say(user))
+	for range d.n(4) {
+		call := &transcriptv1.Message{Role: assistant}
+		var results []*transcriptv1.Message
+		for range 1 + d.n(1) {
+			c := &transcriptv1.ToolCall{Id: d.callID(), Name: d.name(), Arguments: "{}"}
+			call.Parts = append(call.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
+			if !d.one(8) {
+				r := say(tool)
+				r.ToolCallId, r.Parts = c.Id, append(r.Parts, d.part())
+				results = append(results, r)
+			}
+		}
+		if d.one(3) {
+			slices.Reverse(results)
+		}
+		out = append(append(out, call), results...)
+		if d.one(8) {
+			out = append(out, d.message())
+		}
+	}
+	if !d.one(6) {
+		out = append(out, say(assistant))
+	}
+	return out
+}
+
+// stretch draws messages that come after each other.
+func (d *draw) stretch() (out []*transcriptv1.Message) {
+	for range 1 + d.n(2) {
+		if d.one(4) {
+			for range 1 + d.n(3) {
+				out = append(out, d.message())
+			}
+			continue
+		}
+		out = append(out, d.loop()...)
+	}
+	return out
+}
+
+// results draws results of calls that are open.
+func (d *draw) results(open []*pairedCall) (out []*transcriptv1.Message) {
+	for _, p := range open {
+		if !d.one(4) {
+			out = append(out, &transcriptv1.Message{Role: tool, ToolCallId: p.call.Id, Parts: []*transcriptv1.Part{d.part()}})
+		}
+	}
+	return out
+}
+
+// newNodes draws a stretch of messages in nodes that are to follow a parent.
+func (d *draw) newNodes(parent *node) (out []*transcriptv1.NewNode) {
+	messages := d.stretch()
+	if d.one(3) {
+		messages = messages[:d.n(len(messages))]
+	}
+	if parent != nil && !d.one(3) {
+		messages = append(d.results(parent.full().open), messages...)
+	}
+	if parent == nil && !d.one(4) {
+		messages = append([]*transcriptv1.Message{{Role: system, Parts: []*transcriptv1.Part{d.part()}}}, messages...)
+	}
+	for len(messages) > 0 {
+		n := &transcriptv1.NewNode{}
+		take := min(d.n(3), len(messages))
+		if d.one(12) {
+			take = len(messages)
+		}
+		n.Messages, messages = messages[:take], messages[take:]
+		if d.one(2) {
+			for range n.Messages {
+				n.Notes = append(n.Notes, d.note())
+			}
+		}
+		if len(n.Messages) == 0 || d.one(10) {
+			n.Metadata = []*transcriptv1.MetadataEntry{{Key: "k", Value: fmt.Sprint(d.n(3))}}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func (d *draw) int32(max int) *int32 {
+	if d.one(2) {
+		return nil
+	}
+	return proto.Int32(int32(d.n(max)))
+}
+
+func (d *draw) int64(unit, max int) *int64 {
+	if !d.one(3) {
+		return nil
+	}
+	return proto.Int64(int64(unit * d.n(max)))
+}
+
+// policy draws every field of a policy; nil now and then.
+func (d *draw) policy() *transcriptv1.Policy {
+	if d.one(6) {
+		return nil
+	}
+	p := &transcriptv1.Policy{
+		MaxRunLoops: d.int32(5), MaxUserChars: d.int32(20), MaxReplyChars: d.int32(20),
+		MaxBytes: d.int64(50, 30), MaxTokens: d.int64(15, 30),
+		KeepFullRuns: d.int32(3), KeepToolResults: d.int32(3), ToolTrace: transcriptv1.ToolTrace(d.n(2)),
+	}
+	if d.one(2) {
+		p.MaxAge = durationpb.New(time.Duration(d.n(40)) * time.Second)
+		p.Now = d.time()
+	}
+	return p
+}

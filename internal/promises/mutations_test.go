@@ -1,0 +1,205 @@
+package promises
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var mutate = flag.Bool("promises.mutate", false, "promises: show that each mutation of the rules is caught, which takes minutes")
+
+// mutation is a rule made wrong: in a file, one text is put in another's place.
+type mutation struct{ rule, file, from, to string }
+
+// mutations are wrong rules, each of which TestPromises catches.
+var mutations = []mutation{
+	{
+		"only the first unanswered call of a group gets a stub", "compaction/runloop/fold.go",
+		"\t\tif !answered {", "\t\tif !answered && len(due) == 0 {",
+	},
+	{
+		"an absent call id equals an empty one", "compaction/runloop/fold.go",
+		"\t\tif c.ID != m.CallID {", "\t\tif c.ID.Value != m.CallID.Value {",
+	},
+	{
+		"calls behind a result still belong to its group", "compaction/runloop/fold.go",
+		"len(m.Calls) > 0 && !f.Group.Results", "len(m.Calls) > 0",
+	},
+	{
+		"developer messages end the preamble", "compaction/runloop/fold.go",
+		"!f.PreambleClosed && m.Role != System && m.Role != Developer", "!f.PreambleClosed && m.Role != System",
+	},
+	{
+		"each user message begins a loop", "compaction/runloop/fold.go",
+		"m.Role == User && l.Phase == Asked:", "m.Role == User && l.Phase == Asked && l.LeadIn:",
+	},
+	{
+		"a loop that was answered once is closed, whatever came since", "compaction/runloop/state.go",
+		"!l.LeadIn && l.ReplyLast", "!l.LeadIn && l.Replied",
+	},
+	{
+		"windows by number slide one step late", "compaction/policy.go",
+		"(n - limit + step - 1) / step", "(n - limit) / step",
+	},
+	{
+		"windows by age do not slide in steps", "compaction/policy.go",
+		"at += step - r", "at += 0 * r",
+	},
+	{
+		"results that no model has seen become lines", "compaction/item.go",
+		"lines := p.lines(before)", "lines := p.lines(max(before, results))",
+	},
+	{
+		"results become lines one at a time", "compaction/item.go",
+		"step := max(1, 2*keep)", "step := max(1, keep/2)",
+	},
+	{
+		"the final reply is the last message of the assistant", "compaction/item.go",
+		"loop[final].kind() != reply", "!loop[final].assistant()",
+	},
+	{
+		"system messages go with the work that a summary stands for", "compaction/item.go",
+		"k == user || k == system", "k == user",
+	},
+	{
+		"a cut counts bytes over several parts", "compaction/made.go",
+		"limit -= utf8.RuneCountInString(t.Text[:end])", "limit -= len(t.Text[:end])",
+	},
+	{
+		"a cut may give more text than there was", "compaction/made.go",
+		"return points-len(", "return points-0*len(",
+	},
+	{
+		"a window over its limit is cut to the limit, not to half", "compaction/window.go",
+		"w.shown.bytes > policy.MaxBytes/2", "w.shown.bytes > policy.MaxBytes",
+	},
+	{
+		"loops that are shown whole are weighed condensed", "compaction/window.go",
+		"n := p.last() - 1 - int64(p.o.Policy.KeepFullRuns)", "n := p.last() - 1",
+	},
+	{
+		"the lead-in stays once a user spoke", "compaction/planner.go",
+		"\t\tp.spans.reset(-1)\n", "\t\tp.spans.reset(0)\n",
+	},
+	{
+		"summary_only keeps the last closed loop", "compaction/planner.go",
+		"\t\treturn n\n", "\t\treturn max(0, n-1)\n",
+	},
+	{
+		"a compaction may be as large as what it stands for", "server/compacted.go",
+		"c.after.Bytes < c.before.Bytes", "c.after.Bytes <= c.before.Bytes",
+	},
+	{
+		"a compaction forgets when messages were first put", "server/compacted.go",
+		"= m.brief.SentAt(h.FirstPut), true", "= note.SentAt, note.HasSentAt",
+	},
+	{
+		"a line names the compaction node that it was copied to", "server/origins.go",
+		"if !h.Covers.Present || !p.Present {", "if !h.Covers.Present || !p.Present || p.Present {",
+	},
+	{
+		"an etag does not know of the window's start", "server/conversation.go",
+		"int64(c.plan.Start.Seq), int64(c.plan.Start.Index)", "0, 0",
+	},
+	{
+		"behind a compaction the group at its end is open, whatever came between", "compaction/runloop/refold.go",
+		"\tif !r.tail {", "\tif r.tail || !r.tail {",
+	},
+	{
+		"a run loop that ends without a reply is closed", "compaction/runloop/state.go",
+		"(!l.Replied || l.Unanswered)", "l.Unanswered",
+	},
+	{
+		"a cut message counts at its limit in bytes, whatever its text", "compaction/size.go",
+		"octets = 4 * limit", "octets = limit",
+	},
+	{
+		"older compactions are shown", "server/effective.go",
+		"(row.Seq <= c.Covers.Seq || row.Raw.IsCompaction())", "row.Seq <= c.Covers.Seq",
+	},
+	{
+		"what is covered already cannot be covered once more", "server/compact.go",
+		"return e.compaction.Covers.Seq", "return e.compaction.Covers.Seq + 1",
+	},
+	{
+		"a view is continued over a compaction", "server/assembly.go",
+		"link.Seq <= a.chain.After()", "link.Seq <= a.chain.After()+1",
+	},
+	{
+		"an etag does not know of condense_last", "server/conversation.go",
+		"byte(once(condenseLast)), byte", "0, byte",
+	},
+	{
+		"the start of a window is looked for one loop too early", "server/window.go",
+		"return v.Loops > b.loop", "return v.Loops >= b.loop",
+	},
+}
+
+// TestMutations shows that TestPromises catches each mutation.
+func TestMutations(t *testing.T) {
+	if !*mutate {
+		t.Skip("set -promises.mutate to build and run TestPromises with each mutation, which takes minutes")
+	}
+	for _, m := range mutations {
+		t.Run(m.rule, func(t *testing.T) {
+			overlay := m.overlay(t)
+			build := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-c", "-o", filepath.Join(t.TempDir(), "mutant"), ".")
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("the mutant does not compile: %v\n%s", err, out)
+			}
+			run := exec.CommandContext(t.Context(), build.Args[6], "-test.run", "^TestPromises$/"+m.engine(), "-promises.pairs", "40000", "-rapid.nofailfile", "-rapid.shrinktime", "0s")
+			out, err := run.CombinedOutput()
+			if err == nil {
+				t.Fatalf("the mutant passes\n%s", out)
+			}
+			if !strings.Contains(string(out), "[rapid] failed") {
+				t.Fatalf("the mutant fails, but not by a promise: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// engine is the one that shows the mutation: Refold is the engine on disk's, the model in memory folds everything anew.
+func (m *mutation) engine() string {
+	if filepath.Base(m.file) == "refold.go" {
+		return "badgerstore"
+	}
+	return "memstore"
+}
+
+// overlay writes the mutant and returns what go test -overlay takes.
+func (m *mutation) overlay(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	file, err := filepath.Abs(filepath.Join("..", "..", m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), m.from); n != 1 {
+		t.Fatalf("%s has %q %d times: mend the mutation", m.file, m.from, n)
+	}
+	mutant := filepath.Join(dir, filepath.Base(m.file))
+	write(t, mutant, []byte(strings.Replace(string(source), m.from, m.to, 1)))
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	write(t, overlay, list)
+	return overlay
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

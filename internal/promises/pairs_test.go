@@ -1,0 +1,70 @@
+package promises
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// holdPair holds promise 4 for an ancestor a of h with no compaction between.
+func (w *tree) holdPair(a, h *node, ca, ch *conversation, p *asking) {
+	w.t.Helper()
+	fail := func(what string) {
+		w.t.Helper()
+		w.t.Fatalf("%s: A %s, H %s, policy %v, start %d and %d\n%s\nA:\n%s\nH:\n%s", what, a.id[:6], h.id[:6], p.policy, ca.start, ch.start, w.show(h), list(ca.messages()), list(ch.messages()))
+	}
+	if !bytes.HasPrefix(joined(h.effective().shown), joined(a.effective().shown)) {
+		fail("effective(A) is no prefix")
+	}
+	unasked := len(ca.loops) == 0 || ca.loops[0].leadIn
+	if !unasked && ca.start > ch.start {
+		fail("the start moved back")
+	}
+	if p.condenseLast {
+		return
+	}
+	ofH := joined(ch.messages())
+	last := int64(len(ca.loops)) - 1
+	sameLast := len(ca.loops) == len(ch.loops) && (len(ca.loops) == 0 || ca.loops[0].leadIn == ch.loops[0].leadIn)
+	switch {
+	case !unasked && ca.start != ch.start:
+		return
+	case len(ca.loops) == 0 || sameLast && p.model.linesOf(ca.loops[last]) == p.model.linesOf(ch.loops[last]):
+		if !bytes.HasPrefix(ofH, joined(ca.messages())) {
+			fail("conversation(A) is no prefix")
+		}
+	default:
+		common := slices.Concat(ca.preamble, ca.early)
+		for i := ca.start; !unasked && i < last-int64(p.model.keepRuns); i++ {
+			common = append(common, ca.shown[i-ca.start]...)
+		}
+		if !bytes.HasPrefix(ofH, joined(common)) {
+			fail("the conversations do not agree up to A's last loop")
+		}
+	}
+}
+
+// linesOf is how many results of the last loop are to become lines.
+func (p *policy) linesOf(l *loop) int {
+	seen, results := 0, 0
+	for _, m := range l.messages {
+		switch m.Role {
+		case tool:
+			results++
+		case assistant:
+			seen = results
+		}
+	}
+	return p.lines(seen)
+}
+
+// refuses holds that what is no ancestor is refused.
+func (w *tree) refuses(a, h *node) {
+	w.t.Helper()
+	_, err := w.assemble(w.ctx, &transcriptv1.AssembleRequest{Namespace: w.namespace, Head: ref(h), AfterId: a.id})
+	if got := reasonOf(err); got != "NOT_AN_ANCESTOR" {
+		w.t.Fatalf("after %s, which is no ancestor of %s: %s", a.id[:6], h.id[:6], fmt.Sprint(err))
+	}
+}

@@ -1,0 +1,176 @@
+// Package promises holds the promises of design 6 over random trees, on running servers: views, compactions, recall and
+// run loops are what a slow model of the rules says, and keep what is promised for every pair of heads.
+package promises
+
+import (
+	"flag"
+	"maps"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+var pairs = flag.Int("promises.pairs", 4_000, "promises: how many pairs of heads, each under a policy, to judge on each engine")
+
+// tally is what was judged.
+type tally struct {
+	pairs, views, trees, lines int
+	failed                     bool
+}
+
+// TestPromises holds the promises over random trees, on every engine. Give -promises.pairs=200000 for the long form.
+//
+// It catches wrong rules: TestMutations lists mutations of the code and shows, with -promises.mutate, that each is caught
+// within 40,000 pairs. They are:
+//
+//   - only the first unanswered call of a group gets a stub
+//   - an absent call id equals an empty one
+//   - calls behind a result still belong to its group
+//   - developer messages end the preamble
+//   - each user message begins a loop
+//   - a loop that was answered once is closed, whatever came since
+//   - windows by number slide one step late
+//   - windows by age do not slide in steps
+//   - results that no model has seen become lines
+//   - results become lines one at a time
+//   - the final reply is the last message of the assistant
+//   - system messages go with the work that a summary stands for
+//   - a cut counts bytes over several parts
+//   - a cut may give more text than there was
+//   - a window over its limit is cut to the limit, not to half
+//   - loops that are shown whole are weighed condensed
+//   - the lead-in stays once a user spoke
+//   - summary_only keeps the last closed loop
+//   - a compaction may be as large as what it stands for
+//   - a compaction forgets when messages were first put
+//   - a line names the compaction node that it was copied to
+//   - an etag does not know of the window's start
+//   - behind a compaction the group at its end is open, whatever came between
+//   - a run loop that ends without a reply is closed
+//   - a cut message counts at its limit in bytes, whatever its text
+//   - older compactions are shown
+//   - what is covered already cannot be covered once more
+//   - a view is continued over a compaction
+//   - an etag does not know of condense_last
+//   - the start of a window is looked for one loop too early
+func TestPromises(t *testing.T) {
+	for _, engine := range slices.Sorted(maps.Keys(engines)) {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine)
+			sum := &tally{}
+			for sum.pairs < *pairs {
+				rapid.Check(t, func(rt *rapid.T) { s.judge(t, rt, sum) })
+			}
+			t.Logf("%d pairs of heads, %d conversations, %d trees, %d lines recalled; compactions: %v", sum.pairs, sum.views, sum.trees, sum.lines, s.outcomes)
+		})
+	}
+}
+
+// judge draws a tree and policies, and holds everything up to the model and the promises.
+func (s *stack) judge(t *testing.T, rt *rapid.T, sum *tally) {
+	if sum.pairs >= *pairs && !sum.failed {
+		return
+	}
+	done := false
+	defer func() { sum.failed = sum.failed || !done }()
+	d := &draw{t: rt}
+	w := s.plant(t.Context(), rt)
+	w.grow(d)
+	if len(w.nodes) == 0 {
+		done = true
+		return
+	}
+	w.clock.Store(int64(1000 * (1 + d.n(latest))))
+	judged := tally{}
+	w.holdTree()
+	for range 1 + d.n(3) {
+		w.holdPolicy(&asking{policy: d.policy(), condenseLast: d.one(4)}, &judged)
+	}
+	done = true
+	sum.pairs, sum.views, sum.trees, sum.lines = sum.pairs+judged.pairs, sum.views+judged.views, sum.trees+1, sum.lines+len(w.recalled)
+}
+
+// holdTree holds what no policy bears on.
+func (w *tree) holdTree() {
+	w.t.Helper()
+	for i, h := range w.heads() {
+		path := h.path()
+		w.holdWhole(h, path[i%len(path)], i%5 == 0)
+		if other := w.nodes[(i*7)%len(w.nodes)]; i%3 == 0 && !other.isAncestorOf(h) {
+			w.refuses(other, h)
+		}
+		if i%4 == 0 {
+			w.holdLoops(h)
+		}
+		if i == 0 {
+			w.holdRecall(h)
+		}
+		for _, m := range h.messages {
+			if h.covers != nil && m.Role == tool && m.Origin == asShortened {
+				w.holdLine(h, m)
+			}
+		}
+	}
+	w.holdRecall(w.nodes[len(w.nodes)/2])
+}
+
+// holdPolicy judges the conversations of all heads under a policy, and pairs of them.
+func (w *tree) holdPolicy(a *asking, sum *tally) {
+	w.t.Helper()
+	a.model = policyOf(a.policy, w.clock.Load(), unbounded())
+	shown := map[*node]*conversation{}
+	for i, h := range w.heads() {
+		shown[h] = w.holdConversation(h, a, i%9 == 0)
+		sum.views++
+		if i%4 == 0 {
+			w.holdConversation(h, a.later(), false)
+		}
+		for _, m := range shown[h].messages() {
+			if m.Role == tool && m.Origin == asShortened && len(w.recalled) < maxRecalled {
+				w.holdLine(h, m)
+			}
+		}
+	}
+	for i, h := range w.nodes {
+		for _, ancestor := range ancestors(h, i) {
+			w.holdPair(ancestor, h, shown[ancestor], shown[h], a)
+			sum.pairs++
+		}
+	}
+}
+
+// later is the same policy at another time.
+func (a *asking) later() *asking {
+	if a.policy.GetNow() == nil {
+		return a
+	}
+	out := *a
+	out.policy = proto.Clone(a.policy).(*transcriptv1.Policy)
+	out.policy.Now.Seconds += 7
+	out.model.now += 7000
+	return &out
+}
+
+// ancestors are some of a node's ancestors with no compaction between: its parent, and three more.
+func ancestors(h *node, i int) (out []*node) {
+	var all []*node
+	for a := h; a.parent != nil && a.covers == nil; a = a.parent {
+		all = append(all, a.parent)
+	}
+	picked := map[int]bool{}
+	for _, k := range []int{0, i, 3 * i, len(all) / 2} {
+		if len(all) > 0 && !picked[k%len(all)] {
+			picked[k%len(all)] = true
+			out = append(out, all[k%len(all)])
+		}
+	}
+	return out
+}
+
+// maxRecalled bounds the lines recalled of a tree.
+const maxRecalled = 40

@@ -1,0 +1,379 @@
+package promises
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// policy is a policy with its defaults filled in. 0 is no bound; keepResults -1 is all.
+type policy struct {
+	loops                 int64
+	age, now              int64
+	bytes, tokens         int64
+	userChars, replyChars int
+	keepRuns              int
+	keepResults           int
+	requests              bool
+}
+
+// policyOf reads a policy; of is what none means.
+func policyOf(p *transcriptv1.Policy, clock int64, of policy) policy {
+	if p == nil {
+		return of
+	}
+	out := defaults(clock)
+	if p.Now != nil {
+		out.now = p.Now.AsTime().UnixMilli()
+	}
+	if p.MaxAge != nil {
+		out.age = p.MaxAge.AsDuration().Milliseconds()
+	}
+	if p.MaxRunLoops != nil {
+		out.loops = int64(*p.MaxRunLoops)
+	}
+	if p.MaxUserChars != nil {
+		out.userChars = int(*p.MaxUserChars)
+	}
+	if p.MaxReplyChars != nil {
+		out.replyChars = int(*p.MaxReplyChars)
+	}
+	if p.KeepToolResults != nil {
+		out.keepResults = int(*p.KeepToolResults)
+	}
+	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepFullRuns())
+	out.requests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	return out
+}
+
+func unbounded() policy { return policy{keepResults: -1} }
+
+func defaults(now int64) policy {
+	return policy{loops: 10, age: 168 * 3600 * 1000, now: now, userChars: 500, replyChars: 500, keepResults: -1}
+}
+
+const mark = "...[truncated]"
+
+// cut is m with its text cut to limit code points, or m.
+func cut(m *message, limit int) *message {
+	if !cutGivesFewer(m, limit) {
+		return m
+	}
+	content := proto.Clone(m.Message).(*transcriptv1.Message)
+	content.Parts = nil
+	left, done := limit, false
+	for _, p := range m.Parts {
+		text, ok := p.Kind.(*transcriptv1.Part_Text)
+		if !ok {
+			content.Parts = append(content.Parts, p)
+			continue
+		}
+		if done {
+			continue
+		}
+		runes := []rune(text.Text)
+		if done = len(runes) > left; done {
+			p = &transcriptv1.Part{Extras: p.Extras, Kind: &transcriptv1.Part_Text{Text: string(runes[:left]) + mark}}
+		}
+		left -= len(runes)
+		content.Parts = append(content.Parts, p)
+	}
+	content.Origin, content.ContentForm = asShortened, 0
+	if out := m.with(content); len(out.bytes) <= len(m.bytes) {
+		return out
+	}
+	return m
+}
+
+func cutGivesFewer(m *message, limit int) bool {
+	_, points := textOf(m)
+	return limit > 0 && limit+len(mark) < points
+}
+
+func textOf(m *message) (octets, points int) {
+	for _, p := range m.Parts {
+		octets += len(p.GetText())
+		points += utf8.RuneCountInString(p.GetText())
+	}
+	return octets, points
+}
+
+// line is the result m as a line, or m where that is not shorter.
+func line(m *message) *message {
+	if m.Origin == asStub || m.Origin == asShortened || m.answers == nil {
+		return m
+	}
+	from, index := m.put, m.putIndex
+	if from == nil {
+		from, index = m.home, m.index
+	}
+	name := "-"
+	if m.answers.Name != nil {
+		name = *m.answers.Name
+	}
+	if m.Name != nil {
+		name = *m.Name
+	}
+	id := "-"
+	if m.ToolCallId != nil {
+		id = *m.ToolCallId
+	}
+	parts := &transcriptv1.Message{Parts: m.Parts}
+	text := fmt.Sprintf("[result of %s, %d bytes, left out; recall %s %s.%d]", name, proto.Size(parts), id, from.id[:12], index)
+	content := proto.Clone(m.Message).(*transcriptv1.Message)
+	content.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}}
+	content.Origin, content.ContentForm = asShortened, 0
+	if out := m.with(content); len(out.bytes) < len(m.bytes) {
+		return out
+	}
+	return m
+}
+
+// item is a message as it is to be shown.
+type item struct {
+	as *message
+	// bytes and tokens are what the limits count.
+	bytes, tokens int64
+}
+
+func keep(m *message) item {
+	tokens, _ := m.tokens()
+	return item{m, int64(len(m.bytes)), tokens}
+}
+
+func asLine(m *message) item {
+	it, short := keep(m), line(m)
+	if short == m {
+		return it
+	}
+	size := int64(len(short.bytes))
+	return item{short, size, min(it.tokens, (size+3)/4)}
+}
+
+func asCut(m *message, limit int) item {
+	it := keep(m)
+	if !cutGivesFewer(m, limit) {
+		return it
+	}
+	octets, points := textOf(m)
+	each := 4
+	if octets == points {
+		each = 1
+	}
+	const originMember = 2
+	size := int64(len(m.bytes) - octets + each*limit + len(mark) + originMember)
+	return item{cut(m, limit), min(it.bytes, size), min(it.tokens, (size+3)/4)}
+}
+
+// whole shows a loop whole.
+func (p *policy) whole(l *loop) (out []item) {
+	seen := 0 // results before the last assistant message
+	results := 0
+	for _, m := range l.messages {
+		switch m.Role {
+		case tool:
+			results++
+		case assistant:
+			seen = results
+		}
+	}
+	lines := p.lines(seen)
+	for _, m := range l.messages {
+		if m.Role == tool && lines > 0 {
+			lines--
+			out = append(out, asLine(m))
+			continue
+		}
+		out = append(out, keep(m))
+	}
+	return out
+}
+
+func (p *policy) lines(r int) int {
+	n := p.keepResults
+	if n < 0 || r <= n {
+		return 0
+	}
+	s := max(1, 2*n)
+	return s * ((r - n) / s)
+}
+
+// condensed shows a loop condensed.
+func (p *policy) condensed(l *loop) (out []item) {
+	final := l.final()
+	for i, m := range l.messages {
+		switch {
+		case m.speaksForSystem() || m.isSummary():
+			out = append(out, keep(m))
+		case m.Role == user:
+			out = append(out, asCut(m, p.userChars))
+		case i == final:
+			out = append(out, asCut(m, p.replyChars))
+		case p.requests && len(m.calls()) > 0:
+			out = append(out, keep(m))
+		case p.requests && m.Role == tool:
+			out = append(out, asLine(m))
+		}
+	}
+	return out
+}
+
+func (p *policy) byLoops(n int64) int64 {
+	if p.loops == 0 || n <= p.loops {
+		return 0
+	}
+	s := max(1, p.loops/2)
+	return s * ((n - p.loops + s - 1) / s)
+}
+
+// byAge is the first of loops, all of which a user began, that is young enough; n where none is, 0 without a bound.
+func (p *policy) byAge(loops []*loop, n int64) int64 {
+	if p.age == 0 {
+		return 0
+	}
+	step := p.age / 2
+	oldest := p.now - p.age
+	for oldest%step != 0 {
+		oldest += step - (oldest%step+step)%step
+	}
+	for i, l := range loops {
+		for _, m := range l.messages {
+			if m.asks() && m.sent() >= oldest {
+				return int64(i)
+			}
+		}
+	}
+	return n
+}
+
+// show are the loops before the last, from start on, as a conversation shows them, and the last whole.
+func (p *policy) show(loops []*loop, start int64) (out []item) {
+	last := len(loops) - 1
+	for i := int(start); i <= last; i++ {
+		if i >= last-p.keepRuns {
+			out = append(out, p.whole(loops[i])...)
+		} else {
+			out = append(out, p.condensed(loops[i])...)
+		}
+	}
+	return out
+}
+
+func sizeOf(items []item) (bytes, tokens int64) {
+	for _, it := range items {
+		bytes += it.bytes
+		tokens += it.tokens
+	}
+	return bytes, tokens
+}
+
+// asked are the loops without the lead-in, if there are others; and the lead-in, if it is the only one.
+func asked(loops []*loop) []*loop {
+	if len(loops) > 1 && loops[0].leadIn {
+		return loops[1:]
+	}
+	return loops
+}
+
+// bySize reads the view in order and moves the start on whenever a limit is exceeded. fixed are the preamble and a
+// summary to be written.
+func (p *policy) bySize(fixed []item, body []*message) (start int64) {
+	if p.bytes == 0 && p.tokens == 0 {
+		return 0
+	}
+	for through := 1; through <= len(body); through++ {
+		early, loops := loopsOf(body[:through])
+		loops = asked(loops)
+		last := int64(len(loops)) - 1
+		if last < 1 {
+			continue
+		}
+		start = max(start, p.byLoops(last))
+		always := slices.Clone(fixed)
+		for _, m := range early {
+			always = append(always, keep(m))
+		}
+		shown := func() (bytes, tokens int64) { return sizeOf(append(slices.Clone(always), p.show(loops, start)...)) }
+		bytes, tokens := shown()
+		bytesOver, tokensOver := p.bytes > 0 && bytes > p.bytes, p.tokens > 0 && tokens > p.tokens
+		for start < last && (bytesOver && bytes > p.bytes/2 || tokensOver && tokens > p.tokens/2) {
+			start++
+			bytes, tokens = shown()
+		}
+	}
+	return start
+}
+
+// conversation is a conversation view.
+type conversation struct {
+	preamble, early []*message
+	loops           []*loop // as they are, the lead-in only if it is the last
+	start           int64
+	// shown are the loops from start on, as shown.
+	shown         [][]*message
+	limitExceeded bool
+}
+
+func (c *conversation) messages() []*message {
+	return slices.Concat(c.preamble, c.early, slices.Concat(c.shown...))
+}
+
+// converse makes the conversation of an effective view.
+func converse(view *chain, p *policy, condenseLast bool) *conversation {
+	c := &conversation{preamble: view.shown[:view.preamble]}
+	body := view.shown[view.preamble:]
+	var loops []*loop
+	c.early, loops = loopsOf(body)
+	c.loops = asked(loops)
+	fixed := items(c.preamble)
+	n := int64(max(len(c.loops), 1)) - 1
+	c.start = max(p.bySize(fixed, body), p.byLoops(n))
+	if len(c.loops) > 0 && !c.loops[0].leadIn {
+		c.start = max(c.start, p.byAge(c.loops, n))
+	}
+	for i := c.start; i < int64(len(c.loops)); i++ {
+		l := c.loops[i]
+		var shown []item
+		switch {
+		case i == n && !(condenseLast && l.closed()), i < n && i >= n-int64(p.keepRuns):
+			shown = p.whole(l)
+		default:
+			shown = p.condensed(l)
+		}
+		c.shown = append(c.shown, taken(shown))
+	}
+	always := append(fixed, items(c.early)...)
+	if len(c.loops) > 0 {
+		always = append(always, p.whole(c.loops[n])...)
+	}
+	bytes, tokens := sizeOf(always)
+	c.limitExceeded = p.bytes > 0 && bytes > p.bytes || p.tokens > 0 && tokens > p.tokens
+	return c
+}
+
+func items(messages []*message) (out []item) {
+	for _, m := range messages {
+		out = append(out, keep(m))
+	}
+	return out
+}
+
+func taken(items []item) (out []*message) {
+	for _, it := range items {
+		out = append(out, it.as)
+	}
+	return out
+}
+
+// recallOf reads the call's id and NODE.I off a line.
+func recallOf(text string) (id, place string) {
+	_, rest, _ := strings.Cut(text, "left out; recall ")
+	rest = strings.TrimSuffix(rest, "]")
+	at := strings.LastIndexByte(rest, ' ')
+	return rest[:at], rest[at+1:]
+}

@@ -1,0 +1,413 @@
+package promises
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	viewFull         = transcriptv1.View_VIEW_FULL
+	viewEffective    = transcriptv1.View_VIEW_EFFECTIVE
+	viewConversation = transcriptv1.View_VIEW_CONVERSATION
+)
+
+// ask asks for a view with what the nodes tell, and again by its etag.
+func (w *tree) ask(req *transcriptv1.AssembleRequest, again bool) *rawReply {
+	w.t.Helper()
+	detail := transcriptv1.NodeDetail(w.byID[req.Head.GetNodeId()].depth % 3) // the same for a head, so that etags are
+	req.Namespace, req.NodeDetail = w.namespace, detail
+	reply, err := w.assemble(w.ctx, req)
+	if err != nil {
+		w.t.Fatalf("assemble %v: %v", req, err)
+	}
+	w.consistent(req, reply)
+	if !again {
+		return reply
+	}
+	req.IfNoneMatch = reply.Etag
+	second, err := w.assemble(w.ctx, req)
+	if err != nil || !second.NotModified || len(second.messages) != 0 || len(second.Nodes) != 0 || second.Etag != reply.Etag {
+		w.t.Fatalf("asked again %v with its etag: %v, %v", req, second, err)
+	}
+	req.IfNoneMatch = "another"
+	if second, err = w.assemble(w.ctx, req); err != nil || !bytes.Equal(second.messages, reply.messages) ||
+		!proto.Equal(second.AssembleResponse, reply.AssembleResponse) {
+		w.t.Fatalf("asked again %v: another reply, %v", req, err)
+	}
+	req.IfNoneMatch = ""
+	w.streamed(req, reply)
+	return reply
+}
+
+// consistent holds the sums of a reply up to its messages.
+func (w *tree) consistent(req *transcriptv1.AssembleRequest, reply *rawReply) {
+	w.t.Helper()
+	var messages, size int64
+	for _, n := range reply.Nodes {
+		from := size
+		messages, size = messages+int64(n.MessageCount), size+n.SizeBytes
+		if size > int64(len(reply.messages)) {
+			break
+		}
+		if known := w.byID[n.NodeId]; known == nil || n.Verbatim && !bytes.Equal(reply.messages[from:size], joined(known.messages)) {
+			w.t.Fatalf("%v: node %s is not verbatim", req, n.NodeId)
+		}
+		if n.Notes != nil && len(n.Notes) != int(n.MessageCount) {
+			w.t.Fatalf("%v: node %s has %d messages and %d notes", req, n.NodeId, n.MessageCount, len(n.Notes))
+		}
+	}
+	if req.NodeDetail == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
+		messages, size = reply.Report.Messages, int64(len(reply.messages))
+	}
+	if r := reply.Report; messages != r.Messages || size != r.Bytes || size != int64(len(reply.messages)) {
+		w.t.Fatalf("%v: nodes have %d messages, %d bytes; the report %v; the reply %d bytes", req, messages, size, r, len(reply.messages))
+	}
+	w.counters(w.byID[reply.HeadId], reply.Counters)
+	before, ok := w.etags[reply.Etag]
+	if ok && (before.head != reply.HeadId || reply.BaseId == "" && !bytes.Equal(before.messages, reply.messages)) {
+		w.t.Fatalf("%v: the etag names two views", req)
+	}
+	if reply.BaseId == "" {
+		w.etags[reply.Etag] = etagged{reply.HeadId, reply.messages}
+	}
+}
+
+// etagged is what an etag names.
+type etagged struct {
+	head     string
+	messages []byte
+}
+
+// streamed holds StreamAssemble up to Assemble.
+func (w *tree) streamed(r *transcriptv1.AssembleRequest, want *rawReply) {
+	w.t.Helper()
+	stream, err := w.api.StreamAssemble(w.ctx, &transcriptv1.StreamAssembleRequest{
+		Namespace: r.Namespace, Head: r.Head, View: r.View, AfterId: r.AfterId, NodeDetail: r.NodeDetail, Policy: r.Policy,
+		CondenseLast: r.CondenseLast,
+	})
+	if err != nil {
+		w.t.Fatalf("stream %v: %v", r, err)
+	}
+	got := &transcriptv1.AssembleResponse{}
+	for first := true; ; first = false {
+		frame, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			w.t.Fatalf("stream %v: %v", r, err)
+		}
+		if first {
+			got.HeadId, got.BaseId, got.Etag, got.Counters = frame.HeadId, frame.BaseId, frame.Etag, frame.Counters
+		}
+		got.Messages, got.Nodes, got.Report = append(got.Messages, frame.Messages...), append(got.Nodes, frame.Nodes...), frame.Report
+	}
+	messages := payload(got.Messages)
+	got.Messages = nil
+	if !bytes.Equal(messages, want.messages) || !proto.Equal(got, want.AssembleResponse) {
+		w.t.Fatalf("streamed %v: %v, assembled: %v", r, got, want.AssembleResponse)
+	}
+}
+
+func payload(messages []*transcriptv1.Message) []byte {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&transcriptv1.Payload{Messages: messages})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// told holds what a reply tells of nodes up to the messages shown.
+func (w *tree) told(req *transcriptv1.AssembleRequest, reply *rawReply, head *node, shown []*message) {
+	w.t.Helper()
+	left := shown
+	for _, n := range reply.Nodes {
+		known := w.byID[n.NodeId]
+		var own []*message
+		for len(left) > 0 && left[0].belongs() == known {
+			own, left = append(own, left[0]), left[1:]
+		}
+		if len(own) != int(n.MessageCount) || len(own) > 0 && n.Verbatim != bytes.Equal(joined(own), joined(known.messages)) {
+			w.t.Fatalf("%v: %v, but %d messages of the node are shown\n%s", req, n, len(own), w.show(head))
+		}
+		for i, m := range own {
+			want, got := m.note, &transcriptv1.MessageNote{}
+			if want == nil {
+				want = got
+			}
+			if n.Notes != nil {
+				got = n.Notes[i]
+			}
+			if !proto.Equal(got, want) {
+				w.t.Fatalf("%v: the note of message %d is %v, the model's %v\n%s", req, i, got, want, w.show(head))
+			}
+		}
+	}
+	if len(left) > 0 && req.NodeDetail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
+		w.t.Fatalf("%v: the nodes %v have not all messages\n%s", req, reply.Nodes, w.show(head))
+	}
+}
+
+// same fails unless a reply has the model's messages.
+func (w *tree) same(req *transcriptv1.AssembleRequest, reply *rawReply, head *node, want []*message) {
+	w.t.Helper()
+	w.told(req, reply, head, want)
+	if !bytes.Equal(reply.messages, joined(want)) {
+		w.t.Fatalf("%s\n%s\nthe server shows:\n%s\nthe model shows:\n%s", prototext.MarshalOptions{}.Format(req), w.show(head), list(decoded(reply.messages)), list(want))
+	}
+}
+
+// holdWhole holds the full and the effective view of a head, and what they add to those of an ancestor, up to the model.
+func (w *tree) holdWhole(head *node, ancestor *node, again bool) {
+	w.t.Helper()
+	for _, view := range []transcriptv1.View{viewFull, viewEffective} {
+		whole, ofAncestor := head.full().all, ancestor.full().all
+		if view == viewEffective {
+			whole, ofAncestor = head.effective().shown, ancestor.effective().shown
+		}
+		req := &transcriptv1.AssembleRequest{Head: ref(head), View: view}
+		reply := w.ask(req, again)
+		w.same(req, reply, head, whole)
+		w.tokens(req, reply, whole)
+		w.found(req, reply, head, -1)
+		base := ancestor.id
+		if view == viewEffective && compactedBetween(ancestor, head) {
+			base = ""
+		} else if !bytes.HasPrefix(joined(whole), joined(ofAncestor)) {
+			w.t.Fatalf("%v of %s is no prefix\n%s", view, ancestor.id[:6], w.show(head))
+		}
+		req = &transcriptv1.AssembleRequest{Head: ref(head), View: view, AfterId: ancestor.id}
+		after := w.ask(req, again)
+		depth := -1
+		if base != "" {
+			whole, depth = whole[len(ofAncestor):], ancestor.depth
+		}
+		w.same(req, after, head, whole)
+		w.tokens(req, after, whole)
+		w.found(req, after, head, depth)
+		if after.BaseId != base {
+			w.t.Fatalf("after %s: base %q, not %q", ancestor.id, after.BaseId, base)
+		}
+	}
+	effective := head.effective()
+	w.paired(head, effective.shown, len(effective.open))
+}
+
+// found holds what a report tells of repairs and findings, at nodes behind a depth, up to the model. Behind a compaction,
+// findings are as they were when nodes were put.
+func (w *tree) found(req *transcriptv1.AssembleRequest, reply *rawReply, head *node, depth int) {
+	w.t.Helper()
+	r := reply.Report
+	repairs := int64(0)
+	if req.View == viewEffective {
+		repairs = head.repairs(depth)
+	}
+	if r.Repairs != repairs {
+		w.t.Fatalf("%v: %d repairs, the model's %d\n%s", req, r.Repairs, repairs, w.show(head))
+	}
+	if head.compaction() != nil {
+		return
+	}
+	all := head.full().findingsBehind(depth)
+	want := all[:min(len(all), 100)]
+	if !slices.EqualFunc(r.Findings, want, func(a, b *transcriptv1.Finding) bool { return proto.Equal(a, b) }) || int(r.MoreFindings) != len(all)-len(want) {
+		w.t.Fatalf("%v: findings\n%v\nthe model's\n%v\n%s", req, r.Findings, want, w.show(head))
+	}
+}
+
+// tokens holds the tokens of a report up to the messages.
+func (w *tree) tokens(req *transcriptv1.AssembleRequest, reply *rawReply, shown []*message) {
+	w.t.Helper()
+	var tokens int64
+	var estimated bool
+	for _, m := range shown {
+		n, e := m.tokens()
+		tokens, estimated = tokens+n, estimated || e
+	}
+	if r := reply.Report; r.Tokens != tokens || r.TokensEstimated != estimated || r.Messages != int64(len(shown)) {
+		w.t.Fatalf("%v: %d tokens (%v) of %d messages, the report has %v", req, tokens, estimated, len(shown), r)
+	}
+}
+
+// paired holds promise 1: no result without its call, no call without its result but open ones at the end.
+func (w *tree) paired(head *node, shown []*message, open int) {
+	w.t.Helper()
+	again := repair(shown)
+	if len(again.out) != 0 || len(again.shown) != len(shown) || len(again.open) != open {
+		w.t.Fatalf("pairs of the view of %s: %d results without a call, %d stubs missing, %d calls open, not %d\n%s", head.id[:6],
+			len(again.out), len(again.shown)-len(shown), len(again.open), open, list(shown))
+	}
+}
+
+// asking is a policy as it is asked for.
+type asking struct {
+	policy       *transcriptv1.Policy
+	condenseLast bool
+	model        policy
+}
+
+// holdConversation holds a conversation up to the model and to the promises that one view can keep.
+func (w *tree) holdConversation(head *node, a *asking, again bool) *conversation {
+	w.t.Helper()
+	req := &transcriptv1.AssembleRequest{Head: ref(head), View: viewConversation, Policy: a.policy, CondenseLast: a.condenseLast}
+	reply := w.ask(req, again)
+	view := head.effective()
+	c := converse(view, &a.model, a.condenseLast)
+	shown := c.messages()
+	w.same(req, reply, head, shown)
+	w.tokens(req, reply, shown)
+	w.holdReport(req, reply.Report, head, c)
+	w.paired(head, shown, len(view.open))
+	w.userFirst(req, head, c)
+	w.drawnFrom(req, head, shown)
+	if a.model.bytes > 0 && int64(len(joined(shown))) > a.model.bytes && len(c.shown) > 1 {
+		w.t.Fatalf("%v: %d bytes, and a loop could go\n%s", req, len(joined(shown)), w.show(head))
+	}
+	w.itself(req, head, c, a)
+	later := a.model
+	later.now += 7000
+	if then := converse(view, &later, a.condenseLast); then.start < c.start {
+		w.t.Fatalf("%v: seven seconds later the start moved back from %d to %d\n%s", req, c.start, then.start, w.show(head))
+	}
+	return c
+}
+
+// holdReport holds a report up to counts of what is shown and what is not.
+func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.Report, head *node, c *conversation) {
+	w.t.Helper()
+	all, shown := head.effective().shown, c.messages()
+	want := &transcriptv1.Report{
+		Messages: got.Messages, Bytes: got.Bytes, Tokens: got.Tokens, TokensEstimated: got.TokensEstimated,
+		Repairs: got.Repairs, Findings: got.Findings, MoreFindings: got.MoreFindings,
+		LeftOut:       &transcriptv1.LeftOut{Messages: int64(len(all) - len(shown)), Bytes: int64(len(joined(all)) - len(joined(shown)))},
+		LimitExceeded: c.limitExceeded,
+	}
+	var before, after int64
+	for _, m := range all {
+		n, _ := m.tokens()
+		before += n
+	}
+	for _, m := range shown {
+		n, _ := m.tokens()
+		after += n
+		if !slices.Contains(all, m) {
+			want.Shortened++
+		}
+	}
+	want.LeftOut.Tokens = max(0, before-after)
+	if len(c.loops) > 0 {
+		first := c.loops[c.start]
+		if !first.leadIn {
+			want.LeftOut.RunLoops = c.start
+		}
+		m := first.messages[0]
+		want.Window = &transcriptv1.Window{NodeId: m.home.id, MessageIndex: int32(m.index), RunLoops: int64(len(c.shown))}
+	}
+	if !proto.Equal(got, want) {
+		w.t.Fatalf("%v: report\n%v\nthe model's\n%v\n%s", req, got, want, w.show(head))
+	}
+}
+
+// userFirst holds promise 2.
+func (w *tree) userFirst(req *transcriptv1.AssembleRequest, head *node, c *conversation) {
+	w.t.Helper()
+	if !slices.ContainsFunc(head.effective().shown, (*message).asks) {
+		return
+	}
+	for _, m := range c.messages() {
+		if m.asks() {
+			return
+		}
+		if !m.speaksForSystem() && !m.isSummary() {
+			w.t.Fatalf("%v: the user is not first\n%s", req, list(c.messages()))
+		}
+	}
+	w.t.Fatalf("%v: no user is shown", req)
+}
+
+// drawnFrom holds that a view shows messages of the effective view in its order, each as it is, cut as promised, or as a
+// line, and the preamble first (promises 2 and 5).
+func (w *tree) drawnFrom(req *transcriptv1.AssembleRequest, head *node, shown []*message) {
+	w.t.Helper()
+	all := head.effective()
+	if !bytes.HasPrefix(joined(shown), joined(all.shown[:all.preamble])) {
+		w.t.Fatalf("%v: the preamble is cut", req)
+	}
+	left := all.shown
+	for _, m := range shown {
+		at := slices.IndexFunc(left, func(o *message) bool { return o == m || comesFrom(m, o) })
+		if at < 0 {
+			w.t.Fatalf("%v: not of the view, or out of order: %v", req, m.Message)
+		}
+		left = left[at+1:]
+	}
+}
+
+// comesFrom tells whether m is o cut or made a line: text cut between code points, JSON whole or gone.
+func comesFrom(m, o *message) bool {
+	if m.Origin != asShortened || m.home != o.home || m.index != o.index || len(m.bytes) > len(o.bytes) {
+		return false
+	}
+	if m.Role == tool {
+		return len(m.Parts) == 1 && strings.HasPrefix(m.Parts[0].GetText(), "[result of ")
+	}
+	var texts, was strings.Builder
+	for _, p := range m.Parts {
+		texts.WriteString(p.GetText())
+	}
+	for _, p := range o.Parts {
+		was.WriteString(p.GetText())
+	}
+	kept := strings.TrimSuffix(texts.String(), mark)
+	return utf8.ValidString(kept) && strings.HasPrefix(was.String(), kept) && slices.Equal(jsons(m), jsons(o))
+}
+
+func jsons(m *message) (out []string) {
+	for _, p := range m.Parts {
+		if j := p.GetJson(); j != "" {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// itself holds that a view of a view is itself, with the exceptions that docs/views.md names: max_age beside another bound
+// where users' times do not rise, and max_tokens where notes count fewer tokens than a quarter of the bytes.
+func (w *tree) itself(req *transcriptv1.AssembleRequest, head *node, c *conversation, a *asking) {
+	w.t.Helper()
+	p, all := &a.model, head.effective().shown
+	if p.age > 0 && (p.loops > 0 || p.bytes > 0 || p.tokens > 0) && !timesRise(all) || p.tokens > 0 && slices.ContainsFunc(all, countsFewer) {
+		return
+	}
+	shown := c.messages()
+	if again := converse(repair(shown), p, a.condenseLast).messages(); !bytes.Equal(joined(again), joined(shown)) {
+		w.t.Fatalf("%v: the view of the view is another\n%s\nview:\n%s\nits view:\n%s", req, w.show(head), list(shown), list(again))
+	}
+}
+
+func timesRise(messages []*message) bool {
+	var before int64
+	for _, m := range messages {
+		if m.asks() && m.sent() < before {
+			return false
+		}
+		if m.asks() {
+			before = m.sent()
+		}
+	}
+	return true
+}
+
+func countsFewer(m *message) bool {
+	tokens, _ := m.tokens()
+	return tokens < int64(len(m.bytes)+3)/4
+}
