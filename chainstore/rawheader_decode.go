@@ -10,16 +10,26 @@ import (
 
 // Decode reads the whole header of the node that has seq ancestors. The result shares nothing with r. ErrCorrupt.
 func (r RawHeader) Decode(seq uint32) (*Header, error) {
-	if err := r.check(); err != nil {
+	h := &Header{}
+	if err := r.DecodeInto(h, seq); err != nil {
 		return nil, err
 	}
-	h := &Header{ID: r.ID(), Seq: seq}
-	d := &headerReader{rest: r[rawFixed:]}
+	return h, nil
+}
+
+// DecodeInto is Decode into h, which it replaces, except that the list of messages is made in the memory of h's. After an
+// error h is of no use. For scans that keep nothing of a header: nothing is allocated for most.
+func (r RawHeader) DecodeInto(h *Header, seq uint32) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	*h = Header{ID: r.ID(), Seq: seq, Messages: h.Messages[:0]}
+	d := headerReader{rest: r[rawFixed:]}
 	d.header(h, r[1])
 	if d.failed || len(d.rest) > 0 || (headerFlags(h)^r[1])&formFlags != 0 {
-		return nil, fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
+		return fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
 	}
-	return h, nil
+	return nil
 }
 
 // headerReader reads a header; after a failure it reads zeros.
@@ -43,9 +53,11 @@ func (d *headerReader) header(h *Header, flags byte) {
 		call, _ := d.call()
 		h.SpawnedFrom.CallID = call.ID
 	}
-	if count > 0 {
+	if count > cap(h.Messages) {
 		h.Messages = make([]runloop.Brief, count)
 	}
+	h.Messages = h.Messages[:count]
+	clear(h.Messages)
 	for i := range h.Messages {
 		d.message(&h.Messages[i], h.FirstPut)
 	}

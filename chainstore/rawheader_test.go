@@ -171,6 +171,24 @@ func TestRawHeaderSharesNothing(t *testing.T) {
 	}
 }
 
+// TestRawHeaderDecodeInto: whatever a header held before, it becomes what it would be if it were new.
+func TestRawHeaderDecodeInto(t *testing.T) {
+	var used chainstore.Header
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawHeader(t)
+		if err := chainstore.RawHeader(chainstore.AppendHeader(nil, want)).DecodeInto(&used, want.Seq); err != nil {
+			t.Fatal(err)
+		}
+		got := used
+		if len(got.Messages) == 0 {
+			got.Messages = nil
+		}
+		if !reflect.DeepEqual(&got, want) {
+			t.Fatalf("got  %+v\nwant %+v", &got, want)
+		}
+	})
+}
+
 func TestRawHeaderRefuses(t *testing.T) {
 	for name, h := range goldenHeaders() {
 		raw := chainstore.AppendHeader(nil, h)

@@ -110,6 +110,9 @@ type Row struct {
 // Header decodes the row's header into memory of its own: ErrCorrupt.
 func (r *Row) Header() (*Header, error) { return r.Raw.Decode(r.Seq) }
 
+// HeaderInto is Header into h; see RawHeader.DecodeInto.
+func (r *Row) HeaderInto(h *Header) error { return r.Raw.DecodeInto(h, r.Seq) }
+
 // TreeReader finds nodes other than along a path.
 type TreeReader interface {
 	// Find returns the ids that begin with a prefix of lower-case hex digits, in order, at most limit.

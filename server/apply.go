@@ -90,13 +90,13 @@ func (e *effective) shown(plan *compaction.Plan, through uint32) []chainstore.Sp
 // plan feeds a planner everything behind the preamble, through a node, and adds up what the view shows there.
 func (e *effective) plan(ctx context.Context, p *compaction.Planner, through uint32) (*compaction.Plan, compaction.Size, error) {
 	var shown compaction.Size
+	var h chainstore.Header
 	err := e.read(ctx, e.body(through), true, func(r *viewRow) error {
-		h, err := r.Header()
-		if err != nil {
+		if err := r.HeaderInto(&h); err != nil {
 			return err
 		}
-		feed(p, h, r.from, r.through)
-		addRow(&shown, h, r)
+		feed(p, &h, r.from, r.through)
+		addRow(&shown, &h, r)
 		return nil
 	})
 	if err != nil {

@@ -91,17 +91,27 @@ func (c *cutting) part(field []byte) {
 			c.out = append(c.out, field...)
 			return
 		}
-		short := protowire.AppendTag(append([]byte(nil), part[:at]...), textField, protowire.BytesType)
-		short = protowire.AppendVarint(short, uint64(end+len(compaction.CutMark)))
-		short = append(append(short, text[:end]...), compaction.CutMark...)
-		c.out = protowire.AppendBytes(protowire.AppendTag(c.out, partsField, protowire.BytesType), short)
+		c.cut(part[:at], text[:end])
 	}
+}
+
+// cut appends a part of the fields before its text, the text that fits, and the mark.
+func (c *cutting) cut(before, text []byte) {
+	short := len(text) + len(compaction.CutMark)
+	c.out = protowire.AppendTag(c.out, partsField, protowire.BytesType)
+	c.out = protowire.AppendVarint(c.out, uint64(len(before)+protowire.SizeTag(textField)+protowire.SizeBytes(short)))
+	c.out = protowire.AppendTag(append(c.out, before...), textField, protowire.BytesType)
+	c.out = protowire.AppendVarint(c.out, uint64(short))
+	c.out = append(append(c.out, text...), compaction.CutMark...)
 }
 
 // fitting is the bytes of a text that fit.
 func (c *cutting) fitting(text []byte) (end int) {
 	for ; end < len(text) && c.left > 0; c.left-- {
-		_, size := utf8.DecodeRune(text[end:])
+		size := 1
+		if text[end] >= utf8.RuneSelf {
+			_, size = utf8.DecodeRune(text[end:])
+		}
 		end += size
 	}
 	return end

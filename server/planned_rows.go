@@ -23,6 +23,7 @@ type message struct {
 // repair shows, dropped ones too. The row has its payload.
 func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*message) error) error {
 	offset := 0
+	var one message // f keeps none
 	for i := range h.Messages {
 		b := &h.Messages[i]
 		bytes, err := entry(r.Payload, offset, b.Length)
@@ -44,7 +45,8 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*messa
 		if b.Mark.LeftOut != runloop.Shown {
 			continue
 		}
-		if err := f(&message{brief: b, index: i, action: action, bytes: bytes}); err != nil {
+		one = message{brief: b, index: i, action: action, bytes: bytes}
+		if err := f(&one); err != nil {
 			return err
 		}
 	}

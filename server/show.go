@@ -20,7 +20,7 @@ type shower struct {
 	// calls follows calls and results, if lines says that there are lines.
 	calls pairing
 	lines bool
-	// row is the present row and h its header; made is what it shows, whose memory serves all rows.
+	// row is the present row and h its header; made is what it shows. The memory of both serves all rows.
 	row  *chainstore.Row
 	h    *chainstore.Header
 	made made
@@ -30,7 +30,7 @@ type shower struct {
 
 func newShower(c *conversation, s *splicer) *shower {
 	return &shower{
-		conversation: c, s: s, apply: application{plan: c.plan},
+		h: &chainstore.Header{}, conversation: c, s: s, apply: application{plan: c.plan},
 		origins: origins{chain: c.view.chain, compaction: c.view.compaction}, lines: c.hasLines(),
 	}
 }
@@ -55,8 +55,8 @@ func (w *shower) add(ctx context.Context, row *chainstore.Row) error {
 	if !row.Raw.HasFindings() && w.apply.passes(body) {
 		return nil
 	}
-	var err error
-	if w.h, err = row.Header(); err != nil {
+	err := row.HeaderInto(w.h)
+	if err != nil {
 		return err
 	}
 	if preamble == 0 && body == len(w.h.Messages) && !w.lines && !row.Raw.Repaired() && w.apply.keeps(body) {

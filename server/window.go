@@ -123,15 +123,15 @@ func (e *effective) planFrom(ctx context.Context, p *compaction.Planner, start r
 	}
 	p.Skip()
 	through := e.chain.Head().Seq
+	var h chainstore.Header
 	err := e.read(ctx, []chainstore.Span{{From: start.Seq, Through: through}}, true, func(r *viewRow) error {
-		h, err := r.Header()
-		if err != nil {
+		if err := r.HeaderInto(&h); err != nil {
 			return err
 		}
 		if h.Seq == start.Seq {
 			r.from = int(start.Index)
 		}
-		feed(p, h, r.from, r.through)
+		feed(p, &h, r.from, r.through)
 		return nil
 	})
 	if err != nil {
