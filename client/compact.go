@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -114,7 +115,7 @@ func (w *Trigger) past(view *transcriptv1.Counters) bool {
 // CompactWhen compacts where the effective view is past a size, and at least a quarter of its bytes would go; else the
 // result is nil. Call it before a model is asked (after Start, and between steps), so that the reply and all that follows
 // come behind the compaction. The size is what the thread's replies told last, so that most calls ask the server nothing;
-// where too little would go, it asks again only once the view has grown by a tenth. An empty summary, and one so long that
+// where too little would go, it asks again only once the view has grown by a tenth. A blank summary, and one so long that
 // less than a quarter would go, is thrown away. Errors: those of Compact, of Assemble, and of Summarize. ErrOpenToolCalls is
 // none: it waits for the results.
 func (t *Thread) CompactWhen(ctx context.Context, when Trigger) (*transcriptv1.CompactResponse, error) {
@@ -200,7 +201,7 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 		return nil, nil
 	}
 	o.Through = dry.ThroughId
-	if o.Summary, err = w.Summarize(ctx, messages); err != nil || o.Summary == "" || !enough(len(o.Summary)) {
+	if o.Summary, err = w.Summarize(ctx, messages); err != nil || strings.TrimSpace(o.Summary) == "" || !enough(len(o.Summary)) {
 		return nil, err
 	}
 	return &o, nil

@@ -182,7 +182,7 @@ func TestPrefixes(t *testing.T) {
 			}
 		}
 	})
-	if steps == 0 || agreed == 0 || prefixes == 0 {
+	if !testing.Short() && (steps == 0 || agreed == 0 || prefixes == 0) { // -short tries a fifth
 		t.Fatalf("%d steps, %d agreed, %d prefixes: too few to tell", steps, agreed, prefixes)
 	}
 }

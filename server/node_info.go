@@ -124,7 +124,8 @@ func messageNote(n *runloop.Note) *transcriptv1.MessageNote {
 		note.SentAt = timestamp(n.SentAt)
 	}
 	if n.HasTokens {
-		note.TokenCount = &n.Tokens
+		tokens := n.Tokens // n is part of a header whose memory serves other rows
+		note.TokenCount = &tokens
 	}
 	return note
 }

@@ -130,7 +130,7 @@ func TestRecallOfRandomChains(t *testing.T) {
 		}
 	})
 	t.Logf("%+v", tried)
-	if min(tried.answered, tried.unanswered, tried.leftOut, tried.orphans, tried.refused, tried.loops, tried.compactions) == 0 {
+	if !testing.Short() && min(tried.answered, tried.unanswered, tried.leftOut, tried.orphans, tried.refused, tried.loops, tried.compactions) == 0 {
 		t.Errorf("something was not tried: %+v", tried)
 	}
 }

@@ -403,9 +403,7 @@ func TestSearchFindsWhatBruteForceFinds(t *testing.T) {
 		f := plant(t, r, fmt.Sprintf("n%d", n))
 		put := &PutNode{Namespace: fmt.Sprintf("other%d", n), Messages: []*Message{other}, Aliases: []*Update{{Name: "a/1"}}}
 		must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), put))
-		for last := time.Now().UnixMilli(); time.Now().UnixMilli() <= last; {
-			// What was set in the very millisecond in which a search begins may have moved since.
-		}
+		nextMillisecond()
 		for range 4 {
 			req := drawSearch(t, f)
 			want := f.find(req)

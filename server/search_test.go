@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -40,12 +41,21 @@ func byRegexp(req *SearchRequest, expr string) *SearchRequest {
 func (r *rig) search(req *SearchRequest) (hits []*SearchHit) {
 	r.Helper()
 	req = proto.CloneOf(req)
+	nextMillisecond()
 	for {
 		page := must[*SearchResponse](r)(r.Search(r.ctx(), req))
 		hits = append(hits, page.Hits...)
 		if req.PageToken = page.NextPageToken; req.PageToken == "" {
 			return hits
 		}
+	}
+}
+
+// nextMillisecond waits for the clock to go on: what was set in the very millisecond in which a search begins may have moved
+// since, and can be reported twice.
+func nextMillisecond() {
+	for last := time.Now().UnixMilli(); time.Now().UnixMilli() <= last; {
+		runtime.Gosched()
 	}
 }
 

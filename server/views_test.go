@@ -280,7 +280,7 @@ func TestRandomViews(t *testing.T) {
 			rt.FailNow()
 		}
 	})
-	if compacted == 0 || shortened == 0 {
+	if !testing.Short() && (compacted == 0 || shortened == 0) {
 		t.Errorf("%d compactions were written, %d conversations shortened: one of the two was not tried", compacted, shortened)
 	}
 }
