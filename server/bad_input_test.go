@@ -408,7 +408,7 @@ func badReads() []bad {
 // INTERNAL, and the server stands afterwards.
 func TestBadInput(t *testing.T) {
 	r := newRig(t)
-	for _, cases := range [][]bad{badPuts(), badBatches(), badAliases(), badReads()} {
+	for _, cases := range [][]bad{badPuts(), badBatches(), badAliases(), badReads(), badRecollections()} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				in := *r
@@ -429,7 +429,7 @@ func TestBadInput(t *testing.T) {
 	}
 	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
 	equal(r, "the aliases that refused calls have left", stats.Aliases, 0)
-	equal(r, "the roots that refused calls have left", stats.Roots, 1)
+	equal(r, "the roots, less those that were put for calls to be refused", stats.Roots, 2)
 	if strings.Contains(r.logs.String(), `"level":"ERROR"`) {
 		t.Errorf("bad input is logged as a fault: %s", r.logs.String())
 	}
