@@ -11,10 +11,10 @@ const (
 	Drop Action = iota
 	// Keep: it is shown as it is.
 	Keep
-	// CutUser and CutReply: its text is cut (Cut) to MaxUserChars, MaxReplyChars.
+	// CutUser and CutReply: its text is cut (AppendCut) to MaxUserChars, MaxReplyChars.
 	CutUser
 	CutReply
-	// Line: its parts become a line (Line). Only where Mark.LineLength is not 0.
+	// Line: its parts become a line (MakeLine). Only where Mark.LineLength is not 0.
 	Line
 )
 

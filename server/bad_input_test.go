@@ -409,28 +409,33 @@ func badReads() []bad {
 func TestBadInput(t *testing.T) {
 	r := newRig(t)
 	for _, cases := range [][]bad{badPuts(), badBatches(), badAliases(), badReads(), badRecollections()} {
-		for _, c := range cases {
-			t.Run(c.name, func(t *testing.T) {
-				in := *r
-				in.T = t
-				err := c.call(&in)
-				if c.code == codes.OK {
-					if err != nil {
-						t.Errorf("refused: %v", err)
-					}
-					return
-				}
-				f := in.fails(err, c.code, c.reason, c.field)
-				if c.code == invalid && c.field != "" && f.rule == "" {
-					t.Error("no rule is named")
-				}
-			})
-		}
+		r.refuses(cases)
 	}
 	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
 	equal(r, "the aliases that refused calls have left", stats.Aliases, 0)
 	equal(r, "the roots, less those that were put for calls to be refused", stats.Roots, 2)
 	if strings.Contains(r.logs.String(), `"level":"ERROR"`) {
 		t.Errorf("bad input is logged as a fault: %s", r.logs.String())
+	}
+}
+
+// refuses makes calls that are refused as they say, or are just not.
+func (r *rig) refuses(cases []bad) {
+	for _, c := range cases {
+		r.Run(c.name, func(t *testing.T) {
+			in := *r
+			in.T = t
+			err := c.call(&in)
+			if c.code == codes.OK {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			f := in.fails(err, c.code, c.reason, c.field)
+			if c.code == invalid && c.field != "" && f.rule == "" {
+				t.Error("no rule is named")
+			}
+		})
 	}
 }

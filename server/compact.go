@@ -8,7 +8,6 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -230,7 +229,7 @@ func (c *compact) make(ctx context.Context, e *effective, through uint32) (*comp
 	}
 	made := &compacted{policy: &c.policy}
 	if c.req.Summary != "" {
-		made.add(compaction.Summary(c.req.Summary), runloop.Note{}, chainstore.Provenance{})
+		made.addMade(compaction.Summary(c.req.Summary))
 		summary := made.after
 		o.Compact.Summary = &summary
 	}

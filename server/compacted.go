@@ -28,9 +28,8 @@ type compacted struct {
 	pairs pairing
 }
 
-// add adds a message.
-func (c *compacted) add(m *transcriptv1.Message, note runloop.Note, from chainstore.Provenance) {
-	f := canonical.FactsOf(m)
+// add adds a message, an entry of a payload, with its facts.
+func (c *compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from chainstore.Provenance) {
 	f.Note = note
 	b := runloop.BriefOf(&f, runloop.Mark{})
 	tokens, estimated := b.Tokens()
@@ -39,9 +38,14 @@ func (c *compacted) add(m *transcriptv1.Message, note runloop.Note, from chainst
 		c.payload, c.facts, c.provenance = nil, nil, nil
 		return
 	}
-	c.payload = canonical.AppendMessage(c.payload, m)
+	c.payload = append(c.payload, entry...)
 	c.facts = append(c.facts, f)
 	c.provenance = append(c.provenance, from)
+}
+
+// addMade adds a message that the server made.
+func (c *compacted) addMade(m *transcriptv1.Message) {
+	c.add(canonical.AppendMessage(nil, m), canonical.FactsOf(m), runloop.Note{}, chainstore.Provenance{})
 }
 
 // read adds what the plan keeps.
@@ -57,51 +61,72 @@ func (c *compacted) read(ctx context.Context, e *effective, through uint32) erro
 	})
 }
 
-// message adds a message, or the stubs before it, as the plan says.
+// message adds a message, or a stub before one, as the plan says.
 func (c *compacted) message(ctx context.Context, h *chainstore.Header, m *message, o *origins) error {
-	if m.stub != nil {
+	switch {
+	case m.stub != nil:
 		c.pairs.stub(*m.stub)
-		c.add(canonical.Stub(*m.stub), runloop.Note{}, chainstore.Provenance{})
+		c.addMade(canonical.Stub(*m.stub))
 		return nil
-	}
-	if m.action == compaction.Drop {
+	case m.action == compaction.Drop:
 		c.replaced = c.replaced || m.brief.Summary
 		return nil
 	}
-	decoded, err := canonical.DecodePayload(m.bytes)
-	if err != nil {
-		return err
-	}
-	made, err := c.made(ctx, decoded[0], h, m, o)
+	k, err := c.keep(ctx, h, m, o)
 	if err != nil {
 		return err
 	}
 	note := m.brief.Note
-	if made {
+	if k.shortened {
 		c.shortened++
 		note = runloop.Note{SentAt: note.SentAt, HasSentAt: note.HasSentAt}
 	}
-	if !m.brief.Summary && decoded[0].Origin != transcriptv1.Origin_ORIGIN_STUB {
+	if !m.brief.Summary && k.origin != transcriptv1.Origin_ORIGIN_STUB {
 		note.SentAt, note.HasSentAt = m.brief.SentAt(h.FirstPut), true
 	}
-	c.add(decoded[0], note, o.provenance(h, m.index))
+	c.add(k.entry, k.facts, note, o.provenance(h, m.index))
 	return nil
 }
 
-// made cuts the message or makes it a line, as the plan says, and tells whether it changed.
-func (c *compacted) made(ctx context.Context, m *transcriptv1.Message, h *chainstore.Header, at *message, o *origins) (bool, error) {
-	f := canonical.FactsOf(m)
-	call, _ := c.pairs.next(&f)
+// kept is a message as the plan keeps it: whole, cut, or its line.
+type kept struct {
+	entry     []byte
+	facts     runloop.Facts
+	origin    transcriptv1.Origin
+	shortened bool
+}
+
+// keep makes of a message what the plan keeps of it. What stays whole stays the bytes that were stored.
+func (c *compacted) keep(ctx context.Context, h *chainstore.Header, at *message, o *origins) (k kept, err error) {
+	k.entry = at.bytes
 	switch at.action {
 	case compaction.CutUser:
-		return compaction.Cut(m, c.policy.MaxUserChars), nil
+		k.entry, k.shortened = cutOrWhole(at.bytes, c.policy.MaxUserChars)
 	case compaction.CutReply:
-		return compaction.Cut(m, c.policy.MaxReplyChars), nil
-	case compaction.Line:
-		return true, o.line(ctx, h, at.index, m, &f, call)
-	default:
-		return false, nil
+		k.entry, k.shortened = cutOrWhole(at.bytes, c.policy.MaxReplyChars)
 	}
+	messages, err := canonical.DecodePayload(k.entry)
+	if err != nil {
+		return k, err
+	}
+	m := messages[0]
+	k.facts, k.origin = canonical.FactsOf(m), m.Origin
+	call, _ := c.pairs.next(&k.facts)
+	if at.action != compaction.Line {
+		return k, nil
+	}
+	if err := o.line(ctx, h, at.index, m, &k.facts, call); err != nil {
+		return k, err
+	}
+	return kept{canonical.AppendMessage(nil, m), canonical.FactsOf(m), m.Origin, true}, nil
+}
+
+// cutOrWhole is a message with its text cut, or as it is where that is not shorter.
+func cutOrWhole(entry []byte, limit int) (shown []byte, cut bool) {
+	if short, cut := compaction.AppendCut(nil, entry, limit); cut {
+		return short, true
+	}
+	return entry, false
 }
 
 // shrinks tells whether there is something to gain.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -150,27 +149,6 @@ func (d *description) idAt(ctx context.Context, seq uint32) (id chainstore.ID, e
 		err = noRow(seq)
 	}
 	return id, err
-}
-
-// readRow calls read with the row of a node of a chain, which is borrowed, and its header.
-func readRow(ctx context.Context, chain chainstore.Chain, seq uint32, read func(*chainstore.Row, *chainstore.Header) error) error {
-	found := false
-	err := chain.Rows(ctx, chainstore.Span{From: seq, Through: seq}, func(r *chainstore.Row) error {
-		found = true
-		h, err := r.Header()
-		if err != nil {
-			return err
-		}
-		return read(r, h)
-	})
-	if err == nil && !found {
-		err = noRow(seq)
-	}
-	return err
-}
-
-func noRow(seq uint32) error {
-	return fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, seq)
 }
 
 func pathNode(id chainstore.ID, seq uint32) *transcriptv1.PathNode {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -106,7 +107,7 @@ func spawnedFromRef(from *chainstore.SpawnedFrom) *transcriptv1.SpawnedFromRef {
 // loop begins in a compaction node, it is the node in which that message was put first.
 func (d *description) loopFrom(ctx context.Context) (uint32, bool, error) {
 	l := &d.head().State.Effective.Loop
-	if loopState(l) == transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED {
+	if l.Phase == runloop.None {
 		return 0, false, nil
 	}
 	if c := d.head().Compaction; !c.Present || l.Start.Seq > c.Seq {

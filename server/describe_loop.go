@@ -13,7 +13,7 @@ import (
 func (d *description) loop(ctx context.Context) (*transcriptv1.LoopStatus, error) {
 	h := d.head()
 	l := &h.State.Effective.Loop
-	status := &transcriptv1.LoopStatus{State: loopState(l), LeadIn: l.Phase != runloop.None && l.LeadIn}
+	status := &transcriptv1.LoopStatus{State: loopState(l, true), LeadIn: l.Phase != runloop.None && l.LeadIn}
 	d.pending(status)
 	if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
 		last, err := d.lastSaid(ctx)
@@ -46,20 +46,6 @@ func (d *description) lastSaid(ctx context.Context) (int64, error) {
 		}
 	}
 	return h.FirstPut, nil
-}
-
-// loopState is where the last run loop of a view stands.
-func loopState(l *runloop.Loop) transcriptv1.RunLoopState {
-	switch {
-	case l.Phase == runloop.None:
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED
-	case !l.Closed():
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN
-	case l.Interrupted():
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_INTERRUPTED
-	default:
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED
-	}
 }
 
 // pending lists the calls at the head without a result.
@@ -115,13 +101,4 @@ func (d *description) lastText(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// messageAt reads and decodes one message of a chain.
-func messageAt(ctx context.Context, chain chainstore.Chain, at runloop.Place) (m *transcriptv1.Message, err error) {
-	err = readRow(ctx, chain, at.Seq, func(r *chainstore.Row, h *chainstore.Header) error {
-		m, err = putMessage(h, int(at.Index), r.Payload)
-		return err
-	})
-	return m, err
 }

@@ -1,14 +1,6 @@
 package server
 
-import (
-	"context"
-	"errors"
-
-	"github.com/transcriptd/transcriptd/canonical"
-	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-)
+import "github.com/transcriptd/transcriptd/compaction/runloop"
 
 // groups follows the groups of calls along the messages as they were put, by their headers alone. Messages of compaction
 // nodes have no part in it.
@@ -31,50 +23,4 @@ func (g *groups) next(m *runloop.Brief) (begins bool) {
 		*g = groups{}
 	}
 	return begins
-}
-
-// rowsWhile yields the rows of a span until yield wants no more.
-func rowsWhile(ctx context.Context, chain chainstore.Chain, span chainstore.Span, yield func(*chainstore.Row) (more bool, err error)) error {
-	enough := errors.New("enough")
-	err := chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		more, err := yield(row)
-		if err == nil && !more {
-			err = enough
-		}
-		return err
-	})
-	if errors.Is(err, enough) {
-		return nil
-	}
-	return err
-}
-
-// putMessage decodes message i of a node.
-func putMessage(h *chainstore.Header, i int, payload []byte) (*transcriptv1.Message, error) {
-	offset := 0
-	for k := range i {
-		offset += h.Messages[k].Length
-	}
-	b, err := entry(payload, offset, h.Messages[i].Length)
-	if err != nil {
-		return nil, err
-	}
-	messages, err := canonical.DecodePayload(b)
-	if err != nil || len(messages) != 1 {
-		return nil, errors.Join(chainstore.ErrCorrupt, err)
-	}
-	return messages[0], nil
-}
-
-// messagePlace is where message i of a node lies, as the wire has it.
-func messagePlace(h *chainstore.Header, i int) *transcriptv1.MessagePlace {
-	return &transcriptv1.MessagePlace{NodeId: h.ID.String(), MessageIndex: int32(i)}
-}
-
-// optionalOf is a string of a message that may be absent.
-func optionalOf(s *string) runloop.Optional {
-	if s == nil {
-		return runloop.Optional{}
-	}
-	return runloop.Some(*s)
 }

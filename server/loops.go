@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // messageLoop is what the full view's run loops are at a message.
@@ -51,4 +52,18 @@ func loopBefore(ctx context.Context, chain chainstore.Chain, seq uint32) (runloo
 		return runloop.Loop{}, err
 	}
 	return h.State.Full.Loop, nil
+}
+
+// loopState is where a run loop stands; last says that none began after it.
+func loopState(l *runloop.Loop, last bool) transcriptv1.RunLoopState {
+	switch {
+	case l.Phase == runloop.None:
+		return transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED
+	case last && !l.Closed():
+		return transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN
+	case l.Interrupted():
+		return transcriptv1.RunLoopState_RUN_LOOP_STATE_INTERRUPTED
+	default:
+		return transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED
+	}
 }

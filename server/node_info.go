@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -68,7 +67,7 @@ func idAt(ctx context.Context, chain chainstore.Chain, seq uint32) (*chainstore.
 		return nil
 	})
 	if err == nil && id == nil {
-		err = fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, seq)
+		err = noRow(seq)
 	}
 	return id, err
 }

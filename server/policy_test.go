@@ -81,22 +81,7 @@ func badViews() []bad {
 func TestBadViews(t *testing.T) {
 	r := newRig(t)
 	r.chain("chat", system("s"), user("u"), calling("read", "1"), result("1", "one"), assistant("a"), user("v"))
-	for _, c := range badViews() {
-		t.Run(c.name, func(t *testing.T) {
-			in := *r
-			in.T = t
-			err := c.call(&in)
-			if c.code == codes.OK {
-				if err != nil {
-					t.Errorf("refused: %v", err)
-				}
-				return
-			}
-			if f := in.fails(err, c.code, c.reason, c.field); f.rule == "" {
-				t.Error("no rule is named")
-			}
-		})
-	}
+	r.refuses(badViews())
 }
 
 // TestAges: ages count from the server's clock, unless the policy gives a time; defaults hold where fields are absent, and

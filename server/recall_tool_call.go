@@ -196,14 +196,8 @@ func (r *recall) message(ctx context.Context, at *putPlace) (*transcriptv1.Messa
 	if at.message != nil {
 		return at.message, nil
 	}
-	span := chainstore.Span{From: at.h.Seq, Through: at.h.Seq}
-	err := r.chain.Rows(ctx, span, func(row *chainstore.Row) (err error) {
-		at.message, err = putMessage(at.h, at.index, row.Payload)
-		return err
-	})
-	if err == nil && at.message == nil {
-		err = fmt.Errorf("%w: node %s has no row", chainstore.ErrCorrupt, at.h.ID)
-	}
+	var err error
+	at.message, err = messageAt(ctx, r.chain, runloop.Place{Seq: at.h.Seq, Index: uint32(at.index)})
 	return at.message, err
 }
 

@@ -223,7 +223,7 @@ func (w *callWalk) headers(ctx context.Context, nodes []chainstore.CallPlace) ([
 		return err
 	})
 	if err == nil && next >= 0 {
-		err = fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, nodes[next].Seq)
+		err = noRow(nodes[next].Seq)
 	}
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -183,21 +182,11 @@ func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*re
 		}
 		return nil, rest, nil
 	}
-	for n, c := range toolCalls(m) {
+	for n, c := range callsOf(m) {
 		wanted := len(r.names) == 0 || c.Name != nil && slices.Contains(r.names, *c.Name)
 		calls = append(calls, &replayed{id: optionalOf(c.Id), call: at, nth: n, wanted: wanted})
 	}
 	return calls, append(open, calls...), nil
-}
-
-// toolCalls are the calls of a message, in order.
-func toolCalls(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
-	for _, p := range m.Parts {
-		if c := p.GetToolCall(); c != nil {
-			calls = append(calls, c)
-		}
-	}
-	return calls
 }
 
 // reply reads the latest calls that fit, and shows them oldest first. Of the newest, what is too much for all is cut.
@@ -248,7 +237,7 @@ func (r *replay) show(ctx context.Context, one *replayed) (*transcriptv1.Replaye
 	if err != nil {
 		return nil, err
 	}
-	call := toolCalls(m)[one.nth]
+	call := callsOf(m)[one.nth]
 	source := compaction.ReplayCall{
 		ID: one.id, Name: optionalOf(call.Name), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
 	}
@@ -290,17 +279,12 @@ func (r *replay) result(ctx context.Context, one *replayed, c *transcriptv1.Repl
 
 // at reads a message.
 func (r *replay) at(ctx context.Context, place runloop.Place) (h *chainstore.Header, m *transcriptv1.Message, err error) {
-	err = r.chain.Rows(ctx, chainstore.Span{From: place.Seq, Through: place.Seq}, func(row *chainstore.Row) error {
-		if h, err = row.Header(); err != nil {
-			return err
-		}
+	err = readRow(ctx, r.chain, place.Seq, func(row *chainstore.Row, header *chainstore.Header) error {
+		h = header
 		r.bytes += len(row.Payload)
 		m, err = putMessage(h, int(place.Index), row.Payload)
 		return err
 	})
-	if err == nil && m == nil {
-		err = fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, place.Seq)
-	}
 	return h, m, err
 }
 

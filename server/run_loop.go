@@ -15,7 +15,7 @@ const maxLoopCalls = 100
 // next describes the loop and steps to the one before. Headers say nearly everything; of payloads only those are read that
 // hold the calls to list, their results and what a preview shows, one at a time.
 func (l *runLoops) next(ctx context.Context) (*transcriptv1.RunLoop, error) {
-	s := &loopScan{runLoops: l, opening: true, reply: &transcriptv1.RunLoop{State: l.state(), LeadIn: l.loop.LeadIn}}
+	s := &loopScan{runLoops: l, opening: true, reply: &transcriptv1.RunLoop{State: loopState(&l.loop, l.last), LeadIn: l.loop.LeadIn}}
 	if err := s.headers(ctx); err != nil {
 		return nil, err
 	}
@@ -27,17 +27,6 @@ func (l *runLoops) next(ctx context.Context) (*transcriptv1.RunLoop, error) {
 	}
 	l.loop, l.end, l.last = s.before, l.loop.Start, false
 	return s.reply, nil
-}
-
-func (l *runLoops) state() transcriptv1.RunLoopState {
-	switch {
-	case l.last && !l.loop.Closed():
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN
-	case l.loop.Interrupted():
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_INTERRUPTED
-	default:
-		return transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED
-	}
 }
 
 // loopScan describes one loop.
@@ -99,7 +88,7 @@ func (s *loopScan) headers(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && s.reply.First == nil {
-		err = fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, start.Seq)
+		err = noRow(start.Seq)
 	}
 	return err
 }

@@ -136,7 +136,7 @@ func (w *shower) message(ctx context.Context, m *message) error {
 // cut shows a message with its text cut.
 func (w *shower) cut(ctx context.Context, m *message, limit int) error {
 	var did bool
-	if w.scratch, did = appendCut(w.scratch[:0], m.bytes, limit); did {
+	if w.scratch, did = compaction.AppendCut(w.scratch[:0], m.bytes, limit); did {
 		return w.shorten(ctx, m.brief, w.scratch)
 	}
 	return w.keep(ctx, m.brief, m.bytes)

@@ -239,9 +239,9 @@ func (s *modelSum) add(all []modelMessage, i int, action compaction.Action) {
 	changed := action == compaction.Line
 	switch action {
 	case compaction.CutUser:
-		changed = compaction.Cut(m, s.policy.MaxUserChars)
+		m, changed = cutMessage(m, s.policy.MaxUserChars)
 	case compaction.CutReply:
-		changed = compaction.Cut(m, s.policy.MaxReplyChars)
+		m, changed = cutMessage(m, s.policy.MaxReplyChars)
 	case compaction.Line:
 		compaction.MakeLine(m, f, name, runloop.Source{Node: modelSource})
 	}
@@ -382,4 +382,17 @@ func nodesOf(reply *transcriptv1.AssembleResponse) string {
 		fmt.Fprintf(&b, "%s %d\n", n.NodeId[:6], n.MessageCount)
 	}
 	return b.String()
+}
+
+// cutMessage is a message with its text cut; the tests of compaction hold cutting against a model of its own.
+func cutMessage(m *Message, limit int) (*Message, bool) {
+	entry, cut := compaction.AppendCut(nil, canonical.EncodePayload([]*Message{m}), limit)
+	if !cut {
+		return m, false
+	}
+	messages, err := canonical.DecodePayload(entry)
+	if err != nil {
+		return m, false
+	}
+	return messages[0], true
 }

@@ -55,29 +55,28 @@ func (e *effective) floor() uint32 {
 // from the head, then halving. nil where they are met at the floor already.
 func (e *effective) firstMet(ctx context.Context, b *bounds) (before, node *chainstore.Header, err error) {
 	node = e.chain.Head()
+	look := func(seq uint32) error {
+		h, err := e.at(ctx, seq)
+		switch {
+		case err != nil:
+		case b.met(&h.State.Effective):
+			node = h
+		default:
+			before = h
+		}
+		return err
+	}
 	for step := uint32(1); before == nil; step *= 2 {
 		if node.Seq == e.floor() {
 			return nil, nil, nil
 		}
-		h, err := e.at(ctx, node.Seq-min(step, node.Seq-e.floor()))
-		if err != nil {
+		if err := look(node.Seq - min(step, node.Seq-e.floor())); err != nil {
 			return nil, nil, err
-		}
-		if b.met(&h.State.Effective) {
-			node = h
-		} else {
-			before = h
 		}
 	}
 	for before.Seq+1 < node.Seq {
-		h, err := e.at(ctx, before.Seq+(node.Seq-before.Seq)/2)
-		if err != nil {
+		if err := look(before.Seq + (node.Seq-before.Seq)/2); err != nil {
 			return nil, nil, err
-		}
-		if b.met(&h.State.Effective) {
-			node = h
-		} else {
-			before = h
 		}
 	}
 	return before, node, nil

@@ -66,11 +66,11 @@ var mutations = []mutation{
 		"k == user || k == system", "k == user",
 	},
 	{
-		"a cut counts bytes over several parts", "compaction/made.go",
-		"limit -= utf8.RuneCountInString(t.Text[:end])", "limit -= len(t.Text[:end])",
+		"a cut counts bytes over several parts", "compaction/cut.go",
+		"\t\tend += size\n", "\t\tend += size\n\t\tc.left -= size - 1\n",
 	},
 	{
-		"a cut may give more text than there was", "compaction/made.go",
+		"a cut may give more text than there was", "compaction/cut.go",
 		"return points-len(", "return points-0*len(",
 	},
 	{
@@ -137,6 +137,13 @@ var mutations = []mutation{
 		"the start of a window is looked for one loop too early", "server/window.go",
 		"return v.Loops > b.loop", "return v.Loops >= b.loop",
 	},
+}
+
+// TestMutationsFit: each mutation has its place in the code as it is, whether or not the mutants are run.
+func TestMutationsFit(t *testing.T) {
+	for _, m := range mutations {
+		m.overlay(t)
+	}
 }
 
 // TestMutations shows that TestPromises catches each mutation.

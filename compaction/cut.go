@@ -1,11 +1,10 @@
-package server
+package compaction
 
 import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -21,11 +20,20 @@ const (
 	textField protowire.Number = 8 // of Part
 )
 
-// appendCut appends the entry of a payload that compaction.Cut makes of one: a window has thousands of messages to cut,
-// and to decode them and encode them again costs several times what reading them does. The text of the message has more than
-// limit code points and those of the mark. false, and dst as it was, where Cut leaves it as it is, or where the bytes do
-// not parse.
-func appendCut(dst, entry []byte, limit int) ([]byte, bool) {
+// CutMark stands at the end of text that was cut.
+const CutMark = "...[truncated]"
+
+// cutShortens tells whether text of so many code points, cut to limit, has fewer.
+func cutShortens(points, limit int) bool { return points-len(CutMark) > limit }
+
+// AppendCut appends a message, an entry of a payload, with its text shortened to limit code points and CutMark: of the
+// text parts, in order, those that fit stay, the first that does not is cut between two code points, later ones go. Other
+// parts stay. It is for messages that a plan cuts: their text has more than limit code points and those of the mark. false,
+// and dst as it was, where the message would be longer encoded, or the bytes do not parse.
+//
+// It works on bytes, since a window has thousands of messages to cut, and to decode them and encode them again costs
+// several times what reading them does.
+func AppendCut(dst, entry []byte, limit int) ([]byte, bool) {
 	value, ok := valueOf(entry)
 	if !ok {
 		return dst, false
@@ -97,12 +105,12 @@ func (c *cutting) part(field []byte) {
 
 // cut appends a part of the fields before its text, the text that fits, and the mark.
 func (c *cutting) cut(before, text []byte) {
-	short := len(text) + len(compaction.CutMark)
+	short := len(text) + len(CutMark)
 	c.out = protowire.AppendTag(c.out, partsField, protowire.BytesType)
 	c.out = protowire.AppendVarint(c.out, uint64(len(before)+protowire.SizeTag(textField)+protowire.SizeBytes(short)))
 	c.out = protowire.AppendTag(append(c.out, before...), textField, protowire.BytesType)
 	c.out = protowire.AppendVarint(c.out, uint64(short))
-	c.out = append(append(c.out, text...), compaction.CutMark...)
+	c.out = append(append(c.out, text...), CutMark...)
 }
 
 // fitting is the bytes of a text that fit.

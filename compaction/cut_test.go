@@ -1,4 +1,4 @@
-package server
+package compaction_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func TestAppendCut(t *testing.T) {
 		}
 		limit := rapid.IntRange(1, points-len(compaction.CutMark)-1).Draw(t, "limit")
 		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
-		got, did := appendCut([]byte("before"), entry, limit)
+		got, did := compaction.AppendCut([]byte("before"), entry, limit)
 		does := compaction.Cut(m, limit)
 		want := []byte("before")
 		if does {
@@ -39,7 +39,7 @@ func TestAppendCutLeavesAlone(t *testing.T) {
 	for points, cuts := range map[int]bool{514: false, 515: false, 516: true} {
 		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("x", points)}}}}
 		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
-		if _, did := appendCut(nil, entry, 500); did != cuts || compaction.Cut(m, 500) != cuts {
+		if _, did := compaction.AppendCut(nil, entry, 500); did != cuts || compaction.Cut(m, 500) != cuts {
 			t.Errorf("%d characters: cut %t, want %t", points, did, cuts)
 		}
 	}
@@ -80,7 +80,7 @@ func FuzzAppendCut(f *testing.F) {
 		f.Add(odd, 1)
 	}
 	f.Fuzz(func(t *testing.T, entry []byte, limit int) {
-		out, did := appendCut(nil, entry, min(max(limit, 1), 1000))
+		out, did := compaction.AppendCut(nil, entry, min(max(limit, 1), 1000))
 		if !did && len(out) > 0 {
 			t.Errorf("left as it is, and yet %x", out)
 		}
