@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
@@ -19,12 +17,6 @@ import (
 // unanswered, and checks that the API would take each; of the conversations as they are it would not.
 func TestRealViewsForModel(t *testing.T) {
 	c := client.New(testserver.StartMemory(t))
-	keep := client.Unbounded()
-	keep.KeepToolResults, keep.ToolTrace = proto.Int32(1), transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
-	conversation := transcriptv1.View_VIEW_CONVERSATION
-	queries := []client.Query{
-		{}, {View: conversation}, {View: conversation, Policy: &transcriptv1.Policy{}}, {View: conversation, Policy: keep},
-	}
 	requests, breaches, n := 0, 0, 0
 	convtest.Conversations(t, func(id string, source json.RawMessage) {
 		if n++; testing.Short() && n%10 != 0 {
@@ -37,7 +29,7 @@ func TestRealViewsForModel(t *testing.T) {
 		if raw, _, err := anthropic.Format(messages); err != nil || checkRequest(raw) != nil {
 			breaches++
 		}
-		testserver.Requests(t, c, messages, queries, func(query int, view []*transcriptv1.Message) {
+		testserver.Requests(t, c, messages, func(query int, view []*transcriptv1.Message) {
 			requests++
 			request, _, err := anthropic.ForModel(view)
 			if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 
@@ -114,31 +113,14 @@ func (e *economy) files(ctx context.Context, files []string) error {
 }
 
 // file yields the conversations of a file.
-func (e *economy) file(ctx context.Context, file string, yield func(*conversation)) (err error) {
-	r, place, err := e.openInput(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	l, err := newLines(r, place)
-	if err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		c := readConversation(l.at(), line)
+func (e *economy) file(ctx context.Context, file string, yield func(*conversation)) error {
+	return e.conversations(ctx, file, func(c *conversation) error {
 		if c.bad != nil {
 			return inputf("%s: %w", c.place, c.bad)
 		}
 		yield(c)
-	}
-	return ctx.Err()
+		return ctx.Err()
+	})
 }
 
 // conversation stores a conversation and asks for the messages before each of its assistant messages.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -123,36 +122,14 @@ func (i *importer) run(ctx context.Context, files []string, workers int) error {
 const queueLength = 32
 
 // readFile yields the conversations of a file. The bytes of each take room until work gives it back.
-func (i *importer) readFile(ctx context.Context, file string, yield func(*conversation) error) (err error) {
-	r, place, err := i.openInput(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	l, err := newLines(r, place)
-	if err != nil {
-		return err
-	}
-	for {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, errLineTooLong) {
-			return err
-		}
-		c := &conversation{place: l.at(), bad: err}
-		if err == nil {
-			c = readConversation(l.at(), line)
-		}
+func (i *importer) readFile(ctx context.Context, file string, yield func(*conversation) error) error {
+	return i.conversations(ctx, file, func(c *conversation) error {
 		c.order = i.tally.read(c)
 		if err := i.room.Acquire(ctx, c.room()); err != nil {
 			return err
 		}
-		if err := yield(c); err != nil {
-			return err
-		}
-	}
+		return yield(c)
+	})
 }
 
 // work stores conversations until the queue ends.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"google.golang.org/grpc/codes"
@@ -35,6 +36,35 @@ type conversation struct {
 
 // room is what the conversation counts of maxInFlight.
 func (c *conversation) room() int64 { return min(int64(c.bytes), maxInFlight) }
+
+// conversations yields the lines of a file, malformed ones too, until yield fails.
+func (s *session) conversations(ctx context.Context, file string, yield func(*conversation) error) (err error) {
+	r, place, err := s.openInput(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	l, err := newLines(r, place)
+	if err != nil {
+		return err
+	}
+	for {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, errLineTooLong) {
+			return err
+		}
+		c := &conversation{place: l.at(), bad: err}
+		if err == nil {
+			c = readConversation(l.at(), line)
+		}
+		if err := yield(c); err != nil {
+			return err
+		}
+	}
+}
 
 // readConversation takes a line apart.
 func readConversation(place string, line []byte) *conversation {

@@ -3,17 +3,30 @@ package testserver
 import (
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
+// requestQueries are what a model can be sent: the effective view, and conversations without bounds, under the default policy,
+// and with lines.
+func requestQueries() []client.Query {
+	conversation := transcriptv1.View_VIEW_CONVERSATION
+	lines := client.Unbounded()
+	lines.KeepToolResults, lines.ToolTrace = proto.Int32(1), transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	return []client.Query{
+		{}, {View: conversation}, {View: conversation, Policy: &transcriptv1.Policy{}}, {View: conversation, Policy: lines},
+	}
+}
+
 // Requests puts messages one by one and yields, before each assistant message at which no call is unanswered, what a
-// model can be sent there: the view that each query asks for. What was put before is not asked for again. The messages are
-// yield's.
-func Requests(t *testing.T, c *client.Client, messages []*transcriptv1.Message, queries []client.Query, yield func(query int, messages []*transcriptv1.Message)) {
+// model can be sent there, in several views. What was put before is not asked for again. The messages are yield's.
+func Requests(t *testing.T, c *client.Client, messages []*transcriptv1.Message, yield func(query int, messages []*transcriptv1.Message)) {
 	t.Helper()
+	queries := requestQueries()
 	var state runloop.State
 	var head string
 	fresh := false
