@@ -8,10 +8,10 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Cut is what AppendCut has to do, told over messages: it shortens the text of m to limit code points and CutMark, in place, and tells whether it did: of the text parts, in
+// CutModel is what AppendCut has to do, told over messages: it shortens the text of m to limit code points and CutMark, in place, and tells whether it did: of the text parts, in
 // order, those that fit stay, the first that does not is cut between two code points, later ones go. Other parts stay.
 // It does nothing where that gives no fewer code points or a longer encoding, nor where limit is 0 or less.
-func Cut(m *transcriptv1.Message, limit int) bool {
+func CutModel(m *transcriptv1.Message, limit int) bool {
 	if limit <= 0 || !cutShortens(textPoints(m), limit) {
 		return false
 	}

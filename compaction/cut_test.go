@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -12,7 +13,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// TestAppendCut: stored bytes are cut to what compaction.Cut makes of the message, and left alone where it does not.
+// TestAppendCut: stored bytes are cut to what CutModel makes of the message, and left alone where it does not.
 func TestAppendCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawCut(t)
@@ -23,7 +24,7 @@ func TestAppendCut(t *testing.T) {
 		limit := rapid.IntRange(1, points-len(compaction.CutMark)-1).Draw(t, "limit")
 		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
 		got, did := compaction.AppendCut([]byte("before"), entry, limit)
-		does := compaction.Cut(m, limit)
+		does := compaction.CutModel(m, limit)
 		want := []byte("before")
 		if does {
 			want = canonical.AppendMessage(want, m)
@@ -39,7 +40,7 @@ func TestAppendCutLeavesAlone(t *testing.T) {
 	for points, cuts := range map[int]bool{514: false, 515: false, 516: true} {
 		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("x", points)}}}}
 		entry := canonical.EncodePayload([]*transcriptv1.Message{m})
-		if _, did := compaction.AppendCut(nil, entry, 500); did != cuts || compaction.Cut(m, 500) != cuts {
+		if _, did := compaction.AppendCut(nil, entry, 500); did != cuts || compaction.CutModel(m, 500) != cuts {
 			t.Errorf("%d characters: cut %t, want %t", points, did, cuts)
 		}
 	}
@@ -91,4 +92,22 @@ func FuzzAppendCut(f *testing.F) {
 			t.Errorf("of a message is made what is none: %v", err)
 		}
 	})
+}
+
+// cutText cuts a message as a plan would have it cut, and tells whether it did.
+func cutText(m *transcriptv1.Message, limit int) bool {
+	if limit <= 0 || canonical.FactsOf(m).TextPoints-len(compaction.CutMark) <= limit {
+		return false // no plan cuts it
+	}
+	entry, cut := compaction.AppendCut(nil, canonical.EncodePayload([]*transcriptv1.Message{m}), limit)
+	if !cut {
+		return false
+	}
+	messages, err := canonical.DecodePayload(entry)
+	if err != nil || len(messages) != 1 {
+		return false
+	}
+	proto.Reset(m)
+	proto.Merge(m, messages[0])
+	return true
 }

@@ -226,9 +226,9 @@ func (v *view) act(t failer, policy compaction.Policy, out []put, i int, a compa
 	case compaction.Drop:
 		return out
 	case compaction.CutUser:
-		compaction.Cut(p.m, policy.MaxUserChars)
+		cutText(p.m, policy.MaxUserChars)
 	case compaction.CutReply:
-		compaction.Cut(p.m, policy.MaxReplyChars)
+		cutText(p.m, policy.MaxReplyChars)
 	case compaction.Line:
 		if e.brief.Mark.LineLength == 0 {
 			t.Fatalf("a line that is not shorter")
