@@ -38,11 +38,17 @@ func AppendCut(dst, entry []byte, limit int) ([]byte, bool) {
 	if !ok {
 		return dst, false
 	}
-	c := cutting{left: limit, out: make([]byte, 0, min(len(value), 2*limit+256))}
-	if !c.message(value) || len(c.out) > len(value) {
+	// It is made behind room for the tag and length that the whole has, which is no less than it will need, and moved up.
+	start, room := len(dst), protowire.SizeTag(messagesField)+protowire.SizeVarint(uint64(len(value)))
+	c := cutting{left: limit, out: append(dst, entry[:room]...)}
+	body := len(c.out)
+	if !c.message(value) || len(c.out)-body > len(value) {
 		return dst, false
 	}
-	return protowire.AppendBytes(protowire.AppendTag(dst, messagesField, protowire.BytesType), c.out), true
+	value = c.out[body:]
+	out := protowire.AppendTag(c.out[:start], messagesField, protowire.BytesType)
+	out = protowire.AppendVarint(out, uint64(len(value)))
+	return append(out, value...), true
 }
 
 // cutting is a message being cut.
