@@ -1,0 +1,90 @@
+// Package bench measures transcriptd, in a process of its own, against what the machine, gRPC and the disk allow: limits
+// that are measured in the same run, in turns with it. Every figure is a ratio of two things that were measured side by
+// side, or a count of bytes; none is a time.
+//
+// A row of the table is a function in rows(); what it holds transcriptd against is a limit (limit.go), in a process of its
+// own as well, or bare (bare.go), in this one.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// Options are what a run is to do. The zero Options measure every row, at length, beside stores in the system's folder for
+// temporary files.
+type Options struct {
+	// Rows are the numbers of the rows to measure; none: all.
+	Rows []int
+	// Quick makes rounds fewer and shorter, and stores smaller.
+	Quick bool
+	// Remote is the address of a transcriptd that runs already; empty: a process of its own for each row. What needs the
+	// process, its files or a limit is void then.
+	Remote string
+	// Transcriptd is the program; empty: see Program.
+	Transcriptd string
+	// Limit is the command, with its first arguments, that runs ServeLimit with the arguments that follow.
+	Limit []string
+	// Import is the command, with its first arguments, that imports files: transcriptctl import.
+	Import []string
+	// Dir is where stores are put, on the disk that is to be measured.
+	Dir string
+	// Profile is the folder for profiles of server and client; empty: none are taken.
+	Profile string
+	// Transcripts is the folder of the real conversations; empty or not there: their row is void.
+	Transcripts string
+	// Notes takes remarks on what is being done, a line each; nil: none.
+	Notes io.Writer
+}
+
+// row is one row of the table.
+type row struct {
+	number int
+	name   string
+	run    func(context.Context, *env) ([]Figure, error)
+}
+
+// rows are the table, in order.
+func rows() []row {
+	return []row{}
+}
+
+// Numbers are the numbers of all rows.
+func Numbers() (numbers []int) {
+	for _, r := range rows() {
+		numbers = append(numbers, r.number)
+	}
+	return numbers
+}
+
+// Run measures the rows and yields each one's figures as they come. An error names the row, and ends the run.
+func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)) (err error) {
+	e, err := newEnv(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(e.dir)) }()
+	began(e.machine)
+	for _, r := range rows() {
+		if len(o.Rows) > 0 && !slices.Contains(o.Rows, r.number) {
+			continue
+		}
+		e.note("row %d: %s", r.number, r.name)
+		start := time.Now()
+		figures, err := e.in(r).measure(ctx)
+		if err != nil {
+			return fmt.Errorf("row %d (%s): %w", r.number, r.name, err)
+		}
+		e.note("row %d took %s", r.number, time.Since(start).Round(time.Second))
+		for _, f := range figures {
+			f.Row = r.number
+			yield(f)
+		}
+	}
+	return nil
+}

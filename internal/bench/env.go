@@ -1,0 +1,150 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// env is what a row has to work with.
+type env struct {
+	Options
+	row     row
+	machine Machine
+	// dir is the run's own folder.
+	dir string
+	// program is transcriptd's.
+	program string
+	seed    *atomic.Uint64
+	closers *[]func() error
+}
+
+// Machine is what a run was made on.
+type Machine struct {
+	// Run is a number that no other run has.
+	Run       uint64 `json:"-"`
+	OS        string `json:"os"`
+	CPUs      int    `json:"cpus"`
+	GoVersion string `json:"go_version"`
+	Dir       string `json:"dir"`
+	// Fsync is the median of fdatasync after a write of 4 KiB, in microseconds.
+	Fsync float64 `json:"fsync_us"`
+}
+
+// Bounds of Machine.Fsync below which figures that depend on the disk are void: the disk does not sync, or syncs so fast
+// that it does not matter how often.
+const (
+	syncsNothing    = 50
+	syncsForNothing = 300
+)
+
+func newEnv(ctx context.Context, o Options) (e *env, err error) {
+	for _, n := range o.Rows {
+		if !slices.Contains(Numbers(), n) {
+			return nil, fmt.Errorf("there is no row %d", n)
+		}
+	}
+	e = &env{Options: o, seed: new(atomic.Uint64)}
+	e.seed.Store(1 << 32)
+	if e.dir, err = os.MkdirTemp(o.Dir, "transcriptd-bench-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(e.dir))
+		}
+	}()
+	if e.dir, err = filepath.Abs(e.dir); err != nil {
+		return nil, err
+	}
+	if o.Remote == "" {
+		if e.program, err = Program(ctx, o.Transcriptd, e.dir); err != nil {
+			return nil, err
+		}
+	}
+	fsync, err := medianSync(e.dir)
+	if err != nil {
+		return nil, err
+	}
+	e.machine = Machine{
+		Run: rand.Uint64(),
+		OS:  runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version(), Dir: filepath.Dir(e.dir),
+		Fsync: float64(fsync) / float64(time.Microsecond),
+	}
+	return e, nil
+}
+
+// in is the environment of one row, with nothing started.
+func (e *env) in(r row) *env {
+	own := *e
+	own.row, own.closers = r, new([]func() error)
+	return &own
+}
+
+// measure runs the row and ends whatever it started.
+func (e *env) measure(ctx context.Context) (figures []Figure, err error) {
+	defer func() {
+		for _, end := range slices.Backward(*e.closers) {
+			err = errors.Join(err, end())
+		}
+		debug.FreeOSMemory() // of this process: the next row's begins as this one's did
+	}()
+	return e.row.run(ctx, e)
+}
+
+// ends lets f run when the row has ended, before what was handed to ends earlier.
+func (e *env) ends(f func() error) { *e.closers = append(*e.closers, f) }
+
+// rounds is how often sides are held against each other.
+func (e *env) rounds() int {
+	if e.Quick {
+		return 3
+	}
+	return 9
+}
+
+// shorter is d, or where the run is quick a part of it.
+func (e *env) shorter(d time.Duration, quick time.Duration) time.Duration {
+	if e.Quick {
+		return quick
+	}
+	return d
+}
+
+func (e *env) note(format string, args ...any) {
+	if e.Notes != nil {
+		fmt.Fprintf(e.Notes, format+"\n", args...)
+	}
+}
+
+// folder makes a folder of the row's own, which goes with it.
+func (e *env) folder(name string) (string, error) {
+	dir, err := os.MkdirTemp(e.dir, name+"-")
+	if err == nil {
+		e.ends(func() error { return os.RemoveAll(dir) })
+	}
+	return dir, err
+}
+
+// durable voids figures that depend on the disk where it does not sync, and those for which it has to be slow where it is
+// not.
+func (e *env) durable(slow bool, figures ...Figure) []Figure {
+	for i := range figures {
+		switch {
+		case e.Remote != "" || figures[i].Void:
+		case e.machine.Fsync < syncsNothing:
+			figures[i] = figures[i].voided(fmt.Sprintf("fsync takes %.0f us: this disk syncs nothing", e.machine.Fsync))
+		case slow && e.machine.Fsync < syncsForNothing:
+			figures[i] = figures[i].voided(fmt.Sprintf("fsync takes %.0f us: under %d it hardly matters how often", e.machine.Fsync, syncsForNothing))
+		}
+	}
+	return figures
+}
