@@ -51,7 +51,33 @@ type row struct {
 
 // rows are the table, in order.
 func rows() []row {
-	return []row{}
+	return []row{
+		{1, "StreamAssemble of 1,000 turns, second read", secondRead},
+		{2, "StreamAssemble of 10,000 turns with a small cache", longRead},
+		{3, "StreamAssemble of 1,000 turns, first read", firstRead},
+		{4, "Assemble of 1,000 turns", unaryRead},
+		{5, "Assemble of 10 turns", shortRead},
+		{6, "Assemble after one turn ago, at any depth", tailRead},
+		{7, "time per turn, at any length", readPerTurn},
+		{8, "against walking parents", againstWalking},
+		{9, "PutNode, 64 callers, against an echo", putsAgainstEcho},
+		{10, "PutNode, many callers, against a bare committer", putsAgainstCommitter},
+		{11, "PutNode, many callers, against a transaction a node", putsAgainstTransactions},
+		{12, "PutNode, one caller", lonePut},
+		{13, "PutNode at any depth", putAtDepth},
+		{14, "writers that move one alias", contendedAlias},
+		{15, "Assemble beside putting callers", readsBesidePuts},
+		{16, "a put of what is there", repeatedPut},
+		{17, "bytes of branches", branchBytes},
+		{18, "bytes on disk of text", textBytesOnDisk},
+		{19, "bytes on disk beside a small payload", nodeBytesOnDisk},
+		{20, "memory under load", memoryUnderLoad},
+		{21, "bytes of a fork and of an alias", forkBytes},
+		{22, "import of real conversations", importReal},
+		{23, "idle connections and active streams", manyConnections},
+		{24, "bytes written to the device", deviceBytes},
+		{25, "twice the load that it can serve", overload},
+	}
 }
 
 // Numbers are the numbers of all rows.

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/internal/bench"
+)
+
+type benchCommand struct {
+	Rows        []int  `placeholder:"N,..." help:"Measure these rows of the table only."`
+	Quick       bool   `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes."`
+	JSON        bool   `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
+	Dir         string `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
+	Transcriptd string `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
+	Transcripts string `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
+	Profile     string `placeholder:"DIR" help:"Write profiles of server and client here, for each row."`
+}
+
+func (c *benchCommand) Help() string {
+	return `Holds a transcriptd, in a process of its own on a fresh store, against what the machine allows: a gRPC server that answers the same bytes from memory, a gRPC echo, bare Badger, a bare log. Each figure is the median of ratios of sides that were measured in turns in this run, or a count of bytes. docs/performance.md tells what each means.
+
+It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync.
+
+With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then.
+
+    transcriptctl bench
+    transcriptctl bench --quick --rows 1,4,9
+    transcriptctl bench --json > figures.json`
+}
+
+// Run measures and prints a table, or a list.
+func (c *benchCommand) Run(ctx context.Context, s *session) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o := bench.Options{
+		Rows: c.Rows, Quick: c.Quick, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,
+		Limit: []string{self, "bench-limit"}, Import: []string{self, "import"}, Notes: s.notes,
+	}
+	if s.addrGiven {
+		o.Remote = s.flags.Addr
+	}
+	if c.JSON || s.json {
+		return c.list(ctx, s, o)
+	}
+	return c.table(ctx, s, o)
+}
+
+func (c *benchCommand) list(ctx context.Context, s *session, o bench.Options) error {
+	figures := []bench.Figure{}
+	err := bench.Run(ctx, o, func(m bench.Machine) {
+		fmt.Fprintln(s.notes, machineLine(m))
+	}, func(f bench.Figure) { figures = append(figures, f) })
+	return errors.Join(err, s.printJSON(figures))
+}
+
+// table prints each figure as soon as it is there, then how many were met.
+func (c *benchCommand) table(ctx context.Context, s *session, o bench.Options) error {
+	count := map[string]int{}
+	var fault error
+	print := func(format string, args ...any) {
+		fault = errors.Join(fault, s.printLine(format, args...), s.out.Flush())
+	}
+	err := bench.Run(ctx, o, func(m bench.Machine) {
+		print("%s\n\n%3s  %-72s  %-16s  %9s  %s", machineLine(m), "row", "what", "target", "figure", "met")
+	}, func(f bench.Figure) {
+		count[benchVerdict(f)]++
+		print("%3d  %-72s  %-16s  %9s  %s", f.Row, f.What, f.Target, figureText(f), benchVerdict(f))
+		for _, line := range measuredLines(f) {
+			print("       %s", line)
+		}
+	})
+	if err := errors.Join(err, fault); err != nil {
+		return err
+	}
+	return s.printLine("\n%d met, %d not, %d void", count["yes"], count["NO"], count["void"])
+}
+
+func machineLine(m bench.Machine) string {
+	return fmt.Sprintf("fsync %.0f us (median, %s), %s, %d processors, %s", m.Fsync, m.Dir, m.OS, m.CPUs, m.GoVersion)
+}
+
+func benchVerdict(f bench.Figure) string {
+	switch {
+	case f.Void:
+		return "void"
+	case f.Met:
+		return "yes"
+	default:
+		return "NO"
+	}
+}
+
+func figureText(f bench.Figure) string {
+	if f.Void && f.Figure == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g", f.Figure)
+}
+
+// measuredLines tell what went into a figure.
+func measuredLines(f bench.Figure) (lines []string) {
+	if f.Low != 0 || f.High != 0 {
+		lines = append(lines, fmt.Sprintf("half of the rounds: %.3g to %.3g", f.Low, f.High))
+	}
+	for _, m := range f.Measured {
+		var parts []string
+		if m.Callers > 0 {
+			parts = append(parts, fmt.Sprintf("%d at once, p50 %.3g ms, p99 %.3g ms, %.4g/s", m.Callers, m.P50, m.P99, m.PerSecond))
+		}
+		if m.Unit != "" {
+			parts = append(parts, fmt.Sprintf("%.5g %s", m.Value, m.Unit))
+		}
+		lines = append(lines, m.Name+": "+strings.Join(parts, ", "))
+	}
+	if f.Why != "" {
+		lines = append(lines, f.Why)
+	}
+	return lines
+}
+
+// benchLimitCommand is what bench runs in processes of their own.
+type benchLimitCommand struct {
+	Args []string `arg:"" passthrough:""`
+}
+
+// Run serves a limit until it is interrupted.
+func (c *benchLimitCommand) Run(ctx context.Context, s *session) error {
+	return bench.ServeLimit(ctx, c.Args, s.notes)
+}
