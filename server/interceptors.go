@@ -269,12 +269,25 @@ func mapStream(m *mapper) grpc.StreamServerInterceptor {
 // recoverCalls makes errors of panics. The error tells what Go's runtime says, or else only the type of the value,
 // which might hold content; and where it happened.
 func recoverCalls() (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
-	handler := recovery.WithRecoveryHandler(func(p any) error {
-		what := fmt.Sprintf("%T", p)
-		if fault, ok := p.(runtime.Error); ok {
-			what = fault.Error()
-		}
-		return fmt.Errorf("panic: %s\n%s", what, debug.Stack())
-	})
+	handler := recovery.WithRecoveryHandler(recovered)
 	return recovery.UnaryServerInterceptor(handler), recovery.StreamServerInterceptor(handler)
+}
+
+// recovered is the error of a panic.
+func recovered(p any) error {
+	what := fmt.Sprintf("%T", p)
+	if fault, ok := p.(runtime.Error); ok {
+		what = fault.Error()
+	}
+	return fmt.Errorf("panic: %s\n%s", what, debug.Stack())
+}
+
+// guarded runs f in a goroutine that no interceptor watches over: a panic is its error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = recovered(p)
+		}
+	}()
+	return f()
 }

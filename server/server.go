@@ -92,7 +92,9 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
-	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{store: s.store, now: s.now, renderers: s.renderers})
+	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{
+		store: s.store, now: s.now, renderers: s.renderers, frames: new(framePool),
+	})
 	transcriptv1.RegisterAdminServiceServer(server, &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(server, s.health)
 	reflection.Register(server)
@@ -113,6 +115,7 @@ type transcripts struct {
 	store     chainstore.Store
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
+	frames    *framePool
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.

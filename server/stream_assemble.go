@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"google.golang.org/grpc"
 
@@ -13,114 +14,189 @@ import (
 const (
 	// frameBytes is what a frame of several nodes takes at most; a node that is larger has a frame to itself.
 	frameBytes = 64 << 10
-	// batchBytes is how much is read at a time. Nothing is sent while rows are read: a caller who reads slowly must
-	// not hold what the store lends.
+	// batchBytes is how much is read at a time. No row waits for a frame to be sent: a caller who reads slowly must not
+	// hold what the store lends.
 	batchBytes = 256 << 10
 )
 
 // errBatch ends the reading of a batch.
 var errBatch = errors.New("the batch is full")
 
-// StreamAssemble reads and sends batch by batch, in constant memory: a batch and the row that filled it.
+// StreamAssemble reads and sends batch by batch, and reads one while it sends the one before: in constant memory, two
+// batches and the rows that filled them.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
 	a, err := t.open(ctx, req)
 	if err != nil {
 		return err
 	}
-	w := &frameWriter{out: out, open: &frame{}, first: &transcriptv1.StreamAssembleResponse{
+	w := &frameWriter{out: out, frames: t.frames, first: &transcriptv1.StreamAssembleResponse{
 		HeadId: a.headID(), BaseId: a.baseID(), Etag: a.etag, NotModified: a.notModified, Counters: a.counters(),
 	}}
 	if a.notModified {
-		return w.finish(&transcriptv1.Report{})
+		return w.send(&frame{}, &transcriptv1.Report{})
 	}
-	into, report := a.filler(w.room)
-	for _, span := range a.spans() {
-		for span.From <= span.Through {
-			if span.From, err = w.read(ctx, a.chain, span, into); err != nil {
-				return err
-			}
-			if err := w.sendFull(); err != nil {
-				return err
-			}
-		}
+	r := newFrameReader(a, t.frames)
+	if err := r.each(ctx, w.sendAll); err != nil {
+		return err
 	}
-	return w.finish(a.told(report))
+	return w.send(r.open, a.told(r.report))
 }
 
-// frameWriter gathers nodes in frames and sends them.
-type frameWriter struct {
-	out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]
-	// first is what the first frame carries beside its nodes; nil once it is sent.
-	first *transcriptv1.StreamAssembleResponse
-	// full are the frames that can be sent, in order; open is the one behind them.
+// frameReader lays a view into frames.
+type frameReader struct {
+	chain  chainstore.Chain
+	into   filler
+	report *report
+	frames *framePool
+	// spans are what is yet to be read.
+	spans []chainstore.Span
+	// full are the frames of the batch that can be sent, in order; open is the one behind them.
 	full []*frame
 	open *frame
-	// spare are frames that were sent, to be filled again.
-	spare []*frame
 	// ready is the size of full.
 	ready int
 }
 
-// room gives the frame that the next need bytes go to.
-func (w *frameWriter) room(need int) (*frame, error) {
-	if size := w.open.size(); size > 0 && size+need > frameBytes {
-		w.full, w.ready = append(w.full, w.open), w.ready+size
-		w.open = w.fresh()
-	}
-	return w.open, nil
+func newFrameReader(a *assembly, frames *framePool) *frameReader {
+	r := &frameReader{chain: a.chain, frames: frames, open: frames.get(), spans: a.spans()}
+	r.into, r.report = a.filler(r.room)
+	return r
 }
 
-func (w *frameWriter) fresh() *frame {
-	n := len(w.spare)
-	if n == 0 {
-		return &frame{}
+// each hands every batch to send, in order, while the next is read. What is in open in the end belongs to no batch.
+func (r *frameReader) each(ctx context.Context, send func([]*frame) error) error {
+	first, err := r.batch(ctx)
+	if err != nil {
+		return err
 	}
-	f := w.spare[n-1]
-	w.spare = w.spare[:n-1]
-	return f
+	if len(r.spans) == 0 { // nothing is left to be read meanwhile
+		return send(first)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	batches := make(chan []*frame)
+	var failed error
+	go func() {
+		defer close(batches)
+		failed = guarded(func() error { return r.ahead(ctx, batches) })
+	}()
+	err = send(first)
+	for err == nil {
+		full, more := <-batches
+		if !more {
+			break
+		}
+		err = send(full)
+	}
+	cancel()
+	for range batches { // until the reader has ended
+	}
+	if err != nil {
+		return err
+	}
+	return failed
 }
 
-// read lays rows of a span into frames until a batch is full, and returns where to go on.
-func (w *frameWriter) read(ctx context.Context, chain chainstore.Chain, span chainstore.Span, into filler) (next uint32, err error) {
-	next = span.From
-	err = chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		if err := into.add(ctx, row); err != nil {
+// ahead reads all batches, each while the one before is in use.
+func (r *frameReader) ahead(ctx context.Context, batches chan<- []*frame) error {
+	for len(r.spans) > 0 {
+		full, err := r.batch(ctx)
+		if err != nil {
 			return err
 		}
-		if next++; w.ready >= batchBytes {
+		select {
+		case batches <- full:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// batch lays rows into frames until there are enough, or all is read, and returns those that are full.
+func (r *frameReader) batch(ctx context.Context) (full []*frame, err error) {
+	r.full, r.ready = nil, 0
+	for len(r.spans) > 0 && r.ready < batchBytes {
+		span := &r.spans[0]
+		if span.From <= span.Through {
+			if err := r.read(ctx, span); err != nil {
+				return nil, err
+			}
+		}
+		if span.From > span.Through {
+			r.spans = r.spans[1:]
+		}
+	}
+	return r.full, nil
+}
+
+// read lays rows of a span into frames until there are enough, and moves its From behind them.
+func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
+	whole := *span
+	err := r.chain.Rows(ctx, whole, func(row *chainstore.Row) error {
+		if err := r.into.add(ctx, row); err != nil {
+			return err
+		}
+		if span.From++; r.ready >= batchBytes {
 			return errBatch
 		}
 		return nil
 	})
+	if err == nil {
+		err = reached(whole, span.From)
+	}
 	if errors.Is(err, errBatch) {
-		return next, nil
+		return nil
 	}
-	if err != nil {
-		return next, err
-	}
-	return next, reached(span, next)
+	return err
 }
 
-// sendFull sends the frames that are full. gRPC encodes a message before SendMsg returns and keeps nothing of it
-// (grpc-go: serverStream.SendMsg calls prepareMsg, which marshals into a buffer of its own), so a frame that was sent
-// can be filled again.
-func (w *frameWriter) sendFull() error {
-	for _, f := range w.full {
+// room gives the frame that the next need bytes go to.
+func (r *frameReader) room(need int) (*frame, error) {
+	if size := r.open.size(); size > 0 && size+need > frameBytes {
+		r.full, r.ready = append(r.full, r.open), r.ready+size
+		r.open = r.frames.get()
+	}
+	return r.open, nil
+}
+
+// framePool keeps frames that were sent, to be filled again.
+type framePool struct{ pool sync.Pool }
+
+func (p *framePool) get() *frame {
+	if f, ok := p.pool.Get().(*frame); ok {
+		return f
+	}
+	return &frame{}
+}
+
+// put takes a frame back, unless its memory is out of proportion.
+func (p *framePool) put(f *frame) {
+	if f.clear(); cap(f.messages) <= 2*frameBytes {
+		p.pool.Put(f)
+	}
+}
+
+// frameWriter sends frames.
+type frameWriter struct {
+	out    grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]
+	frames *framePool
+	// first is what the first frame carries beside its nodes; nil once it is sent.
+	first *transcriptv1.StreamAssembleResponse
+}
+
+func (w *frameWriter) sendAll(full []*frame) error {
+	for _, f := range full {
 		if err := w.send(f, nil); err != nil {
 			return err
 		}
-		if f.clear(); cap(f.messages) <= 2*frameBytes {
-			w.spare = append(w.spare, f)
-		}
 	}
-	w.full, w.ready = w.full[:0], 0
 	return nil
 }
 
-// finish sends the last frame, which carries the report.
-func (w *frameWriter) finish(r *transcriptv1.Report) error { return w.send(w.open, r) }
-
+// send sends a frame; the last one carries the report. gRPC encodes a message before SendMsg returns and keeps nothing of it
+// (grpc-go: serverStream.SendMsg calls prepareMsg, which marshals into a buffer of its own), so a frame that was sent can
+// be filled again.
 func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 	m := w.first
 	if w.first = nil; m == nil {
@@ -128,7 +204,11 @@ func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 	}
 	m.Nodes, m.Report = f.nodes, report
 	m.ProtoReflect().SetUnknown(f.messages)
-	return sent(w.out.Context(), w.out.Send(m))
+	if err := sent(w.out.Context(), w.out.Send(m)); err != nil {
+		return err
+	}
+	w.frames.put(f)
+	return nil
 }
 
 // sent makes of a failure to send what it is: the caller's deadline, its giving up, or its going away.

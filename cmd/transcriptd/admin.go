@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,11 +46,25 @@ func adminRoutes(metrics prometheus.Gatherer, ready func() bool) http.Handler {
 		fmt.Fprintln(w, "ready")
 	})
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/block", blockProfile)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
+}
+
+// blockRate is what a profile of blocking samples: one event in so many nanoseconds of waiting.
+const blockRate = 10_000
+
+// blockProfile tells where goroutines waited in the seconds that the request names. Only then is it recorded, since it
+// costs; two such requests at once end with the first.
+func blockProfile(w http.ResponseWriter, r *http.Request) {
+	if r.FormValue("seconds") != "" {
+		runtime.SetBlockProfileRate(blockRate)
+		defer runtime.SetBlockProfileRate(0)
+	}
+	pprof.Handler("block").ServeHTTP(w, r)
 }
 
 // stop ends the HTTP side, giving running requests until ctx ends.

@@ -25,6 +25,9 @@ type env struct {
 	program string
 	seed    *atomic.Uint64
 	closers *[]func() error
+	// serves is the transcriptd that was started last; contests counts those that were profiled.
+	serves   *process
+	contests int
 }
 
 // Machine is what a run was made on.

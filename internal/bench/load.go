@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/pprof"
@@ -19,6 +20,9 @@ type side struct {
 	// call is made again and again by each caller; i counts the caller's calls over all rounds. What it waits for ends
 	// with its context, and an error ends the run.
 	call func(ctx context.Context, caller, i int) error
+	// settle, where there is one, waits after each round until the side does no more work in the background, lest the next
+	// side is measured beside it.
+	settle func(context.Context) error
 	// calls is how often each caller has called so far.
 	calls []int
 }
@@ -66,8 +70,8 @@ func over(a, b *outcome, of func(*sample) float64) []float64 {
 
 // contest measures sides in turns: rounds, in each of which every side works for a while, in an order that changes. A limit
 // has no rounds where it is not measured: see env.versus.
-func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) ([]*outcome, error) {
-	outcomes := make([]*outcome, len(sides))
+func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) (outcomes []*outcome, err error) {
+	outcomes = make([]*outcome, len(sides))
 	var order []*outcome
 	for i, s := range sides {
 		outcomes[i] = &outcome{side: s}
@@ -76,25 +80,40 @@ func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) 
 			order = append(order, outcomes[i])
 		}
 	}
-	stop := e.profile(time.Duration(e.rounds()*len(order)) * while)
-	defer stop()
-	for round := -1; round < e.rounds(); round++ { // the first warms up
+	for _, o := range order { // warm
+		if _, err := o.work(ctx, while); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.name, err)
+		}
+	}
+	profiling, err := e.profile(ctx, time.Duration(e.rounds()*len(order))*while)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, profiling.stop()) }()
+	for range e.rounds() {
 		for _, o := range order {
 			s, err := o.work(ctx, while)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", o.name, err)
 			}
-			if round >= 0 {
-				o.rounds = append(o.rounds, s)
-			}
+			o.rounds = append(o.rounds, s)
 		}
 		order = append(order[1:], order[0])
 	}
 	return outcomes, nil
 }
 
-// work lets all callers of a side call for a while, each at least once. It begins without garbage in this process.
+// work is a round of a side: see calling.
 func (s *side) work(ctx context.Context, while time.Duration) (*sample, error) {
+	took, err := s.calling(ctx, while)
+	if err == nil && s.settle != nil {
+		err = s.settle(ctx)
+	}
+	return took, err
+}
+
+// calling lets all callers of a side call for a while, each at least once. It begins without garbage in this process.
+func (s *side) calling(ctx context.Context, while time.Duration) (*sample, error) {
 	runtime.GC()
 	var (
 		wait  sync.WaitGroup

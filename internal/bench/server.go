@@ -49,6 +49,7 @@ func (s *server) start(flags ...string) (err error) {
 	}
 	s.addr = s.process.addr
 	running := s.process
+	s.e.serves = running
 	s.e.ends(func() error {
 		if s.process != running { // stopped, and perhaps started again
 			return nil
