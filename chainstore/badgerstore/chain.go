@@ -10,19 +10,19 @@ import (
 
 // chain is a chainstore.Chain. It holds nothing open.
 type chain struct {
-	s       *Store
-	ns      uint32
-	header  *chainstore.Header
-	lineage *lineage
-	after   uint32
+	s  *Store
+	ns uint32
+	*head
+	after uint32
 }
 
-// Chain finds a head; see chainstore.ChainReader. It reads the alias or id, the row, and a seek for each 64 forks.
-func (s *Store) Chain(ctx context.Context, namespace string, head chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
+// Chain finds a head; see chainstore.ChainReader. It reads the alias or id and, of a head that was not read lately, the row,
+// and a seek for each 64 forks.
+func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
 	c := &chain{s: s}
 	err := s.read(ctx, namespace, func(v *view) (err error) {
 		c.ns = v.ns
-		if c.header, c.lineage, err = v.head(head); err != nil || after == nil {
+		if c.head, err = v.head(ref); err != nil || after == nil {
 			return err
 		}
 		p, found, err := v.placeOf(*after)
@@ -70,21 +70,22 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 		return err
 	}
 	defer v.close()
-	return v.rows(ctx, c.lineage, span, yield)
+	return v.rows(ctx, c.lineage, c.s.rows.worth(c.header), span, yield)
 }
 
-// rows yields the rows of a span of a chain.
-func (v *view) rows(ctx context.Context, l *lineage, span chainstore.Span, yield func(*chainstore.Row) error) error {
+// rows yields the rows of a span of a chain; those from keep on are kept in the cache.
+func (v *view) rows(ctx context.Context, l *lineage, keep uint32, span chainstore.Span, yield func(*chainstore.Row) error) error {
 	if span.From > min(span.Through, l.head.seq) {
 		return nil
 	}
-	stretches := l.within(span.From, span.Through)
-	prefix := tableKey(v.ns, tableNodes)
-	if len(stretches) == 1 {
-		prefix = segmentKey(v.ns, stretches[0].segment)
+	s := rowScan{
+		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield, gathers: gathering{cache: v.s.rows, ns: v.ns, from: keep},
 	}
-	s := rowScan{ctx: ctx, cursor: v.cursor(prefix), headersOnly: span.HeadersOnly, yield: yield}
-	defer s.cursor.close()
+	defer s.close()
+	stretches := l.within(span.From, span.Through)
+	if s.prefix = tableKey(v.ns, tableNodes); len(stretches) == 1 {
+		s.prefix = segmentKey(v.ns, stretches[0].segment)
+	}
 	for _, part := range stretches {
 		if err := s.stretch(part); err != nil {
 			return err
@@ -93,32 +94,91 @@ func (v *view) rows(ctx context.Context, l *lineage, span chainstore.Span, yield
 	return nil
 }
 
-// rowScan yields rows from a cursor.
+// rowScan yields rows from the cache, and from a cursor what is not there.
 type rowScan struct {
 	ctx         context.Context
-	cursor      *cursor
+	v           *view
 	headersOnly bool
 	yield       func(*chainstore.Row) error
+	// cursor is nil until it is needed; it walks over the keys with prefix.
+	cursor *cursor
+	prefix []byte
+	// gathers is given what the cursor reads.
+	gathers gathering
 	// kept holds the row whose payload lies in chunks, and then the payload.
 	kept []byte
 }
 
+func (s *rowScan) close() {
+	s.gathers.flush()
+	if s.cursor != nil {
+		s.cursor.close()
+	}
+}
+
 // stretch yields the rows of a stretch, every one of which must be there.
 func (s *rowScan) stretch(part stretch) error {
-	c := s.cursor
-	c.seek(placeKey(c.v.ns, tableNodes, place{part.segment, part.from}))
-	for seq := part.from; ; seq++ {
+	for next, end := uint64(part.from), uint64(part.through)+1; next < end; {
 		if err := s.goesOn(); err != nil {
 			return err
 		}
-		chunks, err := s.row(place{part.segment, seq})
-		if err != nil || seq == part.through {
+		at := place{part.segment, uint32(next)}
+		n, err := s.cached(at, end-next)
+		if err == nil && n == 0 {
+			n, err = s.scanned(at, end-next)
+		}
+		if err != nil {
 			return err
 		}
+		next += n
+	}
+	return nil
+}
+
+// cached yields the rows from a place on that lie in the cache, at most limit and none of another block, and tells how many
+// those are.
+func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
+	cache := s.gathers.cache
+	block := cache.get(blockOf(s.v.ns, at))
+	for i := int(at.seq % blockRows); i < block.rows() && n < limit; i++ {
+		r, _, err := parseRow(block.row(i))
+		if err != nil {
+			return n, err
+		}
+		if err := s.pass(at, &r); err != nil {
+			return n, err
+		}
+		at.seq++
+		n++
+	}
+	if n > 0 {
+		cache.hits.Add(n)
+	}
+	return n, nil
+}
+
+// scanned yields the rows from a place on from the database, at most limit and none behind the end of a block behind which
+// the cache goes on, and tells how many those are.
+func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
+	if s.cursor == nil {
+		s.cursor = s.v.cursor(s.prefix)
+	}
+	s.cursor.seek(placeKey(s.v.ns, tableNodes, at))
+	for {
+		chunks, err := s.row(at)
+		if n++; err != nil || n == limit {
+			return n, err
+		}
+		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at)) != nil {
+			return n, nil
+		}
 		if chunks > 0 && s.headersOnly {
-			c.seek(placeKey(c.v.ns, tableNodes, place{part.segment, seq + 1}))
+			s.cursor.seek(placeKey(s.v.ns, tableNodes, at))
 		} else if chunks == 0 {
-			c.next()
+			s.cursor.next()
+		}
+		if err := s.goesOn(); err != nil {
+			return n, err
 		}
 	}
 }
@@ -128,7 +188,7 @@ func (s *rowScan) goesOn() error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	if s.cursor.v.s.reads.isShut() {
+	if s.v.s.reads.isShut() {
 		return chainstore.ErrClosed
 	}
 	return nil
@@ -156,7 +216,9 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 		if !present {
 			return dangling(tableNodes)
 		}
-		if chunks = r.chunks; chunks > 0 && !s.headersOnly {
+		if chunks = r.chunks; chunks == 0 {
+			s.gathers.row(at, value)
+		} else if !s.headersOnly {
 			s.kept = append(s.kept[:0], value...)
 			return nil
 		}
@@ -186,6 +248,7 @@ func (s *rowScan) chunked(at place) error {
 	if s.kept, err = s.cursor.chunks(at, r.chunks, s.kept); err != nil {
 		return err
 	}
+	s.v.s.counts.copied.Add(uint64(len(s.kept)))
 	if r, _, err = parseRow(s.kept[:head]); err != nil {
 		return err
 	}

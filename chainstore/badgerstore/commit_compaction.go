@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -90,12 +91,12 @@ func (v *view) base(change *chainstore.Change, i int) (n *known, direct bool, er
 	default:
 		return nil, false, chainstore.ErrParentNotFound
 	}
-	h, l, err := v.head(ref)
+	h, err := v.head(ref)
 	if err != nil {
 		return nil, false, err
 	}
-	n = knownOf(v.ns, l.head, h)
-	n.lineage = l
+	n = knownOf(v.ns, h.lineage.head, h.header)
+	n.lineage = h.lineage
 	return n, first == i, nil
 }
 
@@ -111,7 +112,7 @@ func (v *view) nodeAt(at place) (*known, error) {
 func (v *view) headers(ctx context.Context) headers {
 	return func(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
 		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
-		return v.rows(ctx, l, span, func(r *chainstore.Row) error {
+		return v.rows(ctx, l, math.MaxUint32, span, func(r *chainstore.Row) error {
 			h, err := r.Header()
 			if err != nil {
 				return err

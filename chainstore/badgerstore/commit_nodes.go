@@ -131,6 +131,7 @@ func (d *draft) load(at place) (*known, error) {
 		return nil, err
 	}
 	n := knownOf(d.ns, at, h)
+	d.c.nodes.misses.Add(1)
 	d.c.nodes.put(n)
 	return n, nil
 }

@@ -19,6 +19,8 @@ type committer struct {
 	// room is the bytes that changes may yet take in the queue.
 	room     *semaphore.Weighted
 	capacity int64
+	// queued is the bytes that changes take in it; <= capacity.
+	queued atomic.Int64
 	// closing ends the wait for room.
 	closing context.Context
 	close   context.CancelFunc
@@ -102,7 +104,7 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	if err := c.admit(ctx, weight); err != nil {
 		return nil, err
 	}
-	defer c.room.Release(weight)
+	defer c.leave(weight)
 	r := &request{
 		ctx: ctx, namespace: namespace, change: change, prepared: prepared, last: last,
 		released: make(chan struct{}), answered: make(chan struct{}),
@@ -126,6 +128,7 @@ func sizeOf(change *chainstore.Change) int64 {
 // admit waits for room in the queue: ErrOverloaded where the context ends first.
 func (c *committer) admit(ctx context.Context, weight int64) error {
 	if c.room.TryAcquire(weight) {
+		c.queued.Add(weight)
 		return nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
@@ -137,7 +140,14 @@ func (c *committer) admit(ctx context.Context, weight int64) error {
 		}
 		return chainstore.ErrOverloaded
 	}
+	c.queued.Add(weight)
 	return nil
+}
+
+// leave gives back the room that a change was admitted to.
+func (c *committer) leave(weight int64) {
+	c.queued.Add(-weight)
+	c.room.Release(weight)
 }
 
 func (c *committer) enqueue(r *request) bool {
@@ -273,7 +283,18 @@ func (c *committer) persist(b *batch) error {
 	for _, n := range b.byPlace {
 		c.nodes.put(n)
 	}
+	b.count()
 	return nil
+}
+
+// count counts a batch that is durable.
+func (b *batch) count() {
+	b.c.s.counts.commits.Add(1)
+	for _, r := range b.pending {
+		if r.err == nil {
+			b.c.s.counts.changes.Add(1)
+		}
+	}
 }
 
 // commit is what durable is outside tests.

@@ -131,6 +131,9 @@ func (v *view) header(at place) (h *chainstore.Header, err error) {
 
 // placeOf looks an id up.
 func (v *view) placeOf(id chainstore.ID) (p place, found bool, err error) {
+	if p, ok := v.s.heads.place(v.ns, id); ok {
+		return p, true, nil
+	}
 	found, err = v.borrow(idKey(v.ns, id), func(value []byte) error {
 		p, err = parsePlaceValue(value, tableIDs)
 		return err
@@ -154,18 +157,24 @@ func (v *view) resolve(ref chainstore.Ref) (place, error) {
 	return a.at, nil
 }
 
-// head resolves a reference and reads its header and its lineage.
-func (v *view) head(ref chainstore.Ref) (*chainstore.Header, *lineage, error) {
+// head resolves a reference and gives its header and its lineage, which must not be changed.
+func (v *view) head(ref chainstore.Ref) (*head, error) {
 	at, err := v.resolve(ref)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	h, err := v.header(at)
-	if err != nil {
-		return nil, nil, err
+	if h := v.s.heads.at(v.ns, at); h != nil {
+		return h, nil
 	}
-	l, err := v.lineage(at, h.Forks)
-	return h, l, err
+	h := &head{}
+	if h.header, err = v.header(at); err != nil {
+		return nil, err
+	}
+	if h.lineage, err = v.lineage(at, h.header.Forks); err != nil {
+		return nil, err
+	}
+	v.s.heads.put(v.ns, h)
+	return h, nil
 }
 
 // used tells whether a place was ever used.

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"container/list"
+	"sync/atomic"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -70,10 +71,14 @@ func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
 // nodeCache keeps the nodes that were put or used last, bounded by their size.
 type nodeCache struct {
-	limit, size int64
-	latest      list.List
-	byID        map[nodeKey]*list.Element
-	byPlace     map[nodePlace]*list.Element
+	limit   int64
+	latest  list.List
+	byID    map[nodeKey]*list.Element
+	byPlace map[nodePlace]*list.Element
+	// What follows may be read by anyone at any time.
+
+	size         atomic.Int64
+	hits, misses atomic.Uint64
 }
 
 func newNodeCache(limit int64) *nodeCache {
@@ -84,6 +89,7 @@ func (c *nodeCache) get(e *list.Element) *known {
 	if e == nil {
 		return nil
 	}
+	c.hits.Add(1)
 	c.latest.MoveToFront(e)
 	return e.Value.(*known)
 }
@@ -95,7 +101,7 @@ func (c *nodeCache) put(n *known) {
 	}
 	e := c.latest.PushFront(n)
 	c.byID[n.key()], c.byPlace[n.where()] = e, e
-	for c.size += n.size(); c.size > c.limit && c.latest.Len() > 1; {
+	for c.size.Add(n.size()); c.size.Load() > c.limit && c.latest.Len() > 1; {
 		c.remove(c.latest.Back())
 	}
 }
@@ -104,5 +110,5 @@ func (c *nodeCache) remove(e *list.Element) {
 	n := c.latest.Remove(e).(*known)
 	delete(c.byID, n.key())
 	delete(c.byPlace, n.where())
-	c.size -= n.size()
+	c.size.Add(-n.size())
 }

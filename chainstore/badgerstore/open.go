@@ -23,8 +23,11 @@ const (
 	// blockSize and compressionLevel: what a block on disk is before compression, and the zstd level.
 	blockSize        = 32 << 10
 	compressionLevel = 3
-	// memtables may wait to be written as tables.
-	memtables = 3
+	// memtables may wait to be written as tables, beside the one that is written and the one that is filled.
+	memtables = 1
+	// baseLevelBytes is how much the first level below the tables of memtables holds before it is merged further down.
+	// With Badger's 10 MiB, less than a table of a memtable, data went through more levels.
+	baseLevelBytes = 64 << 20
 	// stalledTables is how many tables of the first level hold up further ones. Each start after a crash adds one, and
 	// merging begins up to a second after a start: with Badger's 15 a store that is killed again and again, each time
 	// before that, keeps every fifteenth start waiting for it.
@@ -48,7 +51,11 @@ func Open(dir string, o Options) (*Store, error) {
 		}
 		return nil, fmt.Errorf("open the database in %s: %w", dir, err)
 	}
-	s := &Store{dir: dir, now: o.Now, db: db, reads: newOpenReads(db, db.MaxVersion()), names: newNamespaceNumbers()}
+	freeBuilders(db)
+	s := &Store{
+		dir: dir, now: o.Now, db: db, reads: newOpenReads(db, db.MaxVersion()), names: newNamespaceNumbers(),
+		rows: newRowCache(o.RowCacheBytes - headCacheBytes(&o)), heads: newHeadCache(headCacheBytes(&o)),
+	}
 	w, err := openWAL(dir)
 	if err == nil {
 		err = s.checkFormat()
@@ -61,7 +68,6 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 func databaseOptions(dir string, o *Options) badger.Options {
-	hot, index := nodeCacheBytes(o), o.CacheBytes/4
 	return badger.DefaultOptions(dir).
 		WithExternalMagic(externalMagic).
 		WithSyncWrites(true).
@@ -69,6 +75,7 @@ func databaseOptions(dir string, o *Options) badger.Options {
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(o.MemtableBytes).
 		WithNumMemtables(memtables).
+		WithBaseLevelSize(baseLevelBytes).
 		WithNumCompactors(2).
 		WithNumLevelZeroTablesStall(stalledTables).
 		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
@@ -76,8 +83,8 @@ func databaseOptions(dir string, o *Options) badger.Options {
 		WithCompression(options.ZSTD).
 		WithZSTDCompressionLevel(compressionLevel).
 		WithBlockSize(blockSize).
-		WithBlockCacheSize(max(1<<20, o.CacheBytes-index-hot)).
-		WithIndexCacheSize(max(1<<20, index)).
+		WithBlockCacheSize(max(1<<20, o.CacheBytes-nodeCacheBytes(o)-max(0, o.RowCacheBytes))).
+		WithIndexCacheSize(0). // it would only be used where tables are encrypted; else their indexes are mapped files
 		WithMetricsEnabled(false).
 		WithLogger(databaseLogger{o.Logger})
 }
@@ -98,6 +105,9 @@ func roomToOpen(dir string, o *Options) error {
 
 // nodeCacheBytes is the committer's share of the caches.
 func nodeCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
+
+// headCacheBytes is what heads get of what is for rows and heads.
+func headCacheBytes(o *Options) int64 { return o.RowCacheBytes / 8 }
 
 // prepareDirectory creates the directory and refuses one that holds something else.
 func prepareDirectory(dir string) error {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -21,8 +20,12 @@ var _ chainstore.Store = (*Store)(nil)
 type Options struct {
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
-	// CacheBytes bounds the caches together: blocks, table indexes and the ends of chains that grow. Default 64 MiB.
+	// CacheBytes bounds the caches together: blocks of tables, rows and heads that were read lately, and the ends of chains
+	// that grow. Default 64 MiB.
 	CacheBytes int64
+	// RowCacheBytes is the part of CacheBytes for rows and heads. Default three eighths; less than 0: none, so that every
+	// read asks the database.
+	RowCacheBytes int64
 	// QueueBytes bounds the changes that wait to be committed or are being committed, each counted by what it holds and
 	// a kilobyte. A caller beyond it waits. Default 64 MiB.
 	QueueBytes int64
@@ -52,6 +55,9 @@ func (o Options) complete() Options {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = defaultCacheBytes
 	}
+	if o.RowCacheBytes == 0 {
+		o.RowCacheBytes = 3 * o.CacheBytes / 8
+	}
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
@@ -71,13 +77,10 @@ type Store struct {
 	db        *badger.DB
 	reads     *openReads
 	names     *namespaceNumbers
+	rows      *rowCache
+	heads     *headCache
 	committer *committer
 	counts    counts
-}
-
-// counts are the database's operations so far.
-type counts struct {
-	gets, seeks, nexts, sets atomic.Uint64
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the

@@ -190,11 +190,11 @@ func (v *view) idAt(at place) (id chainstore.ID, err error) {
 // Calls seeks once in each segment on the path; see chainstore.TreeReader.
 func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref, id runloop.Optional, limit int) (places []chainstore.CallPlace, err error) {
 	err = s.read(ctx, namespace, func(v *view) error {
-		_, l, err := v.head(head)
+		h, err := v.head(head)
 		if err != nil || limit <= 0 {
 			return err
 		}
-		return v.recalls(ctx, l, callHash(id), func(at place, r *recall) error {
+		return v.recalls(ctx, h.lineage, callHash(id), func(at place, r *recall) error {
 			node, err := v.idAt(at)
 			if err != nil {
 				return err
@@ -249,12 +249,13 @@ func (c *cursor) recalls(part stretch, hash [callLength]byte, f func(place, *rec
 }
 
 // Tables reads a row for each of the two; see chainstore.TreeReader.
-func (s *Store) Tables(ctx context.Context, namespace string, head chainstore.Ref) (t chainstore.Tables, err error) {
+func (s *Store) Tables(ctx context.Context, namespace string, ref chainstore.Ref) (t chainstore.Tables, err error) {
 	err = s.read(ctx, namespace, func(v *view) error {
-		h, l, err := v.head(head)
+		head, err := v.head(ref)
 		if err != nil {
 			return err
 		}
+		h, l := head.header, head.lineage
 		if h.Tools.Present {
 			tools, err := v.tools(l.locate(h.Tools.Seq))
 			if err != nil {

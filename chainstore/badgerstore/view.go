@@ -59,6 +59,7 @@ func (v *view) get(key []byte) (value []byte, found bool, err error) {
 		value = bytes.Clone(b)
 		return nil
 	})
+	v.s.counts.copied.Add(uint64(len(value)))
 	return value, found, err
 }
 

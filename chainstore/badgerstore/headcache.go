@@ -1,0 +1,98 @@
+package badgerstore
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// head is a node that a chain was read from: its header and where its path lies. It never changes.
+type head struct {
+	header  *chainstore.Header
+	lineage *lineage
+}
+
+// headCache keeps the heads that were read lately. What it keeps stays right, as in rowCache.
+type headCache struct {
+	mu      sync.Mutex
+	byPlace lru[nodePlace, *cachedHead]
+	places  map[nodeKey]place
+
+	hits, misses atomic.Uint64
+}
+
+type cachedHead struct {
+	ns uint32
+	head
+}
+
+func newHeadCache(limit int64) *headCache {
+	if limit <= 0 {
+		return nil
+	}
+	c := &headCache{byPlace: newLRU[nodePlace, *cachedHead](limit), places: map[nodeKey]place{}}
+	c.byPlace.dropped = func(h *cachedHead) { delete(c.places, nodeKey{h.ns, h.header.ID}) }
+	return c
+}
+
+// at returns the head at a place; nil where it is not kept.
+func (c *headCache) at(ns uint32, at place) *head {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.byPlace.get(nodePlace{ns, at})
+	if h == nil {
+		c.misses.Add(1)
+		return nil
+	}
+	c.hits.Add(1)
+	return &h.head
+}
+
+// place returns where a node lies that is kept.
+func (c *headCache) place(ns uint32, id chainstore.ID) (p place, ok bool) {
+	if c == nil {
+		return place{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok = c.places[nodeKey{ns, id}]
+	return p, ok
+}
+
+// put keeps a head.
+func (c *headCache) put(ns uint32, h *head) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byPlace.put(nodePlace{ns, h.lineage.head}, &cachedHead{ns, *h}, h.size())
+	c.places[nodeKey{ns, h.header.ID}] = h.lineage.head
+}
+
+// size is roughly the memory that h takes.
+func (h *head) size() int64 {
+	size := 1024 + 160*len(h.header.Messages) + 24*len(h.header.Provenance) + 16*len(h.lineage.forks)
+	size += h.header.State.Group.Size() + 48*len(h.header.State.Group.Calls)
+	for i := range h.header.Messages {
+		for _, call := range h.header.Messages[i].Mark.Stubs {
+			size += 48 + len(call.ID.Value) + len(call.Name.Value)
+		}
+	}
+	return int64(size)
+}
+
+func (c *headCache) metrics() CacheMetrics {
+	if c == nil {
+		return CacheMetrics{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CacheMetrics{
+		Bytes: c.byPlace.size, LimitBytes: c.byPlace.limit, Hits: c.hits.Load(), Misses: c.misses.Load(),
+	}
+}

@@ -1,0 +1,52 @@
+package badgerstore
+
+import "container/list"
+
+// lru keeps what was put or used last, bounded by its size. Not for use by several goroutines at once.
+type lru[K comparable, V any] struct {
+	// limit may be exceeded by one value.
+	limit, size int64
+	latest      list.List
+	byKey       map[K]*list.Element
+	// dropped is called with what is kept no more; nil: nothing is.
+	dropped func(V)
+}
+
+type lruEntry[K comparable, V any] struct {
+	key   K
+	value V
+	size  int64
+}
+
+func newLRU[K comparable, V any](limit int64) lru[K, V] {
+	return lru[K, V]{limit: limit, byKey: map[K]*list.Element{}}
+}
+
+// get returns a value and makes it the one used last; the zero value where it is not kept.
+func (c *lru[K, V]) get(key K) (value V) {
+	if e := c.byKey[key]; e != nil {
+		c.latest.MoveToFront(e)
+		return e.Value.(*lruEntry[K, V]).value
+	}
+	return value
+}
+
+// put keeps a value in place of the one before.
+func (c *lru[K, V]) put(key K, value V, size int64) {
+	if e := c.byKey[key]; e != nil {
+		c.remove(e)
+	}
+	c.byKey[key] = c.latest.PushFront(&lruEntry[K, V]{key, value, size})
+	for c.size += size; c.size > c.limit && c.latest.Len() > 1; {
+		c.remove(c.latest.Back())
+	}
+}
+
+func (c *lru[K, V]) remove(e *list.Element) {
+	entry := c.latest.Remove(e).(*lruEntry[K, V])
+	delete(c.byKey, entry.key)
+	c.size -= entry.size
+	if c.dropped != nil {
+		c.dropped(entry.value)
+	}
+}

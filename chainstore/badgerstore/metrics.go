@@ -1,0 +1,76 @@
+package badgerstore
+
+import "sync/atomic"
+
+// Metrics are the store's counters since Open and what it holds now. Each value is right by itself; together they are
+// of slightly different moments.
+type Metrics struct {
+	// Gets, Seeks and Nexts are what was asked of the database: values by key, searches for a key, steps to the next one.
+	// Sets are keys written or deleted.
+	Gets, Seeks, Nexts, Sets uint64
+	// CopiedBytes are the bytes of values that were copied out of the database's memory, be it into a cache, instead of being
+	// read there.
+	CopiedBytes uint64
+	// Commits are durable transactions, and CommittedChanges the changes that were in them: those that wrote nothing,
+	// since all was there, beside one that did are counted too. Changes by themselves that write nothing are no commit.
+	Commits, CommittedChanges uint64
+	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
+	QueueBytes, QueueLimitBytes int64
+	// Blocks are of tables, decompressed; Rows are those of nodes, and Heads nodes that chains end in, that were read lately;
+	// Nodes are the ends of chains that grow. The indexes of tables are in no cache: they are mapped from their files.
+	Blocks, Rows, Heads, Nodes CacheMetrics
+}
+
+// CacheMetrics are those of a cache.
+type CacheMetrics struct {
+	// Bytes may exceed LimitBytes by little and for moments.
+	Bytes, LimitBytes int64
+	// Misses of blocks are reads of files; the others', of the database.
+	Hits, Misses uint64
+}
+
+// counts are the database's operations so far.
+type counts struct {
+	gets, seeks, nexts, sets, copied atomic.Uint64
+	commits, changes                 atomic.Uint64
+}
+
+// Metrics reads all counters, which takes microseconds. It may be called at any time, also once the store is closed.
+func (s *Store) Metrics() Metrics {
+	m := Metrics{
+		Gets: s.counts.gets.Load(), Seeks: s.counts.seeks.Load(), Nexts: s.counts.nexts.Load(), Sets: s.counts.sets.Load(),
+		CopiedBytes: s.counts.copied.Load(),
+		Commits:     s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
+		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
+		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
+		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Nodes: s.committer.nodes.metrics(),
+	}
+	if s.rows != nil {
+		m.CopiedBytes += s.rows.copied.Load()
+	}
+	return m
+}
+
+// DiskBytes is what the store's files take on disk, by a look at each of them.
+func (s *Store) DiskBytes() (int64, error) { return diskUsage(s.dir) }
+
+// cacheCounters are what the database counts of a cache in any case. Their type is of a module that only the database
+// knows.
+type cacheCounters interface {
+	CostAdded() uint64
+	CostEvicted() uint64
+	Hits() uint64
+	Misses() uint64
+}
+
+// cacheMetrics reads what was evicted first: it was added before.
+func cacheMetrics(m cacheCounters, limit int64) CacheMetrics {
+	evicted := m.CostEvicted()
+	return CacheMetrics{
+		Bytes: max(0, int64(m.CostAdded()-evicted)), LimitBytes: limit, Hits: m.Hits(), Misses: m.Misses(),
+	}
+}
+
+func (c *nodeCache) metrics() CacheMetrics {
+	return CacheMetrics{Bytes: c.size.Load(), LimitBytes: c.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
+}

@@ -1,0 +1,69 @@
+package badgerstore
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestMetricsOfTheQueue(t *testing.T) {
+	s := openStore(t, Options{})
+	entered, release := blocked(t, s)
+	var wg sync.WaitGroup
+	wg.Go(func() { put(t, s, node(nil, "first")) })
+	<-entered
+	for i := range 3 {
+		wg.Go(func() { put(t, s, node(nil, fmt.Sprint(i), strings.Repeat("x", 10_000))) })
+	}
+	wg.Go(func() { put(t, s, node(nil, "first")) }) // is there, and writes nothing
+	waitFor(t, func() bool { return queueLength(s) == 4 })
+	if m := s.Metrics(); m.QueueBytes < 30_000 || m.QueueBytes > 60_000 || m.Commits != 0 || m.CommittedChanges != 0 {
+		t.Errorf("with changes that wait: %+v", m)
+	}
+	release()
+	wg.Wait()
+	if m := s.Metrics(); m.QueueBytes != 0 || m.QueueLimitBytes != defaultQueueBytes || m.Commits != 2 || m.CommittedChanges != 5 {
+		t.Errorf("when all is committed: %+v", m)
+	}
+	put(t, s, node(nil, "first"))
+	if m := s.Metrics(); m.Commits != 2 || m.CommittedChanges != 5 {
+		t.Errorf("after a change that wrote nothing: %+v", m)
+	}
+}
+
+func TestMetricsOfTheNodeCache(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	root := put(t, s, node(nil, "root"))[0].ID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{})
+	for i := range 3 {
+		put(t, s, node(&root, fmt.Sprint(i)))
+	}
+	nodes := s.Metrics().Nodes
+	if nodes.Misses != 1 || nodes.Hits != 2 || nodes.Bytes == 0 || nodes.Bytes > nodes.LimitBytes {
+		t.Errorf("after three forks off a node that was not known at first: %+v", nodes)
+	}
+	for i := 0; nodes.Bytes < 2<<20; i++ { // more than fits
+		s.committer.nodes.put(&known{at: place{segment: uint64(i)}, id: [32]byte{1, byte(i), byte(i >> 8)}})
+		nodes.Bytes += 640
+	}
+	if full := s.Metrics().Nodes; full.Bytes > full.LimitBytes || full.Bytes < full.LimitBytes-1000 {
+		t.Errorf("a full cache: %+v", full)
+	}
+}
+
+func TestMetricsOfCopies(t *testing.T) {
+	s := openStore(t, Options{})
+	long := strings.Repeat("0123456789", 60_000) // in chunks
+	end := put(t, s, node(nil, "root"), node(nil, long))[1].ID
+	copied := s.Metrics().CopiedBytes
+	readFrom(t, s, end, 0)
+	first := s.Metrics().CopiedBytes - copied
+	if first < uint64(len(long)) || first > uint64(len(long))+1000 {
+		t.Errorf("%d bytes are copied to read %d in chunks", first, len(long))
+	}
+}

@@ -1,0 +1,171 @@
+package badgerstore
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// blockRows is how many rows of a segment are kept together.
+const blockRows = 16
+
+// rowCache keeps rows that were read lately, as they lie in the database. A row is written once, so what is kept stays
+// right; whatever comes to rewrite or remove rows has to drop them from here.
+type rowCache struct {
+	mu     sync.Mutex
+	blocks lru[blockKey, *rowBlock]
+	// hits and misses are rows; copied, the bytes of rows that were collected.
+	hits, misses, copied atomic.Uint64
+}
+
+// blockKey names the rows of a segment from number*blockRows on, blockRows of them.
+type blockKey struct {
+	ns      uint32
+	segment uint64
+	number  uint32
+}
+
+func blockOf(ns uint32, at place) blockKey { return blockKey{ns, at.segment, at.seq / blockRows} }
+
+// rowBlock is the first rows of a block, one behind the other. It never changes.
+type rowBlock struct {
+	bytes []byte
+	ends  []int
+}
+
+// rows is how many rows there are; of a nil block, none.
+func (b *rowBlock) rows() int {
+	if b == nil {
+		return 0
+	}
+	return len(b.ends)
+}
+
+func (b *rowBlock) row(i int) []byte {
+	begin := 0
+	if i > 0 {
+		begin = b.ends[i-1]
+	}
+	return b.bytes[begin:b.ends[i]:b.ends[i]]
+}
+
+// blockOverhead is roughly what a block takes beside its rows.
+const blockOverhead = 256
+
+func (b *rowBlock) size() int64 { return int64(cap(b.bytes)+8*cap(b.ends)) + blockOverhead }
+
+// newRowCache keeps so many bytes; nil, which is a cache of nothing, where that is none.
+func newRowCache(limit int64) *rowCache {
+	if limit <= 0 {
+		return nil
+	}
+	return &rowCache{blocks: newLRU[blockKey, *rowBlock](limit)}
+}
+
+// get returns what is kept of a block; nil for nothing.
+func (c *rowCache) get(key blockKey) *rowBlock {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.blocks.get(key)
+}
+
+// extend appends rows to what is kept of a block, provided that it is still had. rows becomes the cache's.
+func (c *rowCache) extend(key blockKey, had, rows *rowBlock) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks.get(key) != had {
+		return
+	}
+	if had != nil {
+		// Readers of had see nothing of what is appended to its memory, and only one extends it.
+		rows = &rowBlock{bytes: append(had.bytes, rows.bytes...), ends: appendEnds(had, rows)}
+	}
+	c.blocks.put(key, rows, rows.size())
+}
+
+func appendEnds(had, rows *rowBlock) []int {
+	ends := make([]int, 0, blockRows)
+	ends = append(ends, had.ends...)
+	for _, end := range rows.ends {
+		ends = append(ends, len(had.bytes)+end)
+	}
+	return ends
+}
+
+func (c *rowCache) metrics() CacheMetrics {
+	if c == nil {
+		return CacheMetrics{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CacheMetrics{Bytes: c.blocks.size, LimitBytes: c.blocks.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
+}
+
+// worth is the first row of a chain that is worth keeping: one chain gets half of the cache at most, and its end is what is
+// read again.
+func (c *rowCache) worth(h *chainstore.Header) (seq uint32) {
+	if c == nil {
+		return 0
+	}
+	full := h.State.Full.Totals
+	usual := full.Bytes/max(1, full.Nodes) + blockOverhead
+	if n := c.blocks.limit / 2 / usual; n < int64(h.Seq) {
+		seq = h.Seq - uint32(n)
+	}
+	return seq
+}
+
+// gathering collects the rows of a scan, block by block, for a cache.
+type gathering struct {
+	cache *rowCache
+	ns    uint32
+	// from is the first row that is worth keeping.
+	from uint32
+	// key is the block that the scan is in; had, what was kept of it; rows is nil where none are collected.
+	key  blockKey
+	had  *rowBlock
+	rows *rowBlock
+	// usual is the size of the block before.
+	usual int
+}
+
+// row collects the row at a place, as the database has it. It may follow the one before, or not.
+func (g *gathering) row(at place, value []byte) {
+	if g.cache == nil {
+		return
+	}
+	g.cache.misses.Add(1)
+	if at.seq < g.from {
+		return
+	}
+	if key := blockOf(g.ns, at); key != g.key {
+		g.flush()
+		g.key, g.had = key, g.cache.get(key)
+	}
+	if int(at.seq%blockRows) != g.had.rows()+g.rows.rows() {
+		return
+	}
+	if g.rows == nil {
+		g.rows = &rowBlock{bytes: make([]byte, 0, max(len(value), g.usual)), ends: make([]int, 0, blockRows)}
+	}
+	g.rows.bytes = append(g.rows.bytes, value...)
+	g.rows.ends = append(g.rows.ends, len(g.rows.bytes))
+}
+
+// flush hands what was collected to the cache.
+func (g *gathering) flush() {
+	if g.rows == nil {
+		return
+	}
+	g.cache.copied.Add(uint64(len(g.rows.bytes)))
+	if spare := cap(g.rows.bytes) - len(g.rows.bytes); len(g.rows.ends) == blockRows && spare > len(g.rows.bytes)/4 {
+		g.rows.bytes = append([]byte(nil), g.rows.bytes...)
+	}
+	g.usual = len(g.rows.bytes) + len(g.rows.bytes)/8
+	g.cache.extend(g.key, g.had, g.rows)
+	g.key, g.had, g.rows = blockKey{}, nil, nil
+}
