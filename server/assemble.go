@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -25,7 +26,7 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 	if a.notModified {
 		return reply, nil
 	}
-	f, report, err := a.whole(ctx)
+	f, report, err := a.whole(ctx, t.buffers)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +38,13 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 	return reply, nil
 }
 
-// whole reads the view into one frame. The frame's memory is its own: gRPC encodes a unary reply after the handler has
-// returned.
-func (a *assembly) whole(ctx context.Context) (*frame, *report, error) {
-	f := &frame{}
-	if err := a.reserve(ctx, f); err != nil {
+// whole reads the view into one frame.
+func (a *assembly) whole(ctx context.Context, pool mem.BufferPool) (*frame, *report, error) {
+	room, err := a.reserve(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
+	f := newFrame(pool, room)
 	most := int(min(a.totals(a.chain.Head()).Bytes, maxReply))
 	into, report := a.filler(func(need int) (*frame, error) {
 		if f.size()+need > maxReply {
@@ -68,30 +69,24 @@ func (a *assembly) whole(ctx context.Context) (*frame, *report, error) {
 	return f, report, nil
 }
 
-// reserve makes room for the view, or tells that it will not fit before anything of it is read. What a conversation takes
-// is not known before.
-func (a *assembly) reserve(ctx context.Context, f *frame) error {
-	if a.conversation != nil {
-		return nil
-	}
+// reserve tells how much room the view takes, 0 where that is not known before, or that it will not fit before anything of
+// it is read.
+func (a *assembly) reserve(ctx context.Context) (room int, err error) {
 	total := a.totals(a.chain.Head()).Bytes
-	if a.base == nil && total <= maxReply {
-		f.messages = make([]byte, 0, total)
-	}
-	if total <= maxReply {
-		return nil
-	}
-	if a.base != nil {
+	switch {
+	case a.conversation != nil || total <= maxReply && a.base != nil:
+		return 0, nil
+	case a.base != nil:
 		seen, err := a.baseBytes(ctx)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		total -= seen
 	}
 	if total > maxReply {
-		return errUseStream
+		return 0, errUseStream
 	}
-	return nil
+	return int(total), nil
 }
 
 // baseBytes is the size of the view of the base.

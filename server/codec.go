@@ -32,25 +32,30 @@ type codec struct {
 	pool   mem.BufferPool
 }
 
-func newCodec() *codec {
-	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: newBuffers()}
+func newCodec(pool mem.BufferPool) *codec {
+	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: pool}
 }
 
-// newBuffers has more sizes than gRPC's own pool, which goes from 32 KiB to 1 MiB at once: of that size each frame of a
-// stream would hold several for as long as its reader is slow.
-func newBuffers() mem.BufferPool {
-	return mem.NewTieredBufferPool(4<<10, 16<<10, 32<<10, frameBytes+8<<10, 128<<10, 256<<10, 512<<10, 1<<20, 2<<20, 4<<20)
-}
-
-// Marshal is that of gRPC's codec with buffers of these sizes.
+// Marshal is that of gRPC's codec with buffers of our own. It takes what a handler laid into a frame: that goes out from where
+// it lies, behind everything else, and its memory is given back once it is sent.
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
+	messages := m.ProtoReflect().GetUnknown()
+	if len(messages) == 0 {
+		return c.marshal(m)
+	}
+	m.ProtoReflect().SetUnknown(nil)
+	front, err := c.marshal(m)
+	return append(front, mem.NewBuffer((*[]byte)(&messages), c.pool)), err
+}
+
+func (c *codec) marshal(m proto.Message) (mem.BufferSlice, error) {
 	size := proto.Size(m)
-	if mem.IsBelowBufferPoolingThreshold(size) {
-		return c.CodecV2.Marshal(v)
+	if size == 0 {
+		return nil, nil
 	}
 	b := c.pool.Get(size)
 	if _, err := (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend((*b)[:0], m); err != nil {

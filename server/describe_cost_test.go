@@ -21,7 +21,7 @@ type disk struct {
 
 func newDisk(tb testing.TB) *disk {
 	tb.Helper()
-	store, err := badgerstore.Open(tb.TempDir(), badgerstore.Options{})
+	store, err := badgerstore.Open(tb.TempDir(), uncached)
 	if err != nil {
 		tb.Fatal(err)
 	}

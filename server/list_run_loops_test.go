@@ -290,7 +290,7 @@ func TestRunLoopsReadFewPayloads(t *testing.T) {
 
 // TestRunLoopsDoNotReadThePast: a page costs the same at the end of a short and of a long chain.
 func TestRunLoopsDoNotReadThePast(t *testing.T) {
-	store, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
+	store, err := badgerstore.Open(t.TempDir(), uncached)
 	if err != nil {
 		t.Fatal(err)
 	}

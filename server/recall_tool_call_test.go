@@ -308,7 +308,7 @@ func TestBadRecalls(t *testing.T) {
 
 // TestRecallDoesNotReadThePath: a recall costs the same at the end of a short and of a long chain.
 func TestRecallDoesNotReadThePath(t *testing.T) {
-	store, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
+	store, err := badgerstore.Open(t.TempDir(), uncached)
 	if err != nil {
 		t.Fatal(err)
 	}

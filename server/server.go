@@ -4,17 +4,18 @@ package server
 
 import (
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it; replies are compressed only to them
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/reflection"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -58,9 +59,6 @@ func New(store chainstore.Store, cfg Config) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if s.tracer == nil {
-		s.tracer = noop.NewTracerProvider()
-	}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -83,23 +81,36 @@ func serviceNames() []string {
 // may not change the codec or the size of requests; its interceptors run outside of the server's.
 func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	unary, stream := s.chains()
-	server := grpc.NewServer(append(extra,
-		grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(maxReceived),
-		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
-		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))),
+	pool := newBuffers()
+	options := append(Transport(), extra...)
+	if s.tracer != nil {
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))))
+	}
+	server := grpc.NewServer(append(options,
+		grpc.ForceServerCodecV2(newCodec(pool)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
 	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, frames: new(framePool),
+		store: s.store, now: s.now, renderers: s.renderers, buffers: pool,
 	})
 	transcriptv1.RegisterAdminServiceServer(server, &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(server, s.health)
 	reflection.Register(server)
 	s.metrics.prepare(server)
 	return server
+}
+
+// Transport are the options of gRPC itself, those that do not depend on what is served.
+func Transport() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.WaitForHandlers(true),   // once it has stopped, nothing uses the store any more
+		grpc.SharedWriteBuffer(true), // a connection that is idle has none
+		// A goroutine for each call would grow its stack anew each time. Calls beyond this many have one of their own.
+		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))),
+	}
 }
 
 // Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, and tells NOT_SERVING as the health of
@@ -115,7 +126,8 @@ type transcripts struct {
 	store     chainstore.Store
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
-	frames    *framePool
+	// buffers are shared with the codec.
+	buffers mem.BufferPool
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.

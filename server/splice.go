@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -15,12 +16,23 @@ import (
 )
 
 // frame is the part of a reply that comes from nodes. messages is the encoded field `repeated Message messages = 1`,
-// which payloads laid end to end are; it goes into a reply as it is, through SetUnknown.
+// which payloads laid end to end are; it goes into a reply as it is, through SetUnknown, and belongs to the reply then: its
+// memory comes from the pool that the codec gives it back to.
 type frame struct {
+	pool     mem.BufferPool
 	messages []byte
 	nodes    []*transcriptv1.NodeInfo
 	// told is the encoded size of nodes.
 	told int
+}
+
+// newFrame makes a frame with room for so many bytes of messages.
+func newFrame(pool mem.BufferPool, room int) *frame {
+	f := &frame{pool: pool}
+	if room > 0 {
+		f.messages = (*pool.Get(room))[:0]
+	}
+	return f
 }
 
 // size is what the frame takes in a reply.
@@ -32,11 +44,10 @@ func (f *frame) grow(need, most int) {
 	if have <= cap(f.messages) {
 		return
 	}
-	room := max(have, min(4*have, most), min(frameBytes, most))
-	f.messages = append(make([]byte, 0, room), f.messages...)
+	old := f.messages
+	f.messages = append((*f.pool.Get(max(have, min(4*have, most), min(frameBytes, most))))[:0], old...)
+	f.pool.Put(&old)
 }
-
-func (f *frame) clear() { *f = frame{messages: f.messages[:0]} }
 
 // maxPart is the most bytes of messages of one node in one frame. Payloads are smaller; only a node to which repair
 // adds very many stubs is larger, and comes in parts, each with a NodeInfo.

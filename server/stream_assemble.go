@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -30,13 +30,13 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 	if err != nil {
 		return err
 	}
-	w := &frameWriter{out: out, frames: t.frames, first: &transcriptv1.StreamAssembleResponse{
+	w := &frameWriter{out: out, first: &transcriptv1.StreamAssembleResponse{
 		HeadId: a.headID(), BaseId: a.baseID(), Etag: a.etag, NotModified: a.notModified, Counters: a.counters(),
 	}}
 	if a.notModified {
 		return w.send(&frame{}, &transcriptv1.Report{})
 	}
-	r := newFrameReader(a, t.frames)
+	r := newFrameReader(a, t.buffers)
 	if err := r.each(ctx, w.sendAll); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ type frameReader struct {
 	chain  chainstore.Chain
 	into   filler
 	report *report
-	frames *framePool
+	pool   mem.BufferPool
 	// spans are what is yet to be read.
 	spans []chainstore.Span
 	// full are the frames of the batch that can be sent, in order; open is the one behind them.
@@ -58,8 +58,8 @@ type frameReader struct {
 	ready int
 }
 
-func newFrameReader(a *assembly, frames *framePool) *frameReader {
-	r := &frameReader{chain: a.chain, frames: frames, open: frames.get(), spans: a.spans()}
+func newFrameReader(a *assembly, pool mem.BufferPool) *frameReader {
+	r := &frameReader{chain: a.chain, pool: pool, open: newFrame(pool, frameBytes), spans: a.spans()}
 	r.into, r.report = a.filler(r.room)
 	return r
 }
@@ -155,32 +155,14 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
 func (r *frameReader) room(need int) (*frame, error) {
 	if size := r.open.size(); size > 0 && size+need > frameBytes {
 		r.full, r.ready = append(r.full, r.open), r.ready+size
-		r.open = r.frames.get()
+		r.open = newFrame(r.pool, max(frameBytes, need))
 	}
 	return r.open, nil
 }
 
-// framePool keeps frames that were sent, to be filled again.
-type framePool struct{ pool sync.Pool }
-
-func (p *framePool) get() *frame {
-	if f, ok := p.pool.Get().(*frame); ok {
-		return f
-	}
-	return &frame{}
-}
-
-// put takes a frame back, unless its memory is out of proportion.
-func (p *framePool) put(f *frame) {
-	if f.clear(); cap(f.messages) <= 2*frameBytes {
-		p.pool.Put(f)
-	}
-}
-
 // frameWriter sends frames.
 type frameWriter struct {
-	out    grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]
-	frames *framePool
+	out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]
 	// first is what the first frame carries beside its nodes; nil once it is sent.
 	first *transcriptv1.StreamAssembleResponse
 }
@@ -194,9 +176,7 @@ func (w *frameWriter) sendAll(full []*frame) error {
 	return nil
 }
 
-// send sends a frame; the last one carries the report. gRPC encodes a message before SendMsg returns and keeps nothing of it
-// (grpc-go: serverStream.SendMsg calls prepareMsg, which marshals into a buffer of its own), so a frame that was sent can
-// be filled again.
+// send sends a frame; the last one carries the report.
 func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 	m := w.first
 	if w.first = nil; m == nil {
@@ -204,11 +184,7 @@ func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 	}
 	m.Nodes, m.Report = f.nodes, report
 	m.ProtoReflect().SetUnknown(f.messages)
-	if err := sent(w.out.Context(), w.out.Send(m)); err != nil {
-		return err
-	}
-	w.frames.put(f)
-	return nil
+	return sent(w.out.Context(), w.out.Send(m))
 }
 
 // sent makes of a failure to send what it is: the caller's deadline, its giving up, or its going away.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -70,7 +71,7 @@ func (c *turns) compare(b *testing.B, first, second func() []byte) (msA, msB flo
 // after their turns.
 func BenchmarkCosts(b *testing.B) {
 	dir := b.TempDir()
-	c := openTurns(b, dir)
+	c := openTurns(b, dir, badgerstore.Options{})
 	for _, n := range []int{10, 100, 1_000, 10_000} {
 		c.grow(fmt.Sprint(n), n, 0, usual)
 	}
@@ -79,7 +80,7 @@ func BenchmarkCosts(b *testing.B) {
 	if err := c.store.Close(); err != nil {
 		b.Fatal(err)
 	}
-	c = openTurns(b, dir)
+	c = openTurns(b, dir, badgerstore.Options{})
 	b.Run("window", c.benchmarkWindows)
 	b.Run("max_bytes", c.benchmarkMaxBytes)
 	b.Run("turns", c.benchmarkManyTurns)

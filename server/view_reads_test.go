@@ -29,11 +29,14 @@ type turns struct {
 	conn *grpc.ClientConn
 }
 
+// uncached makes every read ask the database, so that what is asked of it can be counted.
+var uncached = badgerstore.Options{RowCacheBytes: -1}
+
 // openTurns serves the store in a directory. What is closed and opened again is read from tables on disk, compressed, and
 // not from what the database holds in memory until it writes them.
-func openTurns(tb testing.TB, dir string) *turns {
+func openTurns(tb testing.TB, dir string, o badgerstore.Options) *turns {
 	tb.Helper()
-	store, err := badgerstore.Open(dir, badgerstore.Options{})
+	store, err := badgerstore.Open(dir, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -220,7 +223,7 @@ func deepTurns() int {
 // short chain, or after one compaction, and that it is the same at the end of a long chain, or after 40. docs/performance.md
 // tells these figures.
 func TestReadsOfViews(t *testing.T) {
-	c := openTurns(t, t.TempDir())
+	c := openTurns(t, t.TempDir(), uncached)
 	deep := fmt.Sprint(deepTurns())
 	for _, n := range []int{10, 100, deepTurns()} {
 		c.grow(fmt.Sprint(n), n, 0, tiny)
@@ -259,7 +262,7 @@ func (c *turns) views(one, other string, view transcriptv1.View, policy *Policy)
 // less, and what it takes to commit a node.
 func TestReadsOfFolds(t *testing.T) {
 	dir := t.TempDir()
-	c := openTurns(t, dir)
+	c := openTurns(t, dir, uncached)
 	depths := []int{100, deepTurns()}
 	for _, n := range depths {
 		c.grow(fmt.Sprint(n), n, 0, tiny)
@@ -267,7 +270,7 @@ func TestReadsOfFolds(t *testing.T) {
 	if err := c.store.Close(); err != nil { // what the committer remembers of chains is gone behind this
 		t.Fatal(err)
 	}
-	c = openTurns(t, dir)
+	c = openTurns(t, dir, uncached)
 	c.put("another", node(user("the first change asks for the namespace's number")))
 	for _, x := range []struct {
 		name string

@@ -8,8 +8,13 @@ import (
 	"net"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	protobuf "google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	transcriptd "github.com/transcriptd/transcriptd/server"
 )
 
 // limit is a server that transcriptd is held against: the same service as far as a row calls it, the same gRPC, and no more
@@ -21,7 +26,14 @@ type limit interface {
 
 // limits are the kinds, each opened in a folder with the arguments that follow it.
 func limits() map[string]func(dir string, args []string) (limit, error) {
-	return map[string]func(dir string, args []string) (limit, error){}
+	return map[string]func(dir string, args []string) (limit, error){
+		"beside":    openBeside,
+		"committer": openCommitterLimit,
+		"import":    openImportLimit,
+		"memory":    openMemory,
+		"txn":       openTransactionsLimit,
+		"walk":      openWalk,
+	}
 }
 
 // ServeLimit is the other side of Options.Limit: it serves args[0], a kind, in the folder args[1] until ctx ends, on a free
@@ -43,9 +55,31 @@ func ServeLimit(ctx context.Context, args []string, stderr io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	grpcServer := grpc.NewServer(grpc.MaxRecvMsgSize(8<<20), grpc.WaitForHandlers(true))
-	transcriptv1.RegisterTranscriptServiceServer(grpcServer, service)
+	grpcServer := limitServer(service)
 	defer context.AfterFunc(ctx, grpcServer.Stop)()
 	fmt.Fprintf(stderr, "%s serves gRPC on %s; data in %s\n", args[0], listener.Addr(), args[1])
 	return grpcServer.Serve(listener)
+}
+
+// limitServer is the gRPC server of a limit: its own where it has one.
+func limitServer(service limit) *grpc.Server {
+	if own, ok := service.(interface{ server() *grpc.Server }); ok {
+		return own.server()
+	}
+	codec := readyCodec{encoding.GetCodecV2(proto.Name)}
+	s := grpc.NewServer(append(transcriptd.Transport(), grpc.ForceServerCodecV2(codec))...)
+	transcriptv1.RegisterTranscriptServiceServer(s, service)
+	return s
+}
+
+// readyCodec is gRPC's codec for protobuf; but what a reply has as bytes, and nothing else, goes out from where it lies.
+type readyCodec struct{ encoding.CodecV2 }
+
+func (c readyCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if m, ok := v.(protobuf.Message); ok {
+		if ready := m.ProtoReflect().GetUnknown(); len(ready) > 0 {
+			return mem.BufferSlice{mem.SliceBuffer(ready)}, nil
+		}
+	}
+	return c.CodecV2.Marshal(v)
 }

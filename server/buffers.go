@@ -1,0 +1,56 @@
+package server
+
+import (
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/mem"
+)
+
+// buffers are what replies are laid and encoded into. gRPC's own pool goes from 32 KiB to 1 MiB at once, of which each frame
+// of a stream would hold several for as long as its reader is slow, and clears what it gives out; a reply is written over
+// all that is sent of its buffer.
+type buffers struct{ pools []sizedPool }
+
+// sizedPool has buffers of one capacity.
+type sizedPool struct {
+	size int
+	pool *sync.Pool
+}
+
+// bufferSizes are those of buffers that are used again.
+var bufferSizes = []int{
+	1 << 10, 4 << 10, 16 << 10, 32 << 10, frameBytes + 8<<10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, maxReply + 64<<10,
+}
+
+func newBuffers() mem.BufferPool {
+	b := &buffers{}
+	for _, size := range bufferSizes {
+		b.pools = append(b.pools, sizedPool{size, &sync.Pool{New: func() any {
+			made := make([]byte, size)
+			return &made
+		}}})
+	}
+	return b
+}
+
+// Get returns a buffer of a length; what is in it is whatever was there before.
+func (b *buffers) Get(length int) *[]byte {
+	i, _ := slices.BinarySearchFunc(b.pools, length, func(p sizedPool, n int) int { return p.size - n })
+	if i < len(b.pools) {
+		if got, ok := b.pools[i].pool.Get().(*[]byte); ok {
+			*got = (*got)[:length]
+			return got
+		}
+	}
+	made := make([]byte, length)
+	return &made
+}
+
+// Put takes a buffer back; one that is not of these is left to the garbage collector.
+func (b *buffers) Put(buffer *[]byte) {
+	i, found := slices.BinarySearchFunc(b.pools, cap(*buffer), func(p sizedPool, n int) int { return p.size - n })
+	if found {
+		b.pools[i].pool.Put(buffer)
+	}
+}
