@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registerStore(registry, store)
 	service := server.New(store, server.Config{
 		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
 	})
@@ -83,10 +84,11 @@ func drain(s *grpc.Server, timeout time.Duration) {
 }
 
 // limitMemory sets the runtime's soft limit, unless the environment has set it: what reads and writes leave behind is
-// then collected before it adds up.
+// then collected before it adds up. The runtime goes beyond its limit by what is asked for while it collects, tens of MiB
+// where tables are written: an eighth is left for that.
 func limitMemory(cfg *config) {
 	if cfg.MemoryMiB > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cfg.MemoryMiB << 20)
+		debug.SetMemoryLimit(cfg.MemoryMiB << 20 / 8 * 7)
 	}
 }
 

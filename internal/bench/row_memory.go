@@ -3,6 +3,355 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-func memoryUnderLoad(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+const (
+	// memoryCallers stream, and as many put.
+	memoryCallers = 64
+	// memoryChain is how many turns a chain has, memoryBatch how many one request puts while the store is filled by
+	// memoryFillers at once.
+	memoryChain   = 1000
+	memoryBatch   = 200
+	memoryFillers = 8
+	// memoryMax is MiB, memorySlope MiB a minute.
+	memoryMax   = 512
+	memorySlope = 1
+)
+
+// memoryUnderLoad is row 20: a store of 2 GB, as the disk counts it, in chains of 1,000 turns; transcriptd, started again
+// on it with default flags; then 64 callers that stream chains chosen over the whole store, one after the other, and 64 that
+// each put turns onto a chain of their own, a new one each 1,000. Each caller has a connection of its own, and what is
+// streamed is not decoded, so that the server gets as much of the machine as there is. RssAnon is read each second.
+//
+// The maximum is over all of it, the start included; the slope is that of the line of least squares through the second half.
+func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
+	most, slope := atMost(memoryMax).in("MiB"), atMost(memorySlope).in("MiB/min")
+	const whatMost, whatSlope = "anonymous memory under load: the most", "anonymous memory under load: growth in the second half"
+	nothing := func(why string) []Figure { return []Figure{void(whatMost, most, why), void(whatSlope, slope, why)} }
+	if e.Remote != "" {
+		return nothing("the process runs elsewhere"), nil
+	}
+	s, err := e.transcriptd()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.memory(); errors.Is(err, errNoProc) {
+		return nothing(err.Error()), nil
+	}
+	chains, disk, err := fillToDisk(ctx, s, e.memoryStore())
+	if err != nil {
+		return nil, fmt.Errorf("fill the store: %w", err)
+	}
+	u, err := underLoad(ctx, s, chains, e.shorter(10*time.Minute, time.Minute))
+	if err != nil {
+		return nil, err
+	}
+	u.sides = append(u.sides, mebibytes("store on disk at the start", float64(disk)))
+	figures := []Figure{
+		figure(whatMost, most, u.most()/(1<<20), u.measured()...),
+		figure(whatSlope, slope, u.growth()/(1<<20)),
+	}
+	if e.Quick {
+		figures[1] = figures[1].voided("a minute is too short to tell growth from a heap that fills for the first time")
+	}
+	return figures, nil
+}
+
+// memoryStore is how many bytes of the disk the store is to take.
+func (e *env) memoryStore() int64 {
+	if e.Quick {
+		return 200e6
+	}
+	return 2e9
+}
+
+// memory is what the server's process takes.
+func (s *server) memory() (residence, error) { return memoryOf(s.process.cmd.Process.Pid) }
+
+// fillToDisk puts chains until the store takes at least so many bytes of the disk, at rest, and starts the server on it
+// again. It returns the heads, and what the store takes.
+func fillToDisk(ctx context.Context, s *server, bytes int64) (heads []string, disk int64, err error) {
+	for disk < bytes {
+		s.e.note("a store of %d MB is filled to %d", disk/1e6, bytes/1e6)
+		// What is in logs takes more than it does in tables, and is counted while the server runs.
+		more, err := fillWhile(ctx, s, func() (bool, error) {
+			running, err := diskUsage(s.dir)
+			if errors.Is(err, fs.ErrNotExist) { // a table that was merged away meanwhile
+				return true, nil
+			}
+			return running < bytes+bytes/20, err
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		heads = append(heads, more...)
+		if err := s.stop(); err != nil {
+			return nil, 0, err
+		}
+		if disk, err = diskUsage(s.dir); err != nil {
+			return nil, 0, err
+		}
+		if err := s.start(); err != nil {
+			return nil, 0, err
+		}
+	}
+	return heads, disk, nil
+}
+
+// fillWhile lets several callers put chains, one after the other, as long as more says so.
+func fillWhile(ctx context.Context, s *server, more func() (bool, error)) (heads []string, err error) {
+	clients, err := s.clients(memoryFillers)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	told := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, rpc := range clients {
+		group.Go(func() (err error) {
+			for goes := true; goes && err == nil; goes, err = more() {
+				head, err := s.fillChain(ctx, rpc)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				heads = append(heads, head)
+				if time.Since(told) > time.Minute {
+					told = time.Now()
+					s.e.note("%d chains more", len(heads))
+				}
+				mu.Unlock()
+			}
+			return err
+		})
+	}
+	err = group.Wait()
+	return heads, err
+}
+
+// fillChain puts a chain in a few requests and returns its head.
+func (s *server) fillChain(ctx context.Context, rpc transcriptv1.TranscriptServiceClient) (head string, err error) {
+	for range memoryChain / memoryBatch {
+		first := s.e.seeds(memoryBatch)
+		req := &transcriptv1.PutNodesRequest{Namespace: s.namespace}
+		for i := range uint64(memoryBatch) {
+			req.Nodes = append(req.Nodes, &transcriptv1.NewNode{Messages: turn(first + i), Previous: i > 0})
+		}
+		if head != "" {
+			req.Nodes[0].Parent = byID(head)
+		}
+		res, err := rpc.PutNodes(ctx, req)
+		if err != nil {
+			return "", err
+		}
+		head = res.GetNodes()[memoryBatch-1].GetNodeId()
+	}
+	return head, nil
+}
+
+// load is what was measured while a server was under load.
+type load struct {
+	// memory has a value a second.
+	memory []residence
+	sides  []Measured
+}
+
+// underLoad lets callers stream and others put for a while, and looks at the server's memory meanwhile.
+func underLoad(ctx context.Context, s *server, chains []string, while time.Duration) (*load, error) {
+	streams, err := streamingSide(s, chains)
+	if err != nil {
+		return nil, err
+	}
+	puts, err := puttingSide(s)
+	if err != nil {
+		return nil, err
+	}
+	l := &load{}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	samples := make([]*sample, 2)
+	group, working := errgroup.WithContext(ctx)
+	for i, side := range []*side{streams, puts} {
+		side.calls = make([]int, side.callers)
+		group.Go(func() (err error) {
+			if samples[i], err = side.work(working, while); err != nil {
+				err = fmt.Errorf("%s: %w", side.name, err)
+			}
+			return err
+		})
+	}
+	watched := make(chan error, 1)
+	go func() { watched <- l.watch(ctx, s) }()
+	err = group.Wait()
+	cancel()
+	if err := errors.Join(err, <-watched); err != nil {
+		return nil, err
+	}
+	for i, side := range []*side{streams, puts} {
+		o := &outcome{side: side, rounds: samples[i : i+1]}
+		l.sides = append(l.sides, o.measured())
+	}
+	return l, nil
+}
+
+// watch reads the server's memory each second until ctx ends, and tells of it each minute.
+func (l *load) watch(ctx context.Context, s *server) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		now, err := s.memory()
+		if err != nil {
+			return err
+		}
+		l.memory = append(l.memory, now)
+		if n := len(l.memory); n%60 == 0 {
+			s.e.note("after %d s: %d MiB anonymous, %.0f at most", n, now.anonymous>>20, l.most()/(1<<20))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-second.C:
+		}
+	}
+}
+
+// most is the most anonymous memory, in bytes.
+func (l *load) most() (most float64) {
+	for _, r := range l.memory {
+		most = max(most, float64(r.anonymous))
+	}
+	return most
+}
+
+// growth is that of anonymous memory in the second half, in bytes a minute.
+func (l *load) growth() float64 {
+	var half []float64
+	for _, r := range l.memory[len(l.memory)/2:] {
+		half = append(half, float64(r.anonymous))
+	}
+	return 60 * slopeOf(half)
+}
+
+// slopeOf is the slope of the line of least squares through values at 0, 1, 2, …; 0 of less than two.
+func slopeOf(values []float64) float64 {
+	middle := float64(len(values)-1) / 2
+	var above, below float64
+	for i, v := range values {
+		x := float64(i) - middle
+		above, below = above+x*v, below+x*x
+	}
+	if below == 0 {
+		return 0
+	}
+	return above / below
+}
+
+func (l *load) measured() []Measured {
+	var all, sum int64
+	second := l.memory[len(l.memory)/2:]
+	for _, r := range l.memory {
+		all = max(all, r.all)
+	}
+	for _, r := range second {
+		sum += r.anonymous
+	}
+	return append(l.sides,
+		mebibytes("anonymous at the start", float64(l.memory[0].anonymous)),
+		mebibytes("anonymous in the second half, mean", float64(sum)/float64(len(second))),
+		mebibytes("resident at most, mapped files too", float64(all)))
+}
+
+func mebibytes(name string, bytes float64) Measured {
+	return Measured{Name: name, Value: bytes / (1 << 20), Unit: "MiB"}
+}
+
+// streamingSide streams one of the chains after the other, each caller in an order of its own.
+func streamingSide(s *server, chains []string) (*side, error) {
+	connections, err := s.connections(memoryCallers)
+	if err != nil {
+		return nil, err
+	}
+	return &side{name: "StreamAssemble of 1,000 turns", callers: memoryCallers, call: func(ctx context.Context, caller, i int) error {
+		random := rand.New(rand.NewPCG(uint64(caller), uint64(i)))
+		n, err := streamedBytes(ctx, connections[caller], &transcriptv1.StreamAssembleRequest{
+			Namespace: s.namespace, Head: byID(chains[random.IntN(len(chains))]),
+		})
+		if err == nil && n < 3000*memoryChain {
+			err = fmt.Errorf("a chain of %d turns came as %d bytes", memoryChain, n)
+		}
+		return err
+	}}, nil
+}
+
+// puttingSide puts turn after turn, each caller onto a chain of its own.
+func puttingSide(s *server) (*side, error) {
+	clients, err := s.clients(memoryCallers)
+	if err != nil {
+		return nil, err
+	}
+	heads := make([]string, memoryCallers)
+	return &side{name: "PutNode of a turn", callers: memoryCallers, call: func(ctx context.Context, caller, i int) error {
+		req := &transcriptv1.PutNodeRequest{Namespace: s.namespace, Messages: turn(s.e.seeds(1))}
+		if i%memoryChain > 0 {
+			req.Parent = byID(heads[caller])
+		}
+		res, err := clients[caller].PutNode(ctx, req)
+		if err == nil {
+			heads[caller] = res.GetNodeId()
+		}
+		return err
+	}}, nil
+}
+
+// connections are as many as n.
+func (s *server) connections(n int) (all []*grpc.ClientConn, err error) {
+	for range n {
+		conn, err := s.connect()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, conn)
+	}
+	return all, nil
+}
+
+// clients are the generated client on n connections of their own.
+func (s *server) clients(n int) (all []transcriptv1.TranscriptServiceClient, err error) {
+	connections, err := s.connections(n)
+	for _, conn := range connections {
+		all = append(all, transcriptv1.NewTranscriptServiceClient(conn))
+	}
+	return all, err
+}
+
+// streamedBytes is the length of all frames of a stream, which are not decoded.
+func streamedBytes(ctx context.Context, conn *grpc.ClientConn, req *transcriptv1.StreamAssembleRequest) (n int, err error) {
+	stream, err := transcriptv1.NewTranscriptServiceClient(conn).StreamAssemble(ctx, req,
+		grpc.ForceCodecV2(rawCodec{encoding.GetCodecV2(grpcproto.Name)}))
+	if err != nil {
+		return 0, err
+	}
+	for {
+		var frame received
+		switch err := stream.RecvMsg(&frame); {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return n, err
+		}
+		n += len(frame.bytes)
+	}
+}

@@ -3,18 +3,276 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-func putsAgainstEcho(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
-
-func putsAgainstCommitter(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
-
-func putsAgainstTransactions(context.Context, *env) ([]Figure, error) {
-	return nil, errors.ErrUnsupported
+// putsAgainstEcho holds 64 callers, each appending turns to a chain of its own, against the same requests to a server that
+// answers at once with a reply of the same size: what gRPC on both sides takes, and no disk.
+func putsAgainstEcho(ctx context.Context, e *env) ([]Figure, error) {
+	puts, err := e.puts(ctx, 64)
+	if err != nil {
+		return nil, err
+	}
+	echo, err := e.limitPuts(ctx, "echo", "memory", 64)
+	if err != nil {
+		return nil, err
+	}
+	o, err := e.contest(ctx, e.shorter(2*time.Second, 500*time.Millisecond), puts, echo)
+	if err != nil {
+		return nil, err
+	}
+	return e.durable(false,
+		e.versus("PutNode, 64 callers: share of an echo's throughput", atLeast(0.5), o[0], o[1], (*sample).perSecond)), nil
 }
 
-func lonePut(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// manyCallers are the numbers of callers that puts are held against bare things at.
+var manyCallers = []int{64, 256}
 
-func putAtDepth(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// putsAgainstCommitter holds PutNode against the bare committer behind the same gRPC: the same payloads, as many callers'
+// in a durable transaction, two keys a node, and nothing judged, hashed, indexed or looked up. What the committer and a
+// bare log do without gRPC, in this process, is shown beside it.
+func putsAgainstCommitter(ctx context.Context, e *env) ([]Figure, error) {
+	return e.putsAgainst(ctx, "committer", "bare committer behind gRPC",
+		[]bare{{"bare committer, in process", openCommitter}, {"bare log, in process", openBareLog}},
+		func(o []*outcome) Figure {
+			f := e.versus(fmt.Sprintf("PutNode, %d callers: share of the bare committer's throughput", o[0].callers), atLeast(0.6),
+				o[0], o[1], (*sample).perSecond)
+			return e.durable(false, f)[0]
+		})
+}
 
-func repeatedPut(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// putsAgainstTransactions holds PutNode against what a service does that leaves durability to Badger: a transaction of two
+// keys a node, committed by each call. What such transactions do without gRPC, in this process, is shown beside it.
+func putsAgainstTransactions(ctx context.Context, e *env) ([]Figure, error) {
+	targets := map[int]target{64: atLeast(3.5), 256: atLeast(8)}
+	return e.putsAgainst(ctx, "txn", "transaction a node behind gRPC",
+		[]bare{{"transaction a node, in process", openTransactions}},
+		func(o []*outcome) Figure {
+			f := e.versus(fmt.Sprintf("PutNode, %d callers: throughput over that of a transaction a node", o[0].callers),
+				targets[o[0].callers], o[0], o[1], (*sample).perSecond)
+			return e.durable(true, f)[0]
+		})
+}
+
+// bare is a bare thing in this process.
+type bare struct {
+	name string
+	open func(dir string) (putter, error)
+}
+
+// putsAgainst measures transcriptd, a limit and bare things in this order, for each number of callers, and judges.
+func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare, judge func([]*outcome) Figure) (figures []Figure, err error) {
+	server, err := e.transcriptd()
+	if err != nil {
+		return nil, err
+	}
+	against, err := e.putServer(kind)
+	if err != nil {
+		return nil, err
+	}
+	for _, callers := range manyCallers {
+		sides := make([]*side, 2, 2+len(beside))
+		if sides[0], err = e.putSide(ctx, "transcriptd", server, callers); err != nil {
+			return nil, err
+		}
+		if sides[1], err = e.limitSide(ctx, name, against, callers); err != nil {
+			return nil, err
+		}
+		for _, b := range beside {
+			s, err := e.bareSide(b, callers)
+			if err != nil {
+				return nil, err
+			}
+			sides = append(sides, s)
+		}
+		o, err := e.contest(ctx, e.shorter(time.Second, 400*time.Millisecond), sides...)
+		if err != nil {
+			return nil, err
+		}
+		f := judge(o)
+		for _, b := range o[2:] {
+			if len(b.rounds) > 0 {
+				f.Measured = append(f.Measured, b.measured())
+			}
+		}
+		figures = append(figures, f)
+	}
+	return figures, nil
+}
+
+// lonePut holds one caller's PutNode against what it cannot do without: a durable Badger transaction of its payload, in
+// this process, and an echo. The ratio is that of the medians of each round.
+func lonePut(ctx context.Context, e *env) ([]Figure, error) {
+	const what = "PutNode, 1 caller: time over that of a bare durable transaction and an echo"
+	bound := atMost(1.5)
+	puts, err := e.puts(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	transaction, err := e.bareSide(bare{"transaction of a node, in process", openTransactions}, 1)
+	if err != nil {
+		return nil, err
+	}
+	echo, err := e.limitPuts(ctx, "echo", "memory", 1)
+	if err != nil {
+		return nil, err
+	}
+	o, err := e.contest(ctx, e.shorter(time.Second, 400*time.Millisecond), puts, transaction, echo)
+	if err != nil {
+		return nil, err
+	}
+	if e.Remote != "" {
+		return []Figure{e.versus(what, bound, o[0], o[1], (*sample).p50)}, nil
+	}
+	paired := make([]float64, len(o[0].rounds))
+	for i := range paired {
+		paired[i] = o[0].rounds[i].p50() / (o[1].rounds[i].p50() + o[2].rounds[i].p50())
+	}
+	return e.durable(false, ratios(what, bound, paired, o[0].measured(), o[1].measured(), o[2].measured())), nil
+}
+
+// puts are callers of a transcriptd of their own.
+func (e *env) puts(ctx context.Context, callers int) (*side, error) {
+	s, err := e.transcriptd()
+	if err != nil {
+		return nil, err
+	}
+	return e.putSide(ctx, "transcriptd", s, callers)
+}
+
+// limitPuts are callers of a limit of their own.
+func (e *env) limitPuts(ctx context.Context, name, kind string, callers int) (*side, error) {
+	s, err := e.putServer(kind)
+	if err != nil {
+		return nil, err
+	}
+	return e.limitSide(ctx, name, s, callers)
+}
+
+// putServer starts a limit; nil beside a server elsewhere, where limits are not measured.
+func (e *env) putServer(kind string) (*server, error) {
+	if e.Remote != "" {
+		return nil, nil
+	}
+	return e.limit(kind)
+}
+
+func (e *env) limitSide(ctx context.Context, name string, s *server, callers int) (*side, error) {
+	if s == nil {
+		return &side{name: name, limit: true, callers: callers}, nil
+	}
+	side, err := e.putSide(ctx, name, s, callers)
+	if err == nil {
+		side.limit = true
+	}
+	return side, err
+}
+
+// callersPerConnection is how many callers share a connection, on every side.
+const callersPerConnection = 16
+
+// putTurns is how many turns there are to put, made beforehand and put again and again, each below another parent.
+const putTurns = 256
+
+func (e *env) turns() [][]*transcriptv1.Message {
+	first := e.seeds(putTurns)
+	all := make([][]*transcriptv1.Message, putTurns)
+	for i := range all {
+		all[i] = turn(first + uint64(i))
+	}
+	return all
+}
+
+// writers are callers that each append to a chain of their own, by the id that the last put answered.
+type writers struct {
+	namespace string
+	rpcs      []transcriptv1.TranscriptServiceClient
+	turns     [][]*transcriptv1.Message
+	heads     []string
+}
+
+// writers puts a root for each caller, no two of which are the same.
+func (e *env) writers(ctx context.Context, s *server, callers int) (*writers, error) {
+	w := &writers{namespace: s.namespace, turns: e.turns(), heads: make([]string, callers)}
+	for range (callers + callersPerConnection - 1) / callersPerConnection {
+		rpc, err := s.rpc()
+		if err != nil {
+			return nil, err
+		}
+		w.rpcs = append(w.rpcs, rpc)
+	}
+	for caller := range callers {
+		if err := w.put(ctx, caller, nil, turn(e.seeds(1))); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// errNotCreated: what was to be measured is a put, not the repeat of one.
+var errNotCreated = errors.New("a put found its node there")
+
+func (w *writers) put(ctx context.Context, caller int, parent *transcriptv1.NodeRef, messages []*transcriptv1.Message) error {
+	res, err := w.rpcs[caller/callersPerConnection].PutNode(ctx, &transcriptv1.PutNodeRequest{
+		Namespace: w.namespace, Parent: parent, Messages: messages,
+	})
+	if err != nil {
+		return err
+	}
+	if !res.Created {
+		return errNotCreated
+	}
+	w.heads[caller] = res.NodeId
+	return nil
+}
+
+// putSide are callers that append to chains on a server.
+func (e *env) putSide(ctx context.Context, name string, s *server, callers int) (*side, error) {
+	w, err := e.writers(ctx, s, callers)
+	if err != nil {
+		return nil, err
+	}
+	put := func(ctx context.Context, caller, i int) error {
+		return w.put(ctx, caller, byID(w.heads[caller]), w.turns[(caller+i)%putTurns])
+	}
+	side := &side{name: name, callers: callers, call: put}
+	if s.process != nil {
+		side.settle = func(ctx context.Context) error { return quiet(ctx, s.process.cmd.Process.Pid) }
+	}
+	return side, nil
+}
+
+// bareSide are callers that put the payloads of turns into a bare thing.
+func (e *env) bareSide(b bare, callers int) (*side, error) {
+	side := &side{name: b.name, limit: true, callers: callers}
+	if e.Remote != "" {
+		return side, nil
+	}
+	dir, err := e.folder("bare")
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	e.ends(p.Close)
+	payloads := make([][]byte, putTurns)
+	for i, messages := range e.turns() {
+		if payloads[i], err = proto.Marshal(&transcriptv1.Payload{Messages: messages}); err != nil {
+			return nil, err
+		}
+	}
+	side.call = func(_ context.Context, caller, i int) error {
+		_, err := p.put(payloads[(caller+i)%putTurns])
+		return err
+	}
+	side.settle = func(ctx context.Context) error { return quiet(ctx, os.Getpid()) }
+	return side, nil
+}

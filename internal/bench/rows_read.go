@@ -2,21 +2,130 @@ package bench
 
 import (
 	"context"
-	"errors"
+	"time"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-func secondRead(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// chainAlias is the alias of the chain that a row reads.
+const chainAlias = "chain"
 
-func longRead(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// How many turns the chains of the read rows have.
+const (
+	fewTurns  = 10
+	someTurns = 1_000
+	manyTurns = 10_000
+)
 
-func firstRead(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// secondRead holds a stream of 1,000 turns against the same frames out of memory. The chain is in compressed tables, since
+// the store was closed after it was put, and in the database's cache, since it was read before.
+func secondRead(ctx context.Context, e *env) ([]Figure, error) {
+	return e.streams(ctx, "stream of 1,000 turns read before: speed of ready bytes", atLeast(0.85), someTurns)
+}
 
-func unaryRead(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// longRead is secondRead of a chain that does not fit into the cache: transcriptd has 32 MiB of cache for everything, and
+// the chain takes 35 MB.
+func longRead(ctx context.Context, e *env) ([]Figure, error) {
+	return e.streams(ctx, "stream of 10,000 turns (35 MB, cache of 32 MiB): speed of ready bytes", atLeast(0.75), manyTurns, "--cache-mib=32")
+}
 
-func shortRead(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// streams holds StreamAssemble of a chain against the limit in memory, by a lone raw client.
+func (e *env) streams(ctx context.Context, what string, t target, turns int, flags ...string) ([]Figure, error) {
+	s, err := e.reading(ctx, flags, chain{chainAlias, 0, turns})
+	if err != nil {
+		return nil, err
+	}
+	ready, err := s.ready(ctx, transcriptv1.TranscriptService_StreamAssemble_FullMethodName)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := readers(s, ready)
+	if err != nil {
+		return nil, err
+	}
+	read := func(name string, r *reader) *side {
+		return &side{name: name, callers: 1, call: func(ctx context.Context, _, _ int) error { return r.stream(ctx, chainAlias) }}
+	}
+	return e.against(ctx, what, t, time.Second, (*sample).perSecond, read("transcriptd", ours), read("ready bytes", theirs))
+}
 
-func tailRead(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// unaryRead holds the whole chain of 1,000 turns in one reply against the same reply out of memory.
+func unaryRead(ctx context.Context, e *env) ([]Figure, error) {
+	return e.unary(ctx, "one reply of 1,000 turns: speed of ready bytes", atLeast(0.80), someTurns, (*sample).perSecond)
+}
 
-func readPerTurn(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// shortRead holds what an agent asks for at the beginning of a chat, 10 turns in one reply, against an echo: a request and a
+// reply of the same sizes, the latter out of memory.
+func shortRead(ctx context.Context, e *env) ([]Figure, error) {
+	return e.unary(ctx, "one reply of 10 turns: time of an echo of that size", atMost(1.5), fewTurns, (*sample).p50)
+}
 
-func againstWalking(context.Context, *env) ([]Figure, error) { return nil, errors.ErrUnsupported }
+// unary holds Assemble of a chain against the limit in memory, by a lone raw client.
+func (e *env) unary(ctx context.Context, what string, t target, turns int, of func(*sample) float64) ([]Figure, error) {
+	s, err := e.reading(ctx, nil, chain{chainAlias, 0, turns})
+	if err != nil {
+		return nil, err
+	}
+	ready, err := s.ready(ctx, transcriptv1.TranscriptService_Assemble_FullMethodName)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := readers(s, ready)
+	if err != nil {
+		return nil, err
+	}
+	read := func(name string, r *reader) *side {
+		return &side{name: name, callers: 1, call: func(ctx context.Context, _, _ int) error { return r.assemble(ctx, chainAlias, "") }}
+	}
+	return e.against(ctx, what, t, time.Second, of, read("transcriptd", ours), read("ready bytes", theirs))
+}
+
+// against is one figure of transcriptd and a limit.
+func (e *env) against(ctx context.Context, what string, t target, while time.Duration, of func(*sample) float64, ours, theirs *side) ([]Figure, error) {
+	theirs.limit = true
+	outcomes, err := e.contest(ctx, e.shorter(while, while/4), ours, theirs)
+	if err != nil {
+		return nil, err
+	}
+	return []Figure{e.versus(what, t, outcomes[0], outcomes[1], of)}, nil
+}
+
+// firstRead holds the first stream of 1,000 turns after transcriptd has opened its store, with nothing in the database's
+// cache and nothing asked before on a connection that stands, against the limit's frames, asked for again and again. The
+// files are in the system's cache.
+func firstRead(ctx context.Context, e *env) ([]Figure, error) {
+	const what = "first stream of 1,000 turns after opening: speed of ready bytes"
+	t := atLeast(0.4)
+	s, err := e.reading(ctx, nil, chain{chainAlias, 0, someTurns})
+	if err != nil {
+		return nil, err
+	}
+	if s.process == nil {
+		return []Figure{void(what, t, errNotOurs.Error())}, nil
+	}
+	ready, err := s.ready(ctx, transcriptv1.TranscriptService_StreamAssemble_FullMethodName)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := ready.reader()
+	if err != nil {
+		return nil, err
+	}
+	limit := &side{name: "ready bytes", callers: 1, calls: make([]int, 1), call: func(ctx context.Context, _, _ int) error {
+		return theirs.stream(ctx, chainAlias)
+	}}
+	first := &outcome{side: &side{name: "transcriptd", callers: 1}}
+	warm := &outcome{side: limit}
+	for range e.rounds() {
+		opened, err := s.firstReads(ctx, 3)
+		if err != nil {
+			return nil, err
+		}
+		again, err := limit.work(ctx, e.shorter(500*time.Millisecond, 200*time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		first.rounds, warm.rounds = append(first.rounds, opened), append(warm.rounds, again)
+	}
+	return []Figure{e.versus(what, t, first, warm, (*sample).perSecond)}, nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// storeSamples are the samples of the store in /metrics, by name and label.
+func storeSamples(t *testing.T, p *process) map[string]float64 {
+	t.Helper()
+	samples := map[string]float64{}
+	for line := range strings.Lines(get(t, p.admin+"/metrics")) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || !strings.HasPrefix(name, "transcriptd_store_") {
+			continue
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		samples[name] = v
+	}
+	return samples
+}
+
+func TestStoreMetrics(t *testing.T) {
+	dir := t.TempDir()
+	p := startProcess(t, nil, badgerFlag(dir), "--admin-listen=127.0.0.1:0", "--cache-mib=32")
+	client := transcriptv1.NewTranscriptServiceClient(p.dial(t))
+	root, err := putText(callContext(t), client, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := storeSamples(t, p)
+	assemble := func() {
+		head := &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_NodeId{NodeId: root.NodeId}}
+		if _, err := client.Assemble(callContext(t), &transcriptv1.AssembleRequest{Head: head}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	assemble()
+	read := storeSamples(t, p)
+	for _, text := range []string{"hello", "a second"} { // the first is there
+		if _, err := putText(callContext(t), client, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written := storeSamples(t, p)
+
+	type samples = map[string]float64
+	moved := func(what string, from, to samples, want samples) {
+		t.Helper()
+		for name, by := range want {
+			if got := to["transcriptd_store_"+name] - from["transcriptd_store_"+name]; got != by {
+				t.Errorf("%s: %s moved by %v, not %v", what, name, got, by)
+			}
+		}
+	}
+	moved("Assemble", before, read, samples{"gets_total": 3, "seeks_total": 1, "sets_total": 0, "commits_total": 0})
+	moved("PutNode", read, written, samples{"commits_total": 1, "committed_changes_total": 1, `cache_hits_total{cache="nodes"}`: 1})
+	for _, name := range []string{"gets_total", "sets_total", "copied_bytes_total", "disk_bytes", `cache_bytes{cache="nodes"}`} {
+		if name = "transcriptd_store_" + name; written[name] <= read[name] && name != "transcriptd_store_disk_bytes" || written[name] == 0 {
+			t.Errorf("%s went from %v to %v with a put", name, read[name], written[name])
+		}
+	}
+	if now := written["transcriptd_store_queue_bytes"]; now != 0 || written["transcriptd_store_queue_limit_bytes"] < 1<<20 {
+		t.Errorf("the queue has %v bytes when nobody waits", now)
+	}
+	limits := 0.0
+	for _, cache := range []string{"blocks", "rows", "heads", "nodes"} {
+		limits += written[`transcriptd_store_cache_limit_bytes{cache="`+cache+`"}`]
+	}
+	if limits != 32<<20 {
+		t.Errorf("the caches may hold %v bytes together, not --cache-mib", limits)
+	}
+	p.terminate(t)
+
+	p = startProcess(t, nil, badgerFlag(dir), "--admin-listen=127.0.0.1:0", "--cache-mib=32")
+	client = transcriptv1.NewTranscriptServiceClient(p.dial(t))
+	assemble() // from tables on disk
+	first := storeSamples(t, p)
+	for _, cache := range []string{"blocks", "rows", "heads"} {
+		if first[`transcriptd_store_cache_misses_total{cache="`+cache+`"}`] == 0 {
+			t.Errorf("a first read from tables finds all in the cache of %s: %v", cache, first)
+		}
+	}
+	assemble()
+	moved("a second read", first, storeSamples(t, p), samples{
+		`cache_hits_total{cache="rows"}`: 1, `cache_hits_total{cache="heads"}`: 1,
+		`cache_misses_total{cache="rows"}`: 0, `cache_misses_total{cache="heads"}`: 0,
+	})
+	const held = `transcriptd_store_cache_bytes{cache="blocks"}`
+	for deadline := time.Now().Add(30 * time.Second); storeSamples(t, p)[held] == 0; { // it takes a block a moment after it was read
+		if time.Now().After(deadline) {
+			t.Fatal("the cache of blocks stays empty")
+		}
+	}
+}
+
+func TestStoreInMemoryHasNoMetrics(t *testing.T) {
+	p := startProcess(t, nil, "--store=memory:", "--admin-listen=127.0.0.1:0")
+	if samples := storeSamples(t, p); len(samples) > 0 {
+		t.Errorf("a store in memory tells %v", samples)
+	}
+}

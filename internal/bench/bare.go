@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+// bareNode is a node as bare things keep it, under two keys: by its id its place, by its place its payload.
+type bareNode struct {
+	id      [32]byte
+	place   [12]byte
+	payload []byte
+}
+
+// bareNodes gives nodes ids as far apart as hashes are, and places one behind the other, which is the least that a
+// database has to do for places. Nothing is hashed.
+type bareNodes struct{ last atomic.Uint64 }
+
+func (b *bareNodes) node(payload []byte) *bareNode {
+	n := &bareNode{payload: payload}
+	for i := 0; i < len(n.id); i += 8 {
+		binary.BigEndian.PutUint64(n.id[i:], rand.Uint64())
+	}
+	binary.BigEndian.PutUint64(n.place[:], b.last.Add(1))
+	return n
+}
+
+// keys are the two keys of a node.
+func (n *bareNode) keys() (id, place []byte) {
+	return append([]byte{'i'}, n.id[:]...), append([]byte{'p'}, n.place[:]...)
+}
+
+// set puts a node into a transaction.
+func (n *bareNode) set(txn *badger.Txn) error {
+	id, place := n.keys()
+	if err := txn.Set(id, n.place[:]); err != nil {
+		return err
+	}
+	return txn.Set(place, n.payload)
+}
+
+// bareOptions are those that transcriptd opens its database with: what is written, when it is synced, how it is
+// compressed, how many tables wait and are merged, and the cache of blocks and indexes that it has by default.
+// Different are only its mark on the directory and its logger.
+func bareOptions(dir string) badger.Options {
+	return badger.DefaultOptions(dir).
+		WithSyncWrites(true).
+		WithDetectConflicts(false).
+		WithNumVersionsToKeep(1).
+		WithMemTableSize(32 << 20).
+		WithNumMemtables(3).
+		WithNumCompactors(2).
+		WithNumLevelZeroTablesStall(40).
+		WithValueThreshold(1 << 20).
+		WithValueLogFileSize(1 << 20).
+		WithCompression(options.ZSTD).
+		WithZSTDCompressionLevel(3).
+		WithBlockSize(32 << 10).
+		WithBlockCacheSize(40 << 20).
+		WithIndexCacheSize(16 << 20).
+		WithMetricsEnabled(false).
+		WithLogger(nil)
+}
+
+// putter makes payloads durable, one for each call, of any number of callers.
+type putter interface {
+	put(payload []byte) (*bareNode, error)
+	Close() error
+}
+
+// bareTransactions is bare Badger with a transaction a node, committed by whoever puts it.
+type bareTransactions struct {
+	bareNodes
+	db *badger.DB
+}
+
+func openTransactions(dir string) (putter, error) {
+	db, err := badger.Open(bareOptions(dir))
+	if err != nil {
+		return nil, err
+	}
+	return &bareTransactions{db: db}, nil
+}
+
+func (b *bareTransactions) put(payload []byte) (*bareNode, error) {
+	n := b.node(payload)
+	return n, b.db.Update(n.set)
+}
+
+func (b *bareTransactions) Close() error { return b.db.Close() }
+
+// bareCommitter is one goroutine that commits whatever waits as one durable transaction of bare Badger, in managed mode,
+// so that it waits for no reader either.
+type bareCommitter struct {
+	bareNodes
+	*gatherer
+	db *badger.DB
+	// ts is the last transaction's.
+	ts uint64
+}
+
+func openCommitter(dir string) (putter, error) {
+	db, err := badger.OpenManaged(bareOptions(dir))
+	if err != nil {
+		return nil, err
+	}
+	b := &bareCommitter{db: db}
+	b.gatherer = gather(b.commit)
+	return b, nil
+}
+
+func (b *bareCommitter) put(payload []byte) (*bareNode, error) {
+	n := b.node(payload)
+	return n, b.hand(n)
+}
+
+// commit makes nodes durable in one transaction, or in as many as they need.
+func (b *bareCommitter) commit(nodes []*bareNode) error {
+	for len(nodes) > 0 {
+		txn := b.db.NewTransactionAt(b.ts, true)
+		n, err := fillTransaction(txn, nodes, b.db.MaxBatchSize()-1024, b.db.MaxBatchCount()-8)
+		if err == nil {
+			b.ts++
+			err = txn.CommitAt(b.ts, nil)
+		}
+		txn.Discard()
+		if err != nil {
+			return err
+		}
+		nodes = nodes[n:]
+	}
+	return nil
+}
+
+// fillTransaction puts nodes into a transaction until it is full; the first in any case.
+func fillTransaction(txn *badger.Txn, nodes []*bareNode, maxBytes, maxKeys int64) (n int, err error) {
+	var bytes int64
+	for _, node := range nodes {
+		bytes += int64(len(node.payload)) + 128
+		if n > 0 && (bytes > maxBytes || int64(2*n+2) > maxKeys) {
+			break
+		}
+		if err := node.set(txn); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (b *bareCommitter) Close() error {
+	b.stop()
+	return b.db.Close()
+}
+
+// bareLogBytes is the size of a bare log.
+const bareLogBytes = 256 << 20
+
+// bareLog is a log to which one goroutine writes whatever waits, payload after payload, and then syncs it.
+type bareLog struct {
+	bareNodes
+	*gatherer
+	log *syncLog
+	// b is written; its memory is used again.
+	b []byte
+}
+
+func openBareLog(dir string) (putter, error) {
+	log, err := openLog(filepath.Join(dir, "log"), bareLogBytes)
+	if err != nil {
+		return nil, err
+	}
+	l := &bareLog{log: log}
+	l.gatherer = gather(l.append)
+	return l, nil
+}
+
+func (l *bareLog) put(payload []byte) (*bareNode, error) {
+	n := l.node(payload)
+	return n, l.hand(n)
+}
+
+// append writes the nodes, each with its id and length before it, in one write.
+func (l *bareLog) append(nodes []*bareNode) error {
+	l.b = l.b[:0]
+	for _, n := range nodes {
+		l.b = append(l.b, n.id[:]...)
+		l.b = binary.BigEndian.AppendUint32(l.b, uint32(len(n.payload)))
+		l.b = append(l.b, n.payload...)
+	}
+	return errors.Join(l.log.write(l.b), l.log.sync())
+}
+
+func (l *bareLog) Close() error {
+	l.stop()
+	return l.log.close()
+}
+
+// gatherer hands what many callers bring to one function, everything that came while it was at work at once. Who comes
+// alone waits for nobody.
+type gatherer struct {
+	durable func([]*bareNode) error
+
+	mu      sync.Mutex
+	nodes   []*bareNode
+	answers []chan<- error
+	wake    chan struct{}
+	done    chan struct{}
+}
+
+// gather starts a gatherer; stop ends it, once nobody hands it anything any more.
+func gather(durable func([]*bareNode) error) *gatherer {
+	g := &gatherer{durable: durable, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go g.run()
+	return g
+}
+
+// hand returns once the nodes are durable, all in one transaction where one takes them.
+func (g *gatherer) hand(nodes ...*bareNode) error {
+	answer := make(chan error, 1)
+	g.mu.Lock()
+	g.nodes, g.answers = append(g.nodes, nodes...), append(g.answers, answer)
+	g.mu.Unlock()
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+	return <-answer
+}
+
+func (g *gatherer) run() {
+	defer close(g.done)
+	for range g.wake {
+		g.mu.Lock()
+		nodes, answers := g.nodes, g.answers
+		g.nodes, g.answers = nil, nil
+		g.mu.Unlock()
+		if len(nodes) == 0 {
+			continue
+		}
+		err := g.durable(nodes)
+		for _, answer := range answers {
+			answer <- err
+		}
+	}
+}
+
+func (g *gatherer) stop() {
+	close(g.wake)
+	<-g.done
+}

@@ -1,0 +1,149 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// patience is how long a call of a connection may take: one that takes longer is not served.
+const patience = 60 * time.Second
+
+// dialers is how many connections are made at once.
+const dialers = 64
+
+// connectLean makes n connections that take little of this process's memory.
+func (s *server) connectLean(n int) ([]*grpc.ClientConn, error) {
+	conns := make([]*grpc.ClientConn, n)
+	for i := range conns {
+		conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDisableRetry(), grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10))
+		if err != nil {
+			return nil, err
+		}
+		s.e.ends(conn.Close)
+		conns[i] = conn
+	}
+	return conns, nil
+}
+
+// tally counts calls.
+type tally struct {
+	calls, served int
+	// fault is one of those that were not served.
+	fault error
+}
+
+func (t *tally) add(other tally) {
+	t.calls += other.calls
+	t.served += other.served
+	if t.fault == nil {
+		t.fault = other.fault
+	}
+}
+
+func (t *tally) count(err error) {
+	t.calls++
+	if err == nil {
+		t.served++
+	} else if t.fault == nil {
+		t.fault = err
+	}
+}
+
+// callEach makes one call on each connection.
+func callEach(ctx context.Context, conns []*grpc.ClientConn, req *transcriptv1.GetNodeRequest) (all tally) {
+	group := new(errgroup.Group)
+	group.SetLimit(dialers)
+	errs := make([]error, len(conns))
+	for i, conn := range conns {
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			_, errs[i] = transcriptv1.NewTranscriptServiceClient(conn).GetNode(ctx, req, grpc.WaitForReady(true))
+			return nil
+		})
+	}
+	_ = group.Wait() // they are in errs
+	for _, err := range errs {
+		all.count(err)
+	}
+	return all
+}
+
+// readStream reads a stream to its end and tells its bytes. Messages stay bytes.
+func readStream(ctx context.Context, conn *grpc.ClientConn, req *transcriptv1.StreamAssembleRequest) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, transcriptv1.TranscriptService_StreamAssemble_FullMethodName)
+	if err != nil {
+		return 0, err
+	}
+	if err = errors.Join(stream.SendMsg(req), stream.CloseSend()); err != nil {
+		return 0, err
+	}
+	frame := new(emptypb.Empty)
+	for {
+		if err = stream.RecvMsg(frame); err != nil {
+			break
+		}
+		n += len(frame.ProtoReflect().GetUnknown())
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+const (
+	// settleTime is the most that memory is given to settle, settleStep how often it is looked at.
+	settleTime = 10 * time.Second
+	settleStep = 500 * time.Millisecond
+)
+
+// settledMemory is the anonymous memory of transcriptd after a collection of its garbage, once what the collector gives
+// back has been given back: once it fell by less than a hundredth in half a second.
+func (s *server) settledMemory(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	tick := time.NewTicker(settleStep)
+	defer tick.Stop()
+	for last := int64(0); ; {
+		if err := collect(ctx, s.process.admin); err != nil {
+			return last, err
+		}
+		now, err := memoryOf(s.process.cmd.Process.Pid)
+		if err != nil || last > 0 && now.anonymous > last-last/100 {
+			return now.anonymous, err
+		}
+		last = now.anonymous
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return last, nil
+		}
+	}
+}
+
+// collect lets a transcriptd collect its garbage.
+func collect(ctx context.Context, admin string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+"/debug/pprof/heap?gc=1", http.NoBody)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return errors.Join(err, res.Body.Close())
+}

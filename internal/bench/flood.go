@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// callDeadline is each put's under overload.
+	callDeadline = time.Second
+	// streamsPerConnection is how many calls of one connection transcriptd takes at once; more wait in the client.
+	streamsPerConnection = 256
+	// fewestConnections there are, however few puts are under way.
+	fewestConnections = 4
+	// floodStep is how far apart calls begin that are due: a clock's tick.
+	floodStep = time.Millisecond
+)
+
+// flood puts turns of many conversations, each of which has one put under way at most. A conversation whose put fails goes
+// on from its last reply with another turn.
+type flood struct {
+	s        *server
+	deadline time.Duration
+	turns    [differentTurns][]byte
+	wires    []*wire
+
+	mu sync.Mutex
+	// free are the conversations without a put under way; the one that was freed last is used next.
+	free []*floodedChain
+	made int
+	most int
+}
+
+// floodedChain is a conversation. Who took it from free has it.
+type floodedChain struct {
+	number int
+	salt   []byte
+	head   string
+	puts   int
+}
+
+// newFlood makes a flood of at most n puts under way. Connections are made as they are needed.
+func (s *server) newFlood(n int) (*flood, error) {
+	f := &flood{s: s, deadline: callDeadline, most: n}
+	first := s.e.seeds(differentTurns)
+	for i := range f.turns {
+		b, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: turn(first + uint64(i))})
+		if err != nil {
+			return nil, err
+		}
+		f.turns[i] = b
+	}
+	return f, nil
+}
+
+// connect makes connections until n puts under way need not wait for each other.
+func (f *flood) connect(ctx context.Context, n int) error {
+	for len(f.wires) < max(fewestConnections, (n+streamsPerConnection-1)/streamsPerConnection) {
+		w, err := dialWire(ctx, f.s.addr)
+		if err != nil {
+			return err
+		}
+		f.s.e.ends(w.close)
+		f.wires = append(f.wires, w)
+	}
+	return nil
+}
+
+// take takes a free conversation; nil where there are as many puts under way as there may be.
+func (f *flood) take() *floodedChain {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.free); n > 0 {
+		c := f.free[n-1]
+		f.free = f.free[:n-1]
+		return c
+	}
+	if f.made == f.most {
+		return nil
+	}
+	f.made++
+	return &floodedChain{number: f.made, salt: fmt.Appendf(nil, "%016x", rand.Uint64())}
+}
+
+// put begins to put the next turn of a conversation; done is called once it is free again.
+func (f *flood) put(c *floodedChain, done func(code codes.Code, reason string)) {
+	call := &wireCall{
+		namespace: f.s.namespace, parent: c.head, salt: c.salt, messages: f.turns[(c.number*7+c.puts)%differentTurns],
+		deadline: time.Now().Add(f.deadline),
+	}
+	c.puts++
+	call.done = func(head string, code codes.Code, reason string) {
+		if code == codes.OK {
+			c.head = head
+		}
+		f.mu.Lock()
+		f.free = append(f.free, c)
+		f.mu.Unlock()
+		done(code, reason)
+	}
+	f.wires[c.number%len(f.wires)].begin(call)
+}
+
+// puts is what became of puts.
+type puts struct {
+	// from and to bound the time in which puts that succeed are counted as good.
+	from, to time.Time
+
+	mu sync.Mutex
+	// begun counts all, and unoffered those that did not begin since too many were under way.
+	begun, unoffered int
+	// refused counts those that failed by how; unclear are those of them that do not tell why.
+	refused         map[string]int
+	failed, unclear int
+	// took are the times of the good ones, sorted in the end.
+	took []time.Duration
+}
+
+// perSecond is how many were good, a second.
+func (p *puts) perSecond() float64 { return float64(len(p.took)) / p.to.Sub(p.from).Seconds() }
+
+// after is the time, in milliseconds, within which a share of the good ones was served; 0 of none.
+func (p *puts) after(share float64) float64 {
+	if len(p.took) == 0 {
+		return 0
+	}
+	return milliseconds(at(p.took, share))
+}
+
+// end counts a put that began at a time.
+func (p *puts) end(began time.Time, code codes.Code, reason string) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if code != codes.OK {
+		p.failed++
+		p.refused[howRefused(code, reason)]++
+		if !clearlyRefused(code, reason) {
+			p.unclear++
+		}
+		return
+	}
+	if now.After(p.from) && now.Before(p.to) {
+		p.took = append(p.took, now.Sub(began))
+	}
+}
+
+// closed are the puts of so many callers who wait for each reply before the next put.
+func (f *flood) closed(callers int, while time.Duration) *puts {
+	now := time.Now()
+	p := &puts{from: now, to: now.Add(while), refused: map[string]int{}}
+	var running sync.WaitGroup
+	for range callers {
+		running.Go(func() {
+			ended := make(chan struct{})
+			for time.Now().Before(p.to) {
+				f.one(p, func() { ended <- struct{}{} })
+				<-ended
+			}
+		})
+	}
+	running.Wait()
+	slices.Sort(p.took)
+	return p
+}
+
+// one begins a put, unless too many are under way, and calls ended when it has ended.
+func (f *flood) one(p *puts, ended func()) {
+	c := f.take()
+	p.mu.Lock()
+	if c == nil {
+		p.unoffered++
+	} else {
+		p.begun++
+	}
+	p.mu.Unlock()
+	if c == nil {
+		go ended()
+		return
+	}
+	began := time.Now()
+	f.put(c, func(code codes.Code, reason string) {
+		p.end(began, code, reason)
+		go ended()
+	})
+}
+
+// open are puts that begin on a clock, rate a second for a while, whether or not earlier ones have ended; all have in the
+// end. Good ones are those that succeed after the first deadline's time and before the while is over: before, the server
+// fills its queues.
+func (f *flood) open(ctx context.Context, rate float64, while time.Duration) *puts {
+	begin := time.Now()
+	p := &puts{from: begin.Add(f.deadline), to: begin.Add(while), refused: map[string]int{}}
+	var running sync.WaitGroup
+	tick := time.NewTicker(floodStep)
+	defer tick.Stop()
+	for due := 0; ctx.Err() == nil; <-tick.C {
+		since := time.Since(begin)
+		if since >= while {
+			break
+		}
+		for ; due < int(rate*since.Seconds()); due++ {
+			running.Add(1)
+			f.one(p, running.Done)
+		}
+	}
+	running.Wait()
+	slices.Sort(p.took)
+	return p
+}
+
+func howRefused(code codes.Code, reason string) string {
+	if reason == "" {
+		return code.String()
+	}
+	return code.String() + " " + reason
+}
+
+// clearlyRefused tells whether a failed call says what its caller should do: wait and repeat, for too much is asked
+// (OVERLOADED, or its deadline passed), or turn elsewhere (UNAVAILABLE with a reason).
+func clearlyRefused(code codes.Code, reason string) bool {
+	switch code {
+	case codes.DeadlineExceeded:
+		return true
+	case codes.ResourceExhausted:
+		return reason == "OVERLOADED"
+	case codes.Unavailable:
+		return reason != ""
+	default:
+		return false
+	}
+}

@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Metrics of transcriptd: what its engine did so far.
+const (
+	engineGets  = "transcriptd_store_gets_total"
+	engineSeeks = "transcriptd_store_seeks_total"
+	engineNexts = "transcriptd_store_nexts_total"
+	engineSets  = "transcriptd_store_sets_total"
+)
+
+// metrics are the metrics of a transcriptd in a process of its own, by name, with labels as they stand there. errNotOurs.
+func (s *server) metrics(ctx context.Context) (values map[string]float64, err error) {
+	if s.process == nil {
+		return nil, errNotOurs
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.process.admin+"/metrics", http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("transcriptd's metrics: %s", res.Status)
+	}
+	values = map[string]float64{}
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		line := lines.Text()
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if values[line[:at]], err = strconv.ParseFloat(line[at+1:], 64); err != nil {
+			return nil, fmt.Errorf("transcriptd's metric %s: %w", line[:at], err)
+		}
+	}
+	return values, lines.Err()
+}
+
+// grown is what metrics have grown by while f ran, which must be there.
+func (s *server) grown(ctx context.Context, names []string, f func() error) ([]float64, error) {
+	before, err := s.metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f(); err != nil {
+		return nil, err
+	}
+	after, err := s.metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	by := make([]float64, len(names))
+	for i, name := range names {
+		if _, ok := after[name]; !ok {
+			return nil, fmt.Errorf("transcriptd has no metric %s", name)
+		}
+		by[i] = after[name] - before[name]
+	}
+	return by, nil
+}

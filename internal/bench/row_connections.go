@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	idleConnections = 5000
+	activeStreams   = 200
+	// otherFiles are what client or server have open beside connections.
+	otherFiles = 500
+)
+
+// manyConnections makes 5,000 connections, a call on each, and leaves them idle; then 200 callers on connections of their
+// own read streams of 1,000 turns without pause; then each idle connection calls once more. The figure is the share of all
+// these calls that were served, each within a minute and whole.
+//
+// The memory of an idle connection is what the anonymous memory of transcriptd (RssAnon) grows by from before the first of
+// them, on a fresh store, until all of them have called and are idle, over their number; before each look transcriptd
+// collects its garbage, and the memory is looked at until it falls no more.
+func manyConnections(ctx context.Context, e *env) ([]Figure, error) {
+	what, target := fmt.Sprintf("calls served of %d idle connections and %d active streams", idleConnections, activeStreams), atLeast(1)
+	if files, err := openFiles(); err != nil || files < idleConnections+activeStreams+otherFiles {
+		return []Figure{void(what, target, fmt.Sprintf("a process may have %d files open here", files))}, err
+	}
+	s, err := e.transcriptd()
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.fill(ctx, "first", e.seeds(1), 1)
+	if err != nil {
+		return nil, err
+	}
+	req := &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byID(head)}
+	idle, memory, all, err := s.idle(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	streams, err := s.active(ctx, e.shorter(8*time.Second, 3*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	all.add(streams.tally)
+	all.add(callEach(ctx, idle, req))
+	if all.fault != nil {
+		e.note("a call was not served: %v", all.fault)
+	}
+	return []Figure{figure(what, target, float64(all.served)/float64(all.calls), append(memory,
+		Measured{Name: "calls", Value: float64(all.calls), Unit: "calls"},
+		Measured{Name: "streams of 1,000 turns", Value: streams.perSecond(float64(streams.served)), Unit: "a second"},
+		Measured{Name: "the same", Value: streams.perSecond(float64(streams.bytes)) / (1 << 20), Unit: "MiB a second"},
+	)...)}, nil
+}
+
+// idle makes the connections that are to be idle, and tells what one takes where that can be known.
+func (s *server) idle(ctx context.Context, req *transcriptv1.GetNodeRequest) (conns []*grpc.ClientConn, memory []Measured, all tally, err error) {
+	var before, after int64
+	if s.process != nil {
+		if before, err = s.settledMemory(ctx); err != nil {
+			s.e.note("no memory in the table: %v", err)
+		}
+	}
+	if conns, err = s.connectLean(idleConnections); err != nil {
+		return nil, nil, all, err
+	}
+	all = callEach(ctx, conns, req)
+	if before > 0 {
+		if after, err = s.settledMemory(ctx); err != nil {
+			return nil, nil, all, err
+		}
+		memory = []Measured{
+			{Name: "memory of an idle connection", Value: float64(after-before) / idleConnections / 1024, Unit: "KiB"},
+			{Name: "memory of transcriptd with them", Value: float64(after) / (1 << 20), Unit: "MiB"},
+		}
+	}
+	return conns, memory, all, nil
+}
+
+// streaming is what active streams did.
+type streaming struct {
+	tally
+	bytes int
+	while time.Duration
+}
+
+func (s *streaming) perSecond(n float64) float64 { return n / s.while.Seconds() }
+
+// active reads streams of 1,000 turns from as many callers as there are to be streams, for a while.
+func (s *server) active(ctx context.Context, while time.Duration) (*streaming, error) {
+	head, err := s.fill(ctx, "streamed", s.e.seeds(1000), 1000)
+	if err != nil {
+		return nil, err
+	}
+	conns := make([]*grpc.ClientConn, activeStreams)
+	for i := range conns {
+		if conns[i], err = s.connect(); err != nil {
+			return nil, err
+		}
+	}
+	req := &transcriptv1.StreamAssembleRequest{Namespace: s.namespace, Head: byID(head)}
+	whole, err := readStream(ctx, conns[0], req)
+	if err != nil {
+		return nil, err
+	}
+	all, begin := &streaming{}, time.Now()
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	for _, conn := range conns {
+		wait.Go(func() {
+			for first := true; first || time.Since(begin) < while; first = false {
+				n, err := readStream(ctx, conn, req)
+				if err == nil && n != whole {
+					err = fmt.Errorf("a stream of %d bytes, not %d", n, whole)
+				}
+				mu.Lock()
+				all.count(err)
+				all.bytes += n
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	all.while = time.Since(begin)
+	return all, nil
+}

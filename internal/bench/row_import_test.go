@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/client"
+)
+
+func TestTranscripts(t *testing.T) {
+	full, empty := t.TempDir(), t.TempDir()
+	for _, name := range []string{"b.jsonl.gz", "a.jsonl.gz", "README.md"} {
+		if err := os.WriteFile(filepath.Join(full, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		o     Options
+		files int
+	}{
+		{"named", Options{Transcripts: full}, 2},
+		{"not named", Options{}, 0},
+		{"nothing there", Options{Transcripts: empty}, 0},
+		{"a server elsewhere", Options{Transcripts: full, Remote: "elsewhere:7420"}, 0},
+	} {
+		files, why := (&env{Options: c.o}).transcripts()
+		if len(files) != c.files || (why == "") != (c.files > 0) {
+			t.Errorf("%s: %q, %q", c.name, files, why)
+		}
+	}
+}
+
+func TestPutChain(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		sizes  []int
+		atOnce int
+		want   []int
+	}{
+		{"one at a time", []int{1, 1, 1}, 1, []int{1, 1, 1}},
+		{"two at a time", []int{1, 1, 1}, 2, []int{2, 1}},
+		{"a MiB at a time", []int{importBatchBytes - 1, 1, 1}, 250, []int{2, 1}},
+		{"more than a MiB alone", []int{1, importBatchBytes + 1, 1}, 250, []int{1, 1, 1}},
+	} {
+		var got []int
+		b := &bareCommitter{gatherer: gather(func(nodes []*bareNode) error {
+			got = append(got, len(nodes))
+			return nil
+		})}
+		var chain [][]byte
+		for _, n := range c.sizes {
+			chain = append(chain, make([]byte, n))
+		}
+		err := b.putChain(chain, c.atOnce)
+		b.stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPutChainTellsWhatFails(t *testing.T) {
+	fault := errors.New("fault")
+	b := &bareCommitter{gatherer: gather(func([]*bareNode) error { return fault })}
+	defer b.stop()
+	if err := b.putChain([][]byte{{1}}, 1); !errors.Is(err, fault) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What the import asks of a server, the limit answers so that the client takes it; each node is written once.
+func TestImportLimit(t *testing.T) {
+	l, err := openImportLimit(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := verifyingClient(t, l)
+	ctx := t.Context()
+	if _, err := c.Resolve(ctx, "chat/1"); !errors.Is(err, client.ErrAliasNotFound) {
+		t.Errorf("an alias: %v", err)
+	}
+	chain := []client.Node{
+		{Messages: small(1)}, {Messages: small(2), Previous: true}, {Messages: small(3), Previous: true},
+	}
+	first, err := c.PutAll(ctx, chain...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PutAll(ctx, chain...); err != nil {
+		t.Fatal(err)
+	}
+	next := client.Node{
+		Parent: client.ByID(first[2].NodeId), Messages: small(1),
+		Aliases: []client.AliasUpdate{{Name: "chat/1", If: client.MustNotExist()}},
+	}
+	if _, err := c.PutAll(ctx, next); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.(*importLimit).last.Load(); n != 4 {
+		t.Errorf("of 4 nodes %d were written", n)
+	}
+}
+
+// verifyingClient talks to a limit over TCP, as the import does.
+func verifyingClient(t *testing.T, l limit) *client.Client {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := limitServer(l)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(listener) }()
+	c, err := client.Dial(listener.Addr().String(), client.WithVerification())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Stop()
+		if err := errors.Join(c.Close(), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}

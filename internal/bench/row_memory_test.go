@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// TestMemoryIsReadFromStatus: both numbers, in bytes; without either the system does not tell.
+func TestMemoryIsReadFromStatus(t *testing.T) {
+	const status = "Name:\ttranscriptd\nVmHWM:\t  999 kB\nVmRSS:\t  300 kB\nRssAnon:\t     200 kB\nRssFile:\t   100 kB\n"
+	got, err := parseStatus([]byte(status))
+	if want := (residence{all: 300 << 10, anonymous: 200 << 10}); err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	for _, name := range []string{"VmRSS:", "RssAnon:"} {
+		for _, with := range []string{"Rss:", name + " many"} {
+			if _, err := parseStatus([]byte(strings.Replace(status, name, with, 1))); !errors.Is(err, errNoProc) {
+				t.Errorf("with %q for %q: %v", with, name, err)
+			}
+		}
+	}
+	if _, err := memoryOf(-1); !errors.Is(err, errNoProc) {
+		t.Errorf("of no process: %v", err)
+	}
+}
+
+// TestGrowthIsThatOfTheSecondHalf: a heap that fills and then grows by a MiB a minute, with noise that goes up and down.
+func TestGrowthIsThatOfTheSecondHalf(t *testing.T) {
+	l := &load{}
+	for second := range int64(600) {
+		mib := 2 * second // while the heap fills
+		if second >= 300 {
+			mib = 400
+		}
+		l.memory = append(l.memory, residence{anonymous: mib<<20 + second*(1<<20)/60 + (second%2)<<20})
+	}
+	if got := l.growth() / (1 << 20); math.Abs(got-1) > 0.01 {
+		t.Errorf("%g MiB a minute", got)
+	}
+	if got := l.most() / (1 << 20); got < 598 || got > 609 {
+		t.Errorf("%g MiB at most", got)
+	}
+	for _, few := range [][]float64{nil, {1}, {1, 1}} {
+		if got := slopeOf(few); got != 0 {
+			t.Errorf("%v has slope %g", few, got)
+		}
+	}
+}
+
+// batches is a service that names a chain's end by the chain's number and length, and streams what is not decoded.
+type batches struct {
+	transcriptv1.UnimplementedTranscriptServiceServer
+	mu     sync.Mutex
+	chains int
+	frames []string
+}
+
+func (b *batches) PutNodes(_ context.Context, req *transcriptv1.PutNodesRequest) (*transcriptv1.PutNodesResponse, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	chain, length := b.chains, 0
+	if parent := req.GetNodes()[0].GetParent().GetNodeId(); parent == "" {
+		b.chains++
+	} else if _, err := fmt.Sscanf(parent, "%d/%d", &chain, &length); err != nil {
+		return nil, err
+	}
+	res := &transcriptv1.PutNodesResponse{}
+	for i := range req.GetNodes() {
+		res.Nodes = append(res.Nodes, &transcriptv1.PutNodeResponse{NodeId: fmt.Sprintf("%d/%d", chain, length+i+1)})
+	}
+	return res, nil
+}
+
+func (b *batches) StreamAssemble(_ *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
+	for _, text := range b.frames {
+		frame := &transcriptv1.StreamAssembleResponse{HeadId: text}
+		if err := out.Send(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestFillingPutsChainsUntilMoreSaysNo: by several callers, each chain of so many turns, and every head is told.
+func TestFillingPutsChainsUntilMoreSaysNo(t *testing.T) {
+	e := rowEnv(t)
+	s := serve(t, e, &batches{})
+	heads, err := fillWhile(t.Context(), s, func() (bool, error) { return false, nil })
+	if err != nil || len(heads) != memoryFillers {
+		t.Fatalf("%d heads, %v", len(heads), err)
+	}
+	for _, head := range heads {
+		if !strings.HasSuffix(head, "/1000") {
+			t.Errorf("the chain that ends in %s is not %d turns", head, memoryChain)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := fillWhile(t.Context(), s, func() (bool, error) { return true, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v, want what more said", err)
+	}
+}
+
+// TestStreamsAreWhole: a stream's frames count with all their bytes, and a chain that comes short is an error.
+func TestStreamsAreWhole(t *testing.T) {
+	e := rowEnv(t)
+	service := &batches{frames: []string{strings.Repeat("x", 1<<20), strings.Repeat("y", 2<<20)}}
+	s := serve(t, e, service)
+	side, err := streamingSide(s, []string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := side.call(t.Context(), 0, 0); err != nil {
+		t.Errorf("of 3 MiB: %v", err)
+	}
+	service.frames = service.frames[:1]
+	if err := side.call(t.Context(), 0, 1); err == nil {
+		t.Error("a chain of 1 MiB passed for 1,000 turns")
+	}
+}

@@ -1,0 +1,240 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// saturating are the numbers of callers of which the best is the peak's.
+var saturating = [...]int{16, 64, 256}
+
+// maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
+const maxUnderWay = 1 << 16
+
+// overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
+// that succeed within their deadline of a second, a second, against the most that it serves to callers who wait for each
+// reply: 16, 64 or 256 of them, whichever is best. The peak is measured before and after each flood, and the better of the
+// two counts: a store that is busy with what came before must not make the flood look good. A flood offers twice the best
+// peak so far; its first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come
+// from connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and
+// there are so many that no put waits in the client for another to end. How a put was refused has to be clear: see
+// clearlyRefused. A bystander, an ordinary client with one put at a time and a connection of its own, shows what a flood
+// leaves to others.
+func overload(ctx context.Context, e *env) (figures []Figure, err error) {
+	s, err := e.transcriptd()
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.newFlood(maxUnderWay)
+	if err != nil {
+		return nil, err
+	}
+	o := &overloads{e: e, f: f, refused: map[string]int{}}
+	if err := o.saturate(ctx); err != nil {
+		return nil, err
+	}
+	for range e.rounds() {
+		if err := o.round(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return o.figures(), nil
+}
+
+// errNothingServed: what the peak is cannot be said.
+var errNothingServed = errors.New("no put is served within its deadline")
+
+// overloads are the rounds of a flood.
+type overloads struct {
+	e *env
+	f *flood
+	// callers is how many give the peak; best is the best so far, last the one before the next flood.
+	callers    int
+	best, last *puts
+
+	shares, peaks, offered, goods []float64
+	// Of the puts at the peak, and of those served in the flood: milliseconds.
+	peak50, peak99, flood50, flood99 []float64
+	refused                          map[string]int
+	failed, unclear, unoffered       int
+	// Of the bystander: the share of its puts that succeeded, how many a second, and how long they took.
+	served, servedPerSecond, served99 []float64
+}
+
+func (o *overloads) closedTime() time.Duration {
+	return o.e.shorter(1500*time.Millisecond, time.Second)
+}
+
+func (o *overloads) openTime() time.Duration {
+	return o.e.shorter(3500*time.Millisecond, 3*time.Second)
+}
+
+// saturate finds the number of callers that gives the peak.
+func (o *overloads) saturate(ctx context.Context) error {
+	for _, callers := range saturating {
+		if err := o.f.connect(ctx, callers); err != nil {
+			return err
+		}
+		now := o.peak(callers)
+		o.e.note("%.0f a second with %d callers", now.perSecond(), callers)
+		if o.best == nil || now.perSecond() > o.best.perSecond() {
+			o.best, o.last, o.callers = now, now, callers
+		}
+	}
+	return ctx.Err()
+}
+
+// peak is what so many callers get who wait for each reply, once what a flood has left behind is gone.
+func (o *overloads) peak(callers int) *puts {
+	o.f.closed(callers, o.closedTime()/2)
+	return o.f.closed(callers, o.closedTime())
+}
+
+// round offers twice the best peak, and measures the peak again.
+func (o *overloads) round(ctx context.Context) error {
+	if len(o.best.took) == 0 {
+		return errNothingServed
+	}
+	rate := 2 * o.best.perSecond()
+	if err := o.f.connect(ctx, min(maxUnderWay, int(rate*callDeadline.Seconds()))); err != nil {
+		return err
+	}
+	b, err := o.f.s.bystander(ctx)
+	if err != nil {
+		return err
+	}
+	profiling, err := o.e.profile(ctx, o.openTime())
+	flood := o.f.open(ctx, rate, o.openTime())
+	if err = errors.Join(err, profiling.stop(), b.end()); err != nil {
+		return err
+	}
+	before, after := o.last, o.peak(o.callers)
+	o.last = after
+	if after.perSecond() > o.best.perSecond() {
+		o.best = after
+	}
+	o.e.note("peaks %.0f and %.0f a second; of %.0f offered between %.0f were served in time, refused in all: %v",
+		before.perSecond(), after.perSecond(), rate, flood.perSecond(), flood.refused)
+	if before.perSecond() > after.perSecond() {
+		after = before
+	}
+	if len(after.took) == 0 {
+		return errNothingServed
+	}
+	o.add(after, flood)
+	o.addBystander(b)
+	return ctx.Err()
+}
+
+func (o *overloads) add(peak, flood *puts) {
+	o.peaks = append(o.peaks, peak.perSecond())
+	o.peak50, o.peak99 = append(o.peak50, peak.after(0.5)), append(o.peak99, peak.after(0.99))
+	o.flood50, o.flood99 = append(o.flood50, flood.after(0.5)), append(o.flood99, flood.after(0.99))
+	o.offered = append(o.offered, float64(flood.begun)/o.openTime().Seconds())
+	o.goods = append(o.goods, flood.perSecond())
+	o.shares = append(o.shares, flood.perSecond()/peak.perSecond())
+	for how, n := range flood.refused {
+		o.refused[how] += n
+	}
+	o.failed += flood.failed
+	o.unclear += flood.unclear
+	o.unoffered += flood.unoffered
+}
+
+func (o *overloads) addBystander(b *bystander) {
+	slices.Sort(b.took)
+	o.served = append(o.served, float64(len(b.took))/float64(b.calls))
+	o.servedPerSecond = append(o.servedPerSecond, float64(len(b.took))/o.openTime().Seconds())
+	if len(b.took) > 0 {
+		o.served99 = append(o.served99, milliseconds(at(b.took, 0.99)))
+	}
+}
+
+func (o *overloads) figures() []Figure {
+	good := ratios("puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9), o.shares,
+		Measured{Name: "peak", Callers: o.callers, P50: median(o.peak50), P99: median(o.peak99), PerSecond: median(o.peaks)},
+		Measured{Name: "offered", Value: median(o.offered), Unit: "a second"},
+		Measured{Name: "served in time", Value: median(o.goods), Unit: "a second"},
+		Measured{Name: "p50 of those", Value: median(o.flood50), Unit: "ms"},
+		Measured{Name: "p99 of those", Value: median(o.flood99), Unit: "ms"},
+		Measured{Name: "puts of a bystander that were served", Value: median(o.served), Unit: "of 1"},
+		Measured{Name: "the same", Value: median(o.servedPerSecond), Unit: "a second"})
+	if len(o.served99) > 0 {
+		good.Measured = append(good.Measured, Measured{Name: "p99 of those", Value: median(o.served99), Unit: "ms"})
+	}
+	if o.unoffered > 0 {
+		good = good.voided("so many puts were under way that less than twice the peak was offered")
+	}
+	share := 1.0
+	if o.failed > 0 {
+		share = float64(o.failed-o.unclear) / float64(o.failed)
+	}
+	clear := figure("refused puts whose status is clear, of all refused", atLeast(1), share)
+	for _, how := range slices.Sorted(maps.Keys(o.refused)) {
+		clear.Measured = append(clear.Measured, Measured{Name: how, Value: float64(o.refused[how]), Unit: "puts"})
+	}
+	return append(o.e.durable(false, good), clear)
+}
+
+// bystander is a caller that puts one turn after the other, beside a flood.
+type bystander struct {
+	rpc  transcriptv1.TranscriptServiceClient
+	all  *conversations
+	stop context.CancelFunc
+	done chan error
+	// calls counts puts; took are the times of those that succeeded.
+	calls int
+	took  []time.Duration
+}
+
+// bystander begins to put on a connection of its own, until end.
+func (s *server) bystander(ctx context.Context) (*bystander, error) {
+	rpc, err := s.rpc()
+	if err != nil {
+		return nil, err
+	}
+	b := &bystander{
+		rpc: rpc, all: newConversations(s.namespace, s.e.seeds(differentTurns), 1), done: make(chan error, 1),
+	}
+	ctx, b.stop = context.WithCancel(ctx)
+	go func() {
+		var err error
+		for err == nil && (ctx.Err() == nil || b.calls == 0) {
+			err = b.put(context.WithoutCancel(ctx))
+		}
+		b.done <- err
+	}()
+	return b, nil
+}
+
+// put puts a turn. What a flood does to it is counted; anything else is an error.
+func (b *bystander) put(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	begin := time.Now()
+	err := b.all.put(ctx, b.rpc, 0)
+	b.calls++
+	switch status.Code(err) {
+	case codes.OK:
+		b.took = append(b.took, time.Since(begin))
+		return nil
+	case codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unavailable:
+		return nil
+	default:
+		return err
+	}
+}
+
+// end waits until the last put has ended.
+func (b *bystander) end() error {
+	b.stop()
+	return <-b.done
+}

@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	transcriptd "github.com/transcriptd/transcriptd/server"
+)
+
+// inMemory is transcriptd's server over a store in memory, for a row.
+func inMemory(t *testing.T) *server {
+	t.Helper()
+	store := memstore.New(memstore.Options{})
+	t.Cleanup(func() { _ = store.Close() })
+	s := transcriptd.New(store, transcriptd.Config{}).GRPC()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(listener) }()
+	t.Cleanup(s.Stop)
+	return &server{e: rowEnv(t), addr: listener.Addr().String(), namespace: "test"}
+}
+
+// Writers that go on at once with the head that won all succeed, and the chain has a node for each success.
+func TestMoversLoseNothing(t *testing.T) {
+	m, err := inMemory(t).movers(t.Context(), "one", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const moves = 25
+	group := new(errgroup.Group)
+	for writer := range m.seen {
+		group.Go(func() error {
+			for i := range moves {
+				if err := m.move(t.Context(), writer, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	counts := make([]int, len(m.seen))
+	for i := range counts {
+		counts[i] = moves
+	}
+	if f, err := m.lost(t.Context(), counts); err != nil || !f.Met || f.Figure != 0 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	counts[3]++ // as if a writer had been told of a success that is not there
+	if f, err := m.lost(t.Context(), counts); err != nil || f.Met || f.Figure != 1 {
+		t.Errorf("one lost: %+v, %v", f, err)
+	}
+}
+
+// A move that loses for another reason than its alias having moved ends.
+func TestMoverGivesUp(t *testing.T) {
+	m, err := inMemory(t).movers(t.Context(), "one", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.seen[0] = strings.Repeat("0", 64)
+	if err := m.move(t.Context(), 0, 0); err == nil {
+		t.Error("a move from a node that is not there succeeded")
+	}
+}
+
+func TestFairness(t *testing.T) {
+	for most, met := range map[int]bool{30: true, 31: false} {
+		f := fairness(&outcome{side: &side{calls: []int{12, 10, most}}})
+		if f.Met != met || f.Figure != float64(most)/10 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// The echo beside transcriptd answers the bytes that Assemble does, of the same request.
+func TestBesideEchoesAssemble(t *testing.T) {
+	conn := served(t, "beside")
+	rpc := transcriptv1.NewTranscriptServiceClient(conn)
+	put, err := rpc.PutNode(t.Context(), &transcriptv1.PutNodeRequest{Messages: turn(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &transcriptv1.AssembleRequest{Head: byID(put.NodeId)}
+	if err := conn.Invoke(t.Context(), besideEcho, req, new(emptypb.Empty)); err == nil {
+		t.Error("it answers before there is something to answer")
+	}
+	assembled := raw(t, conn, transcriptv1.TranscriptService_Assemble_FullMethodName, req)
+	if err := conn.Invoke(t.Context(), besideRecord, wrapperspb.Bytes(assembled), new(emptypb.Empty)); err != nil {
+		t.Fatal(err)
+	}
+	if echo := raw(t, conn, besideEcho, req); string(echo) != string(assembled) || len(echo) == 0 {
+		t.Errorf("%d bytes assembled, %d echoed", len(assembled), len(echo))
+	}
+}
+
+// raw is a reply as it came.
+func raw(t *testing.T, conn *grpc.ClientConn, method string, req *transcriptv1.AssembleRequest) []byte {
+	t.Helper()
+	reply := new(emptypb.Empty)
+	if err := conn.Invoke(t.Context(), method, req, reply); err != nil {
+		t.Fatal(err)
+	}
+	return reply.ProtoReflect().GetUnknown()
+}
+
+// Putters put until they are stopped, each on a chain of its own.
+func TestKeepBusy(t *testing.T) {
+	s := inMemory(t)
+	busy, err := s.keepBusy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	puts, err := busy.stop()
+	if err != nil || puts.Value <= 0 {
+		t.Errorf("%+v, %v", puts, err)
+	}
+}
+
+func TestConnectionsAreServed(t *testing.T) {
+	s := inMemory(t)
+	head, err := s.fill(t.Context(), "one", 1, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns, err := s.connectLean(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := callEach(t.Context(), conns, &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byID(head)})
+	if all.calls != 3 || all.served != 3 || all.fault != nil {
+		t.Errorf("%+v", all)
+	}
+	all.add(callEach(t.Context(), conns[:1], &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byAlias("none")}))
+	if all.calls != 4 || all.served != 3 || all.fault == nil {
+		t.Errorf("with one that fails: %+v", all)
+	}
+	n, err := readStream(t.Context(), conns[0], &transcriptv1.StreamAssembleRequest{Namespace: s.namespace, Head: byID(head)})
+	if err != nil || n < 30*3500 {
+		t.Errorf("a stream of %d bytes, %v", n, err)
+	}
+}

@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// chains is a service that numbers nodes and remembers which was put behind which.
+type chains struct {
+	transcriptv1.UnimplementedTranscriptServiceServer
+	mu      sync.Mutex
+	parents map[string]string
+	roots   map[string]int
+	repeat  bool
+}
+
+func (c *chains) PutNode(_ context.Context, req *transcriptv1.PutNodeRequest) (*transcriptv1.PutNodeResponse, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := fmt.Sprint(len(c.parents))
+	c.parents[id] = req.GetParent().GetNodeId()
+	if req.Parent == nil {
+		c.roots[req.Messages[0].Parts[0].GetText()]++
+	}
+	return &transcriptv1.PutNodeResponse{NodeId: id, Created: !c.repeat}, nil
+}
+
+// rowEnv is the environment of a row, without a transcriptd.
+func rowEnv(t *testing.T) *env {
+	t.Helper()
+	e := (&env{seed: new(atomic.Uint64), dir: t.TempDir()}).in(row{number: 9})
+	t.Cleanup(func() {
+		for i := len(*e.closers) - 1; i >= 0; i-- {
+			if err := (*e.closers)[i](); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return e
+}
+
+// serve serves a service to a row.
+func serve(t *testing.T, e *env, service transcriptv1.TranscriptServiceServer) *server {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	transcriptv1.RegisterTranscriptServiceServer(s, service)
+	go func() { _ = s.Serve(listener) }()
+	t.Cleanup(s.Stop)
+	return &server{e: e, addr: listener.Addr().String(), namespace: "test"}
+}
+
+// Each caller appends to a chain of its own, and no two chains begin with the same root.
+func TestWriters(t *testing.T) {
+	const callers, calls = 40, 5
+	service := &chains{parents: map[string]string{}, roots: map[string]int{}}
+	e := rowEnv(t)
+	w, err := e.putSide(t.Context(), "test", serve(t, e, service), callers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for caller := range callers {
+		wait.Go(func() {
+			for i := range calls {
+				if err := w.call(t.Context(), caller, i); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if len(service.roots) != callers || len(service.parents) != callers*(calls+1) {
+		t.Fatalf("%d roots and %d nodes of %d callers", len(service.roots), len(service.parents), callers)
+	}
+	children := map[string]int{}
+	for _, parent := range service.parents {
+		children[parent]++
+	}
+	if children[""] != callers {
+		t.Errorf("%d nodes without a parent", children[""])
+	}
+	for parent, n := range children {
+		if parent != "" && n != 1 {
+			t.Errorf("%d nodes behind one", n)
+		}
+	}
+}
+
+// A put that finds its node there is no put.
+func TestWritersRefuseRepeats(t *testing.T) {
+	e := rowEnv(t)
+	s := serve(t, e, &chains{parents: map[string]string{}, roots: map[string]int{}, repeat: true})
+	if _, err := e.putSide(t.Context(), "test", s, 1); !errors.Is(err, errNotCreated) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Beside a server elsewhere nothing is started that it would be held against.
+func TestNoLimitsBesideRemote(t *testing.T) {
+	e := rowEnv(t)
+	e.Remote = "elsewhere"
+	bare, err := e.bareSide(bare{"bare", openCommitter}, 3)
+	if err != nil || !bare.limit || bare.call != nil {
+		t.Errorf("a bare thing: %v, %v", bare, err)
+	}
+	behind, err := e.limitPuts(t.Context(), "echo", "memory", 3)
+	if err != nil || !behind.limit || behind.call != nil {
+		t.Errorf("a limit: %v, %v", behind, err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	sets := 5
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "# HELP %s keys\n# TYPE %[1]s counter\n%[1]s %d\nother{code=\"a b\"} 1.5e+06\n", engineSets, sets)
+	}))
+	defer admin.Close()
+	s := &server{process: &process{admin: admin.URL}}
+	values, err := s.metrics(t.Context())
+	if err != nil || values[engineSets] != 5 || values[`other{code="a b"}`] != 1.5e6 {
+		t.Errorf("%v, %v", values, err)
+	}
+	grown, err := s.grown(t.Context(), []string{engineSets}, func() error { sets += 7; return nil })
+	if err != nil || grown[0] != 7 {
+		t.Errorf("grown by %v, %v", grown, err)
+	}
+	if _, err := s.grown(t.Context(), []string{engineGets}, func() error { return nil }); err == nil {
+		t.Error("a metric that is not there has grown")
+	}
+	if _, err := new(server).metrics(t.Context()); !errors.Is(err, errNotOurs) {
+		t.Errorf("of a server elsewhere: %v", err)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	if err := quiet(t.Context(), -1); err != nil {
+		t.Errorf("a process that is not there: %v", err)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	if _, known := processorTicks(os.Getpid()); !known {
+		t.Error("the processor time of this process is not known")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := quiet(ended, os.Getpid()); !errors.Is(err, context.Canceled) {
+		t.Errorf("once its context has ended: %v", err)
+	}
+}

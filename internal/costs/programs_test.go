@@ -1,0 +1,249 @@
+package costs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// begun is the time on every clock.
+var begun = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// chain is a chain of turns behind a system prompt, whose alias is its name.
+type chain struct {
+	name string
+	// ids are those of its nodes; prompt and turns.
+	ids  []string
+	last [32]byte
+	// turns are what it has, for which the next one is looked up.
+	turns int
+}
+
+func (c *chain) head() string { return c.ids[len(c.ids)-1] }
+
+// alias is the head, as the alias that names it.
+func (c *chain) alias() *transcriptv1.NodeRef { return byAlias(c.name) }
+
+func byAlias(name string) *transcriptv1.NodeRef {
+	return &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: name}}
+}
+
+func byID(id string) *transcriptv1.NodeRef {
+	return &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_NodeId{NodeId: id}}
+}
+
+// next is the node of the next turn, which it takes as put.
+func (c *chain) next() *transcriptv1.NewNode {
+	var messages []*transcriptv1.Message
+	if len(c.ids) == 0 {
+		messages = []*transcriptv1.Message{said(transcriptv1.Role_ROLE_SYSTEM, "The prompt of "+c.name+".")}
+	} else {
+		messages = turn(c.name, c.turns)
+		c.turns++
+	}
+	n := &transcriptv1.NewNode{Messages: messages}
+	var parent *[32]byte
+	if len(c.ids) > 0 {
+		parent, n.Parent = &c.last, byID(c.head())
+	}
+	id := canonical.NodeID(canonical.NewNode(messages, nil, nil).Envelope(parent, nil))
+	c.ids, c.last = append(c.ids, fmt.Sprintf("%x", id)), id
+	return n
+}
+
+// nodes are the next n, each behind the one before.
+func (c *chain) nodes(n int) *transcriptv1.PutNodesRequest {
+	before := ""
+	if len(c.ids) > 0 {
+		before = c.head()
+	}
+	req := &transcriptv1.PutNodesRequest{}
+	for i := range n {
+		node := c.next()
+		if i > 0 {
+			node.Parent, node.Previous = nil, true
+		}
+		req.Nodes = append(req.Nodes, node)
+	}
+	req.Nodes[n-1].Aliases = c.moved(before)
+	return req
+}
+
+// moved are the alias's updates to the node that is put, from the head before.
+func (c *chain) moved(before string) []*transcriptv1.AliasUpdate {
+	return []*transcriptv1.AliasUpdate{{Name: c.name, Precondition: headIs(before)}}
+}
+
+func headIs(id string) *transcriptv1.AliasPrecondition {
+	if id == "" {
+		return &transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}}
+	}
+	return &transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: id}}
+}
+
+// turn is four messages with 3.5 KB of text that compresses about three times: a question, a call, its result and a reply.
+func turn(chain string, i int) []*transcriptv1.Message {
+	random := rand.New(rand.NewPCG(uint64(len(chain)), uint64(i)))
+	id := fmt.Sprintf("call_%04d", i)
+	call := said(transcriptv1.Role_ROLE_ASSISTANT, "")
+	call.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{
+		Id: &id, Name: proto.String("read_file"), Arguments: `{"path":"` + words(random, 250) + `"}`,
+	}}}}
+	result := said(transcriptv1.Role_ROLE_TOOL, words(random, 2300))
+	result.ToolCallId = &id
+	return []*transcriptv1.Message{
+		said(transcriptv1.Role_ROLE_USER, words(random, 300)), call, result,
+		said(transcriptv1.Role_ROLE_ASSISTANT, words(random, 550)),
+	}
+}
+
+func said(role transcriptv1.Role, text string) *transcriptv1.Message {
+	return &transcriptv1.Message{Role: role, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}}}
+}
+
+func words(random *rand.Rand, n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		word := rand.New(rand.NewPCG(2, uint64(min(random.IntN(200), random.IntN(200)))))
+		for range 2 + word.IntN(8) {
+			b.WriteByte("etaoinshrdlucmfw"[word.IntN(16)])
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()[:n]
+}
+
+// conversations are the chains that programs read and grow, put while the store was open an earlier time.
+type conversations struct{ long, medium, short, grown *chain }
+
+func newConversations() conversations {
+	return conversations{
+		long: &chain{name: "chat/long"}, medium: &chain{name: "chat/medium"}, short: &chain{name: "chat/short"},
+		grown: &chain{name: "chat/grown"},
+	}
+}
+
+// put writes them to an empty store.
+func (c *conversations) put(tb testing.TB, r *rig) {
+	tb.Helper()
+	for _, x := range []struct {
+		chain *chain
+		turns int
+	}{{c.long, 1000}, {c.medium, 100}, {c.short, 10}, {c.grown, 50}} {
+		for left := 1 + x.turns; left > 0; left -= 200 {
+			r.make(tb, unary(transcriptv1.TranscriptService_PutNodes_FullMethodName, x.chain.nodes(min(left, 200))))
+		}
+	}
+}
+
+// same makes the same call again and again.
+func same(name string, calls int, method string, req proto.Message) *program {
+	one := unary(method, req)
+	return &program{name, calls, func() call { return one }, false}
+}
+
+func stream(name string, req *transcriptv1.StreamAssembleRequest) *program {
+	one := unary(transcriptv1.TranscriptService_StreamAssemble_FullMethodName, req)
+	one.stream = &grpc.StreamDesc{ServerStreams: true}
+	return &program{name, 3, func() call { return one }, true}
+}
+
+// whole reads a chain.
+func whole(of *chain) *program {
+	return stream(fmt.Sprintf("StreamAssemble, %d turns", of.turns), &transcriptv1.StreamAssembleRequest{Head: of.alias()})
+}
+
+// reads are calls that write nothing.
+func (c *conversations) reads() []*program {
+	long, medium, short := c.long, c.medium, c.short
+	head := long.alias()
+	return []*program{
+		same("ResolveAlias", 16, transcriptv1.TranscriptService_ResolveAlias_FullMethodName,
+			&transcriptv1.ResolveAliasRequest{Name: long.name}),
+		same("GetNode", 16, transcriptv1.TranscriptService_GetNode_FullMethodName,
+			&transcriptv1.GetNodeRequest{Node: byID(long.ids[500])}),
+		same("Assemble, 10 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
+			&transcriptv1.AssembleRequest{Head: short.alias()}),
+		same("Assemble, after one turn ago of 1000", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
+			&transcriptv1.AssembleRequest{Head: head, AfterId: long.ids[len(long.ids)-2]}),
+		same("Assemble, conversation of 1000 turns", 8, transcriptv1.TranscriptService_Assemble_FullMethodName,
+			&transcriptv1.AssembleRequest{Head: head, View: transcriptv1.View_VIEW_CONVERSATION, Policy: &transcriptv1.Policy{}}),
+		same("Assemble, 1000 turns", 3, transcriptv1.TranscriptService_Assemble_FullMethodName,
+			&transcriptv1.AssembleRequest{Head: head}),
+		whole(long),
+		stream("StreamAssemble, 1000 turns, full", &transcriptv1.StreamAssembleRequest{Head: head, View: transcriptv1.View_VIEW_FULL}),
+		stream("StreamAssemble, 1000 turns, envelopes", &transcriptv1.StreamAssembleRequest{
+			Head: head, NodeDetail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES,
+		}),
+		same("ListRunLoops, a page", 8, transcriptv1.TranscriptService_ListRunLoops_FullMethodName,
+			&transcriptv1.ListRunLoopsRequest{Head: head}),
+		same("RecallToolCall", 16, transcriptv1.TranscriptService_RecallToolCall_FullMethodName,
+			&transcriptv1.RecallToolCallRequest{Head: head, ToolCallId: proto.String("call_0500")}),
+		same("Search, 100 turns, no hit", 3, transcriptv1.TranscriptService_Search_FullMethodName, &transcriptv1.SearchRequest{
+			Scope:   &transcriptv1.SearchRequest_Head{Head: medium.alias()},
+			Pattern: &transcriptv1.SearchRequest_Text{Text: "nobody said this"},
+		}),
+		same("ReplayTools", 8, transcriptv1.TranscriptService_ReplayTools_FullMethodName, &transcriptv1.ReplayToolsRequest{Head: head}),
+		same("Describe, metadata", 16, transcriptv1.TranscriptService_Describe_FullMethodName,
+			&transcriptv1.DescribeRequest{Head: head, Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_METADATA}),
+		same("Compact, dry run, 100 turns", 3, transcriptv1.TranscriptService_Compact_FullMethodName,
+			&transcriptv1.CompactRequest{Head: medium.alias(), DryRun: true, Summary: "What was said."}),
+	}
+}
+
+// writes are calls that write, or might have.
+func (c *conversations) writes() []*program {
+	return []*program{
+		same("PutNode, what is there", 16, transcriptv1.TranscriptService_PutNode_FullMethodName,
+			&transcriptv1.PutNodeRequest{Parent: byID(c.long.ids[500]), Messages: turn(c.long.name, 500)}),
+		{name: "PutNode, a turn and its alias", calls: 8, next: c.append},
+		{name: "PutNodes, a chain of 100", calls: 1, next: c.chains()},
+		{name: "Alias, a move", calls: 8, next: c.move()},
+	}
+}
+
+// append puts the next turn of a chain where nobody else has put one.
+func (c *conversations) append() call {
+	before := c.grown.head()
+	node := c.grown.next()
+	return unary(transcriptv1.TranscriptService_PutNode_FullMethodName, &transcriptv1.PutNodeRequest{
+		Parent: node.Parent, Messages: node.Messages, Aliases: c.grown.moved(before),
+	})
+}
+
+// chains puts new chains.
+func (c *conversations) chains() func() call {
+	put := 0
+	return func() call {
+		put++
+		chain := &chain{name: fmt.Sprintf("chat/bulk-%03d", put)}
+		return unary(transcriptv1.TranscriptService_PutNodes_FullMethodName, chain.nodes(100))
+	}
+}
+
+// move moves an alias to and fro.
+func (c *conversations) move() func() call {
+	at, to := c.medium.head(), c.short.head()
+	return func() call {
+		at, to = to, at
+		return unary(transcriptv1.TranscriptService_Alias_FullMethodName, &transcriptv1.AliasRequest{
+			Aliases: []*transcriptv1.AliasMove{{Name: c.medium.name, Target: byID(at), Precondition: headIs(to)}},
+		})
+	}
+}
+
+func unary(method string, req proto.Message) call {
+	b, err := proto.Marshal(req)
+	if err != nil {
+		return call{method: "not encoded: " + err.Error()}
+	}
+	return call{method: method, request: b}
+}
