@@ -46,6 +46,8 @@ type Conflict struct {
 	// Exists says whether the alias does; Node is where it points then.
 	Exists bool
 	Node   ID
+	// Compaction says whether that is a compaction node: then the alias may be there by compactions alone.
+	Compaction bool
 }
 
 // ConflictError lists every condition of a change that did not hold. It is ErrAliasExists where all that failed is
@@ -59,14 +61,17 @@ func (e *ConflictError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap is the sentinel that the conflicts add up to.
 func (e *ConflictError) Unwrap() error {
-	kinds := map[ConditionKind]bool{}
-	for _, c := range e.Conflicts {
-		kinds[c.Kind] = true
+	kind := Any
+	for i := range e.Conflicts {
+		if i > 0 && e.Conflicts[i].Kind != kind {
+			return ErrAliasMoved
+		}
+		kind = e.Conflicts[i].Kind
 	}
-	switch {
-	case len(kinds) == 1 && kinds[MustNotExist]:
+	switch kind {
+	case MustNotExist:
 		return ErrAliasExists
-	case len(kinds) == 1 && kinds[MustExist]:
+	case MustExist:
 		return ErrAliasNotFound
 	default:
 		return ErrAliasMoved

@@ -11,14 +11,14 @@ type aliasPlan struct {
 }
 
 func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
-	exists, head, target := p.head != nil, chainstore.ID{}, (*chainstore.ID)(nil)
+	exists, head, target, compaction := p.head != nil, chainstore.ID{}, (*chainstore.ID)(nil), false
 	if exists {
-		head = p.head.id
+		head, compaction = p.head.id, p.head.covers.Present
 	}
 	if p.target != nil {
 		target = &p.target.id
 	}
-	c = chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head}
+	c = chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head, Compaction: compaction}
 	holds, err := p.change.Condition.Holds(exists, head, target, func() (bool, error) {
 		return d.extends(p.head, p.change.Condition.Head)
 	})

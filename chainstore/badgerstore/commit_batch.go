@@ -11,26 +11,8 @@ import (
 type write struct {
 	value   []byte
 	deleted bool
-}
-
-// layer is what changes wrote that the database does not have yet.
-type layer struct {
-	writes  map[string]write
-	byID    map[nodeKey]*known
-	byPlace map[nodePlace]*known
-	// recalls has the recall rows that were written.
-	recalls map[segmentOf]map[callKey][]recalled
-	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
-	awaiting map[nodeKey][]spawned
-	// bytes is what the writes take in a transaction.
-	bytes int64
-}
-
-func newLayer() layer {
-	return layer{
-		writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
-		recalls: map[segmentOf]map[callKey][]recalled{}, awaiting: map[nodeKey][]spawned{},
-	}
+	// by is the number of the draft that wrote it last.
+	by int
 }
 
 // writeOverhead is what a write counts in a transaction beside key and value; at least what Badger counts.
@@ -38,54 +20,81 @@ const writeOverhead = 16
 
 func cost(key string, w write) int64 { return int64(len(key)+len(w.value)) + writeOverhead }
 
-func (l *layer) set(key string, w write) {
-	if old, ok := l.writes[key]; ok {
-		l.bytes -= cost(key, old)
-	}
-	l.writes[key] = w
-	l.bytes += cost(key, w)
-}
-
-func (l *layer) know(n *known) {
-	l.byID[n.key()], l.byPlace[n.where()] = n, n
-}
-
-// add puts a later layer on top.
-func (l *layer) add(later *layer) {
-	for key, w := range later.writes {
-		l.set(key, w)
-	}
-	for _, n := range later.byPlace {
-		l.know(n)
-	}
-	for spawner, nodes := range later.awaiting {
-		l.awaiting[spawner] = append(l.awaiting[spawner], nodes...)
-	}
-	for in, calls := range later.recalls {
-		for key, rows := range calls {
-			for _, r := range rows {
-				l.recall(in, key, r)
-			}
-		}
-	}
-}
-
-// batch is the changes of one transaction.
+// batch is the changes of one transaction: what they wrote that the database does not have yet. What the last of them did
+// can be undone.
 type batch struct {
-	layer
 	c    *committer
 	view *view
 	// maxBytes and maxWrites are below what the database takes in a transaction.
 	maxBytes, maxWrites int64
 	// pending are answered once the batch is durable.
 	pending []*request
+
+	writes  map[string]write
+	byID    map[nodeKey]*known
+	byPlace map[nodePlace]*known
+	// calls has what the recall rows tell that were written: see segmentCalls; begun are the segments that were.
+	calls map[segmentCall]uint32
+	begun map[segmentOf]struct{}
+	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
+	awaiting map[nodeKey][]spawned
+	// bytes is what the writes take in a transaction.
+	bytes int64
+	// drafts counts the changes that were tried.
+	drafts int
+	undo   undo
+	// room is where values are made; what lies in it dies with the batch. raw is a header on its way there.
+	room, raw []byte
 }
 
+// How much of a batch the next one uses again.
+const (
+	maxWritesAgain = 4096
+	maxRoomAgain   = 1 << 20
+)
+
+// begin is a batch on the newest state.
 func (c *committer) begin() *batch {
-	return &batch{
-		layer: newLayer(), c: c, view: c.s.viewAt(c.s.reads.last(), ownNamespace),
-		maxBytes: c.s.db.MaxBatchSize() - 1024, maxWrites: c.s.db.MaxBatchCount() - 8,
+	b := c.spare
+	if b == nil {
+		b = &batch{
+			c: c, maxBytes: c.s.db.MaxBatchSize() - 1024, maxWrites: c.s.db.MaxBatchCount() - 8,
+			writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
+			calls: map[segmentCall]uint32{}, begun: map[segmentOf]struct{}{}, awaiting: map[nodeKey][]spawned{},
+		}
 	}
+	c.spare = nil
+	b.view = c.s.viewAt(c.s.reads.last(), ownNamespace)
+	return b
+}
+
+// end forgets a batch that is durable, or failed; the next one takes its memory.
+func (c *committer) end(b *batch) {
+	if len(b.writes) > maxWritesAgain {
+		return
+	}
+	b.undo.reset()
+	clear(b.writes)
+	clear(b.byID)
+	clear(b.byPlace)
+	clear(b.calls)
+	clear(b.begun)
+	clear(b.awaiting)
+	b.pending, b.bytes, b.drafts, b.room, b.view = nil, 0, 0, b.room[:0], nil
+	c.spare = b
+}
+
+// space is n bytes to append a value to.
+func (b *batch) space(n int) []byte {
+	if len(b.room)+n > cap(b.room) {
+		if n > maxRoomAgain/4 {
+			return make([]byte, 0, n)
+		}
+		b.room = make([]byte, 0, min(max(2*cap(b.room), 4*n), maxRoomAgain))
+	}
+	begin := len(b.room)
+	b.room = b.room[:begin+n]
+	return b.room[begin : begin : begin+n]
 }
 
 // take applies a change, and answers it if it is refused. It returns false for one that has to wait for the next
@@ -98,20 +107,23 @@ func (b *batch) take(r *request) bool {
 		r.fail(chainstore.ErrFailed)
 		return true
 	}
-	d := &draft{batch: b, layer: newLayer(), now: b.c.s.millis(), request: r}
+	b.drafts++
+	b.undo.reset()
+	d := &draft{batch: b, by: b.drafts, now: b.c.s.millis(), request: r}
 	committed, err := d.apply(r.namespace, r.change)
-	if err == nil && !b.canHold(&d.layer) {
-		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, len(d.writes), d.bytes)
+	if err == nil && (d.tooLong || d.keys > b.maxWrites || d.bytes > b.maxBytes) {
+		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, d.keys, d.bytes)
 	}
 	if err != nil {
+		b.takeBack()
 		b.refuse(r, err)
 		return true
 	}
-	if int64(len(b.writes)+len(d.writes)) > b.maxWrites || b.bytes+d.bytes > b.maxBytes {
+	if int64(len(b.writes)) > b.maxWrites || b.bytes > b.maxBytes {
+		b.takeBack()
 		r.state.Store(queued)
 		return false
 	}
-	b.add(&d.layer)
 	r.committed = committed
 	r.release()
 	b.pending = append(b.pending, r)
@@ -130,28 +142,18 @@ func (b *batch) refuse(r *request, err error) {
 	b.pending = append(b.pending, r)
 }
 
-// canHold tells whether a change fits into a transaction of its own.
-func (b *batch) canHold(l *layer) bool {
-	if int64(len(l.writes)) > b.maxWrites || l.bytes > b.maxBytes {
-		return false
-	}
-	limit := int(b.c.s.db.Opts().ValueThreshold)
-	for key, w := range l.writes {
-		if len(w.value) >= limit || len(key) > maxKey {
-			return false
-		}
-	}
-	return true
-}
-
 // maxKey is below what the database takes as a key.
 const maxKey = 64000
 
-// draft is a change being applied on top of a batch. Dropped, it leaves no trace.
+// draft is a change being applied to a batch.
 type draft struct {
 	*batch
-	layer
 	request *request
+	// by tells its writes from those of the batch's other changes; keys and bytes are what they take in a transaction.
+	by          int
+	keys, bytes int64
+	// tooLong says that a key or a value is longer than the database takes.
+	tooLong bool
 	// unprepared counts the nodes read that the request should have brought.
 	unprepared int
 	now        int64
@@ -161,18 +163,41 @@ type draft struct {
 	counters counters
 }
 
-func (d *draft) set(key, value []byte) { d.layer.set(string(key), write{value: value}) }
+func (d *draft) set(key, value []byte) { d.write(key, write{value: value}) }
 
-func (d *draft) delete(key []byte) { d.layer.set(string(key), write{deleted: true}) }
+func (d *draft) delete(key []byte) { d.write(key, write{deleted: true}) }
+
+func (d *draft) write(key []byte, w write) {
+	w.by = d.by
+	old, again := d.writes[string(key)]
+	text := string(key)
+	if again {
+		d.batch.bytes -= cost(text, old)
+	}
+	if again && old.by == d.by {
+		d.bytes -= cost(text, old)
+	} else {
+		d.keys++
+		d.undo.writes = append(d.undo.writes, undoneWrite{text, old, again})
+	}
+	d.tooLong = d.tooLong || len(key) > maxKey || int64(len(w.value)) >= d.c.s.db.Opts().ValueThreshold
+	d.writes[text] = w
+	d.bytes += cost(text, w)
+	d.batch.bytes += cost(text, w)
+}
 
 // get returns a value as the changes so far leave it; it must not be changed.
 func (d *draft) get(key []byte) (value []byte, found bool, err error) {
-	for _, l := range []*layer{&d.layer, &d.batch.layer} {
-		if w, ok := l.writes[string(key)]; ok {
-			return w.value, !w.deleted, nil
-		}
+	if w, ok := d.writes[string(key)]; ok {
+		return w.value, !w.deleted, nil
 	}
 	return d.view.get(key)
+}
+
+// know keeps what this change knows of a node that it wrote, or wrote behind.
+func (d *draft) know(n *known) {
+	d.undo.nodes = append(d.undo.nodes, undoneNode{n, d.byID[n.key()]})
+	d.byID[n.key()], d.byPlace[n.where()] = n, n
 }
 
 // apply puts the change's nodes and then its aliases.
@@ -192,7 +217,7 @@ func (d *draft) apply(namespace string, change *chainstore.Change) (*chainstore.
 	if d.counters != before {
 		d.set(countersKey(d.ns), appendCounters(nil, &d.counters))
 	}
-	if d.created && len(d.layer.writes) > 0 {
+	if d.created && d.keys > 0 {
 		d.set(nameKey(namespace), numberValue(uint64(d.ns)))
 		d.set(tableKey(ownNamespace, tableNumbers), numberValue(uint64(d.ns)))
 	}
@@ -216,12 +241,9 @@ func (d *draft) enter(namespace string) error {
 
 // number returns the number of a namespace, or, where it was never written to, the next one.
 func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
-	key := string(nameKey(namespace))
-	for _, l := range []*layer{&d.layer, &d.batch.layer} {
-		if w, ok := l.writes[key]; ok {
-			ns, err = parseNamespace(w.value, tableNames)
-			return ns, true, err
-		}
+	if w, ok := d.writes[string(nameKey(namespace))]; ok {
+		ns, err = parseNamespace(w.value, tableNames)
+		return ns, true, err
 	}
 	if ns, found, err = d.view.namespace(namespace); err != nil || found {
 		return ns, found, err

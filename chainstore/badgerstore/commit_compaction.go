@@ -174,15 +174,12 @@ func (d *draft) headers(l *lineage, from, through uint32, f func(*chainstore.Hea
 
 // header reads the header of a node that is there, also one that these changes wrote.
 func (d *draft) header(at place) (*chainstore.Header, error) {
-	key := string(placeKey(d.ns, tableNodes, at))
-	for _, l := range []*layer{&d.layer, &d.batch.layer} {
-		if w, ok := l.writes[key]; ok {
-			r, _, err := parseRow(w.value)
-			if err != nil {
-				return nil, err
-			}
-			return r.header.Decode(at.seq)
+	if w, ok := d.writes[string(placeKey(d.ns, tableNodes, at))]; ok {
+		r, _, err := parseRow(w.value)
+		if err != nil {
+			return nil, err
 		}
+		return r.header.Decode(at.seq)
 	}
 	if d.unprepared++; d.unprepared > maxUnprepared && !d.request.last {
 		return nil, errUnprepared

@@ -14,7 +14,9 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) er
 		d.set(row.key, row.value)
 	}
 	for hash, r := range recalls {
-		d.layer.recall(segmentOf{d.ns, n.at.segment}, hash, recalled{n.at.seq, r.called})
+		if r.called {
+			d.call(segmentCall{segmentOf{d.ns, n.at.segment}, hash}, n.at.seq)
+		}
 	}
 	if err := d.linkSpawned(n, in.SpawnedFrom); err != nil {
 		return err

@@ -61,9 +61,10 @@ func (d *draft) putNode(in *chainstore.NewNode, parent *known) (n *known, create
 		parentID = &id
 	}
 	id := in.Identify(parentID)
-	n, err = d.find(id)
-	if err != nil {
-		return nil, false, err
+	if parent == nil || !parent.childless() {
+		if n, err = d.find(id); err != nil {
+			return nil, false, err
+		}
 	}
 	if n != nil {
 		return n, false, d.renew(n)
@@ -95,10 +96,8 @@ func (d *draft) renew(n *known) error {
 // find returns what is known of a node by id; nil if it is not there.
 func (d *draft) find(id chainstore.ID) (*known, error) {
 	key := nodeKey{d.ns, id}
-	for _, l := range []*layer{&d.layer, &d.batch.layer} {
-		if n := l.byID[key]; n != nil {
-			return n, nil
-		}
+	if n := d.byID[key]; n != nil {
+		return n, nil
 	}
 	if n := d.c.nodes.get(d.c.nodes.byID[key]); n != nil {
 		return n, nil
@@ -113,10 +112,8 @@ func (d *draft) find(id chainstore.ID) (*known, error) {
 // at returns what is known of the node at a place, which is there.
 func (d *draft) at(at place) (*known, error) {
 	key := nodePlace{d.ns, at}
-	for _, l := range []*layer{&d.layer, &d.batch.layer} {
-		if n := l.byPlace[key]; n != nil {
-			return n, nil
-		}
+	if n := d.byPlace[key]; n != nil {
+		return n, nil
 	}
 	if n := d.c.nodes.get(d.c.nodes.byPlace[key]); n != nil {
 		return n, nil
@@ -185,7 +182,7 @@ func (d *draft) fold(n *known, in *chainstore.NewNode, parent *known) ([]runloop
 	if in.Compaction != nil {
 		return d.compact(n, in, parent)
 	}
-	return d.view.fold(n, in, parent, &d.layer, &d.batch.layer)
+	return d.view.fold(n, in, parent, d.batch)
 }
 
 // settle takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of
@@ -218,7 +215,10 @@ func (d *draft) settle(n, parent *known) error {
 
 func (d *draft) newSegment() uint64 {
 	d.counters.nextSegment++
-	return d.counters.nextSegment
+	in := segmentOf{d.ns, d.counters.nextSegment}
+	d.begun[in] = struct{}{}
+	d.undo.begun = append(d.undo.begun, in)
+	return in.segment
 }
 
 // row writes the node's row, and its payload in chunks if it is long.
@@ -228,9 +228,9 @@ func (d *draft) row(n *known, h *chainstore.Header, in *chainstore.NewNode) {
 		forks = f[:min(len(f), maxForksInRow)]
 	}
 	chunks := chunksOf(len(in.Payload))
-	raw := chainstore.AppendHeader(make([]byte, 0, 256), h)
-	b := make([]byte, 0, len(raw)+len(in.Metadata)+min(len(in.Payload), maxChunk)+64)
-	d.set(placeKey(d.ns, tableNodes, n.at), appendRow(b, forks, raw, in.Metadata, in.Payload, chunks))
+	d.raw = chainstore.AppendHeader(d.raw[:0], h)
+	b := d.space(len(d.raw) + len(in.Metadata) + min(len(in.Payload), maxChunk) + 32 + 16*len(forks))
+	d.set(placeKey(d.ns, tableNodes, n.at), appendRow(b, forks, d.raw, in.Metadata, in.Payload, chunks))
 	for i := range chunks {
 		part := in.Payload[i*maxChunk : min(len(in.Payload), (i+1)*maxChunk)]
 		d.set(chunkKey(d.ns, n.at, i+1), bytes.Clone(part))

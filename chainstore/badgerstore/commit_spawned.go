@@ -25,7 +25,8 @@ func (d *draft) linkSpawned(n *known, from *chainstore.SpawnedFrom) error {
 	default:
 		d.counters.awaited++
 		key := nodeKey{d.ns, from.Node}
-		d.layer.awaiting[key] = append(d.layer.awaiting[key], s)
+		d.awaiting[key] = append(d.awaiting[key], s)
+		d.undo.awaiting = append(d.undo.awaiting, key)
 	}
 	return nil
 }
@@ -43,9 +44,7 @@ func (d *draft) adopt(n *known) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range []*layer{&d.batch.layer, &d.layer} {
-		waiting = append(waiting, l.awaiting[n.key()]...)
-	}
+	waiting = append(waiting, d.awaiting[n.key()]...)
 	for _, s := range waiting {
 		d.setSpawnedAt(n.at, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -33,7 +34,10 @@ type committer struct {
 
 	// What follows belongs to the goroutine that commits.
 
-	nodes   *nodeCache
+	nodes *nodeCache
+	calls *callCache
+	// spare is the memory of the batch before; nil where there is none.
+	spare   *batch
 	wal     *wal
 	reserve int64
 	failed  bool
@@ -71,7 +75,7 @@ func newCommitter(s *Store, o *Options, w *wal) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
-		nodes: newNodeCache(nodeCacheBytes(o)), wal: w, reserve: o.ReserveBytes,
+		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2), wal: w, reserve: o.ReserveBytes,
 	}
 	c.durable = c.commit
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -125,13 +129,14 @@ func sizeOf(change *chainstore.Change) int64 {
 	return n + 256*int64(len(change.Aliases))
 }
 
-// admit waits for room in the queue: ErrOverloaded where the context ends first.
+// admit waits for room in the queue: ErrOverloaded shortly before the context's deadline, so that its caller still hears it,
+// or where the context ends.
 func (c *committer) admit(ctx context.Context, weight int64) error {
 	if c.room.TryAcquire(weight) {
 		c.queued.Add(weight)
 		return nil
 	}
-	waiting, cancel := context.WithCancel(ctx)
+	waiting, cancel := withinDeadline(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
 	if err := c.room.Acquire(waiting, weight); err != nil {
@@ -142,6 +147,15 @@ func (c *committer) admit(ctx context.Context, weight int64) error {
 	}
 	c.queued.Add(weight)
 	return nil
+}
+
+// withinDeadline ends shortly before the context does, where that has a deadline.
+func withinDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/8, 50*time.Millisecond)))
 }
 
 // leave gives back the room that a change was admitted to.
@@ -257,7 +271,9 @@ func (c *committer) ready() error {
 // finish makes a batch durable and answers its changes.
 func (c *committer) finish(b *batch) {
 	err := c.persist(b)
-	for _, r := range b.pending {
+	pending := b.pending
+	c.end(b)
+	for _, r := range pending {
 		if err != nil {
 			r.committed, r.err = nil, err
 		}
@@ -283,6 +299,7 @@ func (c *committer) persist(b *batch) error {
 	for _, n := range b.byPlace {
 		c.nodes.put(n)
 	}
+	b.keepCalls()
 	b.count()
 	return nil
 }

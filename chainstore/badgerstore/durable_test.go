@@ -1,9 +1,13 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -32,6 +36,57 @@ func TestFailedSyncOfTheDirectory(t *testing.T) {
 	_, err = s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "later")}})
 	if !errors.Is(err, chainstore.ErrFailed) {
 		t.Errorf("error of a later change is %v", err)
+	}
+	mustBeClean(t, s)
+}
+
+// What a commit writes is in the newest log when that is synced, once for each commit, also where it is a new one; and it
+// is not published before.
+func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
+	if !syncsLog {
+		t.Skip("the database syncs its log here")
+	}
+	s := openStore(t, Options{MemtableBytes: 1 << 20})
+	var text string
+	syncs, logs, sync := 0, map[string]bool{}, s.committer.wal.content
+	s.committer.wal.content = func(log *os.File) error {
+		b, err := os.ReadFile(log.Name())
+		if err != nil || !bytes.Contains(b, []byte(text)) {
+			t.Errorf("%s does not have %.10q yet: %v", filepath.Base(log.Name()), text, err)
+		}
+		if next := s.reads.last(); next != uint64(syncs+1) {
+			t.Errorf("%d is published before the sync of commit %d", next, syncs+2)
+		}
+		syncs, logs[log.Name()] = syncs+1, true
+		return sync(log)
+	}
+	for i := range 30 {
+		text = fmt.Sprintf("(%d) ", i) + strings.Repeat("x", 100_000)
+		put(t, s, node(nil, text))
+	}
+	if syncs != 30 || len(logs) < 3 {
+		t.Errorf("%d syncs of %d logs for 30 commits of 3 MB", syncs, len(logs))
+	}
+	mustBeClean(t, s)
+}
+
+// Where the log cannot be synced, readers do not see what was committed, and no more writes are taken.
+func TestFailedSyncOfTheLog(t *testing.T) {
+	if !syncsLog {
+		t.Skip("the database syncs its log here")
+	}
+	s := openStore(t, Options{})
+	id := put(t, s, node(nil, "before"))[0].ID
+	broken := errors.New("input/output error")
+	s.committer.wal.content = func(*os.File) error { return broken }
+	for _, text := range []string{"lost", "later"} {
+		_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, text)}})
+		if !errors.Is(err, chainstore.ErrFailed) || errors.Is(err, broken) != (text == "lost") {
+			t.Errorf("%s: error is %v", text, err)
+		}
+	}
+	if st := nodeStats(t, s); st.Nodes != 1 {
+		t.Errorf("readers see %d nodes", st.Nodes)
 	}
 	mustBeClean(t, s)
 }

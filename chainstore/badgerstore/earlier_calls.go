@@ -14,8 +14,8 @@ type earlierCalls struct {
 	v      *view
 	parent *known
 	node   []runloop.Facts
-	// layers hold what the database does not have yet, later ones first.
-	layers []*layer
+	// batch has what the database does not have yet, and the committer's cache of calls; nil: nothing, and no cache.
+	batch *batch
 	// called has the answers, once there was a question.
 	called map[callKey]bool
 	failed error
@@ -29,7 +29,7 @@ func (e *earlierCalls) has(id runloop.Optional) bool {
 		return false
 	}
 	if e.called == nil {
-		s := &callSearch{v: e.v, layers: e.layers, open: callKeys(e.node), called: map[callKey]bool{}}
+		s := &callSearch{v: e.v, batch: e.batch, open: callKeys(e.node), called: map[callKey]bool{}}
 		e.failed = s.run(e.parent.lineage, e.parent.tools.Seq)
 		e.called = s.called
 	}
@@ -57,8 +57,8 @@ func compareCalls(a, b callKey) int { return bytes.Compare(a[:], b[:]) }
 // order, so each seek skips what the other side does not have: a segment costs at most one seek more than the fewer of
 // its calls and the open ids.
 type callSearch struct {
-	v      *view
-	layers []*layer
+	v     *view
+	batch *batch
 	// open are the ids without an answer yet, in order.
 	open   []callKey
 	called map[callKey]bool
@@ -74,39 +74,34 @@ func (s *callSearch) run(l *lineage, through uint32) (err error) {
 	}()
 	l.stretches(func(part stretch) bool {
 		if last := min(part.through, through); last >= part.from {
-			s.written(part.segment, last)
-			err = s.stored(part.segment, last)
+			if !s.remembered(segmentOf{s.v.ns, part.segment}, last) {
+				err = s.stored(part.segment, last)
+			}
 		}
 		return err == nil && len(s.open) > 0
 	})
 	return err
 }
 
-// written answers from what is not in the database yet.
-func (s *callSearch) written(segment uint64, last uint32) {
-	for _, l := range s.layers {
-		rows := l.recalls[segmentOf{s.v.ns, segment}]
-		if rows == nil {
-			continue
-		}
-		s.open = slices.DeleteFunc(s.open, func(key callKey) bool {
-			r := latest(rows[key], last)
-			if r != nil {
-				s.called[key] = r.called
-			}
-			return r != nil
-		})
+// remembered answers from what the committer knows of a segment, and tells whether that is all there is to know.
+func (s *callSearch) remembered(in segmentOf, last uint32) (all bool) {
+	if s.batch == nil {
+		return false
 	}
-}
-
-// latest is the last of rows whose seq is at most last.
-func latest(rows []recalled, last uint32) *recalled {
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].seq <= last {
-			return &rows[i]
+	_, all = s.batch.begun[in]
+	kept := s.batch.c.calls.get(in)
+	s.open = slices.DeleteFunc(s.open, func(key callKey) bool {
+		seq, has := kept.seq(key)
+		if !has {
+			seq, has = s.batch.calls[segmentCall{in, key}]
 		}
-	}
-	return nil
+		if has && seq <= last {
+			s.called[key] = true
+			return true
+		}
+		return false
+	})
+	return all || kept != nil
 }
 
 // stored answers from the database.
@@ -154,26 +149,4 @@ func (s *callSearch) seek(at place, key callKey) (found bool, id callKey, err er
 		})
 	}
 	return true, id, err
-}
-
-// segmentOf is a segment of a namespace.
-type segmentOf struct {
-	ns      uint32
-	segment uint64
-}
-
-// recalled is a recall row in a layer.
-type recalled struct {
-	seq    uint32
-	called bool
-}
-
-// recall notes a row; the seqs of an id in a segment ascend.
-func (l *layer) recall(in segmentOf, key callKey, r recalled) {
-	rows := l.recalls[in]
-	if rows == nil {
-		rows = map[callKey][]recalled{}
-		l.recalls[in] = rows
-	}
-	rows[key] = append(rows[key], r)
 }

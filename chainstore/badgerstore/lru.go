@@ -31,6 +31,9 @@ func (c *lru[K, V]) get(key K) (value V) {
 	return value
 }
 
+// has tells whether a value is kept.
+func (c *lru[K, V]) has(key K) bool { return c.byKey[key] != nil }
+
 // put keeps a value in place of the one before.
 func (c *lru[K, V]) put(key K, value V, size int64) {
 	if e := c.byKey[key]; e != nil {

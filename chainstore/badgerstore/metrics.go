@@ -17,7 +17,7 @@ type Metrics struct {
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
 	// Blocks are of tables, decompressed; Rows are those of nodes, and Heads nodes that chains end in, that were read lately;
-	// Nodes are the ends of chains that grow. The indexes of tables are in no cache: they are mapped from their files.
+	// Nodes are the ends of chains that grow, with the ids of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
 	Blocks, Rows, Heads, Nodes CacheMetrics
 }
 
@@ -43,7 +43,7 @@ func (s *Store) Metrics() Metrics {
 		Commits:     s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
-		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Nodes: s.committer.nodes.metrics(),
+		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Nodes: s.committer.cacheMetrics(),
 	}
 	if s.rows != nil {
 		m.CopiedBytes += s.rows.copied.Load()
@@ -71,6 +71,10 @@ func cacheMetrics(m cacheCounters, limit int64) CacheMetrics {
 	}
 }
 
-func (c *nodeCache) metrics() CacheMetrics {
-	return CacheMetrics{Bytes: c.size.Load(), LimitBytes: c.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
+// cacheMetrics are those of nodes, with the bytes of calls.
+func (c *committer) cacheMetrics() CacheMetrics {
+	return CacheMetrics{
+		Bytes: c.nodes.size.Load() + c.calls.size.Load(), LimitBytes: c.nodes.limit + c.calls.limit,
+		Hits: c.nodes.hits.Load(), Misses: c.nodes.misses.Load(),
+	}
 }

@@ -56,6 +56,9 @@ func knownOf(ns uint32, at place, h *chainstore.Header) *known {
 	}
 }
 
+// childless tells whether it is known that the node has no children. The first child takes the place behind it.
+func (n *known) childless() bool { return n.end && !n.continued }
+
 type nodeKey struct {
 	ns uint32
 	id chainstore.ID
@@ -97,11 +100,15 @@ func (c *nodeCache) get(e *list.Element) *known {
 // put keeps n in place of what was known of the node before.
 func (c *nodeCache) put(n *known) {
 	if e := c.byID[n.key()]; e != nil {
-		c.remove(e)
+		c.size.Add(n.size() - e.Value.(*known).size())
+		e.Value = n
+		c.latest.MoveToFront(e)
+	} else {
+		e := c.latest.PushFront(n)
+		c.byID[n.key()], c.byPlace[n.where()] = e, e
+		c.size.Add(n.size())
 	}
-	e := c.latest.PushFront(n)
-	c.byID[n.key()], c.byPlace[n.where()] = e, e
-	for c.size.Add(n.size()); c.size.Load() > c.limit && c.latest.Len() > 1; {
+	for c.size.Load() > c.limit && c.latest.Len() > 1 {
 		c.remove(c.latest.Back())
 	}
 }

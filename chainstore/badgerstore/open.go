@@ -28,10 +28,16 @@ const (
 	// baseLevelBytes is how much the first level below the tables of memtables holds before it is merged further down.
 	// With Badger's 10 MiB, less than a table of a memtable, data went through more levels.
 	baseLevelBytes = 64 << 20
-	// stalledTables is how many tables of the first level hold up further ones. Each start after a crash adds one, and
-	// merging begins up to a second after a start: with Badger's 15 a store that is killed again and again, each time
-	// before that, keeps every fifteenth start waiting for it.
-	stalledTables = 40
+	// baseTableBytes is how large its tables are; twice that in each level below. A table is built in pieces of memory that
+	// double, before and after compression: these, of text that compresses four times, just fill two pieces; with Badger's
+	// 2 MiB the third and largest is hardly used.
+	baseTableBytes = 3 << 19
+	// mergedTables of the first level, each from a memtable, are merged into the next one; more gather only while more is
+	// written than is merged, and the more they are, the less is merged for each. From stalledTables on memtables and then
+	// writers wait. Fewer would bound memory tighter: where the next level is busy, Badger merges four and more that are
+	// older than 10 s among themselves, into one table that it builds in memory, about 64 MiB for each of them.
+	mergedTables  = 3
+	stalledTables = 16
 )
 
 // Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
@@ -60,8 +66,11 @@ func Open(dir string, o Options) (*Store, error) {
 	if err == nil {
 		err = s.checkFormat()
 	}
+	if err == nil {
+		err = w.sync()
+	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, w.close(), db.Close())
 	}
 	s.committer = newCommitter(s, &o, w)
 	return s, nil
@@ -70,13 +79,15 @@ func Open(dir string, o Options) (*Store, error) {
 func databaseOptions(dir string, o *Options) badger.Options {
 	return badger.DefaultOptions(dir).
 		WithExternalMagic(externalMagic).
-		WithSyncWrites(true).
+		WithSyncWrites(!syncsLog). // see wal
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(o.MemtableBytes).
 		WithNumMemtables(memtables).
 		WithBaseLevelSize(baseLevelBytes).
+		WithBaseTableSize(baseTableBytes).
 		WithNumCompactors(2).
+		WithNumLevelZeroTables(mergedTables).
 		WithNumLevelZeroTablesStall(stalledTables).
 		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
 		WithValueLogFileSize(1 << 20).
@@ -107,7 +118,7 @@ func roomToOpen(dir string, o *Options) error {
 func nodeCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
 
 // headCacheBytes is what heads get of what is for rows and heads.
-func headCacheBytes(o *Options) int64 { return o.RowCacheBytes / 8 }
+func headCacheBytes(o *Options) int64 { return o.RowCacheBytes / 16 }
 
 // prepareDirectory creates the directory and refuses one that holds something else.
 func prepareDirectory(dir string) error {
@@ -208,16 +219,19 @@ func (s *Store) checkFormat() error {
 
 // write commits writes as one transaction at a timestamp above every other; readers do not see it yet. An error that is
 // unwritten left the database alone; after any other, part of its memory may hold the writes: Badger puts them into its
-// memtable first and syncs its log then.
+// memtable too before the log is synced. They are durable once wal.sync returned.
 func (s *Store) write(writes map[string]write, ts uint64) error {
 	txn := s.db.NewTransactionAt(ts-1, true)
 	defer txn.Discard()
+	keys := make([]byte, 0, keyBytes(writes))
 	for key, w := range writes {
+		begin := len(keys)
+		keys = append(keys, key...)
 		var err error
 		if w.deleted {
-			err = txn.Delete([]byte(key))
+			err = txn.Delete(keys[begin:len(keys):len(keys)])
 		} else {
-			err = txn.Set([]byte(key), w.value)
+			err = txn.Set(keys[begin:len(keys):len(keys)], w.value)
 		}
 		if err != nil {
 			return &unwritten{translate(err)}
@@ -228,6 +242,13 @@ func (s *Store) write(writes map[string]write, ts uint64) error {
 	}
 	s.counts.sets.Add(uint64(len(writes)))
 	return nil
+}
+
+func keyBytes(writes map[string]write) (n int) {
+	for key := range writes {
+		n += len(key)
+	}
+	return n
 }
 
 // createFormat makes an empty store one of this version.

@@ -15,6 +15,8 @@ const blockRows = 16
 type rowCache struct {
 	mu     sync.Mutex
 	blocks lru[blockKey, *rowBlock]
+	// once are the blocks that were read lately and are not kept: a block is worth its memory when it is read again.
+	once lru[blockKey, struct{}]
 	// hits and misses are rows; copied, the bytes of rows that were collected.
 	hits, misses, copied atomic.Uint64
 }
@@ -60,7 +62,21 @@ func newRowCache(limit int64) *rowCache {
 	if limit <= 0 {
 		return nil
 	}
-	return &rowCache{blocks: newLRU[blockKey, *rowBlock](limit)}
+	return &rowCache{blocks: newLRU[blockKey, *rowBlock](limit), once: newLRU[blockKey, struct{}](remembered)}
+}
+
+// remembered is how many blocks are remembered that were read once.
+const remembered = 8 << 10
+
+// again tells whether a block, of which had is kept, was read before.
+func (c *rowCache) again(key blockKey) (had *rowBlock, yes bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if had = c.blocks.get(key); had != nil || c.once.has(key) {
+		return had, true
+	}
+	c.once.put(key, struct{}{}, 1)
+	return nil, false
 }
 
 // get returns what is kept of a block; nil for nothing.
@@ -105,15 +121,15 @@ func (c *rowCache) metrics() CacheMetrics {
 	return CacheMetrics{Bytes: c.blocks.size, LimitBytes: c.blocks.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
 }
 
-// worth is the first row of a chain that is worth keeping: one chain gets half of the cache at most, and its end is what is
-// read again.
+// worth is the first row of a chain that is worth keeping: one chain gets three quarters of the cache at most, and its end
+// is what is read again.
 func (c *rowCache) worth(h *chainstore.Header) (seq uint32) {
 	if c == nil {
 		return 0
 	}
 	full := h.State.Full.Totals
 	usual := full.Bytes/max(1, full.Nodes) + blockOverhead
-	if n := c.blocks.limit / 2 / usual; n < int64(h.Seq) {
+	if n := c.blocks.limit / usual; n < int64(h.Seq) {
 		seq = h.Seq - uint32(n)
 	}
 	return seq
@@ -126,9 +142,11 @@ type gathering struct {
 	// from is the first row that is worth keeping.
 	from uint32
 	// key is the block that the scan is in; had, what was kept of it; rows is nil where none are collected.
-	key  blockKey
-	had  *rowBlock
-	rows *rowBlock
+	key blockKey
+	had *rowBlock
+	// again says that the block was read before.
+	again bool
+	rows  *rowBlock
 	// usual is the size of the block before.
 	usual int
 }
@@ -144,9 +162,10 @@ func (g *gathering) row(at place, value []byte) {
 	}
 	if key := blockOf(g.ns, at); key != g.key {
 		g.flush()
-		g.key, g.had = key, g.cache.get(key)
+		g.key = key
+		g.had, g.again = g.cache.again(key)
 	}
-	if int(at.seq%blockRows) != g.had.rows()+g.rows.rows() {
+	if !g.again || int(at.seq%blockRows) != g.had.rows()+g.rows.rows() {
 		return
 	}
 	if g.rows == nil {
@@ -167,5 +186,5 @@ func (g *gathering) flush() {
 	}
 	g.usual = len(g.rows.bytes) + len(g.rows.bytes)/8
 	g.cache.extend(g.key, g.had, g.rows)
-	g.key, g.had, g.rows = blockKey{}, nil, nil
+	g.key, g.had, g.again, g.rows = blockKey{}, nil, false, nil
 }

@@ -5,6 +5,7 @@ package badgerstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -23,7 +24,7 @@ type Options struct {
 	// CacheBytes bounds the caches together: blocks of tables, rows and heads that were read lately, and the ends of chains
 	// that grow. Default 64 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the part of CacheBytes for rows and heads. Default three eighths; less than 0: none, so that every
+	// RowCacheBytes is the part of CacheBytes for rows and heads. Default three quarters; less than 0: none, so that every
 	// read asks the database.
 	RowCacheBytes int64
 	// QueueBytes bounds the changes that wait to be committed or are being committed, each counted by what it holds and
@@ -56,7 +57,7 @@ func (o Options) complete() Options {
 		o.CacheBytes = defaultCacheBytes
 	}
 	if o.RowCacheBytes == 0 {
-		o.RowCacheBytes = 3 * o.CacheBytes / 8
+		o.RowCacheBytes = 3 * o.CacheBytes / 4
 	}
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
@@ -120,10 +121,11 @@ func (s *Store) Close() error {
 	}
 	s.committer.stop()
 	s.reads.wait()
-	if err := s.db.Close(); err != nil {
-		return fmt.Errorf("close the database: %w", err)
+	err := s.committer.wal.close()
+	if closing := s.db.Close(); closing != nil {
+		err = errors.Join(err, fmt.Errorf("close the database: %w", closing))
 	}
-	return nil
+	return err
 }
 
 // millis is the time in milliseconds since the epoch, never negative.

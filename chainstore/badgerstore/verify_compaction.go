@@ -39,7 +39,7 @@ func (c *checker) covered(n *known, h *chainstore.Header, parent *known) (*chain
 // refold continues the folds over a node, or begins those of a compaction node again.
 func (c *checker) refold(n *known, in *chainstore.NewNode, parent *known) ([]runloop.Mark, error) {
 	if in.Compaction == nil {
-		return c.fold(n, in, parent)
+		return c.fold(n, in, parent, nil)
 	}
 	read := c.view.headers(c.ctx)
 	return n.cover(in, parent, parent.lineage.locate(n.covers.Seq), nil,

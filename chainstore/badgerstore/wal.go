@@ -9,12 +9,20 @@ import (
 	"strings"
 )
 
-// wal makes the names of the database's log files durable. Badger syncs a log's content, but not the directory that a
-// new log was created in, so that after a power loss the log of acknowledged changes could have no name.
+// wal makes the database's log files durable: what is in them, where syncsLog says that this is ours to do, and their
+// names, for the database does not sync the directory that a new log was created in, so that after a power loss the log
+// of acknowledged changes could have no name.
+//
+// A commit is written to the newest log, as a whole. An older one gets no more, and was synced after the last commit to
+// it, before the next began: so it is the newest that has to be synced.
 type wal struct {
 	dir string
 	// last is the number of the newest log whose name is durable.
 	last int
+	// log is that log, where its content is ours to sync; it is nil before the first sync.
+	log *os.File
+	// content syncs what is in a log; a field so that tests can watch it and let it fail.
+	content func(log *os.File) error
 }
 
 const walSuffix = ".mem"
@@ -25,7 +33,7 @@ func openWAL(dir string) (*wal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the store's directory: %w", err)
 	}
-	w := &wal{dir: dir}
+	w := &wal{dir: dir, content: syncContent}
 	for _, e := range entries {
 		name, isLog := strings.CutSuffix(e.Name(), walSuffix)
 		if n, err := strconv.Atoi(name); isLog && err == nil {
@@ -36,11 +44,11 @@ func openWAL(dir string) (*wal, error) {
 }
 
 // sync is called after a commit and before it is acknowledged: if the database began a new log, its name is made
-// durable.
+// durable; and then what the newest has.
 func (w *wal) sync() error {
 	began := false
 	for {
-		_, err := os.Lstat(filepath.Join(w.dir, fmt.Sprintf("%05d%s", w.last+1, walSuffix)))
+		_, err := os.Lstat(w.path(w.last + 1))
 		if errors.Is(err, os.ErrNotExist) {
 			break
 		}
@@ -50,8 +58,51 @@ func (w *wal) sync() error {
 		w.last++
 		began = true
 	}
-	if !began {
+	if began {
+		if err := syncDirectory(w.dir); err != nil {
+			return err
+		}
+	}
+	if !syncsLog {
 		return nil
 	}
-	return syncDirectory(w.dir)
+	if began || w.log == nil {
+		if err := w.reopen(); err != nil {
+			return err
+		}
+	}
+	if err := w.content(w.log); err != nil {
+		return fmt.Errorf("sync the log: %w", err)
+	}
+	return nil
+}
+
+func (w *wal) path(number int) string {
+	return filepath.Join(w.dir, fmt.Sprintf("%05d%s", number, walSuffix))
+}
+
+// reopen takes the newest log in place of the one before.
+func (w *wal) reopen() error {
+	if err := w.close(); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(w.path(w.last), os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("open the log to sync it: %w", err)
+	}
+	w.log = log
+	return nil
+}
+
+// close is called when nothing is written any more; w may be nil.
+func (w *wal) close() error {
+	if w == nil || w.log == nil {
+		return nil
+	}
+	log := w.log
+	w.log = nil
+	if err := log.Close(); err != nil {
+		return fmt.Errorf("close the log: %w", err)
+	}
+	return nil
 }

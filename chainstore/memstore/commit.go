@@ -261,8 +261,10 @@ func (p *plan) conditions() error {
 			return p.ns.nodes[a.head()].extends(c.Condition.Head), nil
 		})
 		if !holds {
+			head := p.ns.nodes[a.head()]
 			failed = append(failed, chainstore.Conflict{
 				Index: i, Kind: c.Condition.Kind, Exists: a.exists(), Node: a.head(),
+				Compaction: head != nil && head.compaction != nil,
 			})
 		}
 	}

@@ -33,6 +33,7 @@ func compactionChecks() []check {
 		{Compaction, "Extends", extends},
 		{Compaction, "ExtendsAmongOthers", extendsAmongOthers},
 		{Compaction, "ExtendsFromBehind", extendsFromBehind},
+		{Compaction, "ConflictTellsCompaction", conflictTellsCompaction},
 		{Judging, "Compactions", func(f *fixture) { f.compacting(compactionJudged) }},
 		{Reopening, "Compactions", func(f *fixture) { f.compacting(compactionReopening) }},
 		{Concurrency, "Compactions", func(f *fixture) { f.compacting(compactionsAtOnce) }},

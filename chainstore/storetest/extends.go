@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -35,7 +36,9 @@ func extends(f *fixture) {
 		f.commit(nil, point(name, at.alias, anything()))
 		out, err := f.try(nil, point(name, target, extending(at.head)))
 		if !at.holds {
-			f.conflicts(err, chainstore.ErrAliasMoved, chainstore.Conflict{Kind: chainstore.Extends, Exists: true, Node: at.alias})
+			f.conflicts(err, chainstore.ErrAliasMoved, chainstore.Conflict{
+				Kind: chainstore.Extends, Exists: true, Node: at.alias, Compaction: slices.Contains([]chainstore.ID{c, c2, other}, at.alias),
+			})
 			f.points(name, at.alias)
 			continue
 		}
@@ -72,6 +75,28 @@ func extendsAmongOthers(f *fixture) {
 	_, err = f.try(nil, point("at-9", ids[1], extending(ids[5])), late)
 	f.conflicts(err, chainstore.ErrAliasMoved, chainstore.Conflict{Index: 1, Kind: chainstore.Extends, Exists: true, Node: ids[3]})
 	f.points("at-9", ids[9])
+	f.clean()
+}
+
+// conflictTellsCompaction: whatever the condition that fails, it is told whether the alias points to a compaction node.
+func conflictTellsCompaction(f *fixture) {
+	ids := f.talk()
+	c := f.put(compacted(ids[9], ids[5], summary("so far")))
+	on := f.put(under(byID(c), user("on")))
+	for _, at := range []struct {
+		node       chainstore.ID
+		compaction bool
+	}{{ids[9], false}, {c, true}, {on, false}} {
+		f.commit(nil, point("chat", at.node, anything()))
+		for _, condition := range []chainstore.Condition{headIs(ids[0]), mustNotExist(), extending(unknownID(1))} {
+			want := chainstore.ErrAliasMoved
+			if condition.Kind == chainstore.MustNotExist {
+				want = chainstore.ErrAliasExists
+			}
+			_, err := f.try([]Node{under(byID(ids[0]), user("late"))}, set("chat", 0, condition))
+			f.conflicts(err, want, chainstore.Conflict{Kind: condition.Kind, Exists: true, Node: at.node, Compaction: at.compaction})
+		}
+	}
 	f.clean()
 }
 

@@ -1,0 +1,126 @@
+package badgerstore
+
+import (
+	"container/list"
+	"sync/atomic"
+)
+
+// segmentOf is a segment of a namespace.
+type segmentOf struct {
+	ns      uint32
+	segment uint64
+}
+
+// segmentCall is a call id in a segment.
+type segmentCall struct {
+	in  segmentOf
+	key callKey
+}
+
+// segmentCalls is what the recall rows of a segment tell of calls, all of them: by id, the seq of the first node of the
+// segment at which a call of the id lies there or before it.
+type segmentCalls struct {
+	in    segmentOf
+	first map[callKey]uint32
+}
+
+// seq of an id; nothing where nothing is kept of the segment.
+func (s *segmentCalls) seq(key callKey) (seq uint32, has bool) {
+	if s == nil {
+		return 0, false
+	}
+	seq, has = s.first[key]
+	return seq, has
+}
+
+func (s *segmentCalls) size() int64 { return 256 + 48*int64(len(s.first)) }
+
+// callCache keeps the calls of segments, so that a put need not look for its ids in the database: of those that were begun
+// since the store was opened, and are not pushed out. Of the others the database is asked. Bounded by size; it belongs
+// to the committer.
+type callCache struct {
+	limit     int64
+	latest    list.List
+	bySegment map[segmentOf]*list.Element
+	// What follows may be read by anyone at any time.
+
+	size atomic.Int64
+}
+
+// callCacheShare is the share of the cache that the calls of one segment may take: one over this.
+const callCacheShare = 4
+
+func newCallCache(limit int64) *callCache {
+	return &callCache{limit: limit, bySegment: map[segmentOf]*list.Element{}}
+}
+
+// get returns the calls of a segment, which are all that it has; nil where that is not known.
+func (c *callCache) get(in segmentOf) *segmentCalls {
+	e := c.bySegment[in]
+	if e == nil {
+		return nil
+	}
+	c.latest.MoveToFront(e)
+	return e.Value.(*segmentCalls)
+}
+
+// begin keeps a segment that has no calls.
+func (c *callCache) begin(in segmentOf) {
+	s := &segmentCalls{in: in}
+	c.bySegment[in] = c.latest.PushFront(s)
+	c.size.Add(s.size())
+	c.shrink()
+}
+
+// note adds a call to a segment that is kept.
+func (c *callCache) note(call segmentCall, seq uint32) {
+	e := c.bySegment[call.in]
+	if e == nil {
+		return
+	}
+	s := e.Value.(*segmentCalls)
+	if _, has := s.first[call.key]; has {
+		return
+	}
+	before := s.size()
+	if s.first == nil {
+		s.first = map[callKey]uint32{}
+	}
+	s.first[call.key] = seq
+	c.size.Add(s.size() - before)
+	if s.size() > c.limit/callCacheShare {
+		c.remove(e)
+	}
+	c.shrink()
+}
+
+func (c *callCache) shrink() {
+	for c.size.Load() > c.limit && c.latest.Len() > 1 {
+		c.remove(c.latest.Back())
+	}
+}
+
+func (c *callCache) remove(e *list.Element) {
+	s := c.latest.Remove(e).(*segmentCalls)
+	delete(c.bySegment, s.in)
+	c.size.Add(-s.size())
+}
+
+// call notes that a call of an id lies at a node of this change or before it. The seqs of a segment ascend.
+func (d *draft) call(call segmentCall, seq uint32) {
+	if _, has := d.calls[call]; has {
+		return
+	}
+	d.calls[call] = seq
+	d.undo.calls = append(d.undo.calls, call)
+}
+
+// keepCalls puts the calls of a batch that is durable into the cache.
+func (b *batch) keepCalls() {
+	for in := range b.begun {
+		b.c.calls.begin(in)
+	}
+	for call, seq := range b.calls {
+		b.c.calls.note(call, seq)
+	}
+}
