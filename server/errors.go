@@ -93,7 +93,7 @@ func table() []row {
 
 		{errUseStream, exhausted, transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE, "the reply is too large for one message: call StreamAssemble", false},
 		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full; nothing was written", true},
-		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many calls wait to be committed; nothing was written", false},
+		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
 
 		{errDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 		{chainstore.ErrClosed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},

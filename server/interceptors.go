@@ -3,16 +3,13 @@ package server
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -32,8 +29,7 @@ func (s *Server) layers() []layer {
 	layers := []layer{
 		{"metrics", "counts what every other layer does, refusals too", nil, nil},
 		{"request", "gives the call its id before anything can log it", identifyUnary, identifyStream},
-		{"logging", "sees the final status; method, code, duration and sizes, never content", nil, nil},
-		{"sizes", "adds to the line of logging", sizesUnary, sizesStream},
+		{"logging", "sees the final status; method, code, duration and sizes, never content", logUnary(s.log), logStream(s.log)},
 		{"limits", "refuses what would not be served before any work is done for it", s.limitUnary(m), s.limitStream(m)},
 		{"validation", "refuses what no handler should see: what the codec marked, and namespaces", validateUnary(m), validateStream(m)},
 		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
@@ -42,8 +38,7 @@ func (s *Server) layers() []layer {
 	if s.metrics != nil {
 		layers[0].unary, layers[0].stream = s.metrics.UnaryServerInterceptor(), s.metrics.StreamServerInterceptor()
 	}
-	layers[2].unary, layers[2].stream = logCalls(s.log)
-	layers[7].unary, layers[7].stream = recoverCalls()
+	layers[6].unary, layers[6].stream = recoverCalls()
 	return layers
 }
 
@@ -62,13 +57,15 @@ type requestKey struct{}
 
 // requestID is the id under which a call's lines stand in the log, and which its errors carry; empty outside of a call.
 func requestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(string)
-	return id
+	id, ok := ctx.Value(requestKey{}).(uint64)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%016x", id)
 }
 
 func identify(ctx context.Context) context.Context {
-	id := fmt.Sprintf("%016x", rand.Uint64())
-	return logging.InjectFields(context.WithValue(ctx, requestKey{}, id), logging.Fields{"request_id", id})
+	return context.WithValue(ctx, requestKey{}, rand.Uint64())
 }
 
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -86,80 +83,6 @@ type stream struct {
 }
 
 func (s *stream) Context() context.Context { return s.ctx }
-
-func logCalls(log *slog.Logger) (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
-	logger := logging.LoggerFunc(func(ctx context.Context, level logging.Level, text string, fields ...any) {
-		log.Log(ctx, slog.Level(level), text, fields...)
-	})
-	opts := []logging.Option{
-		logging.WithLogOnEvents(logging.FinishCall),
-		logging.WithLevels(levelOf),
-		logging.WithDurationField(logging.DurationToDurationField),
-		logging.WithDisableLoggingFields(logging.SystemTag[0], logging.ComponentFieldKey),
-	}
-	return logging.UnaryServerInterceptor(logger, opts...), logging.StreamServerInterceptor(logger, opts...)
-}
-
-// levelOf is the level at which a finished call is logged: what belongs to normal use at debug, such as a put that lost
-// a race or asked for what is not there yet; what a caller has to mend at info; what whoever runs the server has to look
-// at higher.
-func levelOf(code codes.Code) logging.Level {
-	switch code {
-	case codes.OK, codes.Canceled, codes.DeadlineExceeded, codes.NotFound, codes.AlreadyExists, codes.Aborted,
-		codes.FailedPrecondition:
-		return logging.LevelDebug
-	case codes.Unavailable, codes.ResourceExhausted:
-		return logging.LevelWarn
-	case codes.Unknown, codes.Internal, codes.DataLoss:
-		return logging.LevelError
-	default:
-		return logging.LevelInfo
-	}
-}
-
-func sizesUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	reply, err := next(ctx, req)
-	logging.AddFields(ctx, logging.Fields{"request_bytes", size(req), "reply_bytes", size(reply)})
-	return reply, err
-}
-
-func sizesStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	counted := &countedStream{ServerStream: ss}
-	err := next(srv, counted)
-	logging.AddFields(ss.Context(), logging.Fields{
-		"request_bytes", counted.received, "reply_bytes", counted.sent, "frames", counted.frames,
-	})
-	return err
-}
-
-// size is the encoded size of a message; 0 for none.
-func size(v any) int {
-	m, ok := v.(proto.Message)
-	if !ok {
-		return 0
-	}
-	return proto.Size(m)
-}
-
-// countedStream counts what goes through it. Each direction is used by one goroutine, as gRPC demands.
-type countedStream struct {
-	grpc.ServerStream
-	received, sent, frames int
-}
-
-func (s *countedStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
-	if err == nil {
-		s.received += size(m)
-	}
-	return err
-}
-
-func (s *countedStream) SendMsg(m any) error {
-	s.sent += size(m)
-	s.frames++
-	return s.ServerStream.SendMsg(m)
-}
 
 // admit refuses new calls of a draining server; health is told to the end.
 func (s *Server) admit(method string) error {

@@ -161,10 +161,10 @@ func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace st
 }
 
 // onlyCompacted tells whether only compaction nodes lie between the head that a condition names and the node that the
-// alias points to. What cannot be read is not so.
+// alias points to; which it asks the store only where that node is one. What cannot be read is not so.
 func (d *draft) onlyCompacted(ctx context.Context, store chainstore.Store, namespace string, c *chainstore.Conflict) bool {
 	condition := &d.change.Aliases[c.Index].Condition
-	if condition.Kind != chainstore.HeadIs || !c.Exists {
+	if condition.Kind != chainstore.HeadIs || !c.Compaction {
 		return false
 	}
 	chain, err := store.Chain(ctx, namespaceOf(namespace), chainstore.Ref{ID: c.Node}, &condition.Head)

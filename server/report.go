@@ -37,6 +37,18 @@ func (r *report) spend(tokens int64, estimated bool) {
 	r.estimated = r.estimated || estimated
 }
 
+// join is the report of rows and of those behind them, whose report is the other; a nil report is of none.
+func (r *report) join(behind *report) *report {
+	if r == nil {
+		return behind
+	}
+	r.messages, r.bytes, r.repairs = r.messages+behind.messages, r.bytes+behind.bytes, r.repairs+behind.repairs
+	room := min(maxFindings-len(r.findings), len(behind.findings))
+	r.findings = append(r.findings, behind.findings[:room]...)
+	r.more += behind.more + int64(len(behind.findings)-room)
+	return r
+}
+
 // find adds what the marks of a node's messages tell, from one through the one before another.
 func (r *report) find(h *chainstore.Header, from, through int) {
 	for i := from; i < through; i++ {

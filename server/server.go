@@ -51,11 +51,12 @@ type Server struct {
 	renderers map[string]compaction.Renderer
 	health    *health.Server
 	draining  atomic.Bool
+	admission *admission
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
 func New(store chainstore.Store, cfg Config) *Server {
-	s := &Server{store: store, version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
+	s := &Server{store: takeTurns(store), version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -63,6 +64,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 		s.now = time.Now
 	}
 	s.metrics = newMetrics(cfg.Registerer, s.log)
+	s.admission = newAdmission(&s.draining, cfg.Registerer, s.log)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -87,6 +89,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))))
 	}
 	server := grpc.NewServer(append(options,
+		grpc.InTapHandle(s.admission.admit),
 		grpc.ForceServerCodecV2(newCodec(pool)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
@@ -17,13 +18,16 @@ const (
 	// batchBytes is how much is read at a time. No row waits for a frame to be sent: a caller who reads slowly must not
 	// hold what the store lends.
 	batchBytes = 256 << 10
+	// maxPartRows bounds the rows of a part whose messages are small; those of others are a multiple of partRows where that
+	// is possible, since a store may keep rows in runs.
+	maxPartRows, partRows = 4 << 10, 16
 )
 
 // errBatch ends the reading of a batch.
 var errBatch = errors.New("the batch is full")
 
-// StreamAssemble reads and sends batch by batch, and reads one while it sends the one before: in constant memory, two
-// batches and the rows that filled them.
+// StreamAssemble reads and sends batch by batch, and reads the next while it sends one: in constant memory, three batches
+// and the rows that filled them.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
 	a, err := t.open(ctx, req)
@@ -36,14 +40,82 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 	if a.notModified {
 		return w.send(&frame{}, &transcriptv1.Report{})
 	}
-	r := newFrameReader(a, t.buffers)
-	if err := r.each(ctx, w.sendAll); err != nil {
+	last, report, err := a.readAll(ctx, t.buffers, w.sendAll)
+	if err != nil {
 		return err
 	}
-	return w.send(r.open, a.told(r.report))
+	return w.send(last, a.told(report))
 }
 
-// frameReader lays a view into frames.
+// parts are spans of a view that can be read side by side, in order. A view whose rows are shown whole, and of which nothing
+// is told, has parts of about a batch; any other is one part, since what is made of a row depends on those before.
+func (a *assembly) parts() (parts [][]chainstore.Span) {
+	spans := a.spans()
+	if a.view != nil || a.base != nil || a.conversation != nil || a.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
+		return [][]chainstore.Span{spans}
+	}
+	totals := a.chain.Head().State.Full.Totals
+	rows := uint32(min(maxPartRows, 1+batchBytes*7/8*totals.Nodes/max(1, totals.Bytes)))
+	if rows > partRows {
+		rows -= rows % partRows
+	}
+	for _, span := range spans {
+		for ; span.Through-span.From >= rows; span.From += rows {
+			parts = append(parts, []chainstore.Span{{From: span.From, Through: span.From + rows - 1}})
+		}
+		parts = append(parts, []chainstore.Span{span})
+	}
+	return parts
+}
+
+// sideBySide is how many parts are read beside the one that is sent.
+const sideBySide = 2
+
+// readAll hands every batch to send, in order, while the next are read. last is the frame that belongs to no batch.
+func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, send func([]*frame) error) (last *frame, whole *report, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	parts := a.parts()
+	first := newFrameReader(a, pool, parts[0])
+	readers, parts := []*frameReader{first}, parts[1:] // readers are of the first parts that are not sent yet
+	begin := func() {
+		for ; len(parts) > 0 && len(readers) <= sideBySide; parts = parts[1:] {
+			r := newFrameReader(a, pool, parts[0])
+			readers = append(readers, r)
+			r.start(ctx, &running)
+		}
+	}
+	begin()
+	first.err = first.batch(ctx) // here: most views are no more than this
+	for last == nil {
+		r := readers[0]
+		r.reading.Wait()
+		if r.err != nil {
+			return nil, nil, r.err
+		}
+		full := r.full
+		if len(r.spans) > 0 {
+			r.start(ctx, &running)
+		} else {
+			whole = whole.join(r.report)
+			readers = readers[1:]
+			begin()
+			if len(readers) > 0 {
+				full = append(full, r.open)
+			} else {
+				last = r.open
+			}
+		}
+		if err := send(full); err != nil {
+			return nil, nil, err
+		}
+	}
+	return last, whole, nil
+}
+
+// frameReader lays a part of a view into frames.
 type frameReader struct {
 	chain  chainstore.Chain
 	into   filler
@@ -56,78 +128,41 @@ type frameReader struct {
 	open *frame
 	// ready is the size of full.
 	ready int
+	// reading is waited for before anything else is looked at; then err is that of the batch.
+	reading sync.WaitGroup
+	err     error
 }
 
-func newFrameReader(a *assembly, pool mem.BufferPool) *frameReader {
-	r := &frameReader{chain: a.chain, pool: pool, open: newFrame(pool, frameBytes), spans: a.spans()}
+func newFrameReader(a *assembly, pool mem.BufferPool, spans []chainstore.Span) *frameReader {
+	r := &frameReader{chain: a.chain, pool: pool, open: newFrame(pool, frameBytes), spans: spans}
 	r.into, r.report = a.filler(r.room)
 	return r
 }
 
-// each hands every batch to send, in order, while the next is read. What is in open in the end belongs to no batch.
-func (r *frameReader) each(ctx context.Context, send func([]*frame) error) error {
-	first, err := r.batch(ctx)
-	if err != nil {
-		return err
-	}
-	if len(r.spans) == 0 { // nothing is left to be read meanwhile
-		return send(first)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	batches := make(chan []*frame)
-	var failed error
-	go func() {
-		defer close(batches)
-		failed = guarded(func() error { return r.ahead(ctx, batches) })
-	}()
-	err = send(first)
-	for err == nil {
-		full, more := <-batches
-		if !more {
-			break
-		}
-		err = send(full)
-	}
-	cancel()
-	for range batches { // until the reader has ended
-	}
-	if err != nil {
-		return err
-	}
-	return failed
+// start reads a batch in a goroutine of its own.
+func (r *frameReader) start(ctx context.Context, running *sync.WaitGroup) {
+	r.reading.Add(1)
+	running.Go(func() {
+		defer r.reading.Done()
+		r.err = guarded(func() error { return r.batch(ctx) })
+	})
 }
 
-// ahead reads all batches, each while the one before is in use.
-func (r *frameReader) ahead(ctx context.Context, batches chan<- []*frame) error {
-	for len(r.spans) > 0 {
-		full, err := r.batch(ctx)
-		if err != nil {
-			return err
-		}
-		select {
-		case batches <- full:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// batch lays rows into frames until there are enough, or all is read, and returns those that are full.
-func (r *frameReader) batch(ctx context.Context) (full []*frame, err error) {
+// batch lays rows into frames until there are enough, or all is read.
+func (r *frameReader) batch(ctx context.Context) error {
 	r.full, r.ready = nil, 0
 	for len(r.spans) > 0 && r.ready < batchBytes {
 		span := &r.spans[0]
 		if span.From <= span.Through {
 			if err := r.read(ctx, span); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if span.From > span.Through {
 			r.spans = r.spans[1:]
 		}
 	}
-	return r.full, nil
+	return nil
 }
 
 // read lays rows of a span into frames until there are enough, and moves its From behind them.

@@ -317,7 +317,7 @@ func (c *watchedChain) Rows(ctx context.Context, span chainstore.Span, yield fun
 // TestCompactTakesMemoryForWhatItWrites: while a compaction reads a long chain, the memory in use grows by a few times what
 // is written, and not with the chain.
 func TestCompactTakesMemoryForWhatItWrites(t *testing.T) {
-	store, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
+	store, err := badgerstore.Open(t.TempDir(), uncached)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func needStrace(t *testing.T) {
 // TestSync watches the system calls of a real transcriptd: between the arrival of each put and its reply lies a
 // successful msync (or fdatasync, fsync) of the log, begun after the put arrived. The log is written through a mapping,
 // so its writes are no system calls; they can only lie between the put's arrival and its reply, too, since what they
-// write came with the put.
+// write came with the put. That they come before the sync is for badgerstore's own tests.
 func TestSync(t *testing.T) {
 	needStrace(t)
 	for _, callers := range []int{1, 8} {

@@ -21,9 +21,9 @@ const maxUnderWay = 1 << 16
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
 // that succeed within their deadline of a second, a second, against the most that it serves to callers who wait for each
-// reply: 16, 64 or 256 of them, whichever is best. The peak is measured before and after each flood, and the better of the
-// two counts: a store that is busy with what came before must not make the flood look good. A flood offers twice the best
-// peak so far; its first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come
+// reply: 16, 64 or 256 of them, whichever is best. The peak is measured before and after each flood, and the best of all so
+// far counts: a store that is busy with what came before must not make the flood look good. A flood offers twice that; its
+// first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come
 // from connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and
 // there are so many that no put waits in the client for another to end. How a put was refused has to be clear: see
 // clearlyRefused. A bystander, an ordinary client with one put at a time and a connection of its own, shows what a flood
@@ -123,13 +123,7 @@ func (o *overloads) round(ctx context.Context) error {
 	}
 	o.e.note("peaks %.0f and %.0f a second; of %.0f offered between %.0f were served in time, refused in all: %v",
 		before.perSecond(), after.perSecond(), rate, flood.perSecond(), flood.refused)
-	if before.perSecond() > after.perSecond() {
-		after = before
-	}
-	if len(after.took) == 0 {
-		return errNothingServed
-	}
-	o.add(after, flood)
+	o.add(o.best, flood)
 	o.addBystander(b)
 	return ctx.Err()
 }

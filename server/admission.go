@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/tap"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// maxWrites is how many writes may be under way: more than one commit takes, so that the disk never waits for
+	// callers, and few enough that they are served in a fraction of a second.
+	maxWrites = 1024
+	// freeWrites is how many are never refused, however long they take.
+	freeWrites = 256
+	// refusalsToldEvery is how often the log tells of refusals.
+	refusalsToldEvery = time.Minute
+)
+
+// admission refuses writes that would wait too long, as OVERLOADED, when no more than the head of a call has come: what
+// is asked for beyond what can be served must cost next to nothing, or less is served. Refused is a write beyond maxWrites,
+// and one beyond freeWrites where writes took lately more than half of the time that it has left. Reads, which do not
+// wait for a disk, are not refused.
+type admission struct {
+	// most and free are maxWrites and freeWrites, outside tests.
+	most, free int64
+	// underWay counts the writes; a call counts until its context ends, which gRPC sees to whatever becomes of it.
+	underWay atomic.Int64
+	// took is the moving average of how long writes took, in nanoseconds.
+	took atomic.Int64
+	// told is when the log told of refusals last, in nanoseconds since the epoch.
+	told atomic.Int64
+
+	draining *atomic.Bool
+	refused  prometheus.Counter
+	refusal  error
+	log      *slog.Logger
+}
+
+func newAdmission(draining *atomic.Bool, to prometheus.Registerer, log *slog.Logger) *admission {
+	return &admission{
+		most: maxWrites, free: freeWrites,
+		draining: draining, refused: newRefused(to, log), log: log,
+		refusal: (&mapper{rows: table(), log: log}).status(context.Background(), chainstore.ErrOverloaded),
+	}
+}
+
+// newRefused registers the counter, or takes the one that an earlier Server registered.
+func newRefused(to prometheus.Registerer, log *slog.Logger) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "transcriptd_server_refused_total",
+		Help: "Writes refused as OVERLOADED before they were received; they are in no other metric of calls.",
+	})
+	if to == nil {
+		return c
+	}
+	err := to.Register(c)
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(err, &there) {
+		if earlier, ok := there.ExistingCollector.(prometheus.Counter); ok {
+			return earlier
+		}
+	}
+	if err != nil {
+		log.Error("the counter of refused calls could not be registered", "error", err)
+	}
+	return c
+}
+
+// admit judges a call whose head has come. gRPC waits for it before it reads on. A draining server says so elsewhere.
+func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context, error) {
+	if !writes(call.FullMethodName) || a.draining.Load() {
+		return ctx, nil
+	}
+	now := time.Now()
+	if !a.fits(ctx, now, a.underWay.Add(1)) {
+		a.underWay.Add(-1)
+		a.refuse(now)
+		return ctx, a.refusal
+	}
+	context.AfterFunc(ctx, func() { a.end(time.Since(now)) })
+	return ctx, nil
+}
+
+// writes tells whether calls of a method wait for a commit.
+func writes(method string) bool {
+	switch method {
+	case transcriptv1.TranscriptService_PutNode_FullMethodName, transcriptv1.TranscriptService_PutNodes_FullMethodName,
+		transcriptv1.TranscriptService_Alias_FullMethodName, transcriptv1.TranscriptService_DeleteAlias_FullMethodName,
+		transcriptv1.TranscriptService_Compact_FullMethodName:
+		return true
+	default:
+		return false
+	}
+}
+
+// fits tells whether a write is served in time, which is the nth under way.
+func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {
+	if n <= a.free || n > a.most {
+		return n <= a.free
+	}
+	deadline, has := ctx.Deadline()
+	return !has || time.Duration(a.took.Load()) <= deadline.Sub(now)/2
+}
+
+// end gives back a write's place. Of two that end at once, the time of one may be lost.
+func (a *admission) end(took time.Duration) {
+	a.underWay.Add(-1)
+	old := a.took.Load()
+	a.took.Store(old + (int64(took)-old)/16)
+}
+
+// refuse counts a refusal, and tells the log of it now and then.
+func (a *admission) refuse(now time.Time) {
+	a.refused.Inc()
+	told := a.told.Load()
+	if now.UnixNano()-told >= int64(refusalsToldEvery) && a.told.CompareAndSwap(told, now.UnixNano()) {
+		a.log.Warn("writes are refused as OVERLOADED; this line comes once a minute at most", "writes_under_way", a.underWay.Load())
+	}
+}

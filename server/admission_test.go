@@ -1,0 +1,305 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// heldStore is a store whose commits wait until they are let go, or their callers leave.
+type heldStore struct {
+	chainstore.Store
+	came chan struct{}
+	gate chan struct{}
+}
+
+func (s *heldStore) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	s.came <- struct{}{}
+	select {
+	case <-s.gate:
+		return s.Store.Commit(ctx, namespace, change)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// crowd is a server that takes so few writes at once that a test can bring more.
+type crowd struct {
+	*testing.T
+	transcriptv1.TranscriptServiceClient
+	conn     *grpc.ClientConn
+	server   *Server
+	store    *heldStore
+	registry *prometheus.Registry
+	running  sync.WaitGroup
+}
+
+func newCrowd(t *testing.T, most int64) *crowd {
+	t.Helper()
+	c := &crowd{T: t, registry: prometheus.NewRegistry()}
+	c.store = &heldStore{
+		Store: memstore.New(memstore.Options{}), came: make(chan struct{}, 1000), gate: make(chan struct{}),
+	}
+	c.server = New(c.store, Config{Registerer: c.registry})
+	c.server.admission.most, c.server.admission.free = most, most
+	listener := bufconn.Listen(1 << 20)
+	grpcServer := c.server.GRPC()
+	serving := make(chan error, 1)
+	go func() { serving <- grpcServer.Serve(listener) }()
+	var err error
+	c.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.TranscriptServiceClient = transcriptv1.NewTranscriptServiceClient(c.conn)
+	t.Cleanup(func() {
+		_ = c.conn.Close()
+		c.running.Wait()
+		grpcServer.Stop()
+		if err := <-serving; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// put puts a node; i makes it another.
+func (c *crowd) put(ctx context.Context, i int) error {
+	_, err := c.PutNode(ctx, &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
+		Role:  transcriptv1.Role_ROLE_USER,
+		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: fmt.Sprint(i)}}},
+	}}})
+	return err
+}
+
+// fill begins n writes, and waits until all are under way. The outcomes follow.
+func (c *crowd) fill(ctx context.Context, n int) <-chan error {
+	c.Helper()
+	outcomes := make(chan error, n)
+	for i := range n {
+		c.running.Go(func() { outcomes <- c.put(ctx, i) })
+	}
+	for range n {
+		select {
+		case <-c.store.came:
+		case err := <-outcomes:
+			c.Fatalf("a write that fits ended with %v", err)
+		}
+	}
+	return outcomes
+}
+
+// empties waits until no write counts as under way.
+func (c *crowd) empties() {
+	c.Helper()
+	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
+	defer tick.Stop()
+	for c.server.admission.underWay.Load() != 0 {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			c.Fatalf("%d writes count that have ended", c.server.admission.underWay.Load())
+		}
+	}
+}
+
+// refused asserts that a write was refused as OVERLOADED.
+func (c *crowd) refused(err error) {
+	c.Helper()
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Reason == "OVERLOADED" && info.Domain == errorDomain {
+			if status.Code(err) != codes.ResourceExhausted {
+				c.Errorf("refused with %v", err)
+			}
+			return
+		}
+	}
+	c.Errorf("a write too many ended with %v", err)
+}
+
+func (c *crowd) counted() float64 {
+	c.Helper()
+	families, err := c.registry.Gather()
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "transcriptd_server_refused_total" {
+			return f.Metric[0].Counter.GetValue()
+		}
+	}
+	c.Fatal("refused calls are not counted")
+	return 0
+}
+
+// Writes beyond the bound are refused at once; reads, health and reflection are not. What ends makes room.
+func TestWritesBeyondTheBoundAreRefused(t *testing.T) {
+	c := newCrowd(t, 20)
+	outcomes := c.fill(t.Context(), 20)
+	calls := map[string]func() error{
+		"PutNode": func() error { return c.put(t.Context(), 100) },
+		"PutNodes": func() error {
+			_, err := c.PutNodes(t.Context(), &transcriptv1.PutNodesRequest{})
+			return err
+		},
+		"Alias": func() error {
+			_, err := c.Alias(t.Context(), &transcriptv1.AliasRequest{})
+			return err
+		},
+		"DeleteAlias": func() error {
+			_, err := c.DeleteAlias(t.Context(), &transcriptv1.DeleteAliasRequest{})
+			return err
+		},
+		"Compact": func() error {
+			_, err := c.Compact(t.Context(), &transcriptv1.CompactRequest{})
+			return err
+		},
+	}
+	for _, call := range calls {
+		c.refused(call())
+	}
+	if n := c.counted(); n != float64(len(calls)) {
+		t.Errorf("%v refusals are counted, not %d", n, len(calls))
+	}
+	if _, err := c.ResolveAlias(t.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"}); status.Code(err) != codes.NotFound {
+		t.Errorf("a read ended with %v", err)
+	}
+	if h, err := healthv1.NewHealthClient(c.conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil || h.Status != healthv1.HealthCheckResponse_SERVING {
+		t.Errorf("health is %v, %v", h, err)
+	}
+	close(c.store.gate)
+	for range 20 {
+		if err := <-outcomes; err != nil {
+			t.Errorf("a write that was taken ended with %v", err)
+		}
+	}
+	c.empties()
+	if err := c.put(t.Context(), 101); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// However a write ends, its place is given back: callers who leave, deadlines, connections that break, requests that no
+// handler sees, and refusals themselves.
+func TestPlacesAreGivenBack(t *testing.T) {
+	c := newCrowd(t, 10)
+	for range 3 {
+		ctx, leave := context.WithCancel(t.Context())
+		outcomes := c.fill(ctx, 10)
+		c.refused(c.put(t.Context(), 100))
+		leave()
+		for range 10 {
+			if err := <-outcomes; status.Code(err) != codes.Canceled {
+				t.Errorf("left, and got %v", err)
+			}
+		}
+		c.empties()
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := c.put(soon, 0); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("after the deadline: %v", err)
+	}
+	c.empties()
+	bad := grpc.ForceCodec(nonsense{})
+	if err := c.conn.Invoke(t.Context(), transcriptv1.TranscriptService_PutNode_FullMethodName, nil, nil, bad); err == nil {
+		t.Error("nonsense was put")
+	}
+	c.empties()
+	outcomes := c.fill(t.Context(), 10)
+	_ = c.conn.Close()
+	for range 10 {
+		if err := <-outcomes; err == nil {
+			t.Error("a write without a connection succeeded")
+		}
+	}
+	c.empties()
+}
+
+// nonsense is a codec whose requests nobody understands.
+type nonsense struct{}
+
+func (nonsense) Marshal(any) ([]byte, error) { return []byte{0xff, 0xff}, nil }
+func (nonsense) Unmarshal([]byte, any) error { return io.ErrUnexpectedEOF }
+func (nonsense) Name() string                { return "proto" }
+
+// A server that drains says so, however many writes are under way.
+func TestDrainingWinsOverOverload(t *testing.T) {
+	c := newCrowd(t, 5)
+	outcomes := c.fill(t.Context(), 5)
+	c.server.Drain()
+	if err := c.put(t.Context(), 100); status.Code(err) != codes.Unavailable {
+		t.Errorf("draining: %v", err)
+	}
+	close(c.store.gate)
+	for range 5 {
+		if err := <-outcomes; err != nil {
+			t.Errorf("a write that was taken ended with %v", err)
+		}
+	}
+	c.empties()
+}
+
+// Between the two bounds a write is taken if it has twice the time that writes take; below the lesser one always.
+func TestWritesThatWouldComeLateAreRefused(t *testing.T) {
+	var log bytes.Buffer
+	server := New(memstore.New(memstore.Options{}), Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a := server.admission
+	a.free, a.most = 2, 4
+	begin := func(ctx context.Context) bool {
+		_, err := a.admit(ctx, &tap.Info{FullMethodName: transcriptv1.TranscriptService_PutNode_FullMethodName})
+		return err == nil
+	}
+	hurried, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	unhurried, leave := context.WithCancel(t.Context())
+	defer leave()
+	for range 200 {
+		a.underWay.Add(1)
+		a.end(40 * time.Second)
+	}
+	for i, step := range []struct {
+		ctx   context.Context
+		taken bool
+	}{{hurried, true}, {hurried, true}, {hurried, false}, {unhurried, true}, {unhurried, true}, {unhurried, false}, {hurried, false}} {
+		if begin(step.ctx) != step.taken {
+			t.Errorf("write %d: taken is %t, want %t", i, !step.taken, step.taken)
+		}
+	}
+	if n := a.underWay.Load(); n != 4 {
+		t.Errorf("%d writes count, not 4", n)
+	}
+	for range 200 {
+		a.underWay.Add(1)
+		a.end(time.Second)
+	}
+	a.underWay.Add(-1)
+	if !begin(hurried) {
+		t.Error("refused though writes are fast again")
+	}
+	if n := strings.Count(log.String(), "OVERLOADED"); n != 1 {
+		t.Errorf("%d lines tell of refusals, not one: %s", n, log.String())
+	}
+}

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+)
+
+// racers append to one alias.
+type racers struct {
+	*testing.T
+	*turns
+}
+
+func newRacers(t *testing.T) *racers {
+	r := &racers{t, takeTurns(memstore.New(memstore.Options{}))}
+	if _, err := r.append(t.Context(), chainstore.ID{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// append puts node n, whose id is n, on head, if the alias is there; on none the alias is made.
+func (r *racers) append(ctx context.Context, head chainstore.ID, n byte) (now chainstore.ID, err error) {
+	change := &chainstore.Change{
+		Nodes:   []chainstore.NewNode{{Identify: func(*chainstore.ID) chainstore.ID { return chainstore.ID{n, 1} }}},
+		Aliases: []chainstore.AliasChange{{Name: "chat"}},
+	}
+	if head != (chainstore.ID{}) {
+		change.Nodes[0].Parent = chainstore.Parent{Kind: chainstore.ParentID, ID: head}
+		change.Aliases[0].Condition = chainstore.Condition{Kind: chainstore.HeadIs, Head: head}
+	}
+	done, err := r.Commit(ctx, "default", change)
+	var conflict *chainstore.ConflictError
+	if errors.As(err, &conflict) {
+		return conflict.Conflicts[0].Node, err
+	}
+	if err != nil {
+		return chainstore.ID{}, err
+	}
+	return done.Nodes[0].ID, nil
+}
+
+func id(n byte) chainstore.ID { return chainstore.ID{n, 1} }
+
+// The first who loses after a move is told at once; the others one by one as the alias moves on, each of where it is then.
+func TestLosersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRacers(t)
+		begin := time.Now()
+		if _, err := r.append(t.Context(), id(0), 1); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := r.append(t.Context(), id(0), 2); !errors.Is(err, chainstore.ErrAliasMoved) || now != id(1) {
+			t.Fatalf("the first loser: %v, %v", now, err)
+		}
+		told := make(chan string, 3)
+		for n := byte(3); n < 6; n++ {
+			go func() {
+				now, err := r.append(t.Context(), id(0), n)
+				told <- fmt.Sprint(n, now == id(n+7), errors.Is(err, chainstore.ErrAliasMoved))
+			}()
+			synctest.Wait()
+		}
+		if len(told) != 0 {
+			t.Fatalf("%s is told at once", <-told)
+		}
+		head := id(1)
+		for n := byte(3); n < 6; n++ {
+			now, err := r.append(t.Context(), head, n+7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head = now
+			synctest.Wait()
+			if got, want := <-told, fmt.Sprint(n, true, true); got != want || len(told) != 0 {
+				t.Errorf("told %s, want %s; and %d more", got, want, len(told))
+			}
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("took %v", took)
+		}
+		if _, err := r.append(t.Context(), head, 20); err != nil || len(r.races) != 0 {
+			t.Errorf("%v; %d races go on", err, len(r.races))
+		}
+	})
+}
+
+// Who waits for a move that does not come goes after turnTime, or when the context ends.
+func TestTurnsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRacers(t)
+		if _, err := r.append(t.Context(), id(0), 1); err != nil {
+			t.Fatal(err)
+		}
+		for n := range byte(2) { // the first, who does not wait, and the second, who does
+			begin := time.Now()
+			now, err := r.append(t.Context(), id(0), 2+n)
+			if !errors.Is(err, chainstore.ErrAliasMoved) || now != id(1) {
+				t.Errorf("%v, %v", now, err)
+			}
+			if took, want := time.Since(begin), time.Duration(n)*turnTime; took != want {
+				t.Errorf("loser %d waits for %v, want %v", n, took, want)
+			}
+		}
+		if len(r.races) != 0 {
+			t.Errorf("%d races go on", len(r.races))
+		}
+		_, _ = r.append(t.Context(), id(0), 4) // the first again
+		ctx, leave := context.WithTimeout(t.Context(), turnTime/2)
+		defer leave()
+		begin := time.Now()
+		if _, err := r.append(ctx, id(0), 5); !errors.Is(err, chainstore.ErrAliasMoved) || time.Since(begin) != turnTime/2 {
+			t.Errorf("with a deadline: %v after %v", err, time.Since(begin))
+		}
+		time.Sleep(turnTime)
+		synctest.Wait()
+		if len(r.races) != 0 {
+			t.Errorf("%d races go on", len(r.races))
+		}
+	})
+}
