@@ -89,7 +89,9 @@ func TestStoreMetrics(t *testing.T) {
 		}
 	}
 	assemble()
-	moved("a second read", first, storeSamples(t, p), samples{
+	second := storeSamples(t, p)
+	assemble()
+	moved("a third read", second, storeSamples(t, p), samples{
 		`cache_hits_total{cache="rows"}`: 1, `cache_hits_total{cache="heads"}`: 1,
 		`cache_misses_total{cache="rows"}`: 0, `cache_misses_total{cache="heads"}`: 0,
 	})
