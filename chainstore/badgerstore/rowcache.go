@@ -121,15 +121,15 @@ func (c *rowCache) metrics() CacheMetrics {
 	return CacheMetrics{Bytes: c.blocks.size, LimitBytes: c.blocks.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
 }
 
-// worth is the first row of a chain that is worth keeping: one chain gets three quarters of the cache at most, and its end
-// is what is read again.
+// worth is the first row of a chain that is worth keeping. Of a chain that is larger than the cache the end is, as much as
+// surely fits: of one row more, reading it again and again would find nothing.
 func (c *rowCache) worth(h *chainstore.Header) (seq uint32) {
 	if c == nil {
 		return 0
 	}
 	full := h.State.Full.Totals
 	usual := full.Bytes/max(1, full.Nodes) + blockOverhead
-	if n := c.blocks.limit / usual; n < int64(h.Seq) {
+	if n := c.blocks.limit / 8 * 7 / usual; n < int64(h.Seq) {
 		seq = h.Seq - uint32(n)
 	}
 	return seq
@@ -181,7 +181,7 @@ func (g *gathering) flush() {
 		return
 	}
 	g.cache.copied.Add(uint64(len(g.rows.bytes)))
-	if spare := cap(g.rows.bytes) - len(g.rows.bytes); len(g.rows.ends) == blockRows && spare > len(g.rows.bytes)/4 {
+	if spare := cap(g.rows.bytes) - len(g.rows.bytes); len(g.rows.ends) == blockRows && spare > len(g.rows.bytes)/16 {
 		g.rows.bytes = append([]byte(nil), g.rows.bytes...)
 	}
 	g.usual = len(g.rows.bytes) + len(g.rows.bytes)/8
