@@ -119,7 +119,7 @@ func TestTurnsEnd(t *testing.T) {
 		if _, err := r.append(ctx, id(0), 5); !errors.Is(err, chainstore.ErrAliasMoved) || time.Since(begin) != turnTime/2 {
 			t.Errorf("with a deadline: %v after %v", err, time.Since(begin))
 		}
-		time.Sleep(turnTime)
+		time.Sleep(turnTime) // on the fake clock
 		synctest.Wait()
 		if len(r.races) != 0 {
 			t.Errorf("%d races go on", len(r.races))

@@ -16,7 +16,7 @@ func deviceWrites(dir string) (bytes int64, err error) {
 	if err := syscall.Stat(dir, &stat); err != nil {
 		return 0, err
 	}
-	major, minor := deviceNumbers(uint64(stat.Dev))
+	major, minor := deviceNumbers(stat.Dev)
 	counters, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", major, minor))
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errNoCounters, err)

@@ -29,24 +29,10 @@ func longRead(ctx context.Context, e *env) ([]Figure, error) {
 	return e.streams(ctx, "stream of 10,000 turns (35 MB, cache of 32 MiB): speed of ready bytes", atLeast(0.75), manyTurns, "--cache-mib=32")
 }
 
-// streams holds StreamAssemble of a chain against the limit in memory, by a lone raw client.
+// streams holds StreamAssemble of a chain against the limit in memory.
 func (e *env) streams(ctx context.Context, what string, t target, turns int, flags ...string) ([]Figure, error) {
-	s, err := e.reading(ctx, flags, chain{chainAlias, 0, turns})
-	if err != nil {
-		return nil, err
-	}
-	ready, err := s.ready(ctx, transcriptv1.TranscriptService_StreamAssemble_FullMethodName)
-	if err != nil {
-		return nil, err
-	}
-	ours, theirs, err := readers(s, ready)
-	if err != nil {
-		return nil, err
-	}
-	read := func(name string, r *reader) *side {
-		return &side{name: name, callers: 1, call: func(ctx context.Context, _, _ int) error { return r.stream(ctx, chainAlias) }}
-	}
-	return e.against(ctx, what, t, time.Second, (*sample).perSecond, read("transcriptd", ours), read("ready bytes", theirs))
+	read := func(ctx context.Context, r *reader) error { return r.stream(ctx, chainAlias) }
+	return e.againstReady(ctx, what, t, turns, (*sample).perSecond, transcriptv1.TranscriptService_StreamAssemble_FullMethodName, read, flags...)
 }
 
 // unaryRead holds the whole chain of 1,000 turns in one reply against the same reply out of memory.
@@ -60,13 +46,23 @@ func shortRead(ctx context.Context, e *env) ([]Figure, error) {
 	return e.unary(ctx, "one reply of 10 turns: time of an echo of that size", atMost(1.5), fewTurns, (*sample).p50)
 }
 
-// unary holds Assemble of a chain against the limit in memory, by a lone raw client.
+// unary holds Assemble of a chain against the limit in memory.
 func (e *env) unary(ctx context.Context, what string, t target, turns int, of func(*sample) float64) ([]Figure, error) {
-	s, err := e.reading(ctx, nil, chain{chainAlias, 0, turns})
+	read := func(ctx context.Context, r *reader) error { return r.assemble(ctx, chainAlias, "") }
+	return e.againstReady(ctx, what, t, turns, of, transcriptv1.TranscriptService_Assemble_FullMethodName, read)
+}
+
+// againstReady holds reads of a chain of turns by an rpc against what the limit in memory answers to it, by a lone raw
+// client.
+func (e *env) againstReady(
+	ctx context.Context, what string, t target, turns int, of func(*sample) float64,
+	method string, read func(context.Context, *reader) error, flags ...string,
+) ([]Figure, error) {
+	s, err := e.reading(ctx, flags, chain{chainAlias, 0, turns})
 	if err != nil {
 		return nil, err
 	}
-	ready, err := s.ready(ctx, transcriptv1.TranscriptService_Assemble_FullMethodName)
+	ready, err := s.ready(ctx, method)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +70,10 @@ func (e *env) unary(ctx context.Context, what string, t target, turns int, of fu
 	if err != nil {
 		return nil, err
 	}
-	read := func(name string, r *reader) *side {
-		return &side{name: name, callers: 1, call: func(ctx context.Context, _, _ int) error { return r.assemble(ctx, chainAlias, "") }}
+	by := func(name string, r *reader) *side {
+		return &side{name: name, callers: 1, call: func(ctx context.Context, _, _ int) error { return read(ctx, r) }}
 	}
-	return e.against(ctx, what, t, time.Second, of, read("transcriptd", ours), read("ready bytes", theirs))
+	return e.against(ctx, what, t, time.Second, of, by("transcriptd", ours), by("ready bytes", theirs))
 }
 
 // against is one figure of transcriptd and a limit.
