@@ -109,7 +109,7 @@ func Transport() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxReceived),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.WaitForHandlers(true),   // once it has stopped, nothing uses the store any more
+		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
 		// A goroutine for each call would grow its stack anew each time. Calls beyond this many have one of their own.
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))),
 	}
