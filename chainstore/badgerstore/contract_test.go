@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -15,13 +16,14 @@ func model(o storetest.Options) chainstore.Store {
 }
 
 func TestContract(t *testing.T) {
-	dirs := map[testing.TB]string{}
+	var dirs sync.Map // of each test, which may run beside others
 	open := func(tb testing.TB, o storetest.Options) chainstore.Store {
-		return openAt(tb, dirs[tb], Options{Now: o.Now})
+		dir, _ := dirs.Load(tb)
+		return openAt(tb, dir.(string), Options{Now: o.Now})
 	}
 	storetest.Run(t, storetest.Config{
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
-			dirs[tb] = tb.TempDir()
+			dirs.Store(tb, tb.TempDir())
 			return open(tb, o)
 		},
 		Reopen: open,
@@ -45,7 +47,7 @@ func TestContractOfARestlessStore(t *testing.T) {
 	storetest.Run(t, storetest.Config{
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
 			r := &restless{tb: tb, dir: tb.TempDir(), commits: &commits}
-			r.options = Options{Now: o.Now, MemtableBytes: 8 << 20, CacheBytes: 1}
+			r.options = Options{Now: o.Now, MemtableBytes: 8 << 20, CacheBytes: 1, RowCacheBytes: 64 << 10}
 			r.Store = openAt(tb, r.dir, r.options)
 			return r
 		},
