@@ -241,19 +241,25 @@ func TestImportLarge(t *testing.T) {
 	}
 }
 
-// hookedStore calls a function before the nth commit.
+// hookedStore calls a function before the nth commit; where that cuts off the caller, the commit is answered once it has.
 type hookedStore struct {
 	chainstore.Store
 	commits atomic.Int64
 	nth     int64
 	hook    func()
+	cuts    bool
 }
 
 func (s *hookedStore) Commit(ctx context.Context, namespace string, c *chainstore.Change) (*chainstore.Committed, error) {
-	if s.commits.Add(1) == s.nth {
-		s.hook()
+	if s.commits.Add(1) != s.nth {
+		return s.Store.Commit(ctx, namespace, c)
 	}
-	return s.Store.Commit(ctx, namespace, c)
+	s.hook()
+	done, err := s.Store.Commit(context.WithoutCancel(ctx), namespace, c)
+	if s.cuts {
+		<-ctx.Done()
+	}
+	return done, err
 }
 
 func (s *hookedStore) Close() error { return nil }
@@ -285,7 +291,7 @@ func TestImportInterrupted(t *testing.T) {
 				store := memstore.New(memstore.Options{})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				hooked := &hookedStore{Store: store, nth: nth}
+				hooked := &hookedStore{Store: store, nth: nth, cuts: true}
 				s := serveStore(t, hooked)
 				code := exitInterrupted
 				hooked.hook = cancel
