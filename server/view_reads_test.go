@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/prose"
 	"github.com/transcriptd/transcriptd/internal/testserver"
 )
 
@@ -71,10 +71,10 @@ func turn(before int, of sizes) *transcriptv1.NewNode {
 	random := rand.New(rand.NewPCG(1, uint64(before)))
 	id := fmt.Sprint("call_", before)
 	call := calling("read_file", id)
-	call.Parts[0].GetToolCall().Arguments = `{"path":"` + words(random, of.arguments) + `"}`
+	call.Parts[0].GetToolCall().Arguments = `{"path":"` + prose.Words(random, of.arguments) + `"}`
 	n := node(
-		user(words(random, of.question)), call, result(id, words(random, of.result)),
-		assistant(words(random, of.reply/2+random.IntN(of.reply))),
+		user(prose.Words(random, of.question)), call, result(id, prose.Words(random, of.result)),
+		assistant(prose.Words(random, of.reply/2+random.IntN(of.reply))),
 	)
 	for i := range n.Messages {
 		at := begun.Add(-time.Duration(before)*time.Minute - time.Duration(30-i)*time.Second)
@@ -82,19 +82,6 @@ func turn(before int, of sizes) *transcriptv1.NewNode {
 	}
 	n.Metadata = variables("turn", fmt.Sprint(before))
 	return n
-}
-
-// words are made-up words, of which the usual turn compresses about three times.
-func words(random *rand.Rand, n int) string {
-	var b strings.Builder
-	for b.Len() < n {
-		word := rand.New(rand.NewPCG(2, uint64(min(random.IntN(200), random.IntN(200)))))
-		for range 2 + word.IntN(8) {
-			b.WriteByte("etaoinshrdlucmfw"[word.IntN(16)])
-		}
-		b.WriteByte(' ')
-	}
-	return b.String()[:n]
 }
 
 // grow puts turns behind a chain, the last of which are so many before its end, or begins one with a system prompt.
@@ -116,7 +103,7 @@ func (c *turns) growCompacted(alias string, times int, of sizes) {
 	for i := range times {
 		c.grow(alias, 400/times, 410-400/times*(i+1), of)
 		reply, err := c.Compact(c.Context(), &Compact{
-			Head: byAlias(alias), Policy: &Policy{Now: timestamppb.New(begun)}, Summary: words(rand.New(rand.NewPCG(3, 3)), 2*of.reply),
+			Head: byAlias(alias), Policy: &Policy{Now: timestamppb.New(begun)}, Summary: prose.Words(rand.New(rand.NewPCG(3, 3)), 2*of.reply),
 		})
 		if err != nil || !reply.Written {
 			c.Fatalf("compact %s: %v, %v", alias, reply, err)

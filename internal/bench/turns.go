@@ -3,11 +3,11 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/prose"
 )
 
 // turn is a node of four messages with 3.5 KB of text that compresses about three times: a question, a call, its result and
@@ -16,14 +16,14 @@ func turn(seed uint64) []*transcriptv1.Message {
 	random := rand.New(rand.NewPCG(1, seed))
 	id := fmt.Sprintf("call_%d", seed)
 	return []*transcriptv1.Message{
-		{Role: transcriptv1.Role_ROLE_USER, Parts: text(words(random, 300))},
+		{Role: transcriptv1.Role_ROLE_USER, Parts: text(prose.Words(random, 300))},
 		{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_ToolCall{
 			ToolCall: &transcriptv1.ToolCall{
-				Id: proto.String(id), Name: proto.String("read_file"), Arguments: `{"path":"` + words(random, 250) + `"}`,
+				Id: proto.String(id), Name: proto.String("read_file"), Arguments: `{"path":"` + prose.Words(random, 250) + `"}`,
 			},
 		}}}},
-		{Role: transcriptv1.Role_ROLE_TOOL, ToolCallId: proto.String(id), Parts: text(words(random, 2300))},
-		{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: text(words(random, 275+random.IntN(550)))},
+		{Role: transcriptv1.Role_ROLE_TOOL, ToolCallId: proto.String(id), Parts: text(prose.Words(random, 2300))},
+		{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: text(prose.Words(random, 275+random.IntN(550)))},
 	}
 }
 
@@ -40,28 +40,6 @@ func textBytes(messages []*transcriptv1.Message) (n int64) {
 func text(s string) []*transcriptv1.Part {
 	return []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: s}}}
 }
-
-// words are made-up words, of which a turn's compress about three times.
-func words(random *rand.Rand, n int) string {
-	var b strings.Builder
-	for b.Len() < n {
-		b.WriteString(vocabulary[min(random.IntN(len(vocabulary)), random.IntN(len(vocabulary)))])
-	}
-	return b.String()[:n]
-}
-
-// vocabulary is the words that there are, the more frequent ones first.
-var vocabulary = func() (all [200]string) {
-	for i := range all {
-		random := rand.New(rand.NewPCG(2, uint64(i)))
-		word := make([]byte, 2+random.IntN(8), 10)
-		for j := range word {
-			word[j] = "etaoinshrdlucmfw"[random.IntN(16)]
-		}
-		all[i] = string(word) + " "
-	}
-	return all
-}()
 
 // seeds gives numbers that nobody else has in this run, so that nothing is put twice unless it is meant to.
 func (e *env) seeds(n int) (first uint64) { return e.seed.Add(uint64(n)) - uint64(n) }

@@ -3,7 +3,6 @@ package costs
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/prose"
 )
 
 // begun is the time on every clock.
@@ -95,30 +95,18 @@ func turn(chain string, i int) []*transcriptv1.Message {
 	id := fmt.Sprintf("call_%04d", i)
 	call := said(transcriptv1.Role_ROLE_ASSISTANT, "")
 	call.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{
-		Id: &id, Name: proto.String("read_file"), Arguments: `{"path":"` + words(random, 250) + `"}`,
+		Id: &id, Name: proto.String("read_file"), Arguments: `{"path":"` + prose.Words(random, 250) + `"}`,
 	}}}}
-	result := said(transcriptv1.Role_ROLE_TOOL, words(random, 2300))
+	result := said(transcriptv1.Role_ROLE_TOOL, prose.Words(random, 2300))
 	result.ToolCallId = &id
 	return []*transcriptv1.Message{
-		said(transcriptv1.Role_ROLE_USER, words(random, 300)), call, result,
-		said(transcriptv1.Role_ROLE_ASSISTANT, words(random, 550)),
+		said(transcriptv1.Role_ROLE_USER, prose.Words(random, 300)), call, result,
+		said(transcriptv1.Role_ROLE_ASSISTANT, prose.Words(random, 550)),
 	}
 }
 
 func said(role transcriptv1.Role, text string) *transcriptv1.Message {
 	return &transcriptv1.Message{Role: role, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}}}
-}
-
-func words(random *rand.Rand, n int) string {
-	var b strings.Builder
-	for b.Len() < n {
-		word := rand.New(rand.NewPCG(2, uint64(min(random.IntN(200), random.IntN(200)))))
-		for range 2 + word.IntN(8) {
-			b.WriteByte("etaoinshrdlucmfw"[word.IntN(16)])
-		}
-		b.WriteByte(' ')
-	}
-	return b.String()[:n]
 }
 
 // conversations are the chains that programs read and grow, put while the store was open an earlier time.
