@@ -23,9 +23,9 @@ const (
 	maxStreams = 256
 )
 
-// codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the call within gRPC,
-// which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on it, which the
-// validation interceptor finds (refused).
+// codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the
+// call within gRPC, which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on
+// it, which the validation interceptor finds (refused).
 type codec struct {
 	encoding.CodecV2
 	shapes shapes
