@@ -1,10 +1,5 @@
 package badgerstore
 
-import (
-	"container/list"
-	"sync/atomic"
-)
-
 // segmentOf is a segment of a namespace.
 type segmentOf struct {
 	ns      uint32
@@ -20,7 +15,6 @@ type segmentCall struct {
 // segmentCalls is what the recall rows of a segment tell of calls, all of them: by id, the seq of the first node of the
 // segment at which a call of the id lies there or before it.
 type segmentCalls struct {
-	in    segmentOf
 	first map[callKey]uint32
 }
 
@@ -39,71 +33,40 @@ func (s *segmentCalls) size() int64 { return 256 + 48*int64(len(s.first)) }
 // since the store was opened, and are not pushed out. Of the others the database is asked. Bounded by size; it belongs
 // to the committer.
 type callCache struct {
-	limit     int64
-	latest    list.List
-	bySegment map[segmentOf]*list.Element
-	// What follows may be read by anyone at any time.
-
-	size atomic.Int64
+	segments *lru[segmentOf, *segmentCalls]
 }
 
 // callCacheShare is the share of the cache that the calls of one segment may take: one over this.
 const callCacheShare = 4
 
 func newCallCache(limit int64) *callCache {
-	return &callCache{limit: limit, bySegment: map[segmentOf]*list.Element{}}
+	return &callCache{newLRU[segmentOf, *segmentCalls](limit)}
 }
 
 // get returns the calls of a segment, which are all that it has; nil where that is not known.
-func (c *callCache) get(in segmentOf) *segmentCalls {
-	e := c.bySegment[in]
-	if e == nil {
-		return nil
-	}
-	c.latest.MoveToFront(e)
-	return e.Value.(*segmentCalls)
-}
+func (c *callCache) get(in segmentOf) *segmentCalls { return c.segments.get(in) }
 
 // begin keeps a segment that has no calls.
 func (c *callCache) begin(in segmentOf) {
-	s := &segmentCalls{in: in}
-	c.bySegment[in] = c.latest.PushFront(s)
-	c.size.Add(s.size())
-	c.shrink()
+	s := &segmentCalls{}
+	c.segments.put(in, s, s.size())
 }
 
 // note adds a call to a segment that is kept.
 func (c *callCache) note(call segmentCall, seq uint32) {
-	e := c.bySegment[call.in]
-	if e == nil {
+	s := c.segments.get(call.in)
+	if _, has := s.seq(call.key); s == nil || has {
 		return
 	}
-	s := e.Value.(*segmentCalls)
-	if _, has := s.first[call.key]; has {
-		return
-	}
-	before := s.size()
 	if s.first == nil {
 		s.first = map[callKey]uint32{}
 	}
 	s.first[call.key] = seq
-	c.size.Add(s.size() - before)
-	if s.size() > c.limit/callCacheShare {
-		c.remove(e)
+	if s.size() > c.segments.limit/callCacheShare {
+		c.segments.drop(call.in)
+		return
 	}
-	c.shrink()
-}
-
-func (c *callCache) shrink() {
-	for c.size.Load() > c.limit && c.latest.Len() > 1 {
-		c.remove(c.latest.Back())
-	}
-}
-
-func (c *callCache) remove(e *list.Element) {
-	s := c.latest.Remove(e).(*segmentCalls)
-	delete(c.bySegment, s.in)
-	c.size.Add(-s.size())
+	c.segments.put(call.in, s, s.size())
 }
 
 // call notes that a call of an id lies at a node of this change or before it. The seqs of a segment ascend.

@@ -72,8 +72,8 @@ func TestKeptCallsAreBounded(t *testing.T) {
 		c.begin(in(segment))
 		c.note(call(segment, 0), 7)
 		c.note(call(segment, 0), 8)
-		if first := c.get(in(0)); first == nil || c.size.Load() > limit {
-			t.Fatalf("%d bytes are kept, %v of the segment that is used", c.size.Load(), first)
+		if first := c.get(in(0)); first == nil || c.segments.size.Load() > limit {
+			t.Fatalf("%d bytes are kept, %v of the segment that is used", c.segments.size.Load(), first)
 		}
 	}
 	if c.get(in(1)) != nil || c.get(in(999)) == nil {
@@ -88,10 +88,10 @@ func TestKeptCallsAreBounded(t *testing.T) {
 	if c.get(in(0)) != nil {
 		t.Error("a segment with a thousand calls is kept")
 	}
-	for e := c.latest.Front(); c.latest.Len() > 0; e = c.latest.Front() {
-		c.remove(e)
+	for segment := range 1000 {
+		c.segments.drop(in(segment))
 	}
-	if c.size.Load() != 0 || len(c.bySegment) != 0 {
-		t.Errorf("%d bytes in %d segments are left of nothing", c.size.Load(), len(c.bySegment))
+	if c.segments.size.Load() != 0 || len(c.segments.byKey) != 0 {
+		t.Errorf("%d bytes in %d segments are left of nothing", c.segments.size.Load(), len(c.segments.byKey))
 	}
 }

@@ -99,7 +99,7 @@ func (d *draft) find(id chainstore.ID) (*known, error) {
 	if n := d.byID[key]; n != nil {
 		return n, nil
 	}
-	if n := d.c.nodes.get(d.c.nodes.byID[key]); n != nil {
+	if n := d.c.nodes.get(key); n != nil {
 		return n, nil
 	}
 	at, found, err := d.view.placeOf(id)
@@ -115,7 +115,7 @@ func (d *draft) at(at place) (*known, error) {
 	if n := d.byPlace[key]; n != nil {
 		return n, nil
 	}
-	if n := d.c.nodes.get(d.c.nodes.byPlace[key]); n != nil {
+	if n := d.c.nodes.at(key); n != nil {
 		return n, nil
 	}
 	return d.load(at)

@@ -16,7 +16,7 @@ type head struct {
 // headCache keeps the heads that were read lately. What it keeps stays right, as in rowCache.
 type headCache struct {
 	mu      sync.Mutex
-	byPlace lru[nodePlace, *cachedHead]
+	byPlace *lru[nodePlace, *cachedHead]
 	places  map[nodeKey]place
 
 	hits, misses atomic.Uint64
@@ -93,6 +93,6 @@ func (c *headCache) metrics() CacheMetrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return CacheMetrics{
-		Bytes: c.byPlace.size, LimitBytes: c.byPlace.limit, Hits: c.hits.Load(), Misses: c.misses.Load(),
+		Bytes: c.byPlace.size.Load(), LimitBytes: c.byPlace.limit, Hits: c.hits.Load(), Misses: c.misses.Load(),
 	}
 }

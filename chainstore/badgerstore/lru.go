@@ -1,15 +1,20 @@
 package badgerstore
 
-import "container/list"
+import (
+	"container/list"
+	"sync/atomic"
+)
 
 // lru keeps what was put or used last, bounded by its size. Not for use by several goroutines at once.
 type lru[K comparable, V any] struct {
 	// limit may be exceeded by one value.
-	limit, size int64
-	latest      list.List
-	byKey       map[K]*list.Element
-	// dropped is called with what is kept no more; nil: nothing is.
+	limit  int64
+	latest list.List
+	byKey  map[K]*list.Element
+	// dropped is called with what is kept no more and was not replaced; nil: nothing is.
 	dropped func(V)
+	// size may be read by anyone at any time.
+	size atomic.Int64
 }
 
 type lruEntry[K comparable, V any] struct {
@@ -18,8 +23,8 @@ type lruEntry[K comparable, V any] struct {
 	size  int64
 }
 
-func newLRU[K comparable, V any](limit int64) lru[K, V] {
-	return lru[K, V]{limit: limit, byKey: map[K]*list.Element{}}
+func newLRU[K comparable, V any](limit int64) *lru[K, V] {
+	return &lru[K, V]{limit: limit, byKey: map[K]*list.Element{}}
 }
 
 // get returns a value and makes it the one used last; the zero value where it is not kept.
@@ -37,18 +42,30 @@ func (c *lru[K, V]) has(key K) bool { return c.byKey[key] != nil }
 // put keeps a value in place of the one before.
 func (c *lru[K, V]) put(key K, value V, size int64) {
 	if e := c.byKey[key]; e != nil {
-		c.remove(e)
+		entry := e.Value.(*lruEntry[K, V])
+		c.size.Add(size - entry.size)
+		entry.value, entry.size = value, size
+		c.latest.MoveToFront(e)
+	} else {
+		c.byKey[key] = c.latest.PushFront(&lruEntry[K, V]{key, value, size})
+		c.size.Add(size)
 	}
-	c.byKey[key] = c.latest.PushFront(&lruEntry[K, V]{key, value, size})
-	for c.size += size; c.size > c.limit && c.latest.Len() > 1; {
+	for c.size.Load() > c.limit && c.latest.Len() > 1 {
 		c.remove(c.latest.Back())
+	}
+}
+
+// drop keeps a value no more.
+func (c *lru[K, V]) drop(key K) {
+	if e := c.byKey[key]; e != nil {
+		c.remove(e)
 	}
 }
 
 func (c *lru[K, V]) remove(e *list.Element) {
 	entry := c.latest.Remove(e).(*lruEntry[K, V])
 	delete(c.byKey, entry.key)
-	c.size -= entry.size
+	c.size.Add(-entry.size)
 	if c.dropped != nil {
 		c.dropped(entry.value)
 	}

@@ -1,7 +1,6 @@
 package badgerstore
 
 import (
-	"container/list"
 	"sync/atomic"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -74,48 +73,38 @@ func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
 // nodeCache keeps the nodes that were put or used last, bounded by their size.
 type nodeCache struct {
-	limit   int64
-	latest  list.List
-	byID    map[nodeKey]*list.Element
-	byPlace map[nodePlace]*list.Element
-	// What follows may be read by anyone at any time.
+	byID   *lru[nodeKey, *known]
+	places map[nodePlace]nodeKey
 
-	size         atomic.Int64
-	hits, misses atomic.Uint64
+	hits, misses atomic.Uint64 // may be read by anyone at any time
 }
 
 func newNodeCache(limit int64) *nodeCache {
-	return &nodeCache{limit: limit, byID: map[nodeKey]*list.Element{}, byPlace: map[nodePlace]*list.Element{}}
+	c := &nodeCache{byID: newLRU[nodeKey, *known](limit), places: map[nodePlace]nodeKey{}}
+	c.byID.dropped = func(n *known) { delete(c.places, n.where()) }
+	return c
 }
 
-func (c *nodeCache) get(e *list.Element) *known {
-	if e == nil {
+// get returns what is known of a node; nil where it is not kept.
+func (c *nodeCache) get(key nodeKey) *known {
+	n := c.byID.get(key)
+	if n != nil {
+		c.hits.Add(1)
+	}
+	return n
+}
+
+// at is get by place.
+func (c *nodeCache) at(where nodePlace) *known {
+	key, ok := c.places[where]
+	if !ok {
 		return nil
 	}
-	c.hits.Add(1)
-	c.latest.MoveToFront(e)
-	return e.Value.(*known)
+	return c.get(key)
 }
 
 // put keeps n in place of what was known of the node before.
 func (c *nodeCache) put(n *known) {
-	if e := c.byID[n.key()]; e != nil {
-		c.size.Add(n.size() - e.Value.(*known).size())
-		e.Value = n
-		c.latest.MoveToFront(e)
-	} else {
-		e := c.latest.PushFront(n)
-		c.byID[n.key()], c.byPlace[n.where()] = e, e
-		c.size.Add(n.size())
-	}
-	for c.size.Load() > c.limit && c.latest.Len() > 1 {
-		c.remove(c.latest.Back())
-	}
-}
-
-func (c *nodeCache) remove(e *list.Element) {
-	n := c.latest.Remove(e).(*known)
-	delete(c.byID, n.key())
-	delete(c.byPlace, n.where())
-	c.size.Add(-n.size())
+	c.places[n.where()] = n.key()
+	c.byID.put(n.key(), n, n.size())
 }

@@ -14,9 +14,9 @@ const blockRows = 16
 // right; whatever comes to rewrite or remove rows has to drop them from here.
 type rowCache struct {
 	mu     sync.Mutex
-	blocks lru[blockKey, *rowBlock]
+	blocks *lru[blockKey, *rowBlock]
 	// once are the blocks that were read lately and are not kept: a block is worth its memory when it is read again.
-	once lru[blockKey, struct{}]
+	once *lru[blockKey, struct{}]
 	// hits and misses are rows; copied, the bytes of rows that were collected.
 	hits, misses, copied atomic.Uint64
 }
@@ -118,7 +118,7 @@ func (c *rowCache) metrics() CacheMetrics {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return CacheMetrics{Bytes: c.blocks.size, LimitBytes: c.blocks.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
+	return CacheMetrics{Bytes: c.blocks.size.Load(), LimitBytes: c.blocks.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
 }
 
 // worth is the first row of a chain that is worth keeping. Of a chain that is larger than the cache the end is, as much as
