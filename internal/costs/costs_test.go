@@ -1,5 +1,7 @@
+//go:build !race
+
 // Package costs holds what calls take of the engine, of memory and of the wire to committed numbers, which depend on no
-// clock and hardly on the machine.
+// clock and hardly on the machine. Not under the race detector, which allocates for itself.
 package costs
 
 import (
@@ -66,9 +68,6 @@ const file = "testdata/costs.txt"
 // TestCosts fails for a program that takes more than is committed, and for one that takes less: then the number is to be
 // written anew, so that it holds. A commit that makes a number worse says why.
 func TestCosts(t *testing.T) {
-	if raced {
-		t.Skip("the race detector allocates")
-	}
 	committed, err := read(file)
 	if err != nil {
 		t.Fatal(err)

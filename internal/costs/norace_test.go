@@ -1,5 +1,0 @@
-//go:build !race
-
-package costs
-
-const raced = false
