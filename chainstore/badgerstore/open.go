@@ -33,9 +33,11 @@ const (
 	// 2 MiB the third and largest is hardly used.
 	baseTableBytes = 3 << 19
 	// mergedTables of the first level, each from a memtable, are merged into the next one; more gather only while more is
-	// written than is merged, and the more they are, the less is merged for each. From stalledTables on memtables and then
-	// writers wait. Fewer would bound memory tighter: where the next level is busy, Badger merges four and more that are
-	// older than 10 s among themselves, into one table that it builds in memory, about 64 MiB for each of them.
+	// written than is merged, and the more they are, the less is merged for each. From stalledTables more than the store was
+	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
+	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. Fewer
+	// would bound memory tighter: where the next level is busy, Badger merges four and more that are older than 10 s among
+	// themselves, into one table that it builds in memory, about 64 MiB for each of them.
 	mergedTables  = 3
 	stalledTables = 16
 )
@@ -88,7 +90,7 @@ func databaseOptions(dir string, o *Options) badger.Options {
 		WithBaseTableSize(baseTableBytes).
 		WithNumCompactors(2).
 		WithNumLevelZeroTables(mergedTables).
-		WithNumLevelZeroTablesStall(stalledTables).
+		WithNumLevelZeroTablesStall(stalledTables + firstLevelTables(dir)).
 		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(options.ZSTD).
@@ -98,6 +100,21 @@ func databaseOptions(dir string, o *Options) badger.Options {
 		WithIndexCacheSize(0). // it would only be used where tables are encrypted; else their indexes are mapped files
 		WithMetricsEnabled(false).
 		WithLogger(databaseLogger{o.Logger})
+}
+
+// firstLevelTables counts those of a store that is to be opened. It is 0 where there is no manifest, or none that can be
+// read: the database tells why when it is opened.
+func firstLevelTables(dir string) int {
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	manifest, _, err := badger.ReplayManifestFile(f, externalMagic, badger.DefaultOptions(dir).WithLogger(nil))
+	if err != nil || len(manifest.Levels) == 0 {
+		return 0
+	}
+	return len(manifest.Levels[0].Tables)
 }
 
 // roomToOpen refuses to open on a disk that cannot take a log: the database would end the process when it writes one

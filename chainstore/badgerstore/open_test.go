@@ -69,6 +69,36 @@ func TestOpenRefusesStrangers(t *testing.T) {
 	}
 }
 
+// A store that was killed again and again before its first merge opens without waiting for one.
+func TestOpenWithManyTables(t *testing.T) {
+	const tables = 2 * stalledTables
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	id := put(t, s, node(nil, "x"))[0].ID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{}.complete()
+	unmerged := databaseOptions(dir, &o).WithNumCompactors(0).WithNumLevelZeroTablesStall(tables + 1)
+	for firstLevelTables(dir) < tables {
+		db, err := badger.OpenManaged(unmerged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		txn := db.NewTransactionAt(db.MaxVersion(), true)
+		if err := errors.Join(txn.Set([]byte("k"), nil), txn.CommitAt(db.MaxVersion()+1, nil), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openAt(t, dir, Options{})
+	if stalled := s.db.Opts().NumLevelZeroTablesStall; stalled < tables+memtables+2 {
+		t.Errorf("with %d tables and the memtables of a killed store, opening waits for a merge: it does from %d on", tables, stalled)
+	}
+	if out := put(t, s, node(nil, "x")); out[0].Created || out[0].ID != id {
+		t.Errorf("after opening: %+v", out)
+	}
+}
+
 func TestOpenAfterAFirstOpenThatWasCutShort(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"LOCK", "MANIFEST-REWRITE"} {
