@@ -46,25 +46,27 @@ func (n *bareNode) set(txn *badger.Txn) error {
 	return txn.Set(place, n.payload)
 }
 
-// bareOptions are those with which transcriptd opened its database when the bench was made: what is written, when it is
-// synced, how it is compressed, and the cache of blocks. Since then transcriptd syncs its log itself, lets fewer tables gather
-// and waits for fewer memtables, for the sake of memory; bare Badger does not, which is in its favour.
+// bareOptions are those with which transcriptd opens its database, but for the syncs, which it does itself, and the cache of
+// blocks, which puts do not use.
 func bareOptions(dir string) badger.Options {
 	return badger.DefaultOptions(dir).
 		WithSyncWrites(true).
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(32 << 20).
-		WithNumMemtables(3).
+		WithNumMemtables(1).
+		WithBaseLevelSize(64 << 20).
+		WithBaseTableSize(3 << 19).
 		WithNumCompactors(2).
-		WithNumLevelZeroTablesStall(40).
+		WithNumLevelZeroTables(6).
+		WithNumLevelZeroTablesStall(16).
 		WithValueThreshold(1 << 20).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(options.ZSTD).
-		WithZSTDCompressionLevel(3).
+		WithZSTDCompressionLevel(1).
 		WithBlockSize(32 << 10).
 		WithBlockCacheSize(40 << 20).
-		WithIndexCacheSize(16 << 20).
+		WithIndexCacheSize(0).
 		WithMetricsEnabled(false).
 		WithLogger(nil)
 }

@@ -154,15 +154,21 @@ func (p *puts) end(began time.Time, code codes.Code, reason string) {
 	}
 }
 
-// closed are the puts of so many callers who wait for each reply before the next put.
-func (f *flood) closed(callers int, while time.Duration) *puts {
+// counting begins to count puts: the good ones are those that succeed from now on for a while, but for the time of a
+// deadline.
+func (f *flood) counting(while time.Duration) *puts {
 	now := time.Now()
-	p := &puts{from: now, to: now.Add(while), refused: map[string]int{}}
+	return &puts{from: now.Add(f.deadline), to: now.Add(while), refused: map[string]int{}}
+}
+
+// closed are the puts of so many callers who wait for each reply before the next put. Those count that open counts.
+func (f *flood) closed(ctx context.Context, callers int, while time.Duration) *puts {
+	p := f.counting(while)
 	var running sync.WaitGroup
 	for range callers {
 		running.Go(func() {
 			ended := make(chan struct{})
-			for time.Now().Before(p.to) {
+			for ctx.Err() == nil && time.Now().Before(p.to) {
 				f.one(p, func() { ended <- struct{}{} })
 				<-ended
 			}
@@ -198,8 +204,7 @@ func (f *flood) one(p *puts, ended func()) {
 // end. Good ones are those that succeed after the first deadline's time and before the while is over: before, the server
 // fills its queues.
 func (f *flood) open(ctx context.Context, rate float64, while time.Duration) *puts {
-	begin := time.Now()
-	p := &puts{from: begin.Add(f.deadline), to: begin.Add(while), refused: map[string]int{}}
+	begin, p := time.Now(), f.counting(while)
 	var running sync.WaitGroup
 	tick := time.NewTicker(floodStep)
 	defer tick.Stop()

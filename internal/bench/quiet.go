@@ -12,7 +12,7 @@ import (
 // How long a process must have done nothing to count as quiet, and how long that is waited for.
 const (
 	quietFor    = 100 * time.Millisecond
-	quietWithin = 5 * time.Second
+	quietWithin = 20 * time.Second
 )
 
 // quiet waits until a process is idle, as a database is once it has written and merged its tables, so that what one side
@@ -33,6 +33,14 @@ func quiet(ctx context.Context, pid int) error {
 		before = now
 	}
 	return nil
+}
+
+// settled waits until the server is quiet, where its process is ours.
+func (s *server) settled(ctx context.Context) error {
+	if s.process == nil {
+		return nil
+	}
+	return quiet(ctx, s.process.cmd.Process.Pid)
 }
 
 // processorTicks is the processor time that a process has used, in hundredths of a second; false where it is not told.

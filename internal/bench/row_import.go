@@ -110,7 +110,7 @@ func (i *importing) side(name string, s *server) *side {
 	return &side{
 		name: name, limit: s == i.limit, callers: 1,
 		call:   func(ctx context.Context, _, _ int) error { return i.run(ctx, s, i.namespace()) },
-		settle: func(ctx context.Context) error { return quiet(ctx, s.process.cmd.Process.Pid) },
+		settle: s.settled,
 	}
 }
 

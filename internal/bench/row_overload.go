@@ -14,17 +14,17 @@ import (
 )
 
 // saturating are the numbers of callers of which the best is the peak's.
-var saturating = [...]int{16, 64, 256}
+var saturating = [...]int{16, 64, 256, 1024}
 
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
 // that succeed within their deadline of a second, a second, against the most that it serves to callers who wait for each
-// reply: 16, 64 or 256 of them, whichever is best. The peak is measured before and after each flood, and the best of all so
-// far counts: a store that is busy with what came before must not make the flood look good. A flood offers twice that; its
-// first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come
-// from connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and
+// reply: 16, 64, 256 or 1,024 of them, whichever is best at first. A round is a peak, two floods, each of twice the peak, and
+// a peak. All last as long, the first second, while queues fill, does not count, and they begin once the store is done with
+// what came before; still, what one has written may be merged while the next puts, and so either comes first once. Each put is
+// a turn on a conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and
 // there are so many that no put waits in the client for another to end. How a put was refused has to be clear: see
 // clearlyRefused. A bystander, an ordinary client with one put at a time and a connection of its own, shows what a flood
 // leaves to others.
@@ -41,7 +41,7 @@ func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 	if err := o.saturate(ctx); err != nil {
 		return nil, err
 	}
-	for range e.rounds() {
+	for range (e.rounds() + 1) / 2 { // each is two
 		if err := o.round(ctx); err != nil {
 			return nil, err
 		}
@@ -56,9 +56,9 @@ var errNothingServed = errors.New("no put is served within its deadline")
 type overloads struct {
 	e *env
 	f *flood
-	// callers is how many give the peak; best is the best so far, last the one before the next flood.
-	callers    int
-	best, last *puts
+	// callers is how many gave the best peak at first.
+	callers int
+	best    *puts
 
 	shares, peaks, offered, goods []float64
 	// Of the puts at the peak, and of those served in the flood: milliseconds.
@@ -69,13 +69,8 @@ type overloads struct {
 	served, servedPerSecond, served99 []float64
 }
 
-func (o *overloads) closedTime() time.Duration {
-	return o.e.shorter(1500*time.Millisecond, time.Second)
-}
-
-func (o *overloads) openTime() time.Duration {
-	return o.e.shorter(3500*time.Millisecond, 3*time.Second)
-}
+// while is how long a load lasts.
+func (o *overloads) while() time.Duration { return o.e.shorter(3*time.Second, 2*time.Second) }
 
 // saturate finds the number of callers that gives the peak.
 func (o *overloads) saturate(ctx context.Context) error {
@@ -83,58 +78,91 @@ func (o *overloads) saturate(ctx context.Context) error {
 		if err := o.f.connect(ctx, callers); err != nil {
 			return err
 		}
-		now := o.peak(callers)
+		now, err := o.peak(ctx, callers)
+		if err != nil {
+			return err
+		}
 		o.e.note("%.0f a second with %d callers", now.perSecond(), callers)
 		if o.best == nil || now.perSecond() > o.best.perSecond() {
-			o.best, o.last, o.callers = now, now, callers
+			o.best, o.callers = now, callers
 		}
 	}
-	return ctx.Err()
-}
-
-// peak is what so many callers get who wait for each reply, once what a flood has left behind is gone.
-func (o *overloads) peak(callers int) *puts {
-	o.f.closed(callers, o.closedTime()/2)
-	return o.f.closed(callers, o.closedTime())
-}
-
-// round offers twice the best peak, and measures the peak again.
-func (o *overloads) round(ctx context.Context) error {
 	if len(o.best.took) == 0 {
 		return errNothingServed
 	}
-	rate := 2 * o.best.perSecond()
-	if err := o.f.connect(ctx, min(maxUnderWay, int(rate*callDeadline.Seconds()))); err != nil {
-		return err
+	return nil
+}
+
+// peak is what so many callers get who wait for each reply.
+func (o *overloads) peak(ctx context.Context, callers int) (*puts, error) {
+	if err := o.f.s.settled(ctx); err != nil {
+		return nil, err
 	}
-	b, err := o.f.s.bystander(ctx)
+	return o.f.closed(ctx, callers, o.while()), ctx.Err()
+}
+
+// round measures the peak and the flood, twice each.
+func (o *overloads) round(ctx context.Context) error {
+	first, err := o.peak(ctx, o.callers)
 	if err != nil {
 		return err
 	}
-	profiling, err := o.e.profile(ctx, o.openTime())
-	flood := o.f.open(ctx, rate, o.openTime())
-	if err = errors.Join(err, profiling.stop(), b.end()); err != nil {
+	rate := 2 * first.perSecond()
+	var good float64
+	for range 2 {
+		flood, err := o.flood(ctx, rate)
+		if err != nil {
+			return err
+		}
+		good += flood.perSecond()
+	}
+	last, err := o.peak(ctx, o.callers)
+	if err != nil {
 		return err
 	}
-	before, after := o.last, o.peak(o.callers)
-	o.last = after
-	if after.perSecond() > o.best.perSecond() {
-		o.best = after
+	peak := first.perSecond() + last.perSecond()
+	if peak == 0 {
+		return errNothingServed
 	}
-	o.e.note("peaks %.0f and %.0f a second; of %.0f offered between %.0f were served in time, refused in all: %v",
-		before.perSecond(), after.perSecond(), rate, flood.perSecond(), flood.refused)
-	o.add(o.best, flood)
-	o.addBystander(b)
-	return ctx.Err()
+	o.shares = append(o.shares, good/peak)
+	o.addPeaks(first, last)
+	o.e.note("peaks %.0f and %.0f a second; of %.0f offered %.0f were served in time", first.perSecond(), last.perSecond(), rate, good/2)
+	return nil
 }
 
-func (o *overloads) add(peak, flood *puts) {
-	o.peaks = append(o.peaks, peak.perSecond())
-	o.peak50, o.peak99 = append(o.peak50, peak.after(0.5)), append(o.peak99, peak.after(0.99))
+// flood offers so many puts a second.
+func (o *overloads) flood(ctx context.Context, rate float64) (*puts, error) {
+	if err := o.f.connect(ctx, min(maxUnderWay, int(rate*callDeadline.Seconds()))); err != nil {
+		return nil, err
+	}
+	if err := o.f.s.settled(ctx); err != nil {
+		return nil, err
+	}
+	b, err := o.f.s.bystander(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profiling, err := o.e.profile(ctx, o.while())
+	flood := o.f.open(ctx, rate, o.while())
+	if err := errors.Join(err, profiling.stop(), b.end(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	o.addFlood(flood)
+	o.addBystander(b)
+	return flood, nil
+}
+
+func (o *overloads) addPeaks(peaks ...*puts) {
+	for _, p := range peaks {
+		o.peaks = append(o.peaks, p.perSecond())
+		o.peak50, o.peak99 = append(o.peak50, p.after(0.5)), append(o.peak99, p.after(0.99))
+	}
+}
+
+func (o *overloads) addFlood(flood *puts) {
 	o.flood50, o.flood99 = append(o.flood50, flood.after(0.5)), append(o.flood99, flood.after(0.99))
-	o.offered = append(o.offered, float64(flood.begun)/o.openTime().Seconds())
+	o.offered = append(o.offered, float64(flood.begun)/o.while().Seconds())
 	o.goods = append(o.goods, flood.perSecond())
-	o.shares = append(o.shares, flood.perSecond()/peak.perSecond())
 	for how, n := range flood.refused {
 		o.refused[how] += n
 	}
@@ -146,7 +174,7 @@ func (o *overloads) add(peak, flood *puts) {
 func (o *overloads) addBystander(b *bystander) {
 	slices.Sort(b.took)
 	o.served = append(o.served, float64(len(b.took))/float64(b.calls))
-	o.servedPerSecond = append(o.servedPerSecond, float64(len(b.took))/o.openTime().Seconds())
+	o.servedPerSecond = append(o.servedPerSecond, float64(len(b.took))/o.while().Seconds())
 	if len(b.took) > 0 {
 		o.served99 = append(o.served99, milliseconds(at(b.took, 0.99)))
 	}

@@ -241,11 +241,7 @@ func (e *env) putSide(ctx context.Context, name string, s *server, callers int) 
 	put := func(ctx context.Context, caller, i int) error {
 		return w.put(ctx, caller, byID(w.heads[caller]), w.turns[(caller+i)%putTurns])
 	}
-	side := &side{name: name, callers: callers, call: put}
-	if s.process != nil {
-		side.settle = func(ctx context.Context) error { return quiet(ctx, s.process.cmd.Process.Pid) }
-	}
-	return side, nil
+	return &side{name: name, callers: callers, call: put, settle: s.settled}, nil
 }
 
 // bareSide are callers that put the payloads of turns into a bare thing.

@@ -174,7 +174,7 @@ func TestFlood(t *testing.T) {
 	if err := f.connect(t.Context(), 8); err != nil {
 		t.Fatal(err)
 	}
-	p := f.closed(8, 30*time.Millisecond)
+	p := f.closed(t.Context(), 8, 30*time.Millisecond)
 	if p.begun == 0 || p.failed != 0 || p.unoffered != 0 {
 		t.Errorf("%d begun, %d failed, %d not offered", p.begun, p.failed, p.unoffered)
 	}
