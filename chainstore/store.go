@@ -105,6 +105,8 @@ type Row struct {
 	Seq uint32
 	// Payload is the canonical encoding of the messages; Metadata of the metadata.
 	Payload, Metadata []byte
+	// Kept says that Payload never changes and may be kept, but not changed, when the row is no more; else it ends with it.
+	Kept bool
 }
 
 // Header decodes the row's header into memory of its own: ErrCorrupt.

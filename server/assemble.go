@@ -31,26 +31,23 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 		return nil, err
 	}
 	reply.Nodes, reply.Report = f.nodes, a.told(report)
-	reply.ProtoReflect().SetUnknown(f.messages)
-	if proto.Size(reply) > maxReply {
+	if proto.Size(reply)+f.bytes > maxReply {
 		return nil, errUseStream
 	}
-	return reply, nil
+	return reply, leave(ctx, f)
 }
 
 // whole reads the view into one frame.
 func (a *assembly) whole(ctx context.Context, pool mem.BufferPool) (*frame, *report, error) {
-	room, err := a.reserve(ctx)
-	if err != nil {
+	f := &frame{pool: pool}
+	var err error
+	if f.most, f.exactly, err = a.expected(ctx); err != nil {
 		return nil, nil, err
 	}
-	f := newFrame(pool, room)
-	most := int(min(a.totals(a.chain.Head()).Bytes, maxReply))
 	into, report := a.filler(func(need int) (*frame, error) {
 		if f.size()+need > maxReply {
 			return nil, errUseStream
 		}
-		f.grow(need, most)
 		return f, nil
 	})
 	for _, span := range a.spans() {
@@ -69,24 +66,24 @@ func (a *assembly) whole(ctx context.Context, pool mem.BufferPool) (*frame, *rep
 	return f, report, nil
 }
 
-// reserve tells how much room the view takes, 0 where that is not known before, or that it will not fit before anything of
-// it is read.
-func (a *assembly) reserve(ctx context.Context) (room int, err error) {
+// expected tells how many bytes of messages the view has at most, or exactly, or that they will not fit before anything of it
+// is read.
+func (a *assembly) expected(ctx context.Context) (most int, exactly bool, err error) {
 	total := a.totals(a.chain.Head()).Bytes
 	switch {
 	case a.conversation != nil || total <= maxReply && a.base != nil:
-		return 0, nil
+		return int(min(total, maxReply)), false, nil
 	case a.base != nil:
 		seen, err := a.baseBytes(ctx)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		total -= seen
 	}
 	if total > maxReply {
-		return 0, errUseStream
+		return 0, false, errUseStream
 	}
-	return int(total), nil
+	return int(total), true, nil
 }
 
 // baseBytes is the size of the view of the base.

@@ -92,11 +92,14 @@ func levelOf(code codes.Code) slog.Level {
 
 // size is the encoded size of a message; 0 for none.
 func size(v any) int {
-	m, ok := v.(proto.Message)
-	if !ok {
+	switch m := v.(type) {
+	case *spliced:
+		return m.size()
+	case proto.Message:
+		return proto.Size(m)
+	default:
 		return 0
 	}
-	return proto.Size(m)
 }
 
 // countedStream counts what goes through it. Each direction is used by one goroutine, as gRPC demands.

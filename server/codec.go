@@ -36,20 +36,17 @@ func newCodec(pool mem.BufferPool) *codec {
 	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: pool}
 }
 
-// Marshal is that of gRPC's codec with buffers of our own. It takes what a handler laid into a frame: that goes out from where
-// it lies, behind everything else, and its memory is given back once it is sent.
+// Marshal is that of gRPC's codec with buffers of our own, and takes the messages out of a spliced reply.
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(proto.Message)
-	if !ok {
+	switch m := v.(type) {
+	case *spliced:
+		front, err := c.marshal(m.Message)
+		return append(front, m.frame.messages()...), err
+	case proto.Message:
+		return c.marshal(m)
+	default:
 		return c.CodecV2.Marshal(v)
 	}
-	messages := m.ProtoReflect().GetUnknown()
-	if len(messages) == 0 {
-		return c.marshal(m)
-	}
-	m.ProtoReflect().SetUnknown(nil)
-	front, err := c.marshal(m)
-	return append(front, mem.NewBuffer((*[]byte)(&messages), c.pool)), err
 }
 
 func (c *codec) marshal(m proto.Message) (mem.BufferSlice, error) {

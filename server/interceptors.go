@@ -34,6 +34,7 @@ func (s *Server) layers() []layer {
 		{"validation", "refuses what no handler should see: what the codec marked, and namespaces", validateUnary(m), validateStream(m)},
 		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
 		{"recovery", "turns a panic into an error like any other", nil, nil},
+		{"splicing", "sends what a handler read beside what it returns", spliceUnary, spliceStream},
 	}
 	if s.metrics != nil {
 		layers[0].unary, layers[0].stream = s.metrics.UnaryServerInterceptor(), s.metrics.StreamServerInterceptor()

@@ -80,7 +80,9 @@ func serviceNames() []string {
 }
 
 // GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
-// may not change the codec or the size of requests; its interceptors run outside of the server's.
+// may not change the codec or the size of requests; its interceptors run outside of the server's, and see replies of
+// Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
+// that gives all of such a reply.
 func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	unary, stream := s.chains()
 	pool := newBuffers()

@@ -236,7 +236,7 @@ func (w *shower) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.messages = append(f.messages, m.bytes...)
+	f.add(m.bytes, false)
 	w.s.end(f, info, &p)
 	w.s.report.shortened += int64(m.shortened)
 	w.s.report.spend(m.size.Tokens, m.size.Estimated)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -15,45 +14,11 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// frame is the part of a reply that comes from nodes. messages is the encoded field `repeated Message messages = 1`,
-// which payloads laid end to end are; it goes into a reply as it is, through SetUnknown, and belongs to the reply then: its
-// memory comes from the pool that the codec gives it back to.
-type frame struct {
-	pool     mem.BufferPool
-	messages []byte
-	nodes    []*transcriptv1.NodeInfo
-	// told is the encoded size of nodes.
-	told int
-}
-
-// newFrame makes a frame with room for so many bytes of messages.
-func newFrame(pool mem.BufferPool, room int) *frame {
-	f := &frame{pool: pool}
-	if room > 0 {
-		f.messages = (*pool.Get(room))[:0]
-	}
-	return f
-}
-
-// size is what the frame takes in a reply.
-func (f *frame) size() int { return len(f.messages) + f.told }
-
-// grow makes room for need more bytes of messages, and for some more, but not for more than most in all unless need be.
-func (f *frame) grow(need, most int) {
-	have := len(f.messages) + need
-	if have <= cap(f.messages) {
-		return
-	}
-	old := f.messages
-	f.messages = append((*f.pool.Get(max(have, min(4*have, most), min(frameBytes, most))))[:0], old...)
-	f.pool.Put(&old)
-}
-
 // maxPart is the most bytes of messages of one node in one frame. Payloads are smaller; only a node to which repair
 // adds very many stubs is larger, and comes in parts, each with a NodeInfo.
 const maxPart = canonical.MaxPayloadBytes
 
-// splicer lays rows into frames: bytes are copied as they are stored, and nothing is decoded but the headers of rows
+// splicer lays rows into frames: bytes go out as they are stored, and nothing is decoded but the headers of rows
 // that are repaired, have findings, are counted or are to be told of.
 type splicer struct {
 	chain chainstore.Chain
@@ -137,7 +102,7 @@ func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainsto
 	if err != nil {
 		return err
 	}
-	f.messages = append(f.messages, row.Payload...)
+	f.add(row.Payload, row.Kept)
 	s.count(h, &p)
 	s.end(f, info, &p)
 	return nil
@@ -160,16 +125,19 @@ func (s *splicer) repaired(ctx context.Context, row *chainstore.Row, h *chainsto
 		if err != nil {
 			return err
 		}
-		for i := p.from; i < p.through; i++ {
-			m := &h.Messages[i]
-			for _, call := range m.Mark.Stubs {
-				f.messages = canonical.AppendStub(f.messages, call)
+		f.extend(p.bytes, func(b []byte) []byte {
+			for i := p.from; i < p.through; i++ {
+				m := &h.Messages[i]
+				for _, call := range m.Mark.Stubs {
+					b = canonical.AppendStub(b, call)
+				}
+				if m.Mark.LeftOut == runloop.Shown {
+					b = append(b, row.Payload[offset:offset+m.Length]...)
+				}
+				offset += m.Length
 			}
-			if m.Mark.LeftOut == runloop.Shown {
-				f.messages = append(f.messages, row.Payload[offset:offset+m.Length]...)
-			}
-			offset += m.Length
-		}
+			return b
+		})
 		s.count(h, &p)
 		s.end(f, info, &p)
 		from = p.through

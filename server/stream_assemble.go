@@ -134,7 +134,7 @@ type frameReader struct {
 }
 
 func newFrameReader(a *assembly, pool mem.BufferPool, spans []chainstore.Span) *frameReader {
-	r := &frameReader{chain: a.chain, pool: pool, open: newFrame(pool, frameBytes), spans: spans}
+	r := &frameReader{chain: a.chain, pool: pool, open: &frame{pool: pool, most: frameBytes, exactly: true}, spans: spans}
 	r.into, r.report = a.filler(r.room)
 	return r
 }
@@ -190,7 +190,7 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
 func (r *frameReader) room(need int) (*frame, error) {
 	if size := r.open.size(); size > 0 && size+need > frameBytes {
 		r.full, r.ready = append(r.full, r.open), r.ready+size
-		r.open = newFrame(r.pool, max(frameBytes, need))
+		r.open = &frame{pool: r.pool, most: max(frameBytes, need), exactly: true}
 	}
 	return r.open, nil
 }
@@ -218,8 +218,7 @@ func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 		m = &transcriptv1.StreamAssembleResponse{}
 	}
 	m.Nodes, m.Report = f.nodes, report
-	m.ProtoReflect().SetUnknown(f.messages)
-	return sent(w.out.Context(), w.out.Send(m))
+	return sent(w.out.Context(), w.out.SendMsg(&spliced{m, f}))
 }
 
 // sent makes of a failure to send what it is: the caller's deadline, its giving up, or its going away.

@@ -145,7 +145,7 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 		if err != nil {
 			return n, err
 		}
-		if err := s.pass(at, &r); err != nil {
+		if err := s.pass(at, &r, true); err != nil {
 			return n, err
 		}
 		at.seq++
@@ -222,7 +222,7 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 			s.kept = append(s.kept[:0], value...)
 			return nil
 		}
-		return s.pass(at, &r)
+		return s.pass(at, &r, false)
 	})
 	if err != nil || chunks == 0 || s.headersOnly {
 		return chunks, err
@@ -230,8 +230,9 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 	return chunks, s.chunked(at)
 }
 
-func (s *rowScan) pass(at place, r *row) error {
-	out := chainstore.Row{Raw: r.header, Seq: at.seq}
+// pass yields a row; kept says that it lies in the cache, where rows do not change.
+func (s *rowScan) pass(at place, r *row, kept bool) error {
+	out := chainstore.Row{Raw: r.header, Seq: at.seq, Kept: kept}
 	if !s.headersOnly {
 		out.Payload, out.Metadata = r.payload, r.metadata
 	}
@@ -253,7 +254,7 @@ func (s *rowScan) chunked(at place) error {
 		return err
 	}
 	r.payload = s.kept[head:]
-	return s.pass(at, &r)
+	return s.pass(at, &r, false)
 }
 
 // chunks appends the payload in the chunks behind the row that the cursor is on, and leaves it behind them.

@@ -34,12 +34,12 @@ func (s *forgedStream) RecvMsg(m any) error {
 }
 
 func (s *forgedStream) SendMsg(m any) error {
-	spliced, err := proto.Marshal(m.(proto.Message))
+	encoded, err := m.(interface{ Encode() ([]byte, error) }).Encode()
 	if err != nil {
 		return err
 	}
 	frame := &transcriptv1.StreamAssembleResponse{}
-	if err := proto.Unmarshal(spliced, frame); err != nil {
+	if err := proto.Unmarshal(encoded, frame); err != nil {
 		return err
 	}
 	if !s.full {

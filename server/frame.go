@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+const (
+	// sharedBytes is from how many bytes on a payload that the store keeps goes out from where it lies; to copy a smaller one
+	// costs less than to send it by itself.
+	sharedBytes = 512
+	// firstPiece is the memory that a frame of a size that is not known before begins with.
+	firstPiece = 4 << 10
+)
+
+// frame is the part of a reply that comes from nodes: the encoded field `repeated Message messages = 1`, which payloads laid
+// end to end are, and what is told of the nodes.
+type frame struct {
+	pool mem.BufferPool
+	// most is how many bytes of messages there will be at most; exactly says that there will be as many.
+	most    int
+	exactly bool
+	// laid are the messages, in order, but for those from begun on in open.
+	laid mem.BufferSlice
+	// open is memory from the pool, which piece gives back once all that is cut from it is sent.
+	open  []byte
+	piece mem.Buffer
+	begun int
+	// bytes is how many bytes of messages there are.
+	bytes int
+	nodes []*transcriptv1.NodeInfo
+	// told is the encoded size of nodes.
+	told int
+}
+
+// size is what the frame takes in a reply.
+func (f *frame) size() int { return f.bytes + f.told }
+
+// add lays an encoded payload. kept says that nobody will ever change it.
+func (f *frame) add(payload []byte, kept bool) {
+	if kept && len(payload) >= sharedBytes {
+		f.cut()
+		f.lay(mem.SliceBuffer(payload))
+		f.bytes += len(payload)
+		return
+	}
+	f.extend(len(payload), func(b []byte) []byte { return append(b, payload...) })
+}
+
+// extend lays what made appends to the memory it is given, which has room for need bytes.
+func (f *frame) extend(need int, made func([]byte) []byte) {
+	if len(f.open)+need > cap(f.open) {
+		f.renew(need)
+	}
+	before := len(f.open)
+	f.open = made(f.open)
+	f.bytes += len(f.open) - before
+}
+
+// cut lays what is in open.
+func (f *frame) cut() {
+	if len(f.open) > f.begun {
+		f.lay(f.piece.Slice(f.begun, len(f.open)))
+		f.begun = len(f.open)
+	}
+}
+
+// usualParts is how many buffers a frame of a stream usually has.
+const usualParts = 24
+
+func (f *frame) lay(b mem.Buffer) {
+	if f.laid == nil {
+		f.laid = make(mem.BufferSlice, 0, usualParts)
+	}
+	f.laid = append(f.laid, b)
+}
+
+// renew takes more memory, for need bytes and what else may come.
+func (f *frame) renew(need int) {
+	f.close()
+	size := f.most - f.bytes
+	if !f.exactly {
+		size = min(size, max(firstPiece, 4*f.bytes))
+	}
+	whole := f.pool.Get(max(need, min(frameBytes, size)))
+	*whole = (*whole)[:cap(*whole)]
+	f.piece, f.open, f.begun = mem.NewBuffer(whole, f.pool), (*whole)[:0], 0
+}
+
+// close lays what is in open, and takes no more of that memory.
+func (f *frame) close() {
+	f.cut()
+	if f.piece != nil {
+		f.piece.Free()
+		f.piece, f.open, f.begun = nil, nil, 0
+	}
+}
+
+// messages are all that was laid. They are the caller's, to be freed once they are sent, and the frame is empty.
+func (f *frame) messages() mem.BufferSlice {
+	f.close()
+	laid := f.laid
+	f.laid = nil
+	return laid
+}
+
+// spliced is a reply with the messages of a frame: the codec sends them from where they lie, behind what else the reply has.
+type spliced struct {
+	proto.Message
+	frame *frame
+}
+
+// size is that of the whole reply.
+func (s *spliced) size() int { return proto.Size(s.Message) + s.frame.bytes }
+
+// Encode is the whole reply, encoded, for interceptors outside of the server's that look at replies.
+func (s *spliced) Encode() ([]byte, error) {
+	s.frame.close()
+	front, err := proto.Marshal(s.Message)
+	return append(front, s.frame.laid.Materialize()...), err
+}
+
+// frameKey is the key under which a unary call's context has a place for a frame.
+type frameKey struct{}
+
+// spliceUnary sends what a handler that may only return a message left in its context beside it: see leave.
+func spliceUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if info.FullMethod != transcriptv1.TranscriptService_Assemble_FullMethodName {
+		return next(ctx, req)
+	}
+	var left *frame
+	reply, err := next(context.WithValue(ctx, frameKey{}, &left), req)
+	if err != nil || left == nil {
+		return reply, err
+	}
+	m, ok := reply.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("a reply is a %T", reply)
+	}
+	return &spliced{m, left}, nil
+}
+
+func spliceStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	return next(srv, ss)
+}
+
+// leave leaves a frame to be sent with the reply that the handler returns.
+func leave(ctx context.Context, f *frame) error {
+	place, ok := ctx.Value(frameKey{}).(**frame)
+	if !ok {
+		return fmt.Errorf("the call has no place for a frame")
+	}
+	*place = f
+	return nil
+}

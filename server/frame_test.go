@@ -1,0 +1,108 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc/mem"
+	"pgregory.net/rapid"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// countedPool counts what is given out and not given back, but for small memory, which gRPC leaves to the garbage collector.
+type countedPool struct {
+	mem.BufferPool
+	out map[*byte]bool
+}
+
+func (p *countedPool) Get(n int) *[]byte {
+	b := p.BufferPool.Get(n)
+	if !mem.IsBelowBufferPoolingThreshold(cap(*b)) {
+		p.out[&(*b)[:1][0]] = true
+	}
+	return b
+}
+
+func (p *countedPool) Put(b *[]byte) {
+	delete(p.out, &(*b)[:1][0])
+	p.BufferPool.Put(b)
+}
+
+// TestFrames: what is laid comes out in order and counted, what is kept without a copy, and all memory is given back.
+func TestFrames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pool := &countedPool{newBuffers(), map[*byte]bool{}}
+		f := &frame{pool: pool, most: rapid.IntRange(0, 3*frameBytes).Draw(t, "most"), exactly: rapid.Bool().Draw(t, "exactly")}
+		var want []byte
+		shared := map[*byte]bool{}
+		for i := range rapid.IntRange(0, 40).Draw(t, "payloads") {
+			size := rapid.SampledFrom([]int{1, 10, sharedBytes - 1, sharedBytes, 3000, frameBytes + 1}).Draw(t, "size")
+			payload := bytes.Repeat(fmt.Append(nil, i%10), size)
+			want = append(want, payload...)
+			switch kept := rapid.Bool().Draw(t, "kept"); {
+			case rapid.Bool().Draw(t, "made"):
+				f.extend(size, func(b []byte) []byte { return append(b, payload...) })
+			default:
+				f.add(payload, kept)
+				if kept && size >= sharedBytes {
+					shared[&payload[0]] = true
+				} else {
+					clear(payload)
+				}
+			}
+		}
+		if f.bytes != len(want) || f.size() != len(want) {
+			t.Fatalf("%d bytes, size %d; %d were laid", f.bytes, f.size(), len(want))
+		}
+		all := f.messages()
+		if got := all.Materialize(); !bytes.Equal(got, want) {
+			t.Fatal("other bytes come out")
+		}
+		for _, b := range all {
+			delete(shared, &b.ReadOnlyData()[0])
+		}
+		if len(shared) > 0 {
+			t.Fatalf("%d kept payloads were copied", len(shared))
+		}
+		all.Free()
+		for b := range pool.out {
+			t.Fatalf("memory at %p is not given back", b)
+		}
+	})
+}
+
+// A spliced reply is the message with the frame's messages behind it.
+func TestSplicedReply(t *testing.T) {
+	pool := newBuffers()
+	c := newCodec(pool)
+	f := &frame{pool: pool, most: 100}
+	encode := func(v any) []byte {
+		b, err := c.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Free()
+		return b.Materialize()
+	}
+	f.add(encode(&transcriptv1.Payload{Messages: []*transcriptv1.Message{{}, {}}}), true)
+	m := &transcriptv1.AssembleResponse{HeadId: "ab"}
+	reply := &spliced{m, f}
+	want := size(reply)
+	all, err := reply.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := encode(reply)
+	if !bytes.Equal(all, got) {
+		t.Error("Encode gives other bytes than are sent")
+	}
+	var back transcriptv1.AssembleResponse
+	if err := c.CodecV2.Unmarshal(mem.BufferSlice{mem.SliceBuffer(got)}, &back); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != want || back.HeadId != "ab" || len(back.Messages) != 2 {
+		t.Errorf("%d bytes, %d told: %v", len(got), want, &back)
+	}
+}
