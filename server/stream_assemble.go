@@ -71,42 +71,45 @@ func (a *assembly) parts() (parts [][]chainstore.Span) {
 // sideBySide is how many parts are read beside the one that is sent.
 const sideBySide = 2
 
-// readAll hands every batch to send, in order, while the next are read. last is the frame that belongs to no batch.
+// readAll hands every batch to send, in order. Once a batch was not all in the store's memory the next are read while it is
+// sent; before, to read one takes less time than to hand it from goroutine to goroutine. last is the frame that belongs to
+// no batch.
 func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, send func([]*frame) error) (last *frame, whole *report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 	parts := a.parts()
-	first := newFrameReader(a, pool, parts[0])
-	readers, parts := []*frameReader{first}, parts[1:] // readers are of the first parts that are not sent yet
+	var readers []*frameReader // of the first parts that are not sent yet
+	beside := 0
 	begin := func() {
-		for ; len(parts) > 0 && len(readers) <= sideBySide; parts = parts[1:] {
+		for ; len(parts) > 0 && len(readers) <= beside; parts = parts[1:] {
 			r := newFrameReader(a, pool, parts[0])
 			readers = append(readers, r)
-			r.start(ctx, &running)
+			r.next(ctx, &running, beside > 0)
 		}
 	}
-	begin()
-	first.err = first.batch(ctx) // here: most views are no more than this
-	for last == nil {
+	for begin(); last == nil; {
 		r := readers[0]
-		r.reading.Wait()
-		if r.err != nil {
-			return nil, nil, r.err
+		if err := r.wait(ctx); err != nil {
+			return nil, nil, err
+		}
+		if r.waited {
+			beside = sideBySide
 		}
 		full := r.full
 		if len(r.spans) > 0 {
-			r.start(ctx, &running)
+			r.next(ctx, &running, beside > 0)
 		} else {
 			whole = whole.join(r.report)
 			readers = readers[1:]
-			begin()
-			if len(readers) > 0 {
-				full = append(full, r.open)
-			} else {
-				last = r.open
-			}
+		}
+		begin()
+		switch {
+		case len(readers) == 0:
+			last = r.open
+		case readers[0] != r:
+			full = append(full, r.open)
 		}
 		if err := send(full); err != nil {
 			return nil, nil, err
@@ -128,7 +131,11 @@ type frameReader struct {
 	open *frame
 	// ready is the size of full.
 	ready int
-	// reading is waited for before anything else is looked at; then err is that of the batch.
+	// waited says that a row of the batch was not in the store's memory.
+	waited bool
+	// due says that the batch is yet to be read; else reading is waited for before anything else is looked at, and then err is
+	// that of the batch.
+	due     bool
 	reading sync.WaitGroup
 	err     error
 }
@@ -139,8 +146,11 @@ func newFrameReader(a *assembly, pool mem.BufferPool, spans []chainstore.Span) *
 	return r
 }
 
-// start reads a batch in a goroutine of its own.
-func (r *frameReader) start(ctx context.Context, running *sync.WaitGroup) {
+// next begins to read a batch in a goroutine of its own, or leaves it to wait.
+func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead bool) {
+	if r.due = !ahead; r.due {
+		return
+	}
 	r.reading.Add(1)
 	running.Go(func() {
 		defer r.reading.Done()
@@ -148,9 +158,18 @@ func (r *frameReader) start(ctx context.Context, running *sync.WaitGroup) {
 	})
 }
 
+// wait returns once the batch is read.
+func (r *frameReader) wait(ctx context.Context) error {
+	if r.due {
+		return r.batch(ctx)
+	}
+	r.reading.Wait()
+	return r.err
+}
+
 // batch lays rows into frames until there are enough, or all is read.
 func (r *frameReader) batch(ctx context.Context) error {
-	r.full, r.ready = nil, 0
+	r.full, r.ready, r.waited = nil, 0, false
 	for len(r.spans) > 0 && r.ready < batchBytes {
 		span := &r.spans[0]
 		if span.From <= span.Through {
@@ -169,6 +188,7 @@ func (r *frameReader) batch(ctx context.Context) error {
 func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
 	whole := *span
 	err := r.chain.Rows(ctx, whole, func(row *chainstore.Row) error {
+		r.waited = r.waited || !row.Kept
 		if err := r.into.add(ctx, row); err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func (s *rowScan) stretch(part stretch) error {
 func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 	cache := s.gathers.cache
 	block := cache.get(blockOf(s.v.ns, at))
-	for i := int(at.seq % blockRows); i < block.rows() && n < limit; i++ {
+	for i := int(at.seq % blockRows); block.has(i) && n < limit; i++ {
 		r, _, err := parseRow(block.row(i))
 		if err != nil {
 			return n, err
@@ -169,7 +169,7 @@ func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
 		if n++; err != nil || n == limit {
 			return n, err
 		}
-		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at)) != nil {
+		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at)).has(0) {
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {

@@ -38,8 +38,9 @@ const (
 	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
 	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. Fewer
 	// would bound memory tighter: where the next level is busy, Badger merges four and more that are older than 10 s among
-	// themselves, into one table that it builds in memory, about 64 MiB for each of them.
-	mergedTables  = 6
+	// themselves, into one table that it builds in memory, about 64 MiB for each of them. More to be merged at a time would be
+	// cheaper, and often be those four.
+	mergedTables  = 3
 	stalledTables = 16
 )
 

@@ -30,21 +30,23 @@ type blockKey struct {
 
 func blockOf(ns uint32, at place) blockKey { return blockKey{ns, at.segment, at.seq / blockRows} }
 
-// rowBlock is the first rows of a block, one behind the other. It never changes.
+// rowBlock is rows of a block that follow each other. It never changes.
 type rowBlock struct {
+	// first is the place in the block of the first of them.
+	first int
 	bytes []byte
 	ends  []int
 }
 
-// rows is how many rows there are; of a nil block, none.
-func (b *rowBlock) rows() int {
-	if b == nil {
-		return 0
-	}
-	return len(b.ends)
-}
+// behind is the place in the block behind the last row.
+func (b *rowBlock) behind() int { return b.first + len(b.ends) }
 
-func (b *rowBlock) row(i int) []byte {
+// has tells whether the row at a place in the block is there.
+func (b *rowBlock) has(at int) bool { return b != nil && at >= b.first && at < b.behind() }
+
+// row is that at a place in the block, which has it.
+func (b *rowBlock) row(at int) []byte {
+	i := at - b.first
 	begin := 0
 	if i > 0 {
 		begin = b.ends[i-1]
@@ -89,27 +91,42 @@ func (c *rowCache) get(key blockKey) *rowBlock {
 	return c.blocks.get(key)
 }
 
-// extend appends rows to what is kept of a block, provided that it is still had. rows becomes the cache's.
+// extend joins rows with what is kept of a block, provided that it is still had: they follow it, or come before it. Where a gap
+// is between the two, the more rows are kept. rows becomes the cache's.
 func (c *rowCache) extend(key blockKey, had, rows *rowBlock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.blocks.get(key) != had {
 		return
 	}
-	if had != nil {
+	switch {
+	case had == nil:
+	case rows.first == had.behind():
 		// Readers of had see nothing of what is appended to its memory, and only one extends it.
-		rows = &rowBlock{bytes: append(had.bytes, rows.bytes...), ends: appendEnds(had, rows)}
+		rows = had.followed(rows, 0)
+	case rows.has(had.first) || rows.behind() == had.first:
+		rows = rows.followed(had, rows.behind()-had.first)
+	case len(rows.ends) <= len(had.ends):
+		return
 	}
 	c.blocks.put(key, rows, rows.size())
 }
 
-func appendEnds(had, rows *rowBlock) []int {
-	ends := make([]int, 0, blockRows)
-	ends = append(ends, had.ends...)
-	for _, end := range rows.ends {
-		ends = append(ends, len(had.bytes)+end)
+// followed is b and the rows of another block from the nth on, which follow it. It uses b's memory.
+func (b *rowBlock) followed(other *rowBlock, n int) *rowBlock {
+	if n >= len(other.ends) {
+		return b
 	}
-	return ends
+	begin := 0
+	if n > 0 {
+		begin = other.ends[n-1]
+	}
+	joined := &rowBlock{first: b.first, bytes: append(b.bytes, other.bytes[begin:]...), ends: make([]int, 0, blockRows)}
+	joined.ends = append(joined.ends, b.ends...)
+	for _, end := range other.ends[n:] {
+		joined.ends = append(joined.ends, len(b.bytes)+end-begin)
+	}
+	return joined
 }
 
 func (c *rowCache) metrics() CacheMetrics {
@@ -165,14 +182,30 @@ func (g *gathering) row(at place, value []byte) {
 		g.key = key
 		g.had, g.again = g.cache.again(key)
 	}
-	if !g.again || int(at.seq%blockRows) != g.had.rows()+g.rows.rows() {
+	in := int(at.seq % blockRows)
+	if !g.wants(in) {
 		return
 	}
 	if g.rows == nil {
-		g.rows = &rowBlock{bytes: make([]byte, 0, max(len(value), g.usual)), ends: make([]int, 0, blockRows)}
+		g.rows = &rowBlock{first: in, bytes: make([]byte, 0, max(len(value), g.usual)), ends: make([]int, 0, blockRows)}
 	}
 	g.rows.bytes = append(g.rows.bytes, value...)
 	g.rows.ends = append(g.rows.ends, len(g.rows.bytes))
+}
+
+// wants tells whether the row at a place in the block is to be collected: one that follows those that are, or are kept, or
+// comes before the latter, which may lie behind more rows then.
+func (g *gathering) wants(in int) bool {
+	switch {
+	case !g.again:
+		return false
+	case g.rows != nil:
+		return in == g.rows.behind()
+	case g.had != nil:
+		return in == g.had.behind() || in < g.had.first
+	default:
+		return true
+	}
 }
 
 // flush hands what was collected to the cache.

@@ -21,13 +21,13 @@ const maxUnderWay = 1 << 16
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
 // that succeed within their deadline of a second, a second, against the most that it serves to callers who wait for each
-// reply: 16, 64, 256 or 1,024 of them, whichever is best at first. A round is a peak, two floods, each of twice the peak, and
-// a peak. All last as long, the first second, while queues fill, does not count, and they begin once the store is done with
-// what came before; still, what one has written may be merged while the next puts, and so either comes first once. Each put is
-// a turn on a conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and
-// there are so many that no put waits in the client for another to end. How a put was refused has to be clear: see
-// clearlyRefused. A bystander, an ordinary client with one put at a time and a connection of its own, shows what a flood
-// leaves to others.
+// reply: 16, 64, 256 or 1,024 of them, whichever is best at first. A round is a peak, two floods, each of twice the better of
+// the two peaks before it, and a peak. All last as long, the first second, while queues fill, does not count, and they begin
+// once the store is done with what came before; still, what one has written may be merged while the next puts, and so either
+// comes first once. Each put is a turn on a conversation of its own. Both loads come from connections that spend as little of
+// the machine on it as they can (wire.go), for to offer costs work as well, and there are so many that no put waits in the
+// client for another to end. How a put was refused has to be clear: see clearlyRefused. A bystander, an ordinary client with
+// one put at a time and a connection of its own, shows what a flood leaves to others.
 func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 	s, err := e.transcriptd()
 	if err != nil {
@@ -56,9 +56,9 @@ var errNothingServed = errors.New("no put is served within its deadline")
 type overloads struct {
 	e *env
 	f *flood
-	// callers is how many gave the best peak at first.
+	// callers is how many gave the best peak at first; last is the peak before the present round.
 	callers int
-	best    *puts
+	last    *puts
 
 	shares, peaks, offered, goods []float64
 	// Of the puts at the peak, and of those served in the flood: milliseconds.
@@ -83,11 +83,11 @@ func (o *overloads) saturate(ctx context.Context) error {
 			return err
 		}
 		o.e.note("%.0f a second with %d callers", now.perSecond(), callers)
-		if o.best == nil || now.perSecond() > o.best.perSecond() {
-			o.best, o.callers = now, callers
+		if o.last == nil || now.perSecond() > o.last.perSecond() {
+			o.last, o.callers = now, callers
 		}
 	}
-	if len(o.best.took) == 0 {
+	if len(o.last.took) == 0 {
 		return errNothingServed
 	}
 	return nil
@@ -107,7 +107,7 @@ func (o *overloads) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rate := 2 * first.perSecond()
+	rate := 2 * max(first.perSecond(), o.last.perSecond())
 	var good float64
 	for range 2 {
 		flood, err := o.flood(ctx, rate)
@@ -124,6 +124,7 @@ func (o *overloads) round(ctx context.Context) error {
 	if peak == 0 {
 		return errNothingServed
 	}
+	o.last = last
 	o.shares = append(o.shares, good/peak)
 	o.addPeaks(first, last)
 	o.e.note("peaks %.0f and %.0f a second; of %.0f offered %.0f were served in time", first.perSecond(), last.perSecond(), rate, good/2)
