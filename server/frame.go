@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc"
@@ -102,9 +103,9 @@ func (f *frame) close() {
 	}
 }
 
-// messages are all that was laid. They are the caller's, to be freed once they are sent, and the frame is empty.
+// messages are all that was laid in a frame that is closed. They are the caller's, to be freed once they are sent, and the frame
+// is empty.
 func (f *frame) messages() mem.BufferSlice {
-	f.close()
 	laid := f.laid
 	f.laid = nil
 	return laid
@@ -116,12 +117,17 @@ type spliced struct {
 	frame *frame
 }
 
+// splice closes the frame here, since a panic is a call's own fault in a handler, and the process's end in the codec.
+func splice(m proto.Message, f *frame) *spliced {
+	f.close()
+	return &spliced{m, f}
+}
+
 // size is that of the whole reply.
 func (s *spliced) size() int { return proto.Size(s.Message) + s.frame.bytes }
 
 // Encode is the whole reply, encoded, for interceptors outside of the server's that look at replies.
 func (s *spliced) Encode() ([]byte, error) {
-	s.frame.close()
 	front, err := proto.Marshal(s.Message)
 	return append(front, s.frame.laid.Materialize()...), err
 }
@@ -143,7 +149,7 @@ func spliceUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next 
 	if !ok {
 		return nil, fmt.Errorf("a reply is a %T", reply)
 	}
-	return &spliced{m, left}, nil
+	return splice(m, left), nil
 }
 
 func spliceStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
@@ -154,7 +160,7 @@ func spliceStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next 
 func leave(ctx context.Context, f *frame) error {
 	place, ok := ctx.Value(frameKey{}).(**frame)
 	if !ok {
-		return fmt.Errorf("the call has no place for a frame")
+		return errors.New("the call has no place for a frame")
 	}
 	*place = f
 	return nil

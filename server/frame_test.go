@@ -56,6 +56,7 @@ func TestFrames(t *testing.T) {
 		if f.bytes != len(want) || f.size() != len(want) {
 			t.Fatalf("%d bytes, size %d; %d were laid", f.bytes, f.size(), len(want))
 		}
+		f.close()
 		all := f.messages()
 		if got := all.Materialize(); !bytes.Equal(got, want) {
 			t.Fatal("other bytes come out")
@@ -88,7 +89,7 @@ func TestSplicedReply(t *testing.T) {
 	}
 	f.add(encode(&transcriptv1.Payload{Messages: []*transcriptv1.Message{{}, {}}}), true)
 	m := &transcriptv1.AssembleResponse{HeadId: "ab"}
-	reply := &spliced{m, f}
+	reply := splice(m, f)
 	want := size(reply)
 	all, err := reply.Encode()
 	if err != nil {

@@ -238,7 +238,7 @@ func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 		m = &transcriptv1.StreamAssembleResponse{}
 	}
 	m.Nodes, m.Report = f.nodes, report
-	return sent(w.out.Context(), w.out.SendMsg(&spliced{m, f}))
+	return sent(w.out.Context(), w.out.SendMsg(splice(m, f)))
 }
 
 // sent makes of a failure to send what it is: the caller's deadline, its giving up, or its going away.
