@@ -23,13 +23,36 @@ func (r RawHeader) DecodeInto(h *Header, seq uint32) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	*h = Header{ID: r.ID(), Seq: seq, Messages: h.Messages[:0]}
-	d := headerReader{rest: r[rawFixed:]}
-	d.header(h, r[1])
+	d := r.reader(h, seq)
+	d.messages(h, r[1])
+	d.state(h)
+	d.links(h)
+	if r[1]&flagCompaction != 0 {
+		d.covers(h)
+	}
 	if d.failed || len(d.rest) > 0 || (headerFlags(h)^r[1])&formFlags != 0 {
 		return fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
 	}
 	return nil
+}
+
+// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Covers and
+// Provenance are zero.
+func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	d := r.reader(h, seq)
+	if d.messages(h, r[1]); d.failed {
+		return fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
+	}
+	return nil
+}
+
+// reader begins to read into h, whose list of messages stays as memory.
+func (r RawHeader) reader(h *Header, seq uint32) headerReader {
+	*h = Header{ID: r.ID(), Seq: seq, Messages: h.Messages[:0]}
+	return headerReader{rest: r[rawFixed:]}
 }
 
 // headerReader reads a header; after a failure it reads zeros.
@@ -38,7 +61,8 @@ type headerReader struct {
 	failed bool
 }
 
-func (d *headerReader) header(h *Header, flags byte) {
+// messages reads everything up to the state.
+func (d *headerReader) messages(h *Header, flags byte) {
 	count := d.count()
 	h.FirstPut = int64(d.number(math.MaxInt64))
 	h.Forks = uint32(d.number(math.MaxUint32))
@@ -61,11 +85,6 @@ func (d *headerReader) header(h *Header, flags byte) {
 	for i := range h.Messages {
 		d.message(&h.Messages[i], h.FirstPut)
 	}
-	d.state(h)
-	d.links(h)
-	if flags&flagCompaction != 0 {
-		d.covers(h)
-	}
 }
 
 func (d *headerReader) fail() uint64 {
@@ -75,6 +94,11 @@ func (d *headerReader) fail() uint64 {
 
 // number reads an unsigned varint of at most limit.
 func (d *headerReader) number(limit uint64) uint64 {
+	if len(d.rest) > 0 && d.rest[0] < 0x80 && uint64(d.rest[0]) <= limit { // most are so small
+		v := d.rest[0]
+		d.rest = d.rest[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(d.rest)
 	if n <= 0 || v > limit {
 		return d.fail()

@@ -189,6 +189,37 @@ func TestRawHeaderDecodeInto(t *testing.T) {
 	})
 }
 
+// TestRawHeaderDecodeMessages: a header without what comes behind its messages, whatever was held before.
+func TestRawHeaderDecodeMessages(t *testing.T) {
+	var got chainstore.Header
+	rapid.Check(t, func(t *rapid.T) {
+		h := drawHeader(t)
+		raw := chainstore.RawHeader(chainstore.AppendHeader(nil, h))
+		if err := raw.DecodeMessages(&got, h.Seq); err != nil {
+			t.Fatal(err)
+		}
+		want := chainstore.Header{
+			ID: h.ID, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
+			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, Messages: h.Messages,
+		}
+		if len(h.Messages) == 0 {
+			want.Messages = got.Messages[:0]
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("got  %+v\nwant %+v", got, want)
+		}
+	})
+	for name, h := range goldenHeaders() {
+		raw := chainstore.RawHeader(chainstore.AppendHeader(nil, h))
+		for n := range raw {
+			cut := raw[:n].DecodeMessages(&got, h.Seq)
+			if cut == nil && !reflect.DeepEqual(got.Messages, h.Messages) || cut != nil && !errors.Is(cut, chainstore.ErrCorrupt) {
+				t.Errorf("%s, %d bytes of %d: %v", name, n, len(raw), cut)
+			}
+		}
+	}
+}
+
 func TestRawHeaderRefuses(t *testing.T) {
 	for name, h := range goldenHeaders() {
 		raw := chainstore.AppendHeader(nil, h)

@@ -115,6 +115,9 @@ func (r *Row) Header() (*Header, error) { return r.Raw.Decode(r.Seq) }
 // HeaderInto is Header into h; see RawHeader.DecodeInto.
 func (r *Row) HeaderInto(h *Header) error { return r.Raw.DecodeInto(h, r.Seq) }
 
+// MessagesInto is HeaderInto without what comes behind the messages; see RawHeader.DecodeMessages.
+func (r *Row) MessagesInto(h *Header) error { return r.Raw.DecodeMessages(h, r.Seq) }
+
 // TreeReader finds nodes other than along a path.
 type TreeReader interface {
 	// Find returns the ids that begin with a prefix of lower-case hex digits, in order, at most limit.

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -121,15 +122,19 @@ func (c *cutting) cut(before, text []byte) {
 
 // fitting is the bytes of a text that fit.
 func (c *cutting) fitting(text []byte) (end int) {
-	for ; end < len(text) && c.left > 0; c.left-- {
-		size := 1
-		if text[end] >= utf8.RuneSelf {
-			_, size = utf8.DecodeRune(text[end:])
+	for end < len(text) && c.left > 0 {
+		if c.left >= 8 && len(text)-end >= 8 && binary.LittleEndian.Uint64(text[end:])&notASCII == 0 {
+			c.left, end = c.left-8, end+8
+			continue
 		}
-		end += size
+		_, size := utf8.DecodeRune(text[end:])
+		c.left, end = c.left-1, end+size
 	}
 	return end
 }
+
+// notASCII are the bits of eight bytes of which one is set where not all are ASCII.
+const notASCII = 0x8080808080808080
 
 // textOf is the text of a part and where its field begins, behind the part's other fields; -1 where it is no text.
 func textOf(part []byte) (text []byte, at int) {

@@ -16,6 +16,8 @@ type application struct {
 	// reached.
 	early, next int
 	started     bool
+	// one is the message in hand: its memory serves all.
+	one message
 }
 
 // of returns what becomes of the stubs due before a message, and of itself. Messages may be left out of the order only
@@ -92,7 +94,7 @@ func (e *effective) plan(ctx context.Context, p *compaction.Planner, through uin
 	var shown compaction.Size
 	var h chainstore.Header
 	err := e.read(ctx, e.body(through), true, func(r *viewRow) error {
-		if err := r.HeaderInto(&h); err != nil {
+		if err := r.MessagesInto(&h); err != nil {
 			return err
 		}
 		feed(p, &h, r.from, r.through)

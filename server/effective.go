@@ -151,12 +151,14 @@ func (e *effective) read(ctx context.Context, spans []chainstore.Span, headersOn
 	return nil
 }
 
-// rows yields whole rows, every one of a span.
+// rows yields whole rows, every one of a span. Rows are borrowed, as those of a chain.
 func (e *effective) rows(ctx context.Context, span chainstore.Span, yield func(*viewRow) error) error {
 	next := span.From
+	var one viewRow
 	err := e.chain.Rows(ctx, span, func(row *chainstore.Row) error {
 		next++
-		return yield(&viewRow{Row: row, through: row.Raw.MessageCount()})
+		one = viewRow{Row: row, through: row.Raw.MessageCount()}
+		return yield(&one)
 	})
 	if err != nil || span.From > span.Through {
 		return err

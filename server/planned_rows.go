@@ -20,10 +20,9 @@ type message struct {
 }
 
 // eachMessage calls f with the stubs that a plan shows and with every message of a row that belongs to the view and that
-// repair shows, dropped ones too. The row has its payload.
+// repair shows, dropped ones too; f keeps none. The row has its payload.
 func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*message) error) error {
 	offset := 0
-	var one message // f keeps none
 	for i := range h.Messages {
 		b := &h.Messages[i]
 		bytes, err := entry(r.Payload, offset, b.Length)
@@ -45,8 +44,8 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*messa
 		if b.Mark.LeftOut != runloop.Shown {
 			continue
 		}
-		one = message{brief: b, index: i, action: action, bytes: bytes}
-		if err := f(&one); err != nil {
+		a.one = message{brief: b, index: i, action: action, bytes: bytes}
+		if err := f(&a.one); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ type shower struct {
 	row  *chainstore.Row
 	h    *chainstore.Header
 	made made
-	// scratch is memory for a message.
+	// scratch is memory for a line.
 	scratch []byte
 }
 
@@ -55,7 +55,7 @@ func (w *shower) add(ctx context.Context, row *chainstore.Row) error {
 	if !row.Raw.HasFindings() && w.apply.passes(body) {
 		return nil
 	}
-	err := row.HeaderInto(w.h)
+	err := w.header(row)
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,14 @@ func (w *shower) add(ctx context.Context, row *chainstore.Row) error {
 	}
 	w.find(preamble, body)
 	return w.flush(ctx)
+}
+
+// header decodes what is needed of a row's header.
+func (w *shower) header(row *chainstore.Row) error {
+	if w.s.told() || row.Raw.IsCompaction() {
+		return row.HeaderInto(w.h)
+	}
+	return row.MessagesInto(w.h)
 }
 
 // preamble shows the first n messages of a row.
@@ -133,13 +141,18 @@ func (w *shower) message(ctx context.Context, m *message) error {
 	}
 }
 
-// cut shows a message with its text cut.
+// cut shows a message with its text cut, which makes it no longer.
 func (w *shower) cut(ctx context.Context, m *message, limit int) error {
-	var did bool
-	if w.scratch, did = compaction.AppendCut(w.scratch[:0], m.bytes, limit); did {
-		return w.shorten(ctx, m.brief, w.scratch)
+	if err := w.room(ctx, len(m.bytes)); err != nil {
+		return err
 	}
-	return w.keep(ctx, m.brief, m.bytes)
+	before := len(w.made.bytes)
+	var did bool
+	if w.made.bytes, did = compaction.AppendCut(w.made.bytes, m.bytes, limit); !did {
+		return w.keep(ctx, m.brief, m.bytes)
+	}
+	w.shortened(m.brief, len(w.made.bytes)-before)
+	return nil
 }
 
 // pairs tells whether a message has to be known for the lines to name their tools.
@@ -162,7 +175,12 @@ func (w *shower) paired(ctx context.Context, at *message) error {
 		return err
 	}
 	w.scratch = canonical.AppendMessage(w.scratch[:0], m)
-	return w.shorten(ctx, at.brief, w.scratch)
+	if err := w.room(ctx, len(w.scratch)); err != nil {
+		return err
+	}
+	w.made.bytes = append(w.made.bytes, w.scratch...)
+	w.shortened(at.brief, len(w.scratch))
+	return nil
 }
 
 // keep shows a message as it is stored.
@@ -176,15 +194,10 @@ func (w *shower) keep(ctx context.Context, m *runloop.Brief, bytes []byte) error
 	return nil
 }
 
-// shorten shows a message that was changed. A count of its tokens is no longer right.
-func (w *shower) shorten(ctx context.Context, b *runloop.Brief, bytes []byte) error {
-	if err := w.room(ctx, len(bytes)); err != nil {
-		return err
-	}
-	w.made.bytes = append(w.made.bytes, bytes...)
+// shortened counts a message that was changed. A count of its tokens is no longer right.
+func (w *shower) shortened(b *runloop.Brief, bytes int) {
 	w.made.shortened++
-	w.shown(&runloop.Note{SentAt: b.Note.SentAt, HasSentAt: b.Note.HasSentAt}, len(bytes), runloop.EstimateTokens(int64(len(bytes))), true)
-	return nil
+	w.shown(&runloop.Note{SentAt: b.Note.SentAt, HasSentAt: b.Note.HasSentAt}, bytes, runloop.EstimateTokens(int64(bytes)), true)
 }
 
 func (w *shower) stub(ctx context.Context, call runloop.Call) error {

@@ -124,7 +124,7 @@ func (e *effective) planFrom(ctx context.Context, p *compaction.Planner, start r
 	through := e.chain.Head().Seq
 	var h chainstore.Header
 	err := e.read(ctx, []chainstore.Span{{From: start.Seq, Through: through}}, true, func(r *viewRow) error {
-		if err := r.HeaderInto(&h); err != nil {
+		if err := r.MessagesInto(&h); err != nil {
 			return err
 		}
 		if h.Seq == start.Seq {

@@ -107,6 +107,8 @@ type rowScan struct {
 	gathers gathering
 	// kept holds the row whose payload lies in chunks, and then the payload.
 	kept []byte
+	// out is what is yielded: its memory serves all rows.
+	out chainstore.Row
 }
 
 func (s *rowScan) close() {
@@ -232,11 +234,11 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 
 // pass yields a row; kept says that it lies in the cache, where rows do not change.
 func (s *rowScan) pass(at place, r *row, kept bool) error {
-	out := chainstore.Row{Raw: r.header, Seq: at.seq, Kept: kept}
+	s.out = chainstore.Row{Raw: r.header, Seq: at.seq, Kept: kept}
 	if !s.headersOnly {
-		out.Payload, out.Metadata = r.payload, r.metadata
+		s.out.Payload, s.out.Metadata = r.payload, r.metadata
 	}
-	return s.yield(&out)
+	return s.yield(&s.out)
 }
 
 // chunked gathers the payload of the row in kept, and yields it.
