@@ -8,8 +8,11 @@ import (
 )
 
 // index writes the rows that find a new node, and counts it.
-func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) error {
-	recalls := recallRows(in, h.Messages)
+func (d *draft) index(n *known, in *chainstore.NewNode, parent *known, h *chainstore.Header) error {
+	recalls, err := d.view.recallRows(in, parent, h.Messages, d.batch)
+	if err != nil {
+		return err
+	}
 	for _, row := range n.followingRows(recalls) {
 		d.set(row.key, row.value)
 	}
@@ -28,12 +31,13 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header) er
 	return nil
 }
 
-// recallRows are the recall rows of a node, by call; a compaction node has none.
-func recallRows(in *chainstore.NewNode, messages []runloop.Brief) map[callKey]*recall {
+// recallRows are the recall rows of a node, by call; a compaction node has none. The batch is as in earlierCalls.
+func (v *view) recallRows(in *chainstore.NewNode, parent *known, messages []runloop.Brief, b *batch) (map[callKey]*recall, error) {
 	rows := map[callKey]*recall{}
 	if in.Compaction != nil {
-		return rows
+		return rows, nil
 	}
+	earlier := &earlierCalls{v: v, parent: parent, node: in.Messages, batch: b}
 	for i := range in.Messages {
 		f, leftOut := &in.Messages[i], messages[i].Mark.LeftOut
 		ids := make([]runloop.Optional, 0, len(f.Calls)+1)
@@ -54,11 +58,11 @@ func recallRows(in *chainstore.NewNode, messages []runloop.Brief) map[callKey]*r
 				rows[hash] = r
 			}
 			isResult := result && id == f.CallID
-			r.called = r.called || !isResult || leftOut != runloop.Orphan
+			r.called = r.called || !isResult || leftOut != runloop.Orphan && earlier.answered(id)
 			r.messages = append(r.messages, chainstore.CallMessage{
 				Index: uint32(i), Result: isResult, LeftOut: leftOut != runloop.Shown,
 			})
 		}
 	}
-	return rows
+	return rows, earlier.failed
 }

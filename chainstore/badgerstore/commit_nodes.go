@@ -174,7 +174,7 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	h := header(n, in, marks)
 	d.row(n, h, in)
 	d.know(n)
-	return n, d.index(n, in, h)
+	return n, d.index(n, in, parent, h)
 }
 
 // fold continues the folds over a new node, or begins those of a compaction node again.

@@ -36,6 +36,17 @@ func (e *earlierCalls) has(id runloop.Optional) bool {
 	return e.called[callHash(id)]
 }
 
+// answered tells whether the call that a result of the node answers, or would if it were not left out, lies in an ancestor or in
+// the node. It does, unless it is a compaction node's: those are copies, and of what was put elsewhere there may be no
+// original on the path.
+func (e *earlierCalls) answered(id runloop.Optional) bool {
+	p := e.parent
+	if p == nil || !p.compaction.Present || p.tools.Present && p.tools.Seq > p.compaction.Seq {
+		return true
+	}
+	return e.has(id)
+}
+
 // callKeys are the hashes of the ids of calls and results, each once, in order.
 func callKeys(messages []runloop.Facts) []callKey {
 	var keys []callKey

@@ -268,7 +268,11 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
 	}
 	n.toolTable, n.variableTable = again.toolTable, again.variableTable
-	for _, row := range again.followingRows(recallRows(in, h.Messages)) {
+	recalls, err := c.view.recallRows(in, parent, h.Messages, nil)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range again.followingRows(recalls) {
 		if err := c.expect(&n.id, row.key, row.value); err != nil {
 			return false, err
 		}

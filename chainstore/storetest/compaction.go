@@ -27,6 +27,7 @@ func compactionChecks() []check {
 		{Compaction, "OneChange", compactionOneChange},
 		{Compaction, "RecallAndTables", compactionRecall},
 		{Compaction, "RepeatedIDs", compactionRepeatedIDs},
+		{Compaction, "AnsweredAgain", compactionAnsweredAgain},
 		{Compaction, "LongChain", compactionLongChain},
 		{Compaction, "NotCovered", notCovered},
 		{Compaction, "OrderOfErrors", compactionOrderOfErrors},

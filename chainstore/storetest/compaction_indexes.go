@@ -58,6 +58,23 @@ func compactionRepeatedIDs(f *fixture) {
 	f.clean()
 }
 
+// compactionAnsweredAgain: one more result of a copied call is left out as such, and does not make a call of what has only a
+// copy on the path.
+func compactionAnsweredAgain(f *fixture) {
+	ids := f.talk()
+	id := f.put(compacted(ids[9], ids[9], calling("t", "c1", "made up"), result("c1", "r"), result("made up", "r")))
+	again := f.put(under(byID(id), result("made up", "again"), result("c1", "again")))
+	for i, m := range f.header(again).Messages {
+		equal(f, fmt.Sprint("result ", i), m.Mark.LeftOut, runloop.Duplicate)
+	}
+	other := f.put(under(byID(again), calling("t", "other"), result("other", "r")))
+	for call, want := range map[string]int{"made up": 0, "c1": 1} {
+		h := f.header(f.put(under(byID(other), calling("t", call))))
+		equal(f, "the repeated ids of a call of "+call, h.Messages[0].Mark.RepeatedIDs, want)
+	}
+	f.clean()
+}
+
 // compactionJudged: the judge is told what a compaction node covers, and heard; other nodes cover nothing.
 func compactionJudged(f *fixture) {
 	ids := f.talk()
