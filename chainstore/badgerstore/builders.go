@@ -30,11 +30,7 @@ func freeBuilders(db *badger.DB) {
 // builderPool is the channel in which the database keeps the memory of builders. It is found by names that are Badger's
 // own, and only read: it is made when the database is opened, never replaced, and closed with it.
 func builderPool(db *badger.DB) (builders reflect.Value, ok bool) {
-	pool := reflect.ValueOf(db).Elem().FieldByName("allocPool")
-	if pool.Kind() != reflect.Pointer || pool.IsNil() || pool.Elem().Kind() != reflect.Struct {
-		return reflect.Value{}, false
-	}
-	kept := pool.Elem().FieldByName("allocCh")
+	kept := pointee(reflect.ValueOf(db).Elem(), "allocPool").FieldByName("allocCh")
 	if kept.Kind() != reflect.Chan {
 		return reflect.Value{}, false
 	}

@@ -63,7 +63,8 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	freeBuilders(db)
 	s := &Store{
-		dir: dir, now: o.Now, db: db, reads: newOpenReads(db, db.MaxVersion()), names: newNamespaceNumbers(),
+		stopYoung: keepYoung(db),
+		dir:       dir, now: o.Now, db: db, reads: newOpenReads(db, db.MaxVersion()), names: newNamespaceNumbers(),
 		rows: newRowCache(o.RowCacheBytes - headCacheBytes(&o)), heads: newHeadCache(headCacheBytes(&o)),
 	}
 	w, err := openWAL(dir)
@@ -74,6 +75,7 @@ func Open(dir string, o Options) (*Store, error) {
 		err = w.sync()
 	}
 	if err != nil {
+		s.stopYoung()
 		return nil, errors.Join(err, w.close(), db.Close())
 	}
 	s.committer = newCommitter(s, &o, w)

@@ -82,6 +82,8 @@ type Store struct {
 	heads     *headCache
 	committer *committer
 	counts    counts
+	// stopYoung ends keepYoung.
+	stopYoung func()
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
@@ -121,6 +123,7 @@ func (s *Store) Close() error {
 	}
 	s.committer.stop()
 	s.reads.wait()
+	s.stopYoung()
 	err := s.committer.wal.close()
 	if closing := s.db.Close(); closing != nil {
 		err = errors.Join(err, fmt.Errorf("close the database: %w", closing))

@@ -1,0 +1,47 @@
+package badgerstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestTablesOfTheFirstLevelStayYoung: those that are there when a store is opened are young at once, others when they are renewed.
+// A version of Badger in which there is no such list, or that asks something else, fails here.
+func TestTablesOfTheFirstLevelStayYoung(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2 { // a store that is closed leaves a table
+		s, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, node(nil, fmt.Sprint("turn ", i)))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openAt(t, dir, Options{})
+	l, ok := firstLevelOf(s.db)
+	if !ok {
+		t.Fatal("Badger keeps the tables of its first level elsewhere now")
+	}
+	young := func() (n int) {
+		l.lock.RLock()
+		defer l.lock.RUnlock()
+		for _, table := range *l.tables {
+			if time.Until(table.CreatedAt) > youngFor/2 {
+				n++
+			}
+		}
+		return n
+	}
+	if n := young(); n != 2 {
+		t.Fatalf("%d tables are young at the start, want 2", n)
+	}
+	l.lock.Lock()
+	(*l.tables)[0].CreatedAt = time.Now().Add(-time.Hour)
+	l.lock.Unlock()
+	if l.renew(); young() != 2 {
+		t.Error("a table stays old")
+	}
+}
