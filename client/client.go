@@ -99,19 +99,30 @@ func Dial(target string, opts ...Option) (*Client, error) {
 		}
 		o.credentials = insecure.NewCredentials()
 	}
-	dial := append([]grpc.DialOption{
-		grpc.WithTransportCredentials(o.credentials),
-		grpc.WithDisableServiceConfig(), // a resolver's config could repeat what may not be
-		grpc.WithDisableRetry(),
-		grpc.WithConnectParams(reconnect()),
-	}, o.dial...)
-	conn, err := grpc.NewClient(target, dial...)
+	dial := append(DialOptions(), grpc.WithTransportCredentials(o.credentials))
+	conn, err := grpc.NewClient(target, append(dial, o.dial...)...)
 	if err != nil {
 		return nil, err
 	}
 	c := newClient(conn, o)
 	c.closer = conn
 	return c, nil
+}
+
+// window is how much of a reply may be under way unread, for each stream and each connection: as much as Assemble replies at
+// most. gRPC's own windows begin with 64 KiB and grow from round trip to round trip, of which the first reply of a connection
+// would take half a dozen.
+const window = 4 << 20
+
+// DialOptions are the options that Dial makes connections with, but for credentials: for who makes a connection for New.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithDisableServiceConfig(), // a resolver's config could repeat what may not be
+		grpc.WithDisableRetry(),
+		grpc.WithConnectParams(reconnect()),
+		grpc.WithStaticStreamWindowSize(window),
+		grpc.WithStaticConnWindowSize(window),
+	}
 }
 
 // reconnect tries again within a second: gRPC's own pauses grow to two minutes, for which a server that is back would
@@ -124,7 +135,7 @@ func reconnect() grpc.ConnectParams {
 }
 
 // New makes a Client that uses a connection which stays the caller's. Options for dialling have no effect. gRPC must
-// not repeat calls on it by itself.
+// not repeat calls on it by itself: see DialOptions.
 func New(conn grpc.ClientConnInterface, opts ...Option) *Client {
 	return newClient(conn, newOptions(opts))
 }

@@ -36,11 +36,9 @@ const (
 	// mergedTables of the first level, each from a memtable, are merged into the next one; more gather only while more is
 	// written than is merged, and the more they are, the less is merged for each. From stalledTables more than the store was
 	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
-	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. Fewer
-	// would bound memory tighter: where the next level is busy, Badger merges four and more that are older than 10 s among
-	// themselves, into one table that it builds in memory, about 64 MiB for each of them. More to be merged at a time would be
-	// cheaper, and often be those four.
-	mergedTables  = 3
+	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. See
+	// firstLevel for what else Badger would do with so many.
+	mergedTables  = 6
 	stalledTables = 16
 )
 

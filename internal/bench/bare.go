@@ -58,7 +58,7 @@ func bareOptions(dir string) badger.Options {
 		WithBaseLevelSize(64 << 20).
 		WithBaseTableSize(3 << 19).
 		WithNumCompactors(2).
-		WithNumLevelZeroTables(3).
+		WithNumLevelZeroTables(6).
 		WithNumLevelZeroTablesStall(16).
 		WithValueThreshold(1 << 20).
 		WithValueLogFileSize(1 << 20).

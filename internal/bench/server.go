@@ -87,10 +87,10 @@ func (e *env) limit(kind string, args ...string) (*server, error) {
 	return &server{e: e, addr: p.addr, process: p, dir: dir, namespace: "default"}, nil
 }
 
-// connect makes a connection, which ends with the row, and waits for nothing. Every side has one of its own.
+// connect makes a connection as the SDK's is, which ends with the row, and waits for nothing. Every side has one of its own.
 func (s *server) connect() (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDisableRetry(), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8<<20)))
+	conn, err := grpc.NewClient(s.addr, append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8<<20)))...)
 	if err != nil {
 		return nil, err
 	}
