@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc"
 
+	"github.com/transcriptd/transcriptd/internal/heap"
 	"github.com/transcriptd/transcriptd/server"
 )
 
@@ -29,7 +28,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	limitMemory(cfg)
+	if cfg.MemoryMiB > 0 {
+		heap.Limit(cfg.MemoryMiB)
+	}
 	log := newLogger(cfg, stderr)
 	listener, adminListener, err := listen(cfg)
 	if err != nil {
@@ -81,15 +82,6 @@ func drain(s *grpc.Server, timeout time.Duration) {
 	timer := time.AfterFunc(timeout, s.Stop)
 	defer timer.Stop()
 	s.GracefulStop()
-}
-
-// limitMemory sets the runtime's soft limit, unless the environment has set it: what reads and writes leave behind is
-// then collected before it adds up. The runtime goes beyond its limit by what is asked for while it collects, tens of MiB
-// where tables are written: an eighth is left for that.
-func limitMemory(cfg *config) {
-	if cfg.MemoryMiB > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cfg.MemoryMiB << 20 / 8 * 7)
-	}
 }
 
 func newLogger(cfg *config, stderr io.Writer) *slog.Logger {

@@ -14,6 +14,7 @@ import (
 	protobuf "google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/heap"
 	transcriptd "github.com/transcriptd/transcriptd/server"
 )
 
@@ -36,6 +37,9 @@ func limits() map[string]func(dir string, args []string) (limit, error) {
 	}
 }
 
+// limitMiB is what transcriptd is to stay within where no flag says otherwise.
+const limitMiB = 512
+
 // ServeLimit is the other side of Options.Limit: it serves args[0], a kind, in the folder args[1] until ctx ends, on a free
 // port of this machine that it prints as transcriptd does.
 func ServeLimit(ctx context.Context, args []string, stderr io.Writer) (err error) {
@@ -46,6 +50,7 @@ func ServeLimit(ctx context.Context, args []string, stderr io.Writer) (err error
 	if !ok {
 		return fmt.Errorf("there is no limit %q", args[0])
 	}
+	heap.Limit(limitMiB)
 	service, err := open(args[1], args[2:])
 	if err != nil {
 		return err
