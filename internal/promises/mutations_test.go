@@ -67,7 +67,7 @@ var mutations = []mutation{
 	},
 	{
 		"a cut counts bytes over several parts", "compaction/cut.go",
-		"\t\tend += size\n", "\t\tend += size\n\t\tc.left -= size - 1\n",
+		"c.left, end = c.left-1, end+size", "c.left, end = c.left-size, end+size",
 	},
 	{
 		"a cut may give more text than there was", "compaction/cut.go",
