@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"time"
 
@@ -220,9 +221,15 @@ func (p *searchPage) chain(ctx context.Context, cursor []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if head.Alias == "" && head.ID != at.head {
+			return nil, badToken()
+		}
 		head, before = chainstore.Ref{ID: at.head}, at.before
 	}
 	chain, err := p.store.Chain(ctx, p.query.page.namespace, head, nil)
+	if cursor != nil && errors.Is(err, chainstore.ErrNodeNotFound) {
+		return nil, badToken()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -34,7 +36,9 @@ func (a *aliasSearch) append(b []byte) []byte {
 	return b
 }
 
-func parseAliasSearch(b []byte) (*aliasSearch, error) {
+// parseAliasSearch reads the cursor of a search under a prefix, whose names are those of aliases there: nothing else may come
+// out of a token that was made up.
+func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
 	a := &aliasSearch{}
 	var n int
 	if a.began, n = binary.Varint(b); n <= 0 {
@@ -47,6 +51,12 @@ func parseAliasSearch(b []byte) (*aliasSearch, error) {
 			return nil, badToken()
 		}
 		*name, b = string(b[n:n+int(length)]), b[n+int(length):]
+	}
+	under := func(name string) bool {
+		return checkAlias("page_token", name) == nil && utf8.ValidString(name) && strings.HasPrefix(name, prefix)
+	}
+	if !under(a.name) || a.window != "" && !under(a.window) || a.window > a.name {
+		return nil, badToken()
 	}
 	if len(b) == 0 {
 		return a, nil
@@ -64,7 +74,7 @@ func (p *searchPage) aliases(ctx context.Context, cursor []byte) ([]byte, error)
 		p.begin()
 		return w.walk(ctx)
 	}
-	at, err := parseAliasSearch(cursor)
+	at, err := parseAliasSearch(cursor, p.query.prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -178,16 +188,17 @@ func (w *aliasWalk) pass(name string) {
 	}
 }
 
-// remember finds again what the pages before have reported: the chains of the aliases in the window, as they were.
+// remember finds again what the pages before have reported: the chains of the aliases in the window, as they were. Of more than twice
+// as many aliases as a window has, which others made meanwhile or a made-up token tells of, the rest is reported again.
 func (w *aliasWalk) remember(ctx context.Context, until *aliasSearch) error {
-	for {
+	for left := 2 * w.limits.aliases; ; {
 		aliases, next, err := w.list(ctx)
 		if err != nil {
 			return err
 		}
 		for i := range aliases {
 			a := &aliases[i]
-			if a.Name > until.name || a.Name == until.name && until.place != nil {
+			if left--; left < 0 || a.Name > until.name || a.Name == until.name && until.place != nil {
 				return nil
 			}
 			chain, err := w.settled(ctx, a)
