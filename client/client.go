@@ -109,9 +109,9 @@ func Dial(target string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// window is how much of a reply may be under way unread, for each stream and each connection: as much as Assemble replies at
-// most. gRPC's own windows begin with 64 KiB and grow from round trip to round trip, of which the first reply of a connection
-// would take half a dozen.
+// window is how much of a reply may be under way unread, for each stream: as much as Assemble replies at most. gRPC's own windows
+// begin with 64 KiB and grow, from round trip to round trip, to 16 MiB: the first reply of a connection would take half a dozen of
+// them. With this one a stream gets 4 MiB a round trip from the start and no more.
 const window = 4 << 20
 
 // DialOptions are the options that Dial makes connections with, but for credentials: for who makes a connection for New.

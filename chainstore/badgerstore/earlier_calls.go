@@ -38,7 +38,8 @@ func (e *earlierCalls) has(id runloop.Optional) bool {
 
 // answered tells whether the call that a result of the node answers, or would if it were not left out, lies in an ancestor or in
 // the node. It does, unless it is a compaction node's: those are copies, and of what was put elsewhere there may be no
-// original on the path.
+// original on the path. Behind a node with calls the group is that node's, since a compaction node ends with no call unanswered
+// (chainstore.Compaction).
 func (e *earlierCalls) answered(id runloop.Optional) bool {
 	p := e.parent
 	if p == nil || !p.compaction.Present || p.tools.Present && p.tools.Seq > p.compaction.Seq {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestTablesOfTheFirstLevelStayYoung: those that are there when a store is opened are young at once, others when they are renewed.
-// A version of Badger in which there is no such list, or that asks something else, fails here.
+// A version of Badger in which there is no such list fails here; whether age still is what it asks for has to be looked at.
 func TestTablesOfTheFirstLevelStayYoung(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2 { // a store that is closed leaves a table
