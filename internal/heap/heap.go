@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// gcPercent is how far, in per cent, garbage may outgrow what is in use while there is room for it below the limit. With Go's 100, a
-// busy server collected well below its limit, and what it held of the system's memory went up and down by a third.
+// gcPercent is how far, in per cent, garbage may outgrow what is in use while there is room for it below the limit: twice as far as
+// Go lets it, since collecting takes time from calls, and what is below the limit was given to be used.
 const gcPercent = 200
 
 // Limit sets the runtime's soft limit to seven eighths of so many MiB, and lets it collect later below that; what the environment
