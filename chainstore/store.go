@@ -74,6 +74,9 @@ type Span struct {
 	From, Through uint32
 	// HeadersOnly leaves Row.Payload and Row.Metadata nil.
 	HeadersOnly bool
+	// Again says that these rows, or most of them, are about to be read again: a store that keeps what was read lately may
+	// keep them at once.
+	Again bool
 }
 
 // Run is a stretch of a path, from one Seq through another. Two paths of a namespace that have a run of the same Key share

@@ -36,10 +36,10 @@ func (a *assembly) openConversation(ctx context.Context, policy compaction.Polic
 }
 
 // converse feeds a planner what it needs. Where sizes do not matter, what lies between the messages before the first loop
-// and the start of the window is not read.
+// and the start of the window is not read, and so most of what is read is shown.
 func (e *effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
-	if policy.NeedsSizes() {
+	if e.again = !policy.NeedsSizes(); !e.again {
 		var err error
 		if o.Preamble, err = e.preambleSize(ctx); err != nil {
 			return nil, err

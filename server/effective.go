@@ -14,6 +14,8 @@ type effective struct {
 	chain chainstore.Chain
 	// compaction is the header of the nearest compaction node; nil without one.
 	compaction *chainstore.Header
+	// again says that most rows whose headers are read are shown after that.
+	again bool
 }
 
 // viewRow is a row of a view, and which of its messages belong to the part of the view that is read: from one through
@@ -139,7 +141,7 @@ func (e *effective) before(a, b runloop.Place) bool {
 // read yields the rows of spans of the body, which it gives the right messages of; older compaction nodes have none.
 func (e *effective) read(ctx context.Context, spans []chainstore.Span, headersOnly bool, yield func(*viewRow) error) error {
 	for _, span := range spans {
-		span.HeadersOnly = headersOnly
+		span.HeadersOnly, span.Again = headersOnly, headersOnly && e.again
 		err := e.rows(ctx, span, func(r *viewRow) error {
 			r.from, r.through = e.parts(r.Row)
 			return yield(r)

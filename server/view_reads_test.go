@@ -227,7 +227,8 @@ func TestReadsOfViews(t *testing.T) {
 		{"both", c.views("100", deep, conversation, byLoopsAndAge()), cost{gets: 2, seeks: 10, nexts: 18}},
 		{"compacted, effective", c.views("compacted once", "compacted often", effective, nil), cost{gets: 2, seeks: 3, nexts: 10}},
 		{"compacted, conversation", c.views("compacted once", "compacted often", conversation, nil), cost{gets: 2, seeks: 5, nexts: 19}},
-		{"compacted, window", c.views("compacted once", "compacted often", conversation, byLoops(4)), cost{gets: 2, seeks: 11, nexts: 6}},
+		{"compacted, window behind", c.views("compacted once", "compacted often", conversation, byLoops(4)), cost{gets: 2, seeks: 11, nexts: 6}},
+		{"compacted, window over", c.views("compacted once", "compacted often", conversation, byLoops(10)), cost{gets: 2, seeks: 9, nexts: 19}},
 		{"describe, off", [2]func() []byte{c.describe("10", modeOff), c.describe(deep, modeOff)}, cost{gets: 2}},
 		{"describe, metadata", [2]func() []byte{c.describe("10", modeMetadata), c.describe(deep, modeMetadata)}, cost{gets: 7, seeks: 4, nexts: 2}},
 		{"describe, preview", [2]func() []byte{c.describe("10", modePreview), c.describe(deep, modePreview)}, cost{gets: 7, seeks: 6, nexts: 2}},
@@ -274,6 +275,36 @@ func TestReadsOfFolds(t *testing.T) {
 			if got.gets != x.want.gets || got.seeks != x.want.seeks || got.nexts > x.want.nexts {
 				t.Errorf("%s costs %+v and a step for each of %d turns, at most %+v", x.name, got, n, x.want)
 			}
+		}
+	}
+}
+
+// TestReadsOfManyTurns: the first conversation of a chain of 1,000 turns that nobody has read asks the database for each row
+// once, as the full view does: those that the plan was made from are kept until they are shown. So does the first window of as
+// many turns at the end of a longer chain, beside the few headers between which its start is looked for.
+func TestReadsOfManyTurns(t *testing.T) {
+	c := openTurns(t, t.TempDir(), badgerstore.Options{})
+	c.put("another", node(user("the first change asks for the namespace's number")))
+	whole, uncut := byLoops(1000), byLoops(1000)
+	whole.KeepFullRuns = proto.Int32(1000)
+	uncut.MaxUserChars, uncut.MaxReplyChars = proto.Int32(0), proto.Int32(0)
+	for _, x := range []struct {
+		name   string
+		turns  int
+		view   transcriptv1.View
+		policy *Policy
+		want   cost
+	}{
+		{"full", 1000, full, nil, cost{gets: 2, seeks: 1, nexts: 1000}},
+		{"no policy", 1000, conversation, nil, cost{gets: 2, seeks: 2, nexts: 999}},
+		{"window of all", 1000, conversation, byLoops(1000), cost{gets: 2, seeks: 2, nexts: 999}},
+		{"window of the last", deepTurns(), conversation, byLoops(1000), cost{gets: 2, seeks: 21, nexts: 998}},
+		{"window of the last, uncut", deepTurns(), conversation, uncut, cost{gets: 2, seeks: 21, nexts: 998}},
+		{"window of the last, whole", deepTurns(), conversation, whole, cost{gets: 2, seeks: 21, nexts: 998}},
+	} {
+		c.grow(x.name, x.turns, 0, tiny)
+		if got := c.reads(c.view(x.name, x.view, x.policy)); got != x.want {
+			t.Errorf("%s costs %+v, not %+v", x.name, got, x.want)
 		}
 	}
 }

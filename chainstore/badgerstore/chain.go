@@ -79,7 +79,8 @@ func (v *view) rows(ctx context.Context, l *lineage, keep uint32, span chainstor
 		return nil
 	}
 	s := rowScan{
-		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield, gathers: gathering{cache: v.s.rows, ns: v.ns, from: keep},
+		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield,
+		gathers: gathering{cache: v.s.rows, ns: v.ns, from: keep, all: span.Again},
 	}
 	defer s.close()
 	stretches := l.within(span.From, span.Through)
@@ -159,9 +160,12 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 	return n, nil
 }
 
-// scanned yields the rows from a place on from the database, at most limit and none behind the end of a block behind which
-// the cache goes on, and tells how many those are.
+// scanned yields the rows from a place on from the database, at most limit, none of the place's block that the cache has and
+// none behind the end of a block behind which the cache goes on, and tells how many those are.
 func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
+	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at)), int(at.seq%blockRows); block != nil && in < block.first {
+		limit = min(limit, uint64(block.first-in))
+	}
 	if s.cursor == nil {
 		s.cursor = s.v.cursor(s.prefix)
 	}

@@ -158,10 +158,12 @@ type gathering struct {
 	ns    uint32
 	// from is the first row that is worth keeping.
 	from uint32
+	// all says that these rows are about to be read again: all are collected, not only those of blocks that were read before.
+	all bool
 	// key is the block that the scan is in; had, what was kept of it; rows is nil where none are collected.
 	key blockKey
 	had *rowBlock
-	// again says that the block was read before.
+	// again says that the block was read before, or is about to be.
 	again bool
 	rows  *rowBlock
 	// usual is the size of the block before.
@@ -181,6 +183,7 @@ func (g *gathering) row(at place, value []byte) {
 		g.flush()
 		g.key = key
 		g.had, g.again = g.cache.again(key)
+		g.again = g.again || g.all
 	}
 	in := int(at.seq % blockRows)
 	if !g.wants(in) {
