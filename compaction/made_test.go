@@ -23,6 +23,7 @@ func message(parts ...*transcriptv1.Part) *transcriptv1.Message {
 // TestCut: a worked example for each rule.
 func TestCut(t *testing.T) {
 	media := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png"}}}
+	jsonPart := &transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: `{"a":[1,2]}`}}
 	long := strings.Repeat("x", 40)
 	for _, c := range []struct {
 		rule  string
@@ -34,6 +35,8 @@ func TestCut(t *testing.T) {
 			[]*transcriptv1.Part{textPart("Tell me" + truncated)}},
 		{"between code points", []*transcriptv1.Part{textPart("é😀" + long)}, 2,
 			[]*transcriptv1.Part{textPart("é😀" + truncated)}},
+		{"JSON is not cut", []*transcriptv1.Part{textPart("é😀" + long), jsonPart}, 2,
+			[]*transcriptv1.Part{textPart("é😀" + truncated), jsonPart}},
 		{"counted over all parts, later text goes, others stay",
 			[]*transcriptv1.Part{textPart("abc"), media, textPart("def" + long), textPart("ghi"), media}, 5,
 			[]*transcriptv1.Part{textPart("abc"), media, textPart("de" + truncated), media}},

@@ -1,111 +1,11 @@
 package compaction_test
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/transcriptd/transcriptd/compaction"
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
-
-// parse reads a chain of one node. A word is a message: p s system, u user, m summary, a assistant, e empty assistant,
-// c:1,2 assistant with calls, r:1 result; behind it *N gives it N letters of text (else 1, a result 300), =N makes it
-// N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
-func parse(t *testing.T, chain string) *view {
-	t.Helper()
-	var n node
-	for _, word := range strings.Fields(chain) {
-		if word != "|" {
-			n.messages = append(n.messages, parseWord(t, word, len(n.messages)))
-		}
-	}
-	return viewOf(t, []node{n})
-}
-
-func parseWord(t *testing.T, word string, number int) put {
-	t.Helper()
-	value := func(mark string) (int, bool) {
-		before, after, found := strings.Cut(word, mark)
-		n := 0
-		if found {
-			word = before
-			var err error
-			if n, err = strconv.Atoi(after); err != nil {
-				t.Fatalf("what is %q?", after)
-			}
-		}
-		return n, found
-	}
-	tokens, noted := value("#")
-	seconds, timed := value("@")
-	length, exact := value("=")
-	letters, counted := value("*")
-	kind, ids, _ := strings.Cut(word, ":")
-	if !counted && !exact {
-		letters = map[string]int{"r": 300, "e": 0}[kind]
-		if letters == 0 && kind != "e" {
-			letters = 1
-		}
-	}
-	roles := map[string]transcriptv1.Role{
-		"p": roleSystem, "s": roleSystem, "d": roleDeveloper, "u": roleUser, "m": roleUser, "a": roleAssistant,
-		"e": roleAssistant, "c": roleAssistant, "r": roleTool,
-	}
-	m := &transcriptv1.Message{Role: roles[kind], Extras: fmt.Sprintf(`{"n":%d}`, number)}
-	m.Parts = []*transcriptv1.Part{textPart(strings.Repeat("x", letters))}
-	switch kind {
-	case "m":
-		m.Origin = transcriptv1.Origin_ORIGIN_SUMMARY
-	case "c":
-		for _, id := range strings.Split(ids, ",") {
-			c := &transcriptv1.ToolCall{Id: &id, Name: proto.String("tool")}
-			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
-		}
-	case "r":
-		m.ToolCallId = &ids
-	}
-	for exact && encodedSize(m) < int64(length) {
-		letters++
-		m.Parts[0] = textPart(strings.Repeat("x", letters))
-	}
-	if m.Role == 0 || exact && encodedSize(m) != int64(length) {
-		t.Fatalf("what is %q?", word)
-	}
-	p := put{m: m}
-	p.note.HasSentAt, p.note.SentAt = timed, int64(seconds)*1000
-	p.note.HasTokens, p.note.Tokens = noted, uint32(tokens)
-	return p
-}
-
-// show writes what a plan shows behind the preamble: each message by its number in the chain, x behind one that was cut,
-// l behind a line; a stub as + and its id.
-func show(t *testing.T, v *view, policy compaction.Policy, plan *compaction.Plan) string {
-	t.Helper()
-	var out []string
-	for _, p := range v.apply(t, policy, plan) {
-		var number int
-		if p.m.Origin == transcriptv1.Origin_ORIGIN_STUB {
-			out = append(out, "+"+p.m.GetToolCallId())
-			continue
-		}
-		if _, err := fmt.Sscanf(p.m.Extras, `{"n":%d}`, &number); err != nil {
-			t.Fatal(err)
-		}
-		word := strconv.Itoa(number)
-		switch {
-		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED && p.m.Role == roleTool:
-			word += "l"
-		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED:
-			word += "x"
-		}
-		out = append(out, word)
-	}
-	return strings.Join(out, " ")
-}
 
 // rule is a worked example: what a chain shows under a policy.
 type rule struct {
@@ -174,6 +74,15 @@ func TestConversation(t *testing.T) {
 		{"then it goes, with its system messages", "p m a s c:1 s | u a", nil, "1 6 7"},
 		{"a lead-in is no loop before the last", "a | u a | u", func(p P) { p.MaxRunLoops = 1 }, "1 2 3"},
 		{"nothing at all", "p", nil, ""},
+		{"pairs: what answers nothing and what nothing answered", "u c:1,2 r:2 r:9 a | u c:3", nil, "0 4 5 6"},
+		{"the user first", "p m s | a c:1 r:1 | u a | u a | u", nil, "1 2 6 7 8 9 10"},
+		{"the user first, also where a start drops loops", "p m s | a c:1 r:1 | u a | u a | u",
+			func(p P) { p.MaxRunLoops = 1 }, "1 2 8 9 10"},
+		{"the same again: a view", "u a | u a | u c:1 r:1 a | u a | u a | u", func(p P) { p.MaxRunLoops = 4 }, "4 7 8 9 10 11 12"},
+		{"the same again: its view", "u a | u a | u a | u", func(p P) { p.MaxRunLoops = 4 }, "0 1 2 3 4 5 6"},
+		{"prefixes: of the loop that goes on", "p | u c:1 r:1 a | u c:2", nil, "1 4 5 6"},
+		{"prefixes: once it was answered", "p | u c:1 r:1 a | u c:2 r:2 a", nil, "1 4 5 6 7 8"},
+		{"prefixes: up to it", "p | u c:1 r:1 a | u c:2 r:2 a | u", nil, "1 4 5 8 9"},
 
 		{"max_run_loops: as many as it says are left", "u a u a u a | u", func(p P) { p.MaxRunLoops = 3 }, "0 1 2 3 4 5 6"},
 		{"max_run_loops 1: one", "u a u a u a | u", func(p P) { p.MaxRunLoops = 1 }, "4 5 6"},
