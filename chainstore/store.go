@@ -108,8 +108,10 @@ type Row struct {
 	Seq uint32
 	// Payload is the canonical encoding of the messages; Metadata of the metadata.
 	Payload, Metadata []byte
-	// Kept says that Payload never changes and may be kept, but not changed, when the row is no more; else it ends with it.
-	Kept bool
+	// Kept, if not nil, is memory that never changes and may be kept, but not changed, when the row is no more: Payload is what
+	// lies in it from KeptFrom on, and the payloads of rows that follow may lie directly behind. Else Payload ends with the row.
+	Kept     []byte
+	KeptFrom int
 }
 
 // Header decodes the row's header into memory of its own: ErrCorrupt.

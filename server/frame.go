@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// sharedBytes is from how many bytes on a payload that the store keeps goes out from where it lies; to copy a smaller one
-	// costs less than to send it by itself.
+	// sharedBytes is from how many bytes on what the store keeps goes out from where it lies; to copy less costs less than to
+	// send it by itself.
 	sharedBytes = 512
 	// firstPiece is the memory that a frame of a size that is not known before begins with.
 	firstPiece = 4 << 10
@@ -33,6 +33,8 @@ type frame struct {
 	open  []byte
 	piece mem.Buffer
 	begun int
+	// shared are the payloads behind all others, if any, which lie end to end where the store keeps them.
+	shared keptBytes
 	// bytes is how many bytes of messages there are.
 	bytes int
 	nodes []*transcriptv1.NodeInfo
@@ -40,22 +42,51 @@ type frame struct {
 	told int
 }
 
+// keptBytes are the bytes of memory that never changes from one through the one before another.
+type keptBytes struct {
+	kept          []byte
+	from, through int
+}
+
 // size is what the frame takes in a reply.
 func (f *frame) size() int { return f.bytes + f.told }
 
-// add lays an encoded payload. kept says that nobody will ever change it.
-func (f *frame) add(payload []byte, kept bool) {
-	if kept && len(payload) >= sharedBytes {
-		f.cut()
-		f.lay(mem.SliceBuffer(payload))
-		f.bytes += len(payload)
+// add lays an encoded payload.
+func (f *frame) add(payload []byte) {
+	f.extend(len(payload), func(b []byte) []byte { return append(b, payload...) })
+}
+
+// share lays an encoded payload of so many bytes, which lies in memory that nobody will ever change.
+func (f *frame) share(kept []byte, from, bytes int) {
+	s := &f.shared
+	if bytes == 0 {
 		return
 	}
-	f.extend(len(payload), func(b []byte) []byte { return append(b, payload...) })
+	if s.through != from || len(s.kept) == 0 || &s.kept[0] != &kept[0] {
+		f.settle()
+		s.from = from
+	}
+	s.kept, s.through = kept, from+bytes
+	f.bytes += bytes
+}
+
+// settle lays what is shared, or copies it if it is small.
+func (f *frame) settle() {
+	b := f.shared.kept[f.shared.from:f.shared.through]
+	f.shared = keptBytes{}
+	switch {
+	case len(b) >= sharedBytes:
+		f.cut()
+		f.lay(mem.SliceBuffer(b))
+	case len(b) > 0:
+		f.bytes -= len(b)
+		f.add(b)
+	}
 }
 
 // extend lays what made appends to the memory it is given, which has room for need bytes.
 func (f *frame) extend(need int, made func([]byte) []byte) {
+	f.settle()
 	if len(f.open)+need > cap(f.open) {
 		f.renew(need)
 	}
@@ -84,7 +115,7 @@ func (f *frame) lay(b mem.Buffer) {
 
 // renew takes more memory, for need bytes and what else may come.
 func (f *frame) renew(need int) {
-	f.close()
+	f.free()
 	size := f.most - f.bytes
 	if !f.exactly {
 		size = min(size, max(firstPiece, 4*f.bytes))
@@ -94,8 +125,14 @@ func (f *frame) renew(need int) {
 	f.piece, f.open, f.begun = mem.NewBuffer(whole, f.pool), (*whole)[:0], 0
 }
 
-// close lays what is in open, and takes no more of that memory.
+// close lays all that is not laid yet; the frame takes no more.
 func (f *frame) close() {
+	f.settle()
+	f.free()
+}
+
+// free lays what is in open, and takes no more of that memory.
+func (f *frame) free() {
 	f.cut()
 	if f.piece != nil {
 		f.piece.Free()

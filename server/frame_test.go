@@ -30,28 +30,49 @@ func (p *countedPool) Put(b *[]byte) {
 	p.BufferPool.Put(b)
 }
 
-// TestFrames: what is laid comes out in order and counted, what is kept without a copy, and all memory is given back.
+// keptRun are payloads that lie end to end in memory that is kept.
+type keptRun struct {
+	kept          []byte
+	from, through int
+}
+
+// TestFrames: what is laid comes out in order and counted, what is kept without a copy, as one if it lies end to end, and all
+// memory is given back.
 func TestFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := &countedPool{newBuffers(), map[*byte]bool{}}
 		f := &frame{pool: pool, most: rapid.IntRange(0, 3*frameBytes).Draw(t, "most"), exactly: rapid.Bool().Draw(t, "exactly")}
 		var want []byte
-		shared := map[*byte]bool{}
+		var runs []keptRun
+		kept, end, goesOn := make([]byte, 3*frameBytes), 0, false // goesOn: what was laid last ends there in kept
 		for i := range rapid.IntRange(0, 40).Draw(t, "payloads") {
 			size := rapid.SampledFrom([]int{1, 10, sharedBytes - 1, sharedBytes, 3000, frameBytes + 1}).Draw(t, "size")
 			payload := bytes.Repeat(fmt.Append(nil, i%10), size)
 			want = append(want, payload...)
-			switch kept := rapid.Bool().Draw(t, "kept"); {
-			case rapid.Bool().Draw(t, "made"):
+			how := rapid.SampledFrom([]string{"made", "added", "shared", "shared behind a gap", "shared elsewhere"}).Draw(t, "how")
+			switch how {
+			case "made":
 				f.extend(size, func(b []byte) []byte { return append(b, payload...) })
+			case "added":
+				f.add(payload)
+				clear(payload)
 			default:
-				f.add(payload, kept)
-				if kept && size >= sharedBytes {
-					shared[&payload[0]] = true
-				} else {
-					clear(payload)
+				if how == "shared elsewhere" || end+1+size > len(kept) {
+					kept, end, goesOn = make([]byte, 3*frameBytes), 0, false
 				}
+				if how == "shared behind a gap" {
+					end, goesOn = end+1, false
+				}
+				copy(kept[end:], payload)
+				f.share(kept, end, size)
+				if !goesOn {
+					runs = append(runs, keptRun{kept, end, end})
+				}
+				end, goesOn = end+size, true
+				runs[len(runs)-1].through = end
+				continue
 			}
+			goesOn = false
 		}
 		if f.bytes != len(want) || f.size() != len(want) {
 			t.Fatalf("%d bytes, size %d; %d were laid", f.bytes, f.size(), len(want))
@@ -61,11 +82,14 @@ func TestFrames(t *testing.T) {
 		if got := all.Materialize(); !bytes.Equal(got, want) {
 			t.Fatal("other bytes come out")
 		}
+		laid := map[*byte]int{}
 		for _, b := range all {
-			delete(shared, &b.ReadOnlyData()[0])
+			laid[&b.ReadOnlyData()[0]] = b.Len()
 		}
-		if len(shared) > 0 {
-			t.Fatalf("%d kept payloads were copied", len(shared))
+		for _, r := range runs {
+			if size := r.through - r.from; size >= sharedBytes && laid[&r.kept[r.from]] != size {
+				t.Fatalf("%d bytes that are kept were copied, or cut", size)
+			}
 		}
 		all.Free()
 		for b := range pool.out {
@@ -87,7 +111,8 @@ func TestSplicedReply(t *testing.T) {
 		defer b.Free()
 		return b.Materialize()
 	}
-	f.add(encode(&transcriptv1.Payload{Messages: []*transcriptv1.Message{{}, {}}}), true)
+	payload := encode(&transcriptv1.Payload{Messages: []*transcriptv1.Message{{}, {}}})
+	f.share(payload, 0, len(payload))
 	m := &transcriptv1.AssembleResponse{HeadId: "ab"}
 	reply := splice(m, f)
 	want := size(reply)

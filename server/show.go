@@ -249,7 +249,7 @@ func (w *shower) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.add(m.bytes, false)
+	f.add(m.bytes)
 	w.s.end(f, info, &p)
 	w.s.report.shortened += int64(m.shortened)
 	w.s.report.spend(m.size.Tokens, m.size.Estimated)

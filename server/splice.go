@@ -102,7 +102,11 @@ func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainsto
 	if err != nil {
 		return err
 	}
-	f.add(row.Payload, row.Kept)
+	if row.Kept != nil {
+		f.share(row.Kept, row.KeptFrom, len(row.Payload))
+	} else {
+		f.add(row.Payload)
+	}
 	s.count(h, &p)
 	s.end(f, info, &p)
 	return nil

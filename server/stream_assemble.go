@@ -188,7 +188,7 @@ func (r *frameReader) batch(ctx context.Context) error {
 func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
 	whole := *span
 	err := r.chain.Rows(ctx, whole, func(row *chainstore.Row) error {
-		r.waited = r.waited || !row.Kept
+		r.waited = r.waited || row.Kept == nil
 		if err := r.into.add(ctx, row); err != nil {
 			return err
 		}

@@ -144,11 +144,11 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 	cache := s.gathers.cache
 	block := cache.get(blockOf(s.v.ns, at))
 	for i := int(at.seq % blockRows); block.has(i) && n < limit; i++ {
-		r, _, err := parseRow(block.row(i))
+		r, from, err := block.row(i)
 		if err != nil {
 			return n, err
 		}
-		if err := s.pass(at, &r, true); err != nil {
+		if err := s.pass(at, &r, block.payloads, from); err != nil {
 			return n, err
 		}
 		at.seq++
@@ -223,12 +223,12 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 			return dangling(tableNodes)
 		}
 		if chunks = r.chunks; chunks == 0 {
-			s.gathers.row(at, value)
+			s.gathers.row(at, value, len(r.payload))
 		} else if !s.headersOnly {
 			s.kept = append(s.kept[:0], value...)
 			return nil
 		}
-		return s.pass(at, &r, false)
+		return s.pass(at, &r, nil, 0)
 	})
 	if err != nil || chunks == 0 || s.headersOnly {
 		return chunks, err
@@ -236,9 +236,9 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 	return chunks, s.chunked(at)
 }
 
-// pass yields a row; kept says that it lies in the cache, where rows do not change.
-func (s *rowScan) pass(at place, r *row, kept bool) error {
-	s.out = chainstore.Row{Raw: r.header, Seq: at.seq, Kept: kept}
+// pass yields a row; kept is not nil where its payload lies in the cache, where rows do not change, from a byte of kept on.
+func (s *rowScan) pass(at place, r *row, kept []byte, from int) error {
+	s.out = chainstore.Row{Raw: r.header, Seq: at.seq, Kept: kept, KeptFrom: from}
 	if !s.headersOnly {
 		s.out.Payload, s.out.Metadata = r.payload, r.metadata
 	}
@@ -260,7 +260,7 @@ func (s *rowScan) chunked(at place) error {
 		return err
 	}
 	r.payload = s.kept[head:]
-	return s.pass(at, &r, false)
+	return s.pass(at, &r, nil, 0)
 }
 
 // chunks appends the payload in the chunks behind the row that the cursor is on, and leaves it behind them.

@@ -34,9 +34,14 @@ func blockOf(ns uint32, at place) blockKey { return blockKey{ns, at.segment, at.
 type rowBlock struct {
 	// first is the place in the block of the first of them.
 	first int
-	bytes []byte
-	ends  []int
+	// heads are what lies before the payloads, end to end, and payloads the payloads: so a reader of payloads goes over memory
+	// in one go, and hands on many at once.
+	heads, payloads []byte
+	ends            []rowEnd
 }
+
+// rowEnd is where a row ends in heads and in payloads.
+type rowEnd struct{ head, payload int }
 
 // behind is the place in the block behind the last row.
 func (b *rowBlock) behind() int { return b.first + len(b.ends) }
@@ -44,20 +49,35 @@ func (b *rowBlock) behind() int { return b.first + len(b.ends) }
 // has tells whether the row at a place in the block is there.
 func (b *rowBlock) has(at int) bool { return b != nil && at >= b.first && at < b.behind() }
 
-// row is that at a place in the block, which has it.
-func (b *rowBlock) row(at int) []byte {
-	i := at - b.first
-	begin := 0
-	if i > 0 {
-		begin = b.ends[i-1]
+// begin is where the nth row begins.
+func (b *rowBlock) begin(n int) rowEnd {
+	if n == 0 {
+		return rowEnd{}
 	}
-	return b.bytes[begin:b.ends[i]:b.ends[i]]
+	return b.ends[n-1]
+}
+
+// row is that at a place in the block, which has it; from is where its payload begins in payloads.
+func (b *rowBlock) row(at int) (r row, from int, err error) {
+	begin, end := b.begin(at-b.first), b.ends[at-b.first]
+	r, _, err = parseRow(b.heads[begin.head:end.head:end.head])
+	r.payload = b.payloads[begin.payload:end.payload:end.payload]
+	return r, begin.payload, err
+}
+
+// add puts a row behind the others.
+func (b *rowBlock) add(value []byte, payload int) {
+	b.heads = append(b.heads, value[:len(value)-payload]...)
+	b.payloads = append(b.payloads, value[len(value)-payload:]...)
+	b.ends = append(b.ends, rowEnd{len(b.heads), len(b.payloads)})
 }
 
 // blockOverhead is roughly what a block takes beside its rows.
 const blockOverhead = 256
 
-func (b *rowBlock) size() int64 { return int64(cap(b.bytes)+8*cap(b.ends)) + blockOverhead }
+func (b *rowBlock) size() int64 {
+	return int64(cap(b.heads)+cap(b.payloads)+16*cap(b.ends)) + blockOverhead
+}
 
 // newRowCache keeps so many bytes; nil, which is a cache of nothing, where that is none.
 func newRowCache(limit int64) *rowCache {
@@ -117,14 +137,16 @@ func (b *rowBlock) followed(other *rowBlock, n int) *rowBlock {
 	if n >= len(other.ends) {
 		return b
 	}
-	begin := 0
-	if n > 0 {
-		begin = other.ends[n-1]
+	begin := other.begin(n)
+	joined := &rowBlock{
+		first: b.first, heads: append(b.heads, other.heads[begin.head:]...),
+		payloads: append(b.payloads, other.payloads[begin.payload:]...), ends: make([]rowEnd, 0, blockRows),
 	}
-	joined := &rowBlock{first: b.first, bytes: append(b.bytes, other.bytes[begin:]...), ends: make([]int, 0, blockRows)}
 	joined.ends = append(joined.ends, b.ends...)
 	for _, end := range other.ends[n:] {
-		joined.ends = append(joined.ends, len(b.bytes)+end-begin)
+		joined.ends = append(joined.ends, rowEnd{
+			len(b.heads) + end.head - begin.head, len(b.payloads) + end.payload - begin.payload,
+		})
 	}
 	return joined
 }
@@ -167,11 +189,12 @@ type gathering struct {
 	again bool
 	rows  *rowBlock
 	// usual is the size of the block before.
-	usual int
+	usual rowEnd
 }
 
-// row collects the row at a place, as the database has it. It may follow the one before, or not.
-func (g *gathering) row(at place, value []byte) {
+// row collects the row at a place, as the database has it, with a payload of so many bytes at its end. It may follow the one
+// before, or not.
+func (g *gathering) row(at place, value []byte, payload int) {
 	if g.cache == nil {
 		return
 	}
@@ -190,10 +213,12 @@ func (g *gathering) row(at place, value []byte) {
 		return
 	}
 	if g.rows == nil {
-		g.rows = &rowBlock{first: in, bytes: make([]byte, 0, max(len(value), g.usual)), ends: make([]int, 0, blockRows)}
+		g.rows = &rowBlock{
+			first: in, heads: make([]byte, 0, max(len(value)-payload, g.usual.head)),
+			payloads: make([]byte, 0, max(payload, g.usual.payload)), ends: make([]rowEnd, 0, blockRows),
+		}
 	}
-	g.rows.bytes = append(g.rows.bytes, value...)
-	g.rows.ends = append(g.rows.ends, len(g.rows.bytes))
+	g.rows.add(value, payload)
 }
 
 // wants tells whether the row at a place in the block is to be collected: one that follows those that are, or are kept, or
@@ -216,11 +241,20 @@ func (g *gathering) flush() {
 	if g.rows == nil {
 		return
 	}
-	g.cache.copied.Add(uint64(len(g.rows.bytes)))
-	if spare := cap(g.rows.bytes) - len(g.rows.bytes); len(g.rows.ends) == blockRows && spare > len(g.rows.bytes)/16 {
-		g.rows.bytes = append([]byte(nil), g.rows.bytes...)
+	heads, payloads := len(g.rows.heads), len(g.rows.payloads)
+	g.cache.copied.Add(uint64(heads + payloads))
+	if len(g.rows.ends) == blockRows {
+		g.rows.heads, g.rows.payloads = trimmed(g.rows.heads), trimmed(g.rows.payloads)
 	}
-	g.usual = len(g.rows.bytes) + len(g.rows.bytes)/8
+	g.usual = rowEnd{heads + heads/8, payloads + payloads/8}
 	g.cache.extend(g.key, g.had, g.rows)
 	g.key, g.had, g.again, g.rows = blockKey{}, nil, false, nil
+}
+
+// trimmed is b in memory that is hardly larger.
+func trimmed(b []byte) []byte {
+	if cap(b)-len(b) > len(b)/16 {
+		return append([]byte(nil), b...)
+	}
+	return b
 }
