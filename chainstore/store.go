@@ -67,7 +67,16 @@ type Chain interface {
 	// through) in order, until yield fails, and returns that error. Each row and its slices are borrowed: they are
 	// spoilt when yield returns.
 	Rows(ctx context.Context, span Span, yield func(*Row) error) error
+	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in the order in which
+	// they were first put; nodes that lie on the path themselves are passed over. Those of the latest spawner are chosen
+	// first, of one spawner those put first, at most limit. more says that there are more, or that there may be: it
+	// looks no further than SpawnedReach.
+	Spawned(ctx context.Context, limit int) (spawned []*Header, more bool, err error)
 }
+
+// SpawnedReach bounds what Spawned looks at: runs of the path, nearest to the head first, and nodes that it passes over,
+// counted together. Part of the contract: may only grow.
+const SpawnedReach = 256
 
 // Span is a part of a path.
 type Span struct {
@@ -131,9 +140,6 @@ type TreeReader interface {
 	// beginning behind the child named by after. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound
 	// where after is no child of it.
 	Children(ctx context.Context, namespace string, node Ref, after *ID, limit int) ([]*Header, error)
-	// Spawned returns the ids of the nodes whose SpawnedFrom names a node, in the order in which they were first put, at
-	// most limit. The node need not be there.
-	Spawned(ctx context.Context, namespace string, spawner ID, limit int) ([]ID, error)
 	// Calls returns where the path to a head has calls and results of a call id, latest node first, at most limit.
 	// ErrNodeNotFound, ErrAliasNotFound.
 	Calls(ctx context.Context, namespace string, head Ref, id runloop.Optional, limit int) ([]CallPlace, error)

@@ -22,6 +22,10 @@ func (c *rowsOf) Runs(int) []chainstore.Run     { return nil }
 func (c *rowsOf) row(seq uint32) chainstore.Row { return chainstore.Row{Seq: seq, Raw: c.raw(seq)} }
 func (c *rowsOf) raw(seq uint32) []byte         { return chainstore.AppendHeader(nil, c.headers[seq]) }
 
+func (c *rowsOf) Spawned(context.Context, int) ([]*chainstore.Header, bool, error) {
+	return nil, false, nil
+}
+
 func (c *rowsOf) Rows(_ context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
 	c.reads = append(c.reads, span)
 	for seq := span.From; seq <= span.Through && int(seq) < len(c.headers); seq++ {

@@ -131,8 +131,8 @@ func TestDescribeCostsNoDepth(t *testing.T) {
 	}
 }
 
-// TestDescribeCostsNoLoop: of a loop of thousands of calls a description reads a bounded number of nodes, and so of forks,
-// compactions, variables and spawned chains.
+// TestDescribeCostsNoLoop: of a loop of thousands of calls, each of which spawned a chain, a description reads a bounded
+// number of variables and spawned chains.
 func TestDescribeCostsNoLoop(t *testing.T) {
 	d := newDisk(t)
 	for _, turns := range []int{100, 2000} {
@@ -143,18 +143,57 @@ func TestDescribeCostsNoLoop(t *testing.T) {
 			called.Metadata = variables(id, "1")
 			nodes = append(nodes, called, node(result(id, "r")))
 		}
-		d.put(fmt.Sprint(turns), nodes...)
+		ids := d.put(fmt.Sprint(turns), nodes...)
+		var subs []*transcriptv1.NewNode
+		for i := range turns {
+			sub := node(user(fmt.Sprint("sub ", i)))
+			sub.SpawnedFrom = spawnedBy(ids[1+2*i], fmt.Sprint("c", i))
+			subs = append(subs, sub)
+		}
+		d.put(fmt.Sprint(turns, "/subs"), subs...)
 	}
 	for _, items := range []int32{1, 16, 64} {
 		short, _ := d.cost(&Describe{Head: byAlias("100"), Mode: modePreview, MaxItems: items})
-		long, _ := d.cost(&Describe{Head: byAlias("2000"), Mode: modePreview, MaxItems: items})
+		long, reply := d.cost(&Describe{Head: byAlias("2000"), Mode: modePreview, MaxItems: items})
 		t.Logf("lists of %d: %+v", items, long)
 		if short != long {
 			t.Errorf("lists of %d cost %+v in a loop of 100 calls, and %+v in one of 2,000", items, short, long)
 		}
-		if reads := long.gets + long.seeks + long.nexts; reads > 40+uint64(items)*8 {
+		if reads := long.gets + long.seeks + long.nexts; reads > 20+uint64(items)*3 {
 			t.Errorf("lists of %d cost %d reads", items, reads)
 		}
+		if n := len(reply.Lineage.Spawned); n != int(items) || !reply.Lineage.MoreSpawned {
+			t.Errorf("of 2,000 chains spawned %d are told", n)
+		}
+	}
+}
+
+// TestDescribeCostsNoForks: over more forks than are looked behind for what they spawned, a description reads no more but a seek
+// for each 64 of them, which finding the head takes.
+func TestDescribeCostsNoForks(t *testing.T) {
+	d := newDisk(t)
+	of := map[int]cost{}
+	for _, forks := range []int{300, 620} {
+		alias := fmt.Sprint(forks)
+		at := d.put(alias, node(user(alias)))[0]
+		for range forks {
+			left, right := node(user("left")), node(user("right"))
+			left.Parent, right.Parent, right.Aliases = byID(at), byID(at), []*Update{{Name: alias}}
+			reply, err := d.PutNodes(d.Context(), &transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{left, right}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = reply.Nodes[1].NodeId
+		}
+		got, reply := d.cost(&Describe{Head: byAlias(alias)})
+		t.Logf("%d forks: %+v", forks, got)
+		if of[forks] = got; !reply.Lineage.MoreSpawned || int(reply.Lineage.Forks) != forks {
+			t.Errorf("of a path of %d forks it tells %v", forks, reply.Lineage)
+		}
+	}
+	few, many := of[300], of[620]
+	if few.seeks += (620 - 300) / 64; few != many {
+		t.Errorf("it costs %+v over 620 forks, and %+v over 300 and what finds the head", many, few)
 	}
 }
 

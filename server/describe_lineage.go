@@ -1,13 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -103,109 +99,16 @@ func spawnedFromRef(from *chainstore.SpawnedFrom) *transcriptv1.SpawnedFromRef {
 	return &transcriptv1.SpawnedFromRef{NodeId: from.Node.String(), ToolCallId: optionalText(from.CallID)}
 }
 
-// loopFrom is the first node whose calls are of the last run loop of the effective view; false without a loop. Where the
-// loop begins in a compaction node, it is the node in which that message was put first.
-func (d *description) loopFrom(ctx context.Context) (uint32, bool, error) {
-	l := &d.head().State.Effective.Loop
-	if l.Phase == runloop.None {
-		return 0, false, nil
-	}
-	if c := d.head().Compaction; !c.Present || l.Start.Seq > c.Seq {
-		return l.Start.Seq, true, nil
-	}
-	h, err := chainstore.HeaderAt(ctx, d.chain, l.Start.Seq)
-	if err != nil {
-		return 0, false, err
-	}
-	if i := l.Start.Index; int64(i) < int64(len(h.Provenance)) && h.Provenance[i].Present {
-		return h.Provenance[i].Place.Seq, true, nil
-	}
-	return l.Start.Seq, true, nil
-}
-
-// spawned lists what the calls of the last run loop spawned. Of its nodes with calls it looks at as many as a list has
-// entries, latest first; what those spawned, latest spawner first, until the list is full, is shown in the order in
-// which it was put.
+// spawned lists what the nodes of the path spawned, those of the latest nodes first chosen, in the order in which it was put.
 func (d *description) spawned(ctx context.Context, lineage *transcriptv1.Lineage) error {
-	spawners, more, err := d.spawners(ctx)
+	headers, more, err := d.chain.Spawned(ctx, d.items)
 	if err != nil {
 		return err
 	}
-	var ids []chainstore.ID
-	for _, spawner := range spawners {
-		room := d.items - len(ids)
-		found, err := d.store.Spawned(ctx, d.namespace, spawner, room+1)
-		if err != nil {
-			return err
-		}
-		found, full := firstOf(found, room)
-		ids = append(slices.Clip(found), ids...)
-		if more = more || full; full {
-			break
-		}
+	for _, h := range headers {
+		one := &transcriptv1.SpawnedChain{NodeId: h.ID.String(), SpawnedFrom: spawnedFromRef(h.SpawnedFrom)}
+		lineage.Spawned = append(lineage.Spawned, one)
 	}
 	lineage.MoreSpawned = more
-	lineage.Spawned, err = d.spawnedChains(ctx, ids)
-	return err
-}
-
-// spawners are the latest nodes with calls of the last run loop, latest first, and whether it has more.
-func (d *description) spawners(ctx context.Context) (ids []chainstore.ID, more bool, err error) {
-	from, ok, err := d.loopFrom(ctx)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	for link := d.head().Tools; link.Present && link.Seq >= from; {
-		if len(ids) == d.items {
-			return ids, true, nil
-		}
-		var id chainstore.ID
-		if id, link, err = d.calling(ctx, link.Seq); err != nil {
-			return nil, false, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, false, nil
-}
-
-// calling reads the id of a node with calls, and where the nearest one before it lies.
-func (d *description) calling(ctx context.Context, seq uint32) (id chainstore.ID, before chainstore.Link, err error) {
-	next := max(seq, 1) - 1
-	span := chainstore.Span{From: next, Through: seq, HeadersOnly: true}
-	err = d.chain.Rows(ctx, span, func(r *chainstore.Row) error {
-		if next = r.Seq + 1; r.Seq == seq {
-			id = r.Raw.ID()
-			return nil
-		}
-		h, err := r.Header()
-		if err == nil {
-			before = h.Tools
-		}
-		return err
-	})
-	if err == nil {
-		err = reached(span, next)
-	}
-	return id, before, err
-}
-
-// spawnedChains tells of spawned nodes in the order in which they were first put, those of one millisecond as they come.
-func (d *description) spawnedChains(ctx context.Context, ids []chainstore.ID) ([]*transcriptv1.SpawnedChain, error) {
-	var headers []*chainstore.Header
-	for _, id := range ids {
-		chain, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: id}, nil)
-		if errors.Is(err, chainstore.ErrNodeNotFound) {
-			continue // it went since it was found
-		}
-		if err != nil {
-			return nil, err
-		}
-		headers = append(headers, chain.Head())
-	}
-	slices.SortStableFunc(headers, func(a, b *chainstore.Header) int { return cmp.Compare(a.FirstPut, b.FirstPut) })
-	chains := make([]*transcriptv1.SpawnedChain, len(headers))
-	for i, h := range headers {
-		chains[i] = &transcriptv1.SpawnedChain{NodeId: h.ID.String(), SpawnedFrom: spawnedFromRef(h.SpawnedFrom)}
-	}
-	return chains, nil
+	return nil
 }

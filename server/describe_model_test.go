@@ -21,6 +21,7 @@ type walked struct {
 	fork      bool
 	messages  []*Message
 	set       map[string]string
+	spawner   *walked
 }
 
 // path is the nodes from the root through a node.
@@ -64,6 +65,10 @@ func grow(rt *rapid.T, r *rig, tree []*walked) *walked {
 	for name, value := range w.set {
 		req.Metadata = append(req.Metadata, variables(name, value)...)
 	}
+	if len(tree) > 0 && rapid.IntRange(0, 3).Draw(rt, "spawned") == 0 {
+		w.spawner = rapid.SampledFrom(tree).Draw(rt, "by")
+		req.SpawnedFrom = spawnedBy(w.spawner.id, "a")
+	}
 	if w.parent != nil {
 		req.Parent = byID(w.parent.id)
 		w.fork = w.parent.children > 0
@@ -78,6 +83,9 @@ func (w *walked) want() *DescribeResponse {
 	d := &DescribeResponse{HeadId: w.id, Lineage: &transcriptv1.Lineage{Ancestors: w.ancestors}}
 	path := w.path()
 	for _, n := range path {
+		if n.spawner != nil {
+			d.Lineage.SpawnedFrom, d.Lineage.SpawnedNodeId = spawnedBy(n.spawner.id, "a"), n.id
+		}
 		if n.fork {
 			d.Lineage.Forks++
 			d.Lineage.ForkNodes = slices.Insert(d.Lineage.ForkNodes, 0, &transcriptv1.PathNode{NodeId: n.id, Ancestors: n.ancestors})
@@ -105,6 +113,26 @@ func (w *walked) want() *DescribeResponse {
 	return d
 }
 
+// spawned is what the model has of what a path spawned, in a tree in the order in which it was put.
+func (w *walked) spawned(tree []*walked, items int) (list []*transcriptv1.SpawnedChain, more bool) {
+	path := w.path()
+	var latest []*walked
+	for _, spawner := range slices.Backward(path) {
+		for _, n := range tree {
+			if n.spawner == spawner && !slices.Contains(path, n) {
+				latest = append(latest, n)
+			}
+		}
+	}
+	chosen := latest[:min(items, len(latest))]
+	for _, n := range tree {
+		if slices.Contains(chosen, n) {
+			list = append(list, &transcriptv1.SpawnedChain{NodeId: n.id, SpawnedFrom: spawnedBy(n.spawner.id, "a")})
+		}
+	}
+	return list, len(latest) > items
+}
+
 func called(tools []*transcriptv1.ToolUse, name string) []*transcriptv1.ToolUse {
 	for _, t := range tools {
 		if t.GetName() == name {
@@ -129,13 +157,22 @@ func TestDescribeAgreesWithAWalk(t *testing.T) {
 			loops := must[*transcriptv1.ListRunLoopsResponse](r)(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Head: byID(w.id), PageSize: 1}))
 			agrees(rt, got.Loop, loops.RunLoops)
 			want := w.want()
+			want.Lineage.Inheritance = got.Lineage.Inheritance
+			want.Lineage.Spawned, want.Lineage.MoreSpawned = w.spawned(tree, 16)
 			want.HeadAt, want.Age, want.Counters, want.Loop, want.Text = got.HeadAt, got.Age, got.Counters, got.Loop, got.Text
 			if !proto.Equal(got, want) {
 				rt.Fatalf("described as\n%s\nwant\n%s", protojson.Format(got), protojson.Format(want))
 			}
+			few := r.describe(&Describe{Head: byID(w.id), MaxItems: 2}).Lineage
+			want.Lineage.Spawned, want.Lineage.MoreSpawned = w.spawned(tree, 2)
+			if !slices.EqualFunc(few.Spawned, want.Lineage.Spawned, equalChains) || few.MoreSpawned != want.Lineage.MoreSpawned {
+				rt.Fatalf("of two things spawned it tells\n%s\nwant\n%s", protojson.Format(few), protojson.Format(want.Lineage))
+			}
 		}
 	})
 }
+
+func equalChains(a, b *transcriptv1.SpawnedChain) bool { return proto.Equal(a, b) }
 
 // agrees compares the last loop of a description with the newest of a listing. Calls that an ended group left are no
 // longer pending, but unanswered; those of a loop closed in between are none of the last loop's.

@@ -190,6 +190,9 @@ func (b *block) lineage(l *transcriptv1.Lineage) {
 	if l.SpawnedFrom != nil {
 		b.line("spawned from: %s, began at %s, inherits %s", callText(l.SpawnedFrom), short(l.SpawnedNodeId), inheritanceText(l.Inheritance))
 	}
+	if len(spawned) == 0 && l.MoreSpawned {
+		b.line("spawned: none near the head; what lies farther back was not looked at")
+	}
 	b.list("spawned: ", spawned, moreText(l.MoreSpawned))
 }
 

@@ -67,6 +67,10 @@ func (e *endless) Chain(context.Context, string, chainstore.Ref, *chainstore.ID)
 
 func (c *endlessChain) Runs(int) []chainstore.Run { return nil }
 
+func (c *endlessChain) Spawned(context.Context, int) ([]*chainstore.Header, bool, error) {
+	return nil, false, nil
+}
+
 func (c *endlessChain) Head() *chainstore.Header { return c.head }
 func (c *endlessChain) After() uint32            { return c.after }
 

@@ -137,10 +137,13 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 		for _, h := range children {
 			line(" child %s", h.ID.Prefix())
 		}
-		spawned, err2 := s.Spawned(ctx, namespace, id, 100)
+		spawned, more, err2 := c.Spawned(ctx, 100)
+		for _, h := range spawned {
+			line(" spawned %s, more %t", h.ID.Prefix(), more)
+		}
 		found, err3 := s.Find(ctx, namespace, id.String()[:5], 100)
 		names, err4 := s.AliasesOf(ctx, namespace, id, 100)
-		line(" %v %v %v %v", spawned, found, names, errors.Join(err, err2, err3, err4))
+		line(" %v %v %v", found, names, errors.Join(err, err2, err3, err4))
 	}
 	for _, name := range []string{"chat/a", "chat/b", "chat/gone", "busy", "never"} {
 		a, err := s.Alias(ctx, namespace, name)

@@ -149,9 +149,12 @@ func spawnedKey(ns uint32, spawner chainstore.ID, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(spawnerKey(ns, spawner), number)
 }
 
+func spawnedAtPrefix(ns uint32, segment uint64) []byte {
+	return binary.BigEndian.AppendUint64(tableKey(ns, tableSpawnedAt), segment)
+}
+
 func spawnedAtKey(ns uint32, spawner place, number uint64) []byte {
-	k := binary.BigEndian.AppendUint64(tableKey(ns, tableSpawnedAt), spawner.segment)
-	k = binary.BigEndian.AppendUint32(k, ^spawner.seq)
+	k := binary.BigEndian.AppendUint32(spawnedAtPrefix(ns, spawner.segment), ^spawner.seq)
 	return binary.BigEndian.AppendUint64(k, number)
 }
 
@@ -243,6 +246,14 @@ func parseSpawnedKey(key []byte) (spawner chainstore.ID, number uint64, err erro
 	}
 	copy(spawner[:], key[keyPrefix:])
 	return spawner, binary.BigEndian.Uint64(key[keyPrefix+len(spawner):]), nil
+}
+
+// parseSpawnedAtKey reads the number in an X key.
+func parseSpawnedAtKey(key []byte) (number uint64, err error) {
+	if len(key) != rowKeySize+8 {
+		return 0, corruptKey(tableSpawnedAt)
+	}
+	return binary.BigEndian.Uint64(key[rowKeySize:]), nil
 }
 
 // parseRecallKey reads an R key.

@@ -40,6 +40,7 @@ func TestGoldenKeys(t *testing.T) {
 		"head":       {headKey(7, at, "chat/x"), "000000075001020304050607080a0b0c0d636861742f78"},
 		"fork":       {forkKey(7, at, 9), "000000074b01020304050607080a0b0c0d0000000000000009"},
 		"spawned":    {spawnedKey(7, id, 5), "00000007570102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f200000000000000005"},
+		"spawned at": {spawnedAtKey(7, at, 5), "00000007580102030405060708f5f4f3f20000000000000005"},
 		"recall":     {recallKey(7, at, hash), "00000007520102030405060708" + hex.EncodeToString(hash[:]) + "f5f4f3f2"},
 		"tools":      {placeKey(7, tableTools, at), "000000075501020304050607080a0b0c0d"},
 		"variables":  {placeKey(7, tableVariables, at), "000000075601020304050607080a0b0c0d"},
@@ -181,6 +182,9 @@ func TestKeysParse(t *testing.T) {
 	if id, n, err := parseSpawnedKey(spawnedKey(1, goldenID(), 8)); id != goldenID() || n != 8 || err != nil {
 		t.Error(id, n, err)
 	}
+	if n, err := parseSpawnedAtKey(spawnedAtKey(1, at, 8)); n != 8 || err != nil {
+		t.Error(n, err)
+	}
 	if p, h, err := parseRecallKey(recallKey(1, at, hash)); p != at || h != hash || err != nil {
 		t.Error(p, h, err)
 	}
@@ -192,7 +196,7 @@ func TestKeysParse(t *testing.T) {
 	}
 	for name, key := range map[string][]byte{
 		"node": placeKey(1, tableNodes, at), "fork": forkKey(1, at, 7), "id": idKey(1, goldenID()),
-		"recall": recallKey(1, at, hash), "spawned": spawnedKey(1, goldenID(), 1),
+		"recall": recallKey(1, at, hash), "spawned": spawnedKey(1, goldenID(), 1), "spawned at": spawnedAtKey(1, at, 1),
 	} {
 		short := key[:len(key)-1]
 		_, _, err1 := parseNodeKey(short)
@@ -200,7 +204,8 @@ func TestKeysParse(t *testing.T) {
 		_, err3 := parseIDKey(short)
 		_, _, err4 := parseRecallKey(short)
 		_, _, err5 := parseSpawnedKey(short)
-		for _, err := range []error{err1, err2, err3, err4, err5} {
+		_, err6 := parseSpawnedAtKey(short)
+		for _, err := range []error{err1, err2, err3, err4, err5, err6} {
 			if !errors.Is(err, chainstore.ErrCorrupt) {
 				t.Errorf("%s cut short: %v", name, err)
 			}

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -36,8 +37,8 @@ func TestSpawnedIsFoundByPlace(t *testing.T) {
 	mustBeClean(t, s)
 
 	for i, want := range []int{2, 1, 1, 1, 1} {
-		if got := spawnedAt(t, s, id(i)); got != want {
-			t.Errorf("%d nodes are found at the place of spawner %d, want %d", got, i, want)
+		if got, err := spawnedBy(s, id(i)); got != want || err != nil {
+			t.Errorf("%d nodes are found at the place of spawner %d, want %d; error %v", got, i, want, err)
 		}
 	}
 	if c := storedCounters(t, s); c.awaited != 1 {
@@ -64,6 +65,31 @@ func TestSpawnedOfAFailedChange(t *testing.T) {
 	mustBeClean(t, s)
 }
 
+// A row that names no spawned node is corrupt, whatever it names.
+func TestSpawnedOfSpoiltRows(t *testing.T) {
+	s := openStore(t, Options{})
+	by := node(nil, "spawner")
+	id := by.Identify(nil)
+	put(t, s, by, node(nil, "not spawned"), spawnedNode("spawned", id))
+	rows := allRows(t, s)
+	key := string(spawnedAtKey(1, place{1, 0}, 2))
+	if _, there := rows[key]; !there {
+		t.Fatal("the row is not where it is expected")
+	}
+	for name, value := range map[string][]byte{
+		"nothing": {}, "no node": appendPlaceValue(nil, place{99, 0}), "a node that was not spawned": appendPlaceValue(nil, place{2, 0}),
+	} {
+		rewrite(t, s, map[string]write{key: {value: value}})
+		if _, err := spawnedBy(s, id); !errors.Is(err, chainstore.ErrCorrupt) {
+			t.Errorf("a row that names %s: error %v", name, err)
+		}
+	}
+	rewrite(t, s, map[string]write{key: {value: rows[key]}})
+	if n, err := spawnedBy(s, id); n != 1 || err != nil {
+		t.Errorf("with the row as it was: %d nodes, error %v", n, err)
+	}
+}
+
 // inOneBatch commits a change for each node in one transaction.
 func inOneBatch(t *testing.T, s *Store, nodes ...chainstore.NewNode) {
 	t.Helper()
@@ -81,20 +107,14 @@ func inOneBatch(t *testing.T, s *Store, nodes ...chainstore.NewNode) {
 	s.committer.finish(b)
 }
 
-func spawnedAt(t *testing.T, s *Store, spawner chainstore.ID) (rows int) {
-	t.Helper()
-	inTestNamespace(t, s, func(v *view) error {
-		at, found, err := v.placeOf(spawner)
-		if err != nil || !found {
-			return fmt.Errorf("the spawner: %t, %w", found, err)
-		}
-		key := spawnedAtKey(v.ns, at, 0)
-		return v.scan(context.Background(), key[:len(key)-8], nil, func(_, _ []byte) error {
-			rows++
-			return nil
-		})
-	})
-	return rows
+// spawnedBy counts what a spawner that is a root is told to have spawned.
+func spawnedBy(s *Store, spawner chainstore.ID) (int, error) {
+	c, err := s.Chain(context.Background(), testNamespace, chainstore.Ref{ID: spawner}, nil)
+	if err != nil {
+		return 0, err
+	}
+	spawned, _, err := c.Spawned(context.Background(), 10)
+	return len(spawned), err
 }
 
 func storedCounters(t *testing.T, s *Store) (c counters) {

@@ -147,30 +147,6 @@ func (p *childPage) firstChild() (h *chainstore.Header, err error) {
 	return h, err
 }
 
-// Spawned scans the nodes that a node spawned; see chainstore.TreeReader.
-func (s *Store) Spawned(ctx context.Context, namespace string, spawner chainstore.ID, limit int) (ids []chainstore.ID, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		if limit <= 0 {
-			return nil
-		}
-		return v.scan(ctx, spawnerKey(v.ns, spawner), nil, func(_, value []byte) error {
-			at, err := parsePlaceValue(value, tableSpawned)
-			if err != nil {
-				return err
-			}
-			id, err := v.idAt(at)
-			if err != nil {
-				return err
-			}
-			if ids = append(ids, id); len(ids) == limit {
-				return errStop
-			}
-			return nil
-		})
-	})
-	return ids, err
-}
-
 // idAt reads the id of the node at a place that an index names.
 func (v *view) idAt(at place) (id chainstore.ID, err error) {
 	found, err := v.borrow(placeKey(v.ns, tableNodes, at), func(value []byte) error {

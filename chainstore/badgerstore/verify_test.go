@@ -118,6 +118,7 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 		"head":      {headKey(ns, at, "chat/loose"), nil},
 		"fork":      {forkKey(ns, at, 9999), nil},
 		"spawned":   {spawnedKey(ns, chainstore.ID{1}, 3), appendPlaceValue(nil, at)},
+		"by place":  {spawnedAtKey(ns, at, 3), appendPlaceValue(nil, at)},
 		"recall":    {recallKey(ns, at, [callLength]byte{1}), appendRecall(nil, &recall{})},
 		"tools":     {placeKey(ns, tableTools, at), appendTools(nil, &toolTable{})},
 		"variables": {placeKey(ns, tableVariables, at), nil},

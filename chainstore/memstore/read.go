@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -9,8 +10,10 @@ import (
 // path is a chain: its nodes from the root on.
 type path struct {
 	store *Store
-	nodes []*node
-	after uint32
+	// namespace is the name of the nodes' namespace.
+	namespace string
+	nodes     []*node
+	after     uint32
 }
 
 // Chain finds a head; see chainstore.ChainReader.
@@ -24,7 +27,7 @@ func (s *Store) Chain(ctx context.Context, name string, head chainstore.Ref, aft
 	if err != nil {
 		return nil, err
 	}
-	p := &path{store: s, nodes: n.path()}
+	p := &path{store: s, namespace: name, nodes: n.path()}
 	if after == nil {
 		return p, nil
 	}
@@ -85,4 +88,50 @@ func (p *path) Rows(ctx context.Context, span chainstore.Span, yield func(*chain
 		}
 	}
 	return ctx.Err()
+}
+
+// Spawned looks at every node; see chainstore.Chain.
+func (p *path) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
+	ns, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	chosen, more := p.spawned(ns, limit)
+	for _, n := range ns.order {
+		if slices.Contains(chosen, n) {
+			headers = append(headers, n.header)
+		}
+	}
+	return headers, more, nil
+}
+
+// spawned goes back along the path, and chooses of what its nodes spawned.
+func (p *path) spawned(ns *namespace, limit int) (chosen []*node, more bool) {
+	spawned := map[chainstore.ID][]*node{}
+	for _, n := range ns.order {
+		if from := n.header.SpawnedFrom; from != nil {
+			spawned[from.Node] = append(spawned[from.Node], n)
+		}
+	}
+	reach, run := chainstore.SpawnedReach, uint64(0)
+	for _, spawner := range slices.Backward(p.nodes) {
+		if spawner.run != run {
+			run = spawner.run
+			if reach--; reach < 0 {
+				return chosen, true
+			}
+		}
+		for _, n := range spawned[spawner.id()] {
+			if seq := int(n.header.Seq); seq < len(p.nodes) && p.nodes[seq] == n {
+				reach--
+			} else {
+				chosen = append(chosen, n)
+			}
+			if reach < 0 || len(chosen) > limit {
+				return first(chosen, limit), true
+			}
+		}
+	}
+	return chosen, false
 }

@@ -57,22 +57,6 @@ func (s *Store) Children(ctx context.Context, name string, ref chainstore.Ref, a
 	return first(children, limit), nil
 }
 
-// Spawned looks at every node; see chainstore.TreeReader.
-func (s *Store) Spawned(ctx context.Context, name string, spawner chainstore.ID, limit int) ([]chainstore.ID, error) {
-	ns, unlock, err := s.read(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	var ids []chainstore.ID
-	for _, n := range ns.order {
-		if from := n.header.SpawnedFrom; from != nil && from.Node == spawner {
-			ids = append(ids, n.id())
-		}
-	}
-	return first(ids, limit), nil
-}
-
 // Calls looks at every message of the path; see chainstore.TreeReader.
 func (s *Store) Calls(ctx context.Context, name string, head chainstore.Ref, id runloop.Optional, limit int) ([]chainstore.CallPlace, error) {
 	ns, unlock, err := s.read(ctx, name)

@@ -81,7 +81,7 @@ const (
 	Children Category = "Children"
 	// Find: ids by prefix.
 	Find Category = "Find"
-	// Spawned: nodes by what spawned them.
+	// Spawned: what a path spawned.
 	Spawned Category = "Spawned"
 	// Calls: call ids on a path.
 	Calls Category = "Calls"
@@ -168,7 +168,7 @@ func checks() []check {
 	var all []check
 	for _, part := range [][]check{
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), treeChecks(), recallChecks(),
-		limitChecks(), concurrencyChecks(), lifecycleChecks(),
+		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), randomChecks(), registerChecks(), readChecks(),
 	} {
 		all = append(all, part...)

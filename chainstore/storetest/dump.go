@@ -125,9 +125,7 @@ func (d *dumper) around(ctx context.Context, s chainstore.Store, id chainstore.I
 func (d *dumper) index(ctx context.Context, s chainstore.Store, id chainstore.ID) error {
 	var errs []error
 	if !d.f.skips(Spawned) {
-		ids, err := s.Spawned(ctx, d.f.ns, id, 1000)
-		d.line(" spawned %v", ids)
-		errs = append(errs, err)
+		errs = append(errs, d.spawned(ctx, s, id))
 	}
 	if !d.f.skips(Find) {
 		ids, err := s.Find(ctx, d.f.ns, id.Prefix()[:2], 1000)
@@ -148,6 +146,21 @@ func (d *dumper) index(ctx context.Context, s chainstore.Store, id chainstore.ID
 		errs = append(errs, d.call(ctx, s, id, runloop.Optional{}))
 	}
 	return errors.Join(errs...)
+}
+
+func (d *dumper) spawned(ctx context.Context, s chainstore.Store, head chainstore.ID) error {
+	c, err := s.Chain(ctx, d.f.ns, idRef(head), nil)
+	if err != nil {
+		return d.absentOr("spawned", err)
+	}
+	for _, limit := range []int{1, 2, 64} {
+		found, more, err := c.Spawned(ctx, limit)
+		if err != nil {
+			return err
+		}
+		d.line(" spawned %v, more %t", childIDs(found), more)
+	}
+	return nil
 }
 
 func (d *dumper) call(ctx context.Context, s chainstore.Store, id chainstore.ID, call runloop.Optional) error {

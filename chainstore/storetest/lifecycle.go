@@ -75,20 +75,10 @@ func (f *fixture) seesNothing(id chainstore.ID) {
 	st, err := f.store.Stats(f.ctx(), f.ns)
 	f.ok(err)
 	equal(f, "the statistics", st, chainstore.Stats{DiskBytes: st.DiskBytes})
-	f.seesNothingMore(id)
-}
-
-func (f *fixture) seesNothingMore(id chainstore.ID) {
-	f.Helper()
 	if !f.skips(Find) {
 		ids, err := f.store.Find(f.ctx(), f.ns, "", 10)
 		f.ok(err)
 		equal(f, "the nodes found", len(ids), 0)
-	}
-	if !f.skips(Spawned) {
-		ids, err := f.store.Spawned(f.ctx(), f.ns, id, 10)
-		f.ok(err)
-		equal(f, "the nodes spawned", len(ids), 0)
 	}
 	f.clean()
 }
@@ -120,7 +110,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 		_, errs["Find"] = f.store.Find(ctx, f.ns, "0", 10)
 	}
 	if !f.skips(Spawned) {
-		_, errs["Spawned"] = f.store.Spawned(ctx, f.ns, id, 10)
+		_, _, errs["Spawned"] = c.Spawned(ctx, 10)
 	}
 	if !f.skips(Calls) {
 		_, errs["Calls"] = f.store.Calls(ctx, f.ns, idRef(id), runloop.Some("1"), 10)

@@ -74,6 +74,8 @@ func readsByDepth(f *fixture) {
 			g.ok(err)
 			g.tables(idRef(head))
 		}))
+		first, last := g.spawns(ids[1], "by the first"), g.spawns(head, "by the last")
+		costs["what was spawned"] = append(costs["what was spawned"], g.count(func() { g.spawned(head, 2, false, first, last) }))
 	}
 	for what, c := range costs {
 		f.Logf("%s: %+v at depth 10, %+v at depth %d", what, c[0], c[1], longChain())

@@ -18,7 +18,6 @@ func treeChecks() []check {
 		{Children, "Order", childrenInOrder},
 		{Children, "Pages", childrenInPages},
 		{Find, "Prefixes", findPrefixes},
-		{Spawned, "Order", spawnedInOrder},
 	}
 }
 
@@ -211,28 +210,4 @@ func findPrefixes(f *fixture) {
 	find("ff", 1000)
 	find(strings.Repeat("f", 64), 10)
 	find(strings.Repeat("0", 63), 10)
-}
-
-func spawnedInOrder(f *fixture) {
-	caller := f.put(root(calling("task", "1", "2")))
-	of := func(id chainstore.ID, limit int, want ...chainstore.ID) {
-		f.Helper()
-		got, err := f.store.Spawned(f.ctx(), f.ns, id, limit)
-		f.ok(err)
-		equalSlices(f, "the spawned", got, want)
-	}
-	of(caller, 10)
-	spawn := func(text string, from chainstore.ID, call runloop.Optional) chainstore.ID {
-		return f.put(Node{Messages: []Message{user(text)}, SpawnedFrom: &chainstore.SpawnedFrom{Node: from, CallID: call}})
-	}
-	first := spawn("a", caller, runloop.Some("1"))
-	second := spawn("b", caller, runloop.Some("2"))
-	third := spawn("a", caller, runloop.Optional{})
-	spawn("a", caller, runloop.Some("1"))
-	dangling := spawn("a", unknownID(7), runloop.Some(""))
-	of(caller, 10, first, second, third)
-	of(caller, 2, first, second)
-	of(unknownID(7), 10, dangling)
-	of(unknownID(6), 10)
-	f.clean()
 }

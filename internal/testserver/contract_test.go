@@ -48,7 +48,6 @@ func overTheWire(t *testing.T, open func(testing.TB, storetest.Options) chainsto
 			storetest.Mixed:          "a call puts nodes with aliases on them, moves aliases, or deletes one; never several of these",
 			storetest.HistoryNumbers: "numbers of states are not on the wire: page tokens hold them",
 			storetest.Find:           "GetNode takes prefixes of 6 digits or more and lists at most 10 candidates",
-			storetest.Spawned:        "no call of the API tells what a node spawned yet",
 			storetest.Calls:          "no call of the API recalls tool calls yet",
 			storetest.Tables:         "no call of the API tells tools and variables yet",
 			storetest.Compaction:     "PutNode takes no compaction nodes from clients, and no precondition is Extends: Compact alone writes both",

@@ -207,10 +207,6 @@ func key(parts ...any) string {
 	return b.String()
 }
 
-func (w *wire) Spawned(context.Context, string, chainstore.ID, int) ([]chainstore.ID, error) {
-	return nil, errNotOnWire
-}
-
 func (w *wire) Calls(context.Context, string, chainstore.Ref, runloop.Optional, int) ([]chainstore.CallPlace, error) {
 	return nil, errNotOnWire
 }

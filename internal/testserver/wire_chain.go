@@ -57,6 +57,24 @@ func (w *wire) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 // Runs tells nothing: runs are a matter of the store, and not on the wire.
 func (c *wireChain) Runs(int) []chainstore.Run { return nil }
 
+// Spawned describes the head; a description lists at most 64.
+func (c *wireChain) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
+	d, err := c.transcripts.Describe(ctx, &transcriptv1.DescribeRequest{
+		Namespace: spelled(c.namespace), Head: refOf(chainstore.Ref{ID: c.header.ID}), MaxItems: int32(limit),
+	})
+	if err != nil {
+		return nil, false, domain(err)
+	}
+	for _, s := range d.Lineage.Spawned {
+		h, err := c.headerOf(ctx, s.NodeId, nil)
+		if err != nil {
+			return nil, false, err
+		}
+		headers = append(headers, h)
+	}
+	return headers, d.Lineage.MoreSpawned, nil
+}
+
 // assemble reads the full view in frames and cuts it into nodes, each of which is verified against its id.
 func (w *wire) assemble(ctx context.Context, namespace string, head chainstore.Ref, after string) (*transcriptv1.StreamAssembleResponse, []wireNode, error) {
 	stream, err := w.transcripts.StreamAssemble(ctx, &transcriptv1.StreamAssembleRequest{

@@ -6480,10 +6480,11 @@ type Lineage struct {
 	SpawnedNodeId string `protobuf:"bytes,7,opt,name=spawned_node_id,json=spawnedNodeId,proto3" json:"spawned_node_id,omitempty"`
 	// What the spawned chain has of its spawner's; NONE also where the spawner is not there.
 	Inheritance Inheritance `protobuf:"varint,8,opt,name=inheritance,proto3,enum=transcript.v1.Inheritance" json:"inheritance,omitempty"`
-	// The nodes that the calls of the last run loop spawned, of its latest max_items nodes with calls, in the order in which
-	// they were first put, at most max_items.
+	// What the nodes of the whole path spawned, at most max_items, that of the latest nodes chosen first, in the order in
+	// which it was first put. Nodes of the path itself are not among them: a chain that goes on from its spawner did not
+	// spawn itself.
 	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
-	// Whether there are more, or calls of the loop that were not looked at.
+	// Whether there are more, or may be: what lies before the 256th nearest fork is not looked at.
 	MoreSpawned   bool `protobuf:"varint,10,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

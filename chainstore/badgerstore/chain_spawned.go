@@ -1,0 +1,95 @@
+package badgerstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// Spawned seeks once in each segment on the path; see chainstore.Chain.
+func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	v, err := c.s.open(c.ns)
+	if err != nil {
+		return nil, false, err
+	}
+	defer v.close()
+	chosen, more, err := v.spawnedOn(ctx, c.lineage, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	slices.SortFunc(chosen, func(a, b spawned) int { return cmp.Compare(a.number, b.number) })
+	for _, s := range chosen {
+		h, err := v.header(s.at)
+		if err != nil {
+			return nil, false, err
+		}
+		if h.SpawnedFrom == nil {
+			return nil, false, fmt.Errorf("%w: table %c names a node that was not spawned", chainstore.ErrCorrupt, tableSpawnedAt)
+		}
+		headers = append(headers, h)
+	}
+	return headers, more, nil
+}
+
+// spawnedOn chooses of what a path spawned that of the latest spawners, latest first, and tells whether there may be more.
+func (v *view) spawnedOn(ctx context.Context, l *lineage, limit int) (chosen []spawned, more bool, err error) {
+	c := v.cursor(tableKey(v.ns, tableSpawnedAt))
+	defer c.close()
+	reach := chainstore.SpawnedReach
+	reaches := func() error {
+		if reach--; reach < 0 {
+			return errStop
+		}
+		return ctx.Err()
+	}
+	choose := func(s spawned) error {
+		switch {
+		case l.holds(s.at):
+			return reaches()
+		case len(chosen) >= limit:
+			return errStop
+		}
+		chosen = append(chosen, s)
+		return nil
+	}
+	l.stretches(func(part stretch) bool {
+		if err = reaches(); err == nil {
+			err = c.spawned(part, choose)
+		}
+		return err == nil
+	})
+	if errors.Is(err, errStop) {
+		return chosen, true, nil
+	}
+	return chosen, false, err
+}
+
+// spawned runs f on what the nodes of a stretch spawned, latest spawner first, until f fails.
+func (c *cursor) spawned(part stretch, f func(spawned) error) error {
+	prefix := spawnedAtPrefix(c.v.ns, part.segment)
+	for c.seek(spawnedAtKey(c.v.ns, place{part.segment, part.through}, 0)); c.it.ValidForPrefix(prefix); c.next() {
+		number, err := parseSpawnedAtKey(c.key())
+		if err != nil {
+			return err
+		}
+		s := spawned{number: number}
+		err = c.value(func(value []byte) error {
+			s.at, err = parsePlaceValue(value, tableSpawnedAt)
+			return err
+		})
+		if err == nil {
+			err = f(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
