@@ -66,6 +66,23 @@ func TestDescribeTexts(t *testing.T) {
 	}
 }
 
+// TestDescribeDocsExample: the block that docs/describe.md shows is the one of everything, with previews.
+func TestDescribeDocsExample(t *testing.T) {
+	docs, err := os.ReadFile(filepath.Join("..", "docs", "describe.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := os.ReadFile(filepath.Join("testdata", "describe", "everything.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(texts), "--- with previews ---\n")
+	block := "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+	if !strings.Contains(string(docs), "\n\n"+block+"\n\n") {
+		t.Errorf("docs/describe.md does not show\n%s", block)
+	}
+}
+
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
