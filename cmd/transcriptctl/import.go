@@ -16,7 +16,7 @@ type importCommand struct {
 	Format  string   `default:"openai" enum:"openai" help:"The form of a line: openai, {\"id\": ..., \"messages\": [...]}."`
 	Workers uint     `default:"8" placeholder:"N" help:"Conversations that are stored at once, 1 to 64."`
 	SkipBad bool     `help:"Leave out lines that are malformed, refused or diverged, say which, and go on."`
-	Check   bool     `help:"Assemble before every assistant message and compare with the list as it is in the file; tell where and why they differ."`
+	Check   bool     `help:"Assemble before every assistant message and at each end, and compare with the list as it is in the file; tell where and why they differ."`
 	Move    bool     `help:"Move the alias of a conversation that diverged to the imported one. Its history keeps the other."`
 }
 
@@ -25,7 +25,7 @@ func (c *importCommand) Help() string {
 
 Importing again writes nothing. A conversation that grew is continued and its alias moved forward; one that is stored longer than the line stays. One that diverged (stored under the same id with other messages) is an error, unless --move is given. Compactions do not count: a conversation is continued behind them. An import that was interrupted goes on when it is run again.
 
---check keeps the list beside the chain: before each assistant message that begins a node it assembles the effective view, and tells where that differs from the list, and why (a line each). Where it differs in a way that its report does not explain the import ends with exit code 6. Examples:
+--check keeps the list beside the chain: before each assistant message that begins a node, and at the end of each conversation, it assembles the effective view, and tells where that differs from the list, and why (a line each). Where it differs in a way that its report does not explain the import ends with exit code 6. Examples:
 
     transcriptctl import conversations.jsonl.gz
     transcriptctl import --workers 16 --skip-bad data/*.jsonl.gz

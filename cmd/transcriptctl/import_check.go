@@ -17,8 +17,9 @@ var errUnexplained = errors.New("the effective view differs from the list in a w
 type difference struct {
 	Place string `json:"place"`
 	Alias string `json:"alias"`
-	// Request counts the conversation's requests from 1: the first that differs so.
-	Request int `json:"request"`
+	// Request counts the conversation's requests from 1: the first that differs so. The last is that at the End.
+	Request int  `json:"request"`
+	End     bool `json:"end,omitempty"`
 	// Message is the message in the list, from 0, that is left out, or before which results are added.
 	Message int    `json:"message"`
 	Why     string `json:"why"`
@@ -33,25 +34,28 @@ func (d *difference) text() string {
 	if d.Why == "unanswered_call" {
 		what = count(int64(d.Count), "stand-in") + " for missing results before it"
 	}
-	return fmt.Sprintf("%s  %s  request %d  message %d: %s (%s)", d.Place, name(d.Alias), d.Request, d.Message, d.Why, what)
+	end := ""
+	if d.End {
+		end = " (the end)"
+	}
+	return fmt.Sprintf("%s  %s  request %d%s  message %d: %s (%s)",
+		d.Place, name(d.Alias), d.Request, end, d.Message, d.Why, what)
 }
 
-// check keeps the flat list beside the chain: it assembles before every assistant message, and compares.
+// check keeps the flat list beside the chain: it assembles before every assistant message and at the end of the
+// conversation, where the next request would be made, and compares.
 func (i *importer) check(ctx context.Context, c *conversation, chain *chain) error {
 	k := &checker{importer: i, c: c, flat: &flatList{starts: map[string]int{}}, why: map[repair]string{}}
 	for n, node := range chain.nodes {
-		switch {
-		case n == 0 || node[0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT:
-		case n >= chain.compacted:
-			i.tally.behind()
-		default:
-			if err := k.request(ctx, chain.ids[n-1]); err != nil {
-				return fmt.Errorf("%s, request %d: %w", c.place, k.requests, err)
+		if n > 0 && node[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
+			if err := k.request(ctx, chain.ids[n-1], n >= chain.compacted); err != nil {
+				return err
 			}
 		}
 		k.flat.add(chain.ids[n], node)
 	}
-	return nil
+	k.end = true
+	return k.request(ctx, chain.head(), len(chain.nodes) > chain.compacted)
 }
 
 // checker compares the requests of one conversation with the list.
@@ -60,15 +64,29 @@ type checker struct {
 	c        *conversation
 	flat     *flatList
 	requests int
+	// end says that the request is the one at the end.
+	end bool
 	// last is the head of the request before.
 	last string
 	// why has the repairs that were told of.
 	why map[repair]string
 }
 
-// request compares the effective view of a head with the list so far, and tells of what it has not told before.
-func (k *checker) request(ctx context.Context, head string) error {
+// request compares what a model is sent at a head, unless that is behind a compaction: then it is another on purpose.
+func (k *checker) request(ctx context.Context, head string, behind bool) error {
+	if behind {
+		k.tally.behind()
+		return nil
+	}
 	k.requests++
+	if err := k.compare(ctx, head); err != nil {
+		return fmt.Errorf("%s, request %d: %w", k.c.place, k.requests, err)
+	}
+	return nil
+}
+
+// compare compares the effective view of a head with the list so far, and tells of what it has not told before.
+func (k *checker) compare(ctx context.Context, head string) error {
 	a, err := k.Assemble(ctx, client.ByID(head), client.Query{})
 	if err != nil {
 		return err
@@ -130,7 +148,8 @@ func (k *checker) explain(ctx context.Context, head string, repairs []repair, re
 		}
 		k.why[r] = why
 		k.tally.differs(difference{
-			Place: k.c.place, Alias: k.c.alias, Request: k.requests, Message: r.message, Why: why, Count: r.count(), order: k.c.order,
+			Place: k.c.place, Alias: k.c.alias, Request: k.requests, End: k.end, Message: r.message, Why: why,
+			Count: r.count(), order: k.c.order,
 		})
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -75,41 +76,44 @@ func serveForged(t *testing.T, forge func(*transcriptv1.StreamAssembleResponse))
 }
 
 // TestCheckForged: a view that differs from the list otherwise than its report says ends the import with exit code 6,
-// whether a node's id shows it or only the list does.
+// whether a node's id shows it or only the list does, at the end of a conversation too.
 func TestCheckForged(t *testing.T) {
+	withoutResult := func(f *transcriptv1.StreamAssembleResponse) {
+		last := len(f.Messages) - 1
+		if last < 0 || f.Messages[last].GetRole() != transcriptv1.Role_ROLE_TOOL {
+			return
+		}
+		n := f.Nodes[len(f.Nodes)-1]
+		digest := canonical.PayloadDigest(nil, canonical.AppendMessage(nil, f.Messages[last]))
+		n.Verbatim, n.MessageCount, n.Envelope.PayloadDigest = false, 0, fmt.Sprintf("%x", digest)
+		f.Messages = f.Messages[:last]
+	}
+	const broken, agent, atEnd = "testdata/broken.jsonl", "testdata/agent.jsonl", "-"
 	tests := []struct {
-		name  string
-		forge func(*transcriptv1.StreamAssembleResponse)
-		says  string
+		name, file string
+		forge      func(*transcriptv1.StreamAssembleResponse)
+		says       string
 	}{
-		{"no finding", func(f *transcriptv1.StreamAssembleResponse) {
+		{"no finding", broken, func(f *transcriptv1.StreamAssembleResponse) {
 			if f.Report != nil {
 				f.Report.Findings = nil
 			}
 		}, "broken.jsonl:1, request 1: the effective view differs"},
-		{"no repairs", func(f *transcriptv1.StreamAssembleResponse) {
+		{"no repairs", broken, func(f *transcriptv1.StreamAssembleResponse) {
 			if f.Report != nil {
 				f.Report.Repairs = 0
 			}
 		}, "it has 1 repair, and the report tells of 0"},
-		{"a finding too many", func(f *transcriptv1.StreamAssembleResponse) {
+		{"a finding too many", broken, func(f *transcriptv1.StreamAssembleResponse) {
 			if f.Report != nil {
 				f.Report.Findings = append(f.Report.Findings, &transcriptv1.Finding{
 					Kind: transcriptv1.FindingKind_FINDING_KIND_LATE_RESULT, NodeId: f.Nodes[0].GetNodeId(), Count: 1,
 				})
 			}
 		}, "message 0, which the report says was repaired"},
-		{"a result left out", func(f *transcriptv1.StreamAssembleResponse) {
-			last := len(f.Messages) - 1
-			if last < 0 || f.Messages[last].GetRole() != transcriptv1.Role_ROLE_TOOL {
-				return
-			}
-			n := f.Nodes[len(f.Nodes)-1]
-			digest := canonical.PayloadDigest(nil, canonical.AppendMessage(nil, f.Messages[last]))
-			n.Verbatim, n.MessageCount, n.Envelope.PayloadDigest = false, 0, fmt.Sprintf("%x", digest)
-			f.Messages = f.Messages[:last]
-		}, "request 3: the effective view differs"},
-		{"another text", func(f *transcriptv1.StreamAssembleResponse) {
+		{"a result left out", agent, withoutResult, "request 3: the effective view differs"},
+		{"a result left out at the end", atEnd, withoutResult, "standard input:1, request 2: the effective view differs"},
+		{"another text", broken, func(f *transcriptv1.StreamAssembleResponse) {
 			f.Messages[0].Parts[0].Kind = &transcriptv1.Part_Text{Text: "forged"}
 		}, "verification failed"},
 	}
@@ -117,16 +121,76 @@ func TestCheckForged(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := serveForged(t, test.forge)
-			file := "testdata/broken.jsonl"
-			if test.name == "a result left out" {
-				file = "testdata/agent.jsonl"
-			}
-			r := s.run("import", "--check", "--workers", "1", file)
+			r := s.runWith(t.Context(), lineOf("end", said("user", "a"), called("1"), answered("1")),
+				"import", "--check", "--workers", "1", test.file)
 			if r.code != exitDamaged || !strings.Contains(r.notes, test.says) {
 				t.Errorf("exit code %d, %s", r.code, r.notes)
 			}
 		})
 	}
+}
+
+// TestCheckEnd: what a conversation ends with is compared, whatever that is, and what differs only there is told.
+func TestCheckEnd(t *testing.T) {
+	differs := func(request, message, count int, why string) []difference {
+		return []difference{{
+			Place: "standard input:1", Alias: "chat/1", Request: request, End: true, Message: message, Why: why, Count: count,
+		}}
+	}
+	for _, test := range []struct {
+		name     string
+		messages []string
+		requests int64
+		want     []difference
+	}{
+		{"one message", []string{said("user", "a")}, 1, nil},
+		{"the assistant alone", []string{said("assistant", "a")}, 1, nil},
+		{"an answer", []string{said("user", "a"), said("assistant", "b")}, 2, nil},
+		{"a question", []string{said("user", "a"), said("assistant", "b"), said("user", "c")}, 2, nil},
+		{"a result", []string{said("user", "a"), called("1"), answered("1")}, 2, nil},
+		{"calls that await results", []string{said("user", "a"), called("1", "2"), answered("2")}, 2, nil},
+		{"a result of nothing", []string{said("user", "a"), called("1"), answered("1"), answered("x")}, 2, differs(2, 3, 1, "orphan_result")},
+		{"a result again", []string{said("user", "a"), called("1"), answered("1"), answered("1")}, 2, differs(2, 3, 1, "duplicate_result")},
+		{"a result too late", []string{said("user", "a"), called("1"), answered("1"), said("assistant", "b"), answered("1")}, 3, differs(3, 4, 1, "late_result")},
+		{"calls without results", []string{said("user", "a"), called("1", "2"), said("user", "c")}, 2, differs(2, 2, 2, "unanswered_call")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStack(t)
+			r := s.importText(lineOf("1", test.messages...), "--check")
+			lines := strings.Split(strings.TrimSpace(r.out), "\n")
+			var got []difference
+			for _, line := range lines[:len(lines)-1] {
+				var d difference
+				if err := json.Unmarshal([]byte(line), &d); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, d)
+			}
+			r.out = lines[len(lines)-1]
+			want := &checkSummary{Requests: test.requests, Differing: int64(len(test.want))}
+			if sums := r.sums(t); !reflect.DeepEqual(got, test.want) || !reflect.DeepEqual(sums.Check, want) {
+				t.Errorf("%+v, %+v; want %+v, %+v", got, sums.Check, test.want, want)
+			}
+		})
+	}
+}
+
+// lineOf is a conversation as import reads it.
+func lineOf(id string, messages ...string) string {
+	return fmt.Sprintf(`{"id":%q,"messages":[%s]}`+"\n", id, strings.Join(messages, ","))
+}
+
+func said(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text) }
+
+func called(ids ...string) string {
+	for i, id := range ids {
+		ids[i] = fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"f","arguments":"{}"}}`, id)
+	}
+	return `{"role":"assistant","content":null,"tool_calls":[` + strings.Join(ids, ",") + "]}"
+}
+
+func answered(id string) string {
+	return fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":"r"}`, id)
 }
 
 // TestRepairs: what differs between a list and a view, as letters: u and a speak, c calls, r and o are results, + is a
@@ -246,10 +310,10 @@ func TestImportCompacted(t *testing.T) {
 		line string
 		want importSummary
 	}{
-		{first, importSummary{Behind: 1, NodesThere: 4, Check: &checkSummary{2, 0, 0}}},
-		{second, importSummary{Grown: 1, NodesCreated: 4, NodesThere: 4, Check: &checkSummary{2, 0, 2}}},
-		{second, importSummary{Unchanged: 1, NodesThere: 8, Check: &checkSummary{2, 0, 2}}},
-		{first, importSummary{Behind: 1, NodesThere: 4, Check: &checkSummary{2, 0, 0}}},
+		{first, importSummary{Behind: 1, NodesThere: 4, Check: &checkSummary{3, 0, 0}}},
+		{second, importSummary{Grown: 1, NodesCreated: 4, NodesThere: 4, Check: &checkSummary{2, 0, 3}}},
+		{second, importSummary{Unchanged: 1, NodesThere: 8, Check: &checkSummary{2, 0, 3}}},
+		{first, importSummary{Behind: 1, NodesThere: 4, Check: &checkSummary{3, 0, 0}}},
 	} {
 		got := s.importText(step.line, "--check").sums(t)
 		step.want.Conversations, step.want.Bytes, step.want.Seconds = 1, got.Bytes, got.Seconds

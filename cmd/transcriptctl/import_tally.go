@@ -32,7 +32,8 @@ type tally struct {
 	bytes          int64
 	surrogates     int64
 	unkept         map[string]bool
-	// requests are those that were compared with the list, differing those that differ from it, differences where.
+	// requests are those that were compared with the list, one at each conversation's end; differing those that differ from
+	// it, differences where.
 	requests, differing int64
 	// behindCompaction are the requests that were not compared, since their effective view is a compacted one.
 	behindCompaction int64
