@@ -17,7 +17,9 @@ type windowCommand struct {
 }
 
 func (c *windowCommand) Help() string {
-	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth. Ages (--max-age) count to when each request was made, unless --now is given. Examples:
+	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth. Ages (--max-age) count to when each request was made, unless --now is given.
+
+A chain is assembled at nodes. Where a node holds more than one step, such as a whole turn, what was asked within it is not to be had: the line is of the node with all that it holds, and says how many requests that stands for. Examples:
 
     transcriptctl window chat/42
     transcriptctl window chat/42 --unbounded --keep-tool-results 5
@@ -32,6 +34,18 @@ type windowRow struct {
 	ShownBytes    int64  `json:"shown_bytes"`
 	ShownMessages int64  `json:"shown_messages"`
 	ReusedBytes   int64  `json:"reused_bytes"`
+	// Within is how many requests were made within the head; the row stands for these, too.
+	Within int64 `json:"within,omitempty"`
+}
+
+// text is the row for people.
+func (r *windowRow) text() string {
+	within := ""
+	if r.Within > 0 {
+		within = fmt.Sprintf("  (%s within)", count(r.Within, "request"))
+	}
+	return fmt.Sprintf("%s  %5d messages %10s  shown %5d %10s (%s)  reused %s%s", short(r.Head), r.Messages, size(r.Bytes),
+		r.ShownMessages, size(r.ShownBytes), percent(r.ShownBytes, r.Bytes), percent(r.ReusedBytes, r.ShownBytes), within)
 }
 
 // Run prints what a policy saves on a chain.
@@ -45,43 +59,52 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	whole, shown := &spending{strategy: everything()}, &spending{strategy: bounded("policy", c.policy())}
+	nodes, within := int64(0), int64(0)
 	for _, head := range heads {
 		row, err := s.window(ctx, head, whole, shown)
 		if err != nil {
 			return err
 		}
-		if s.json {
-			err = s.printJSON(row)
-		} else {
-			err = s.printLine("%s  %5d messages %10s  shown %5d %10s (%s)  reused %s", short(row.Head), row.Messages, size(row.Bytes),
-				row.ShownMessages, size(row.ShownBytes), percent(row.ShownBytes, row.Bytes), percent(row.ReusedBytes, row.ShownBytes))
+		if row.Within > 0 {
+			nodes, within = nodes+1, within+row.Within
 		}
-		if err = errors.Join(err, s.out.Flush()); err != nil {
+		if err = errors.Join(s.printJSONOr(row, row.text()), s.out.Flush()); err != nil {
 			return err
 		}
+	}
+	if within > 0 {
+		s.remark("%s made within nodes, where nothing can be assembled: such a node is told as a whole; "+
+			"make each message a node to see each request", count(within, "request"))
 	}
 	if s.json {
 		return nil
 	}
-	return s.printLine("%s: %s of the bytes, %s of the cost of sending everything", count(int64(len(heads)), "request"),
-		percent(shown.input, whole.input), fmt.Sprintf("%.1f %%", 100*ratio(shown.cost(), whole.cost())))
+	requests := count(int64(len(heads))-nodes, "request")
+	switch {
+	case len(heads) == 0:
+		return s.printLine("%s: nothing comes before an assistant message", requests)
+	case nodes > 0:
+		requests += " and " + count(nodes, "node")
+	}
+	return s.printLine("%s: %s of the bytes, %.1f %% of the cost of sending everything",
+		requests, percent(shown.input, whole.input), 100*ratio(shown.cost(), whole.cost()))
 }
 
-func (s *session) window(ctx context.Context, head string, whole, shown *spending) (*windowRow, error) {
-	now, err := s.timeOf(ctx, head)
+func (s *session) window(ctx context.Context, head requestHead, whole, shown *spending) (*windowRow, error) {
+	now, err := s.timeOf(ctx, head.id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := whole.ask(ctx, s.Client, head, now)
+	all, err := whole.ask(ctx, s.Client, head.id, now)
 	if err != nil {
 		return nil, err
 	}
-	some, err := shown.ask(ctx, s.Client, head, now)
+	some, err := shown.ask(ctx, s.Client, head.id, now)
 	if err != nil {
 		return nil, err
 	}
 	return &windowRow{
-		Head: head, Bytes: all.sent, Messages: int64(len(all.messages)), ShownBytes: some.sent,
+		Head: head.id, Within: head.within, Bytes: all.sent, Messages: int64(len(all.messages)), ShownBytes: some.sent,
 		ShownMessages: int64(len(some.messages)), ReusedBytes: some.reused,
 	}, nil
 }
@@ -98,10 +121,18 @@ func (s *session) timeOf(ctx context.Context, id string) (*timestamppb.Timestamp
 	return n.GetFirstPut(), nil
 }
 
+// requestHead is a head at which a model was asked, or one that stands for what it was asked within it.
+type requestHead struct {
+	id string
+	// within is how many assistant messages the node has behind its first message.
+	within int64
+}
+
 // requestHeads are the heads at which a model was asked: the parents of the nodes that begin with an assistant message.
-func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []string, err error) {
+// What it was asked in the middle of a node cannot be assembled; the node itself is a head for that.
+func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []requestHead, err error) {
 	query := client.Query{View: transcriptv1.View_VIEW_FULL, Detail: transcriptv1.NodeDetail_NODE_DETAIL_IDS}
-	before := ""
+	before := requestHead{}
 	for frame, err := range s.Frames(ctx, ref, query) {
 		if err != nil {
 			return nil, err
@@ -113,11 +144,25 @@ func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []str
 		for _, n := range frame.Nodes {
 			own := messages[:n.GetMessageCount()]
 			messages = messages[n.GetMessageCount():]
-			if before != "" && len(own) > 0 && own[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
+			asked := len(own) > 0 && own[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT
+			if before.within == 0 && before.id != "" && asked {
 				heads = append(heads, before)
 			}
-			before = n.GetNodeId()
+			before = requestHead{n.GetNodeId(), repliesWithin(own)}
+			if before.within > 0 {
+				heads = append(heads, before)
+			}
 		}
 	}
 	return heads, nil
+}
+
+// repliesWithin counts the assistant messages behind the first message of a node.
+func repliesWithin(node []*transcriptv1.Message) (n int64) {
+	for i, m := range node {
+		if i > 0 && m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
+			n++
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -41,39 +42,88 @@ func TestWindowIsEconomy(t *testing.T) {
 	}
 }
 
-// TestWindowNodes: a request is made where a node begins with an assistant message, whatever else nodes hold, and of a
-// compacted chain at the nodes that were the head then.
-func TestWindowNodes(t *testing.T) {
-	s := newStack(t)
-	put := func(text string) {
-		t.Helper()
-		args := []string{"--addr", s.addr, "put", "--alias", "chat/1"}
-		if s.run("alias", "resolve", "chat/1").code == exitOK {
-			args = append(args, "--parent", "chat/1")
-		}
-		if r := s.runWith(t.Context(), text, args...); r.code != exitOK {
-			t.Fatal(r.notes)
-		}
+// putJSON appends a node of messages to the chain of an alias.
+func (s *stack) putJSON(alias, messages string) {
+	s.tb.Helper()
+	args := []string{"--addr", s.addr, "put", "--alias", alias}
+	if s.run("alias", "resolve", alias).code == exitOK {
+		args = append(args, "--parent", alias)
 	}
-	user := `{"role":"user","content":"question"}`
-	reply := `{"role":"assistant","content":"answer"}`
-	work := `{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+	if r := s.runWith(context.Background(), messages, args...); r.code != exitOK {
+		s.tb.Fatal(r.notes)
+	}
+}
+
+const (
+	userJSON  = `{"role":"user","content":"question"}`
+	replyJSON = `{"role":"assistant","content":"answer"}`
+	workJSON  = `{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
 		`{"role":"tool","tool_call_id":"1","content":"a long result that is not needed any more"}`
-	put(`[{"role":"system","content":"s"},` + user + `]`)
-	put(`[` + work + `,` + reply + `]`) // a request before it, none within
-	put(user)
-	put(`[` + reply + `,` + user + `]`)
-	put(`[` + work + `]`)
-	s.must("compact", "chat/1")
-	put(`[` + reply + `]`)
-	rows := windowRows(t, s.must("window", "chat/1", "--output", "json"))
-	want := []struct{ messages, shown int64 }{{2, 2}, {6, 4}, {8, 6}, {8, 8}}
-	if len(rows) != len(want) {
-		t.Fatalf("%+v", rows)
+)
+
+// compareWindow holds the lines of window against what they should have: messages in all, those shown, and requests within.
+func compareWindow(t *testing.T, got []windowRow, want [][3]int64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%+v; want %v", got, want)
 	}
 	for i, w := range want {
-		if rows[i].Messages != w.messages || rows[i].ShownMessages != w.shown {
-			t.Errorf("request %d: %+v, want %+v", i, rows[i], w)
+		if w != [3]int64{got[i].Messages, got[i].ShownMessages, got[i].Within} {
+			t.Errorf("line %d: %+v, want %v", i, got[i], w)
+		}
+	}
+}
+
+// TestWindowNodes: a request is made where a node begins with an assistant message, whatever else nodes hold; a node with
+// requests within is told whole, and once, also where the next begins with an assistant message; and a compacted chain at
+// the nodes that were the head then.
+func TestWindowNodes(t *testing.T) {
+	s := newStack(t)
+	s.putJSON("chat/1", `[{"role":"system","content":"s"},`+userJSON+`]`)
+	s.putJSON("chat/1", `[`+workJSON+`,`+replyJSON+`]`) // a request before it, one within
+	s.putJSON("chat/1", `[`+replyJSON+`]`)
+	s.putJSON("chat/1", userJSON)
+	s.putJSON("chat/1", `[`+replyJSON+`,`+userJSON+`]`)
+	s.putJSON("chat/1", `[`+workJSON+`]`)
+	s.must("compact", "chat/1")
+	s.putJSON("chat/1", `[`+replyJSON+`]`)
+	r := s.run("window", "chat/1", "--output", "json")
+	compareWindow(t, windowRows(t, r.out), [][3]int64{{2, 2, 0}, {5, 5, 1}, {7, 4, 0}, {9, 6, 0}, {8, 8, 0}})
+	if !strings.Contains(r.notes, "1 request made within nodes") {
+		t.Error(r.notes)
+	}
+	if out := s.must("window", "chat/1"); !strings.Contains(out, "  (1 request within)\n") || !strings.Contains(out, "\n4 requests and 1 node: ") {
+		t.Error(out)
+	}
+}
+
+// TestWindowTurns: a chain whose nodes are whole turns is told node by node, with the reason.
+func TestWindowTurns(t *testing.T) {
+	s := newStack(t)
+	for range 3 {
+		s.putJSON("chat/1", `[`+userJSON+`,`+workJSON+`,`+replyJSON+`]`)
+	}
+	r := s.run("window", "chat/1", "--output", "json")
+	compareWindow(t, windowRows(t, r.out), [][3]int64{{4, 4, 2}, {8, 6, 2}, {12, 8, 2}})
+	if r.code != exitOK || !strings.Contains(r.notes, "6 requests made within nodes, where nothing can be assembled") {
+		t.Errorf("exit code %d, %s", r.code, r.notes)
+	}
+	if out := s.must("window", "chat/1"); strings.Count(out, "(2 requests within)") != 3 || !strings.Contains(out, "\n0 requests and 3 nodes: ") {
+		t.Error(out)
+	}
+}
+
+// TestWindowNothing: where no model was asked anything there is nothing to tell, and that is said.
+func TestWindowNothing(t *testing.T) {
+	s := newStack(t)
+	s.putJSON("chat/1", userJSON)
+	s.putJSON("chat/2", replyJSON)
+	for _, alias := range []string{"chat/1", "chat/2"} {
+		if out := s.must("window", alias); out != "0 requests: nothing comes before an assistant message\n" {
+			t.Error(out)
+		}
+		if out := s.must("window", alias, "--output", "json"); out != "" {
+			t.Error(out)
 		}
 	}
 }
