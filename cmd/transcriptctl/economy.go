@@ -18,7 +18,7 @@ import (
 
 type economyCommand struct {
 	Files []string `arg:"" name:"file" help:"JSON lines as import reads them, gzipped or not; - is standard input."`
-	JSON  bool     `name:"json" help:"Print a list of {strategy, input_bytes, reused, of_naive, hidden_unseen}."`
+	JSON  bool     `name:"json" help:"Print a list of {strategy, input_bytes, reused, of_naive, hidden_unseen, interrupted_unseen}."`
 	policyFlags
 }
 
@@ -31,7 +31,7 @@ func (c *economyCommand) Help() string {
     default        the server's default policy
     given          the policy of the flags, where any is given
 
-reused is the share of the bytes that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them.
+reused is the share of the bytes that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
 
 Bytes are those of messages as transcriptd encodes them. Ages (--max-age) count to when a conversation was stored.
 
@@ -188,7 +188,7 @@ func (e *economy) request(ctx context.Context, spendings []*spending, head strin
 			all = news
 		}
 		p.hidden += without(all.open, news.open)
-		p.passed += without(all.passed, news.passed)
+		p.interrupted += without(all.interrupted, news.interrupted)
 	}
 	return nil
 }
@@ -200,27 +200,28 @@ type economyRow struct {
 	Reused       float64 `json:"reused"`
 	OfNaive      float64 `json:"of_naive"`
 	HiddenUnseen int64   `json:"hidden_unseen"`
+	// InterruptedUnseen are the results that were condensed with an interrupted run loop before a model was asked about them.
+	InterruptedUnseen int64 `json:"interrupted_unseen"`
 }
 
 func (e *economy) print(asJSON bool) error {
 	rows := make([]economyRow, len(e.spendings))
-	naive, passed := e.spendings[0].cost(), int64(0)
+	naive := e.spendings[0].cost()
 	for i, p := range e.spendings {
-		rows[i] = economyRow{p.name, p.input, ratio(float64(p.reused), float64(p.input)), ratio(p.cost(), naive), p.hidden}
-		passed = max(passed, p.passed)
-	}
-	if passed > 0 {
-		e.remark("%s condensed with an interrupted run loop: the user wrote before a model was asked about them; recall finds them",
-			count(passed, "more result"))
+		rows[i] = economyRow{
+			p.name, p.input, ratio(float64(p.reused), float64(p.input)), ratio(p.cost(), naive), p.hidden, p.interrupted,
+		}
 	}
 	if asJSON {
 		return e.printJSON(rows)
 	}
-	if err := e.printLine("%-12s  %14s  %7s  %7s  %6s", "strategy", "bytes sent", "reused", "cost", "hidden"); err != nil {
+	err := e.printLine("%-12s  %14s  %7s  %7s  %6s  %11s", "strategy", "bytes sent", "reused", "cost", "hidden", "interrupted")
+	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		err := e.printLine("%-12s  %14d  %6.1f%%  %6.1f%%  %6d", r.Strategy, r.InputBytes, 100*r.Reused, 100*r.OfNaive, r.HiddenUnseen)
+		err := e.printLine("%-12s  %14d  %6.1f%%  %6.1f%%  %6d  %11d",
+			r.Strategy, r.InputBytes, 100*r.Reused, 100*r.OfNaive, r.HiddenUnseen, r.InterruptedUnseen)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func TestEconomy(t *testing.T) {
 		if one.whole {
 			naive = cost
 		}
-		want = append(want, economyRow{one.name, input, float64(reused) / float64(input), cost / naive, 0})
+		want = append(want, economyRow{one.name, input, float64(reused) / float64(input), cost / naive, 0, 0})
 	}
 
 	s := newStack(t)
@@ -90,7 +90,7 @@ func compareRows(t *testing.T, got, want []economyRow) {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 	if !slices.EqualFunc(got, want, func(a, b economyRow) bool {
 		return a.Strategy == b.Strategy && a.InputBytes == b.InputBytes && near(a.Reused, b.Reused) &&
-			near(a.OfNaive, b.OfNaive) && a.HiddenUnseen == b.HiddenUnseen
+			near(a.OfNaive, b.OfNaive) && a.HiddenUnseen == b.HiddenUnseen && a.InterruptedUnseen == b.InterruptedUnseen
 	}) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -220,16 +220,22 @@ func TestEconomyBadLine(t *testing.T) {
 	}
 }
 
-// TestEconomyPassed: results that a user's message followed before a model was asked are told of, and are not hidden.
-func TestEconomyPassed(t *testing.T) {
+// TestEconomyInterrupted: results that a user's message followed before a model was asked are counted by themselves, and
+// are not hidden; what shows them has none.
+func TestEconomyInterrupted(t *testing.T) {
 	s := newStack(t)
-	r := s.run("economy", "--json", "testdata/agent.jsonl")
-	if r.code != exitOK || !strings.Contains(r.notes, "2 more results condensed with an interrupted run loop") {
-		t.Fatalf("exit code %d, %s", r.code, r.notes)
+	args := []string{"economy", "testdata/agent.jsonl", "--unbounded", "--keep-full-runs", "1"}
+	want := []int64{0, 2, 2, 2, 0}
+	rows := economyRows(t, s.must(append(args, "--json")...))
+	for i, row := range rows {
+		if len(rows) != len(want) || row.HiddenUnseen != 0 || row.InterruptedUnseen != want[i] {
+			t.Errorf("%+v, want %d", row, want)
+		}
 	}
-	for _, row := range economyRows(t, r.out) {
-		if row.HiddenUnseen != 0 {
-			t.Errorf("%+v", row)
+	lines := strings.Split(s.must(args...), "\n")
+	for i, n := range want {
+		if fields := strings.Fields(lines[i+1]); fields[len(fields)-1] != fmt.Sprint(n) {
+			t.Errorf("%q, want %d", lines[i+1], n)
 		}
 	}
 }
@@ -257,7 +263,7 @@ func TestNews(t *testing.T) {
 	r := encode(message(result, "old"), message(assistant, "c"), message(result, "x"), message(result, "stub"),
 		message(user, "u"), message(result, "y"), message(result, "y"), message(system, "s"))
 	all, err := r.news()
-	if err != nil || len(all.open) != 2 || len(all.passed) != 1 {
+	if err != nil || len(all.open) != 2 || len(all.interrupted) != 1 {
 		t.Fatal(all, err)
 	}
 	other, err := encode(message(assistant, "c"), message(result, "y")).news()
@@ -267,8 +273,8 @@ func TestNews(t *testing.T) {
 	if n := without(all.open, other.open); n != 1 {
 		t.Errorf("%d are hidden", n)
 	}
-	if n := without(all.passed, other.passed); n != 1 {
-		t.Errorf("%d are passed", n)
+	if n := without(all.interrupted, other.interrupted); n != 1 {
+		t.Errorf("%d are interrupted", n)
 	}
 	if n := without(other.open, all.open); n != 0 {
 		t.Errorf("%d are hidden where all are shown", n)

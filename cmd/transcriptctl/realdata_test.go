@@ -200,7 +200,8 @@ func TestRealEconomy(t *testing.T) {
 	limits := []struct {
 		strategy       string
 		ofNaive, reuse float64
-	}{{"everything", 1, 0}, {"conversation", 0.34, 0}, {"keep5", 0.32, 0.89}, {"default", 0.31, 0}}
+		interrupted    int64
+	}{{"everything", 1, 0, 0}, {"conversation", 0.34, 0, 20}, {"keep5", 0.32, 0.89, 20}, {"default", 0.31, 0, 20}}
 	rows := economyRows(t, out.String())
 	if len(rows) != len(limits) {
 		t.Fatalf("%d strategies", len(rows))
@@ -208,7 +209,7 @@ func TestRealEconomy(t *testing.T) {
 	for i, limit := range limits {
 		r := rows[i]
 		if r.Strategy != limit.strategy || r.OfNaive > limit.ofNaive || r.Reused < limit.reuse || r.Reused > 1 ||
-			r.HiddenUnseen != 0 || r.InputBytes == 0 {
+			r.HiddenUnseen != 0 || r.InterruptedUnseen != limit.interrupted || r.InputBytes == 0 {
 			t.Errorf("%+v; want %+v", r, limit)
 		}
 	}

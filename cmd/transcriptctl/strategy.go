@@ -45,9 +45,9 @@ type spending struct {
 	strategy
 	// input is the bytes sent, reused those of whole messages from the start that the request before had too.
 	input, reused int64
-	// hidden is the results that were not shown in the request that ended with them, passed those that were not shown in the
-	// first request after they came, because a user's message followed them.
-	hidden, passed int64
+	// hidden is the results that were not shown in the request that ended with them, interrupted those that were not shown
+	// in the first request after they came, because a user's message followed them.
+	hidden, interrupted int64
 	// last is the request before, of the same conversation.
 	last [][]byte
 }
@@ -62,7 +62,7 @@ func (p *spending) add(other *spending) {
 	p.input += other.input
 	p.reused += other.reused
 	p.hidden += other.hidden
-	p.passed += other.passed
+	p.interrupted += other.interrupted
 }
 
 // request is one request to a model.
@@ -96,9 +96,9 @@ func (p *spending) ask(ctx context.Context, c *client.Client, head string, now *
 
 // news is the results that no model has seen, as they were put.
 type news struct {
-	// open are those that the request ends with: the model is asked what to make of them. passed are those that came since
-	// the assistant spoke last and that a user's message followed: their run loop was interrupted.
-	open, passed [][]byte
+	// open are those that the request ends with: the model is asked what to make of them. interrupted are those that came
+	// since the assistant spoke last and that a user's message followed: their run loop was interrupted.
+	open, interrupted [][]byte
 }
 
 func (r *request) news() (n news, err error) {
@@ -112,7 +112,7 @@ func (r *request) news() (n news, err error) {
 		case role == transcriptv1.Role_ROLE_ASSISTANT:
 			return n, nil
 		case role == transcriptv1.Role_ROLE_USER:
-			into = &n.passed
+			into = &n.interrupted
 		case role == transcriptv1.Role_ROLE_TOOL && m[0].GetOrigin() == transcriptv1.Origin_ORIGIN_UNSPECIFIED:
 			*into = append(*into, r.messages[i])
 		}
