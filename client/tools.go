@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -194,8 +195,8 @@ func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
 	return hitsText(hits, more), nil
 }
 
-// searchHits are the first hits of a search, one more than are shown if there are so many, but for those in the calls and
-// results of the tools themselves: a model's search would always find itself. more tells that not all was looked at.
+// searchHits are the first hits of a search, one more than are shown if there are so many, but for what matches only in calls
+// and results of the tools themselves: a model's search would always find itself. more tells that not all was looked at.
 func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest) (hits []*transcriptv1.SearchHit, more bool, err error) {
 	token := ""
 	for range toolPages {
@@ -204,7 +205,12 @@ func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest
 			return nil, false, err
 		}
 		for _, hit := range page.Hits {
-			if name := hit.GetToolName(); name != searchName && name != recallName {
+			if ofTools(hit.GetToolName()) {
+				if hit, err = c.hitBehind(ctx, req, hit); err != nil {
+					return nil, false, err
+				}
+			}
+			if hit != nil {
 				hits = append(hits, hit)
 			}
 		}
@@ -213,6 +219,67 @@ func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest
 		}
 	}
 	return hits, token != "", nil
+}
+
+// ofTools tells whether a tool is one of these.
+func ofTools(name string) bool { return name == searchName || name == recallName }
+
+// hitBehind is what a message matches in besides calls of the tools themselves: a hit names only the first part that
+// matches, and behind a call may come another tool's, or a text. nil: there is nothing else, as in a result.
+func (c *Client) hitBehind(ctx context.Context, req *transcriptv1.SearchRequest, hit *transcriptv1.SearchHit) (*transcriptv1.SearchHit, error) {
+	if hit.Role != transcriptv1.Role_ROLE_ASSISTANT {
+		return nil, nil
+	}
+	expr := req.GetRegexp()
+	if expr == "" {
+		expr = "(?i)" + regexp.QuoteMeta(req.GetText())
+	}
+	pattern, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, badReply(err) // the server has compiled it
+	}
+	node, err := c.Node(ctx, ByID(hit.Place.GetNodeId()))
+	if errors.Is(err, ErrUseStreamAssemble) {
+		return nil, nil // more than a model wants to find in
+	}
+	if err != nil {
+		return nil, err
+	}
+	at, part := int(hit.Place.GetMessageIndex()), int(hit.PartIndex)
+	if at >= len(node.Messages) || part >= len(node.Messages[at].Parts) {
+		return nil, fmt.Errorf("%w: a hit in what is not there", ErrBadReply)
+	}
+	for _, p := range node.Messages[at].Parts[part+1:] {
+		if excerpt := besideTools(p, pattern); excerpt != "" {
+			other := &transcriptv1.SearchHit{Place: hit.Place, Role: hit.Role, At: hit.At, Excerpt: excerpt}
+			if call := p.GetToolCall(); call != nil {
+				other.ToolName = call.Name
+			}
+			return other, nil
+		}
+	}
+	return nil, nil
+}
+
+// besideTools is what a part has around its first match; empty where it has none, or is a call of the tools themselves.
+func besideTools(p *transcriptv1.Part, pattern *regexp.Regexp) string {
+	call := p.GetToolCall()
+	if ofTools(call.GetName()) {
+		return ""
+	}
+	for _, text := range []string{p.GetText(), p.GetReasoning().GetText(), p.GetJson(), call.GetName(), call.GetArguments()} {
+		if found := pattern.FindStringIndex(text); found != nil && text != "" {
+			return around(text, found[0])
+		}
+	}
+	return ""
+}
+
+// around is some 200 characters of a text, a third of them before a byte, as the server's excerpts are.
+func around(text string, at int) string {
+	const chars = 200
+	before, behind := []rune(text[:at]), []rune(text[at:])
+	return string(before[max(0, len(before)-chars/3):]) + string(behind[:min(len(behind), chars-chars/3)])
 }
 
 // hitsText is what was found as a model reads it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -245,6 +246,52 @@ func TestSearchTool(t *testing.T) {
 		`{"query":"` + strings.Repeat("x", 2000) + `"}`: "That cannot be searched for: query has to be 1 byte to 1 KiB of text.",
 	} {
 		says(t, tool, arguments, want)
+	}
+}
+
+// What a model said or called beside its own search is found, though the search itself, which matches first, is not.
+func TestSearchToolFindsWhatStandsBesideItsCall(t *testing.T) {
+	type parts = []*transcriptv1.Part
+	ctx, c := t.Context(), newLink(t).client()
+	thread := begun(t, c)
+	note := &transcriptv1.MessageNote{SentAt: timestamppb.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))}
+	part := func(m *transcriptv1.Message) *transcriptv1.Part { return m.Parts[0] }
+	call := func(name, arguments string) *transcriptv1.Part {
+		return part(client.Assistant("", client.Call(name, name, arguments)))
+	}
+	reasoning := &transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "A NEEDLE, then"}}}
+	media := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
+		Type: "needle/png", Source: &transcriptv1.Media_Uri{Uri: "needle"},
+	}}}
+	long := strings.Repeat("ä", 500)
+	search, recall := call("search_history", `{"query":"needle"}`), call("recall_tool_call", `{"call_id":"needle"}`)
+	const head = "2026-03-01 12:00: "
+	for _, test := range []struct {
+		name  string
+		parts parts
+		want  string
+	}{
+		{"nothing else", parts{search}, "Nothing was found."},
+		{"both tools", parts{search, recall}, "Nothing was found."},
+		{"media, which is not looked at", parts{search, media}, "Nothing was found."},
+		{"another call that does not match", parts{search, call("look", `{"for":"pins"}`)}, "Nothing was found."},
+		{"another call", parts{search, recall, call("look", `{"for":"a Needle"}`)}, "- assistant look " + head + `{"for":"a Needle"}` + "\n"},
+		{"another call's name", parts{recall, call("needle", "{}")}, "- assistant needle " + head + "needle\n"},
+		{"a text before", parts{part(client.User("The needle?")), search}, "- assistant " + head + "The needle?\n"},
+		{"a text behind", parts{search, part(client.User("The\n needle?"))}, "- assistant " + head + "The needle?\n"},
+		{"reasoning behind", parts{search, reasoning}, "- assistant " + head + "A NEEDLE, then\n"},
+		{"JSON behind", parts{search, {Kind: &transcriptv1.Part_Json{Json: `{"needle":1}`}}}, "- assistant " + head + `{"needle":1}` + "\n"},
+		{"a long text behind", parts{search, part(client.User(long + "needle" + long))},
+			"- assistant " + head + strings.Repeat("ä", 66) + "needle" + strings.Repeat("ä", 128) + "\n"},
+	} {
+		at := must(thread.Fork(ctx, "beside/"+test.name))(t)
+		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: test.parts}
+		must(at.AppendNode(ctx, client.Node{Messages: messages{hello, m}, Notes: []*transcriptv1.MessageNote{note, note}}))(t)
+		for _, arguments := range []string{`{"query":"nEEdle"}`, `{"query":"(?i)n[e]{2}dle","regexp":true}`} {
+			if got := runs(t, at.SearchTool(), arguments); got != test.want {
+				t.Errorf("%s, %s: %q, want %q", test.name, arguments, got, test.want)
+			}
+		}
 	}
 }
 
