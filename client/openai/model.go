@@ -17,13 +17,17 @@ const (
 
 // ForModel writes messages as a JSON list that the chat-completions API accepts, from whatever provider they came:
 // each assistant message with calls is followed by exactly one result for each call, the assistant messages of a group
-// are one, call ids are unique in it, no message is empty, and each part is of a kind that its role may have. The
+// are one, call ids are unique and well-formed, no message is empty, and each part is of a kind that its role may have. The
 // report tells, by the paths of the given messages, all that was changed. Call arguments are never touched.
 //
 // What was written for the messages of a chain begins what is written for a longer chain, unless the chain ended within
 // a group. Errors: ErrNoMessages; ErrInvalid, as for Format.
 func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
-	m := model{messages: messages, out: providerjson.NewList()}
+	m := model{
+		messages: messages,
+		ids:      groups.Names{Max: maxIDBytes, Default: noID},
+		out:      providerjson.NewList(),
+	}
 	steps, leftOut := groups.Split(messages)
 	for _, i := range leftOut {
 		m.change(messagePath(i), LeftOut, "answers no call of its group")
@@ -48,8 +52,11 @@ func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 // model is the state of one ForModel.
 type model struct {
 	messages []*transcriptv1.Message
-	out      *providerjson.Node
-	report   Report
+	// ids are those given to calls, unique in the whole request: the API may take one again that was answered, but servers
+	// that have its form may not.
+	ids    groups.Names
+	out    *providerjson.Node
+	report Report
 }
 
 func messagePath(i int) string { return providerjson.Index("messages", i) }
@@ -103,25 +110,18 @@ func (m *model) group(s groups.Step) error {
 // calls writes tool_calls and returns their ids.
 func (m *model) calls(n *providerjson.Node, s groups.Step) []string {
 	names := groups.Names{Max: maxNameBytes, Default: noName}
-	unique := groups.Names{Max: maxIDBytes, Default: noID}
 	list := providerjson.NewList()
 	ids := make([]string, len(s.Calls))
 	for k, call := range s.Calls {
 		path := providerjson.Index(messagePath(call.Message)+".parts", call.Part) + ".tool_call"
-		ids[k] = m.id(&unique, call.Call.Id, path+".id")
+		ids[k] = m.ids.Unique(call.Call.GetId())
+		m.renamed(path+".id", call.Call.Id, ids[k])
 		name := names.Clean(call.Call.GetName())
 		m.renamed(path+".name", call.Call.Name, name)
 		list.Add(modelCall(m.messages[call.Message].GetParts()[call.Part], ids[k], name))
 	}
 	n.Set("tool_calls", list)
 	return ids
-}
-
-// id keeps an id that the API accepts: a string of 1 to maxIDBytes bytes that no other call of the group has.
-func (m *model) id(unique *groups.Names, id *string, path string) string {
-	given := unique.Unique(text(id))
-	m.renamed(path, id, given)
-	return given
 }
 
 func (m *model) renamed(path string, from *string, to string) {

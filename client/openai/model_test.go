@@ -62,6 +62,15 @@ messages[0].parts[1] added
 messages[0].parts[2] added
 messages[0].parts[3] added
 messages[0].parts[4] added`},
+		{"an id that was used before is renamed, whatever was answered",
+			`[{"role":"assistant","content":null,"tool_calls":[` + callA + `]},{"role":"tool","tool_call_id":"a","content":"A"},` +
+				`{"role":"user","content":"again"},` +
+				`{"role":"assistant","content":null,"tool_calls":[` + callA + `]},{"role":"tool","tool_call_id":"a","content":"B"}]`,
+			`[{"role":"assistant","content":null,"tool_calls":[` + callA + `]},{"role":"tool","tool_call_id":"a","content":"A"},` +
+				`{"role":"user","content":"again"},` +
+				`{"role":"assistant","content":null,"tool_calls":[{"id":"a_2","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+				`{"role":"tool","tool_call_id":"a_2","content":"B"}]`,
+			`messages[3].parts[0].tool_call.id renamed from a to a_2`},
 		{"names that are absent or malformed are renamed",
 			`[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"a.b","arguments":""}},` +
 				`{"id":"b","type":"function","function":{"arguments":""}}]},` +
@@ -117,6 +126,22 @@ messages[3] left_out`},
 			`messages[0].parts[1] replaced to [left out: image_url]
 messages[0].parts[3] replaced to [left out: audio/ogg]
 messages[0].parts[6] replaced to [left out: hologram]`},
+		{"images by data: URL, spelled in other ways",
+			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/PNG;x=y;base64,iVBORw0KGgo"}},` +
+				`{"type":"image_url","image_url":{"url":"data:image/TIFF;base64,AAAA"}},` +
+				`{"type":"image_url","image_url":{"url":"data:image/png;base64,?"}},` +
+				`{"type":"image_url","image_url":{"url":"data:image/png;base64,="}},` +
+				`{"type":"file","file":{"file_data":"data:application/PDF;base64,AAA"}},` +
+				`{"type":"file","file":{"file_data":"data:application/pdf,AAAA"}}]}]`,
+			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/PNG;x=y;base64,iVBORw0KGgo"}},` +
+				`{"type":"text","text":"[left out: image_url]"},{"type":"text","text":"[left out: image_url]"},` +
+				`{"type":"text","text":"[left out: image_url]"},` +
+				`{"type":"file","file":{"file_data":"data:application/PDF;base64,AAA","filename":"document.pdf"}},` +
+				`{"type":"text","text":"[left out: file]"}]}]`,
+			`messages[0].parts[1] replaced to [left out: image_url]
+messages[0].parts[2] replaced to [left out: image_url]
+messages[0].parts[3] replaced to [left out: image_url]
+messages[0].parts[5] replaced to [left out: file]`},
 		{"a refusal is content",
 			`[{"role":"assistant","content":null,"refusal":"No."}]`,
 			`[{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}]`,

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/client/internal/providerjson"
@@ -197,12 +198,33 @@ func mediaClass(media *transcriptv1.Media) string {
 		isWeb := strings.HasPrefix(s.Uri, "https://") || strings.HasPrefix(s.Uri, "http://")
 		isImage := media.GetType() == typeImageURL || media.GetType() == "image" ||
 			strings.HasPrefix(media.GetType(), "image/")
-		if isImage && (isWeb || strings.HasPrefix(s.Uri, "data:image/")) {
+		inline := inlineType(s.Uri)
+		if isImage && (isWeb || strings.HasPrefix(inline, "image/")) {
 			return typeImageURL
 		}
-		if media.GetType() == typeFile && strings.HasPrefix(s.Uri, "data:application/pdf;base64,") {
+		if media.GetType() == typeFile && inline == "application/pdf" {
 			return typeFile
 		}
+	}
+	return ""
+}
+
+// inlineType is the type of a data: URL that the API takes, however it is spelled: in capitals, with parameters, without
+// padding. "" for all others.
+func inlineType(url string) string {
+	rest, isData := strings.CutPrefix(url, "data:")
+	head, text, isBase64 := strings.Cut(rest, ";base64,")
+	if !isData || !isBase64 || strings.ContainsAny(text, "\r\n") {
+		return ""
+	}
+	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil || len(data) == 0 {
+		return ""
+	}
+	mediaType, _, _ := strings.Cut(strings.ToLower(head), ";")
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
+		return mediaType
 	}
 	return ""
 }
