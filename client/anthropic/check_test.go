@@ -1,35 +1,53 @@
 package anthropic_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// block is one block of a message to be sent.
+// block is one block of a message to be sent, with all members that the API documents for any type.
 type block struct {
-	Type      string          `json:"type"`
-	Text      *string         `json:"text"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
-	ToolUseID string          `json:"tool_use_id"`
-	Content   json.RawMessage `json:"content"`
-	IsError   bool            `json:"is_error"`
-	Signature string          `json:"signature"`
-	Source    struct {
-		Type      string `json:"type"`
-		MediaType string `json:"media_type"`
-		Data      string `json:"data"`
-		URL       string `json:"url"`
-	} `json:"source"`
+	Type         string          `json:"type"`
+	Text         *string         `json:"text"`
+	ID           *string         `json:"id"`
+	Name         *string         `json:"name"`
+	Input        json.RawMessage `json:"input"`
+	ToolUseID    *string         `json:"tool_use_id"`
+	Content      json.RawMessage `json:"content"`
+	IsError      *bool           `json:"is_error"`
+	Thinking     *string         `json:"thinking"`
+	Signature    *string         `json:"signature"`
+	Data         *string         `json:"data"`
+	Title        *string         `json:"title"`
+	Context      *string         `json:"context"`
+	Caller       json.RawMessage `json:"caller"`
+	CacheControl json.RawMessage `json:"cache_control"`
+	Source       *source         `json:"source"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
+	URL       string `json:"url"`
 }
 
 type turn struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
+}
+
+// strict decodes JSON, and refuses members that v has not.
+func strict(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }
 
 // checkRequest tells why the Messages API would refuse a system and messages. It is written from the API's
@@ -39,7 +57,7 @@ func checkRequest(data []byte) error {
 		System   json.RawMessage `json:"system"`
 		Messages []turn          `json:"messages"`
 	}
-	if err := json.Unmarshal(data, &request); err != nil {
+	if err := strict(data, &request); err != nil {
 		return err
 	}
 	if request.System != nil {
@@ -61,19 +79,24 @@ func checkRequest(data []byte) error {
 		}
 	}
 	if len(c.open) > 0 {
-		return errors.New("tool_use ids were found without tool_result blocks immediately after")
+		return errUnanswered
 	}
-	if c.lastRole == "assistant" && strings.TrimSpace(c.lastText) != c.lastText {
-		if strings.TrimRight(c.lastText, " \t\n\r") != c.lastText {
-			return errors.New("final assistant content cannot end with trailing whitespace")
-		}
+	if c.lastRole == "assistant" && strings.TrimRight(c.lastText, " \t\n\r") != c.lastText {
+		return errors.New("final assistant content cannot end with trailing whitespace")
 	}
 	return nil
 }
 
+var (
+	errUnanswered = errors.New("tool_use ids were found without tool_result blocks immediately after")
+	errOrphan     = errors.New("unexpected tool_use_id found in tool_result blocks")
+	errCallID     = errors.New("tool_use ids must be well-formed and unique")
+)
+
+// checker has what the messages so far tell of those that follow.
 type checker struct {
-	open     []string // calls of the message before
-	used     map[string]bool
+	open     []string        // calls of the message before
+	used     map[string]bool // all calls, those of server tools too
 	lastRole string
 	lastText string
 }
@@ -99,52 +122,72 @@ func (c *checker) turn(i int, m turn) error {
 func (c *checker) user(blocks []block) error {
 	for len(c.open) > 0 {
 		if len(blocks) == 0 || blocks[0].Type != "tool_result" {
-			return errors.New("tool_use ids were found without tool_result blocks immediately after")
+			return errUnanswered
 		}
-		found := -1
-		for i, id := range c.open {
-			if id == blocks[0].ToolUseID {
-				found = i
-			}
+		if blocks[0].ToolUseID == nil {
+			return errOrphan
 		}
+		found := slices.Index(c.open, *blocks[0].ToolUseID)
 		if found < 0 {
-			return errors.New("unexpected tool_use_id found in tool_result blocks")
+			return errOrphan
 		}
 		if err := checkResult(blocks[0]); err != nil {
 			return err
 		}
-		c.open = append(c.open[:found], c.open[found+1:]...)
+		c.open = slices.Delete(c.open, found, found+1)
 		blocks = blocks[1:]
+	}
+	if len(blocks) > 0 && blocks[0].Type == "tool_result" {
+		return errOrphan
 	}
 	return checkBlocks(blocks, "text", "image", "document")
 }
 
-var idPattern, namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+var (
+	idPattern       = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	serverIDPattern = regexp.MustCompile(`^srvtoolu_[a-zA-Z0-9_]+$`)
+	namePattern     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+)
+
+// serverTools are the tools that the provider runs, with the type of their results.
+func serverTools() map[string]string {
+	return map[string]string{
+		"web_search": "web_search_tool_result", "web_fetch": "web_fetch_tool_result",
+		"code_execution":             "code_execution_tool_result",
+		"bash_code_execution":        "bash_code_execution_tool_result",
+		"text_editor_code_execution": "text_editor_code_execution_tool_result",
+		"tool_search_tool_regex":     "tool_search_tool_result", "tool_search_tool_bm25": "tool_search_tool_result",
+	}
+}
 
 func (c *checker) assistant(blocks []block) error {
-	server := map[string]bool{}
+	server := map[string]string{} // by id: the type of the result that is to come
 	for _, b := range blocks {
 		if len(c.open) > 0 && b.Type != "tool_use" {
-			return errors.New("tool_use ids were found without tool_result blocks immediately after")
+			return errUnanswered
 		}
 		switch b.Type {
 		case "tool_use":
-			if !idPattern.MatchString(b.ID) || c.used[b.ID] {
-				return errors.New("tool_use ids must be well-formed and unique")
+			if err := c.call(b, idPattern); err != nil {
+				return err
 			}
-			if !namePattern.MatchString(b.Name) || len(b.Input) == 0 || b.Input[0] != '{' {
-				return errors.New("tool_use: name or input")
+			if !namePattern.MatchString(*b.Name) {
+				return errors.New("tool_use: name")
 			}
-			c.used[b.ID] = true
-			c.open = append(c.open, b.ID)
+			c.open = append(c.open, *b.ID)
 		case "server_tool_use":
-			server[b.ID] = true
+			if err := c.call(b, serverIDPattern); err != nil {
+				return err
+			}
+			if server[*b.ID] = serverTools()[*b.Name]; server[*b.ID] == "" {
+				return errors.New("server_tool_use: name")
+			}
 		default:
 			if strings.HasSuffix(b.Type, "_tool_result") {
-				if !server[b.ToolUseID] {
+				if b.ToolUseID == nil || server[*b.ToolUseID] != b.Type || b.Content == nil {
 					return errors.New("a server tool's result without its call")
 				}
-				delete(server, b.ToolUseID)
+				delete(server, *b.ToolUseID)
 			}
 		}
 	}
@@ -160,6 +203,18 @@ func (c *checker) assistant(blocks []block) error {
 		"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result")
 }
 
+// call checks the id, and that there are a name and an object as input.
+func (c *checker) call(b block, pattern *regexp.Regexp) error {
+	if b.ID == nil || !pattern.MatchString(*b.ID) || c.used[*b.ID] {
+		return errCallID
+	}
+	c.used[*b.ID] = true
+	if b.Name == nil || len(b.Input) == 0 || b.Input[0] != '{' {
+		return errors.New("tool_use: name or input")
+	}
+	return nil
+}
+
 // readContent reads a string as one text block; neither may be empty.
 func readContent(content json.RawMessage) ([]block, error) {
 	if len(content) > 0 && content[0] == '"' {
@@ -170,7 +225,7 @@ func readContent(content json.RawMessage) ([]block, error) {
 		return []block{{Type: "text", Text: &text}}, nil
 	}
 	var blocks []block
-	if err := json.Unmarshal(content, &blocks); err != nil {
+	if err := strict(content, &blocks); err != nil {
 		return nil, err
 	}
 	if len(blocks) == 0 {
@@ -181,18 +236,20 @@ func readContent(content json.RawMessage) ([]block, error) {
 
 func checkBlocks(blocks []block, types ...string) error {
 	for _, b := range blocks {
-		known := false
-		for _, t := range types {
-			known = known || t == b.Type
-		}
 		switch {
-		case !known:
+		case !slices.Contains(types, b.Type):
 			return fmt.Errorf("a block of type %q is not allowed here", b.Type)
 		case b.Type == "text" && (b.Text == nil || strings.TrimSpace(*b.Text) == ""):
 			return errors.New("text content blocks must contain non-whitespace text")
-		case b.Type == "thinking" && b.Signature == "":
-			return errors.New("thinking: signature: field required")
-		case b.Type == "image" || b.Type == "document":
+		case b.Type == "thinking" && (b.Thinking == nil || b.Signature == nil || *b.Signature == ""):
+			return errors.New("thinking: thinking and signature: field required")
+		case b.Type == "redacted_thinking" && (b.Data == nil || *b.Data == ""):
+			return errors.New("redacted_thinking: data: field required")
+		}
+		if err := b.members(); err != nil {
+			return err
+		}
+		if b.Type == "image" || b.Type == "document" {
 			if err := checkSource(b); err != nil {
 				return err
 			}
@@ -201,15 +258,44 @@ func checkBlocks(blocks []block, types ...string) error {
 	return nil
 }
 
-func checkSource(b block) error {
-	switch b.Source.Type {
-	case "url":
-		if !strings.HasPrefix(b.Source.URL, "http") {
-			return errors.New("only http and https URLs are supported")
+// members checks that a block has no members of other types.
+func (b *block) members() error {
+	allowed := map[string][]string{
+		"text": {"text"}, "thinking": {"thinking", "signature"}, "redacted_thinking": {"data"},
+		"image": {"source"}, "document": {"source", "title", "context"},
+		"tool_use": {"id", "name", "input", "caller"}, "server_tool_use": {"id", "name", "input", "caller"},
+		"tool_result": {"tool_use_id", "content", "is_error"},
+	}[b.Type]
+	if strings.HasSuffix(b.Type, "_tool_result") {
+		allowed = []string{"tool_use_id", "content", "caller"}
+	}
+	for _, member := range []struct {
+		name string
+		has  bool
+	}{
+		{"text", b.Text != nil}, {"id", b.ID != nil}, {"name", b.Name != nil}, {"input", b.Input != nil},
+		{"tool_use_id", b.ToolUseID != nil}, {"content", b.Content != nil}, {"is_error", b.IsError != nil},
+		{"thinking", b.Thinking != nil}, {"signature", b.Signature != nil}, {"data", b.Data != nil},
+		{"title", b.Title != nil}, {"context", b.Context != nil}, {"caller", b.Caller != nil}, {"source", b.Source != nil},
+	} {
+		if member.has && !slices.Contains(allowed, member.name) {
+			return fmt.Errorf("%s.%s: extra inputs are not permitted", b.Type, member.name)
 		}
-		return nil
+	}
+	return nil
+}
+
+func checkSource(b block) error {
+	if b.Source == nil {
+		return errors.New("source: field required")
+	}
+	switch s := b.Source; s.Type {
+	case "url":
+		if s.MediaType+s.Data == "" && (strings.HasPrefix(s.URL, "https://") || strings.HasPrefix(s.URL, "http://")) {
+			return nil
+		}
 	case "text":
-		if b.Type == "document" && b.Source.Data != "" {
+		if b.Type == "document" && s.MediaType == "text/plain" && s.Data != "" && s.URL == "" {
 			return nil
 		}
 	case "base64":
@@ -217,7 +303,8 @@ func checkSource(b block) error {
 			"image/png": "image", "image/jpeg": "image", "image/gif": "image", "image/webp": "image",
 			"application/pdf": "document",
 		}
-		if b.Source.Data != "" && types[b.Source.MediaType] == b.Type {
+		data, err := base64.StdEncoding.DecodeString(s.Data)
+		if err == nil && len(data) > 0 && s.URL == "" && types[s.MediaType] == b.Type {
 			return nil
 		}
 	}
@@ -225,8 +312,12 @@ func checkSource(b block) error {
 }
 
 func checkResult(b block) error {
+	if err := b.members(); err != nil {
+		return err
+	}
+	isError := b.IsError != nil && *b.IsError
 	if b.Content == nil {
-		if b.IsError {
+		if isError {
 			return errors.New("content cannot be empty if is_error is true")
 		}
 		return nil
@@ -235,7 +326,7 @@ func checkResult(b block) error {
 	if err != nil {
 		return err
 	}
-	if b.IsError {
+	if isError {
 		return checkBlocks(blocks, "text")
 	}
 	return checkBlocks(blocks, "text", "image", "document")

@@ -65,9 +65,10 @@ type item struct {
 	node *providerjson.Node
 	kind string // the block's type
 	text string // of a text block
-	// server is the id that a server tool's call and its result share; "" of other blocks.
-	server string
-	path   string
+	// server is the id that a server tool's call and its result share, answer on the call the type of the result; "" of
+	// other blocks.
+	server, answer string
+	path           string
 }
 
 // callIDs are the ids given to calls, by where these stand.

@@ -68,6 +68,27 @@ func TestForModel(t *testing.T) {
 				`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]},` +
 				`{"type":"text","text":"found"}]}]}`,
 			"messages[1].parts[3] left_out\nmessages[1].parts[2] left_out"},
+		{"server tools' blocks that the API does not take, and ids that were used, are left out",
+			`{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[` +
+				`{"type":"server_tool_use","id":"srvtoolu_a-b","name":"web_fetch","input":{}},` +
+				`{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_a-b","content":{}},` +
+				`{"type":"server_tool_use","id":"srvtoolu_1","name":"advisor","input":{}},` +
+				`{"type":"server_tool_use","id":"srvtoolu_2","name":"web_fetch","input":[]},` +
+				`{"type":"server_tool_use","id":"srvtoolu_3","name":"web_fetch","input":{},"x":1},` +
+				`{"type":"server_tool_use","id":"srvtoolu_4","name":"web_fetch","input":{}},` +
+				`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_4","content":[]},` +
+				`{"type":"server_tool_use","id":"srvtoolu_5","name":"tool_search_tool_bm25","input":{}},` +
+				`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_5","content":{}},{"type":"text","text":"x"}]},` +
+				`{"role":"user","content":"again"},{"role":"assistant","content":[` +
+				`{"type":"server_tool_use","id":"srvtoolu_5","name":"tool_search_tool_bm25","input":{}},` +
+				`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_5","content":{}},{"type":"text","text":"y"}]}]}`,
+			`{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[` +
+				`{"type":"server_tool_use","id":"srvtoolu_5","name":"tool_search_tool_bm25","input":{}},` +
+				`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_5","content":{}},{"type":"text","text":"x"}]},` +
+				`{"role":"user","content":"again"},{"role":"assistant","content":"y"}]}`,
+			"messages[1].parts[0] left_out\nmessages[1].parts[1] left_out\nmessages[1].parts[2] left_out\n" +
+				"messages[1].parts[3] left_out\nmessages[1].parts[4] left_out\nmessages[3].parts[0] left_out\n" +
+				"messages[1].parts[5] left_out\nmessages[1].parts[6] left_out\nmessages[3].parts[1] left_out"},
 		{"results: none has blank content, one that failed holds text, unanswered calls get a stub",
 			`{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[` +
 				`{"type":"tool_use","id":"t1","name":"f","input":{}},{"type":"tool_use","id":"t2","name":"f","input":{}},` +

@@ -11,9 +11,6 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// serverCall is the type of a server tool's call.
-const serverCall = "server_tool_use"
-
 func textItem(text, path string) item {
 	return item{node: textBlock(text), kind: "text", text: text, path: path}
 }
@@ -65,7 +62,7 @@ func (m *model) item(p *transcriptv1.Part, path string, role transcriptv1.Role, 
 	case *transcriptv1.Part_Media:
 		return m.orPlaceholder(mediaItem(k.Media), path, role, k.Media.GetType()), nil
 	case *transcriptv1.Part_Json:
-		it, kind := jsonItem(k.Json, role)
+		it, kind := m.jsonItem(k.Json, role)
 		return m.orPlaceholder(it, path, role, kind), nil
 	}
 	return item{}, providerjson.Errorf(path, "has no kind")
@@ -182,7 +179,7 @@ func plainSource(text string) *providerjson.Node {
 
 // jsonItem is the block of a json part that the API takes back from this role, without a node where there is none;
 // and the block's own type.
-func jsonItem(text string, role transcriptv1.Role) (item, string) {
+func (m *model) jsonItem(text string, role transcriptv1.Role) (item, string) {
 	v, err := providerjson.Read([]byte(text), "", &Report{})
 	if err != nil || v.Member("type") == nil {
 		return item{}, ""
@@ -190,8 +187,8 @@ func jsonItem(text string, role transcriptv1.Role) (item, string) {
 	kind := v.Member("type").Text
 	switch {
 	case role == transcriptv1.Role_ROLE_ASSISTANT:
-		if id := serverID(v, kind); id != "" {
-			return item{node: providerjson.Raw(text), kind: kind, server: id}, kind
+		if id, answer := m.serverBlock(v, kind); id != "" {
+			return item{node: providerjson.Raw(text), kind: kind, server: id, answer: answer}, kind
 		}
 	case kind == typeDocument && v.Member("source") != nil:
 		source := v.Member("source")
@@ -202,27 +199,6 @@ func jsonItem(text string, role transcriptv1.Role) (item, string) {
 		}
 	}
 	return item{}, kind
-}
-
-// serverID is the id of a server tool's call, or that of the call whose result this is; "" for other blocks.
-func serverID(v *providerjson.Value, kind string) string {
-	member := "tool_use_id"
-	switch kind {
-	case serverCall:
-		member = "id"
-	case "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
-		"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result":
-	default:
-		return ""
-	}
-	id := v.Member(member)
-	if id == nil || !strings.HasPrefix(id.Text, "srvtoolu_") {
-		return ""
-	}
-	if clean := (&groups.Names{Max: maxIDBytes}).Clean(id.Text); clean != id.Text {
-		return ""
-	}
-	return id.Text
 }
 
 // results writes the results of a group in the order in which they came, then a stub for each call without one.

@@ -64,32 +64,3 @@ func (m *model) trimEnd() {
 		*last = textItem(trimmed, last.path)
 	}
 }
-
-// paired leaves out the calls of server tools without a result in the same message, and the results without a call
-// before them.
-func (m *model) paired(items []item) []item {
-	open := map[string]int{} // by id: where the call stands
-	keep := make([]bool, len(items))
-	for i, it := range items {
-		keep[i] = it.server == ""
-		switch {
-		case it.server == "":
-		case it.kind == serverCall:
-			open[it.server] = i
-		default:
-			if call, ok := open[it.server]; ok {
-				keep[call], keep[i] = true, true
-				delete(open, it.server)
-			}
-		}
-	}
-	var out []item
-	for i, it := range items {
-		if keep[i] {
-			out = append(out, it)
-		} else {
-			m.change(it.path, LeftOut, "a server tool's call and result come in pairs")
-		}
-	}
-	return out
-}

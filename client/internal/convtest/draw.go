@@ -123,6 +123,9 @@ func message(t *rapid.T) *transcriptv1.Message {
 		m.IsError = rapid.Bool().Draw(t, "error")
 	}
 	if m.Role == transcriptv1.Role_ROLE_ASSISTANT {
+		for range rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "server blocks") {
+			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: serverBlock().Draw(t, "block")}})
+		}
 		for range rapid.IntRange(0, 2).Draw(t, "calls") {
 			m.Parts = append(m.Parts, call(t))
 		}
@@ -130,8 +133,27 @@ func message(t *rapid.T) *transcriptv1.Message {
 	return m
 }
 
+// serverBlock draws calls and results of Anthropic's server tools, as the API takes them and as it does not.
+func serverBlock() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{
+		`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`,
+		`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`,
+		`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`,
+		`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`,
+		`{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_1","content":[]}`,
+		`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1"}`,
+		`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[],"x":1}`,
+		`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search"}`,
+		`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{},"x":1}`,
+		`{"type":"server_tool_use","id":"srvtoolu_1","name":"advisor","input":{}}`,
+		`{"type":"server_tool_use","id":"srvtoolu_-","name":"web_fetch","input":{}}`,
+		`{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_-","content":{}}`,
+		`{"type":"server_tool_use","id":"srvtoolu_2"}`,
+	})
+}
+
 func callID(t *rapid.T) *string {
-	id := rapid.SampledFrom([]string{"absent", "", "call_1", "call_1", "call_2", "call_1_2", "a|b", strings.Repeat("x", 70)}).
+	id := rapid.SampledFrom([]string{"absent", "", "call_1", "call_1", "call_2", "call_1_2", "a|b", "srvtoolu_1", strings.Repeat("x", 70)}).
 		Draw(t, "id")
 	if id == "absent" {
 		return nil
@@ -178,9 +200,7 @@ func part(t *rapid.T) *transcriptv1.Part {
 	default:
 		p.Kind = &transcriptv1.Part_Json{Json: rapid.SampledFrom([]string{
 			"not json", "7", `"text"`, `{"type":"refusal","refusal":"no"}`, `{"type":"refusal","refusal":""}`,
-			`{"type":"file","file":{"file_id":"f-1"}}`, `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search"}`,
-			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`,
-			`{"type":"server_tool_use","id":"srvtoolu_2"}`, `{"type":"tool_result","tool_use_id":"call_1"}`,
+			`{"type":"file","file":{"file_id":"f-1"}}`, `{"type":"tool_result","tool_use_id":"call_1"}`,
 			`{"type":"document","source":{"type":"text","data":"plain"}}`,
 			`{"type":"document","source":{"type":"file","file_id":"f"}}`, `{"type":"text","text":""}`,
 		}).Draw(t, "json")}

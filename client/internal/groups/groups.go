@@ -108,6 +108,11 @@ func (n *Names) Clean(name string) string {
 	return string(clean[:min(len(clean), n.Max)])
 }
 
+// Take gives a name out, if it is accepted and was not given before.
+func (n *Names) Take(name string) bool {
+	return name != "" && n.Clean(name) == name && !n.used[name] && n.Unique(name) == name
+}
+
 // Unique is the clean name, or, where it was given before, it with the first of "_2", "_3", … that was not.
 func (n *Names) Unique(name string) string {
 	if n.used == nil {

@@ -104,4 +104,15 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", c.name, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		name string
+		want bool
+	}{{"b", true}, {"b", false}, {"a", false}, {"", false}, {"c|d", false}, {"012345678", false}, {"c_d", true}} {
+		if got := n.Take(c.name); got != c.want {
+			t.Errorf("%q is taken: %t", c.name, got)
+		}
+	}
+	if got := n.Unique("c|d"); got != "c_d_2" {
+		t.Errorf("after it was taken: %q", got)
+	}
 }
