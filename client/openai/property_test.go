@@ -157,6 +157,9 @@ func TestForModelOfAnythingIsAccepted(t *testing.T) {
 		if err := checkRequest(request); err != nil {
 			t.Fatalf("%v: %s", err, request)
 		}
+		if untold := convtest.Untold(messages, report, request); len(untold) > 0 {
+			t.Fatalf("%v: neither in the request nor in the report: %s, %v", untold, request, report)
+		}
 		leftOut, added := convtest.Repairs(messages)
 		for _, c := range report.Changes {
 			if c.Why == "answers no call of its group" {

@@ -13,10 +13,12 @@ import (
 )
 
 // TestRealViewsForModel asks for the views of every real conversation before every assistant message, at which no call is
-// unanswered, and checks that the API would take each; of the conversations as they are it would not.
+// unanswered, and checks that the API would take each, that there always is something to send, and that reports are
+// founded, and whole where the view is the conversation's last; of the conversations as they are it would not take all.
 func TestRealViewsForModel(t *testing.T) {
 	c := client.New(testserver.StartMemory(t))
-	requests, breaches, n := 0, 0, 0
+	requests, n := 0, 0
+	breaches, changes := map[string]int{}, map[openai.ChangeKind]int{}
 	convtest.Conversations(t, func(id string, source json.RawMessage) {
 		if n++; testing.Short() && n%10 != 0 {
 			return
@@ -25,22 +27,41 @@ func TestRealViewsForModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if checkRequest(source) != nil {
-			breaches++
+		if err := checkRequest(source); err != nil {
+			breaches[cause(err)]++
 		}
+		last := map[int][]*transcriptv1.Message{}
 		testserver.Requests(t, c, messages, func(query int, view []*transcriptv1.Message) {
 			requests++
-			request, _, err := openai.ForModel(view)
+			last[query] = view
+			request, report, err := openai.ForModel(view)
 			if err == nil {
 				err = checkRequest(request)
 			}
-			if err != nil && !errors.Is(err, openai.ErrNoMessages) {
-				t.Errorf("%s, query %d, %d messages: %v", id, query, len(view), err)
+			if unfounded := convtest.Unfounded(view, 0, report, request); err != nil || len(unfounded) > 0 {
+				t.Errorf("%s, query %d, %d messages: %v, %v", id, query, len(view), err, unfounded)
+			}
+			for _, change := range report.Changes {
+				changes[change.Kind]++
 			}
 		})
+		for query, view := range last {
+			request, report, err := openai.ForModel(view)
+			if untold := convtest.Untold(view, report, request); err != nil || len(untold) > 0 {
+				t.Errorf("%s, query %d, %d messages: %v, neither in the request nor in the report: %v", id, query, len(view), err, untold)
+			}
+		}
 	})
-	t.Logf("%d requests; %d conversations as they are would be refused", requests, breaches)
-	if breaches == 0 || requests == 0 {
-		t.Error("the checker found no breach in the conversations as they are, or nothing was asked")
+	t.Logf("%d requests, changed: %v; conversations as they are would be refused for: %v", requests, changes, breaches)
+	if breaches[errUnanswered.Error()] == 0 || breaches[errCallID.Error()] == 0 || requests == 0 {
+		t.Errorf("%d requests; what the checker finds in the conversations as they are: %v", requests, breaches)
 	}
+}
+
+// cause is what is wrong, without where.
+func cause(err error) string {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err.Error()
 }
