@@ -27,6 +27,9 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 	if err != nil {
 		return nil, err
 	}
+	if len(states) > 0 && before > states[0].Number {
+		return nil, badToken()
+	}
 	reply := &transcriptv1.ListAliasHistoryResponse{}
 	for i := range states {
 		if before != 0 && states[i].Number >= before {

@@ -30,7 +30,7 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if err != nil {
 		return nil, err
 	}
-	if query.After, err = parseAliasCursor(cursor); err != nil {
+	if query.After, err = parseAliasCursor(cursor, &query); err != nil {
 		return nil, err
 	}
 	reply := &transcriptv1.ListAliasesResponse{}

@@ -58,7 +58,10 @@ func (t *transcripts) parseChildren(ctx context.Context, p page, ref chainstore.
 	after = new(chainstore.ID)
 	copy(node[:], cursor)
 	copy(after[:], cursor[len(node):])
-	return node, after, nil
+	if _, err = p.chain(ctx, t.store, ref, node); errors.Is(err, chainstore.ErrNodeNotFound) {
+		err = badToken()
+	}
+	return node, after, err
 }
 
 // children reads at most size children behind after; more names the last of them where there are more.

@@ -88,10 +88,10 @@ func (t *transcripts) openLoops(ctx context.Context, p page, ref chainstore.Ref,
 		return &runLoops{chain: chain, loop: h.State.Full.Loop, end: runloop.Place{Seq: h.Seq + 1}, last: true}, nil
 	}
 	head, end, ok := parseLoopCursor(cursor)
-	if !ok || ref.Alias == "" && ref.ID != head {
+	if !ok {
 		return nil, badToken()
 	}
-	chain, err := t.store.Chain(ctx, p.namespace, chainstore.Ref{ID: head}, nil)
+	chain, err := p.chain(ctx, t.store, ref, head)
 	if errors.Is(err, chainstore.ErrNodeNotFound) {
 		return nil, badToken()
 	}

@@ -2,9 +2,13 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -16,8 +20,8 @@ import (
 //	token = base64url(version:1 byte (1) checksum:8 bytes cursor)
 //	checksum = the first 8 bytes of SHA-256(domain, then each of rpc, namespace, scope and cursor with its length)
 //
-// The checksum finds tokens of other calls and tokens made up by accident. It keeps no secret: a cursor is a place in
-// a list that its caller may read anyway.
+// The checksum finds tokens of other calls and tokens made up by accident. It keeps no secret, so whoever knows it can make
+// up a cursor: what a cursor names is held against what is listed, and not taken on trust.
 type page struct{ rpc, namespace, scope string }
 
 const (
@@ -67,18 +71,76 @@ func badToken() error {
 	}
 }
 
-// aliasCursor and parseAliasCursor are chainstore.AliasCursor as a cursor: the time, then the name.
+// chain is the chain of a head that a cursor holds, which was that of ref on the first page: INVALID_PAGE_TOKEN where it
+// was not, ErrNodeNotFound where no such node is there (any more).
+func (p page) chain(ctx context.Context, store chainstore.Store, ref chainstore.Ref, head chainstore.ID) (chainstore.Chain, error) {
+	at := chainstore.Ref{ID: head}
+	if ref.Alias == "" {
+		if ref.ID != head {
+			return nil, badToken()
+		}
+		return store.Chain(ctx, p.namespace, at, nil)
+	}
+	chain, err := store.Chain(ctx, p.namespace, ref, &head)
+	switch {
+	case err == nil && chain.Head().ID == head:
+		return chain, nil
+	case errors.Is(err, chainstore.ErrNotAncestor), errors.Is(err, chainstore.ErrAliasNotFound):
+		err = p.wasHead(ctx, store, ref.Alias, head)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store.Chain(ctx, p.namespace, at, nil)
+}
+
+// wasHead refuses a head that an alias, which is elsewhere now, did not have: none of those that its history tells of is
+// it or comes behind it.
+func (p page) wasHead(ctx context.Context, store chainstore.Store, alias string, head chainstore.ID) error {
+	states, err := store.AliasHistory(ctx, p.namespace, alias)
+	if err != nil && !errors.Is(err, chainstore.ErrAliasNotFound) {
+		return err
+	}
+	for i := range states {
+		switch {
+		case states[i].Deleted:
+			continue
+		case states[i].Node == head:
+			return nil
+		}
+		_, err := store.Chain(ctx, p.namespace, chainstore.Ref{ID: states[i].Node}, &head)
+		if !errors.Is(err, chainstore.ErrNotAncestor) && !errors.Is(err, chainstore.ErrNodeNotFound) {
+			return err
+		}
+	}
+	return badToken()
+}
+
+// aliasCursor and parseAliasCursor are chainstore.AliasCursor, in the list of a query, as a cursor: the time, then the name.
 func aliasCursor(c *chainstore.AliasCursor) []byte {
 	return append(binary.AppendVarint(nil, c.MovedAt), c.Name...)
 }
 
-func parseAliasCursor(b []byte) (*chainstore.AliasCursor, error) {
+func parseAliasCursor(b []byte, q *chainstore.AliasQuery) (*chainstore.AliasCursor, error) {
 	if b == nil {
 		return nil, nil
 	}
 	at, n := binary.Varint(b)
-	if n <= 0 {
+	if n <= 0 || at < 0 {
 		return nil, badToken()
 	}
-	return &chainstore.AliasCursor{MovedAt: at, Name: string(b[n:])}, nil
+	name := string(b[n:])
+	listed := strings.HasPrefix(name, q.Prefix)
+	if q.ByFolder {
+		listed = chainstore.Folder(name) == q.Folder
+	}
+	if !isAlias(name) || !listed {
+		return nil, badToken()
+	}
+	return &chainstore.AliasCursor{MovedAt: at, Name: name}, nil
+}
+
+// isAlias tells whether a name that a cursor holds can be an alias's.
+func isAlias(name string) bool {
+	return checkAlias("page_token", name) == nil && utf8.ValidString(name)
 }

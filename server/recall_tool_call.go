@@ -91,17 +91,17 @@ func (r *recall) open(ctx context.Context, token string) (err error) {
 	if err != nil {
 		return err
 	}
-	ref := r.head
-	if cursor != nil {
-		head, part, offset, ok := parseHeadCursor(cursor)
-		if !ok || part > canonical.MaxPayloadBytes || offset > canonical.MaxPayloadBytes || ref.Alias == "" && ref.ID != head {
-			return badToken()
-		}
-		ref = chainstore.Ref{ID: head}
-		r.later, r.part, r.offset = true, int(part), int(offset)
+	if cursor == nil {
+		r.chain, err = r.store.Chain(ctx, r.namespace, r.head, nil)
+		return err
 	}
-	r.chain, err = r.store.Chain(ctx, r.namespace, ref, nil)
-	if r.later && errors.Is(err, chainstore.ErrNodeNotFound) {
+	head, part, offset, ok := parseHeadCursor(cursor)
+	if !ok || part > canonical.MaxPayloadBytes || offset > canonical.MaxPayloadBytes {
+		return badToken()
+	}
+	r.later, r.part, r.offset = true, int(part), int(offset)
+	r.chain, err = r.page.chain(ctx, r.store, r.head, head)
+	if errors.Is(err, chainstore.ErrNodeNotFound) {
 		return badToken()
 	}
 	return err

@@ -215,28 +215,9 @@ func (p *searchPage) missing() int { return p.query.size - len(p.reply.Hits) }
 // chain searches one chain. The cursor is the head, which the alias may have left meanwhile, and the place to go on
 // before.
 func (p *searchPage) chain(ctx context.Context, cursor []byte) ([]byte, error) {
-	head, before := p.query.head, runloop.Place{}
-	if cursor != nil {
-		at, err := parseSearchPlace(cursor)
-		if err != nil {
-			return nil, err
-		}
-		if head.Alias == "" && head.ID != at.head {
-			return nil, badToken()
-		}
-		head, before = chainstore.Ref{ID: at.head}, at.before
-	}
-	chain, err := p.store.Chain(ctx, p.query.page.namespace, head, nil)
-	if cursor != nil && errors.Is(err, chainstore.ErrNodeNotFound) {
-		return nil, badToken()
-	}
+	chain, before, err := p.resume(ctx, cursor)
 	if err != nil {
 		return nil, err
-	}
-	if cursor == nil {
-		before = wholeOf(chain)
-	} else if before.Seq > chain.Head().Seq {
-		return nil, badToken()
 	}
 	p.begin()
 	next, done, err := p.scan(ctx, &searchChain{Chain: chain}, 0, before)
@@ -244,6 +225,25 @@ func (p *searchPage) chain(ctx context.Context, cursor []byte) ([]byte, error) {
 		return nil, err
 	}
 	return searchPlace{chain.Head().ID, next}.append(nil), nil
+}
+
+// resume finds the chain, and the place to begin before.
+func (p *searchPage) resume(ctx context.Context, cursor []byte) (chain chainstore.Chain, before runloop.Place, err error) {
+	if cursor == nil {
+		if chain, err = p.store.Chain(ctx, p.query.page.namespace, p.query.head, nil); err == nil {
+			before = wholeOf(chain)
+		}
+		return chain, before, err
+	}
+	at, err := parseSearchPlace(cursor)
+	if err != nil {
+		return nil, before, err
+	}
+	chain, err = p.query.page.chain(ctx, p.store, p.query.head, at.head)
+	if errors.Is(err, chainstore.ErrNodeNotFound) || err == nil && at.before.Seq > chain.Head().Seq {
+		err = badToken()
+	}
+	return chain, at.before, err
 }
 
 // wholeOf is the place before which all messages of a chain lie.

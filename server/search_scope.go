@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -41,7 +40,7 @@ func (a *aliasSearch) append(b []byte) []byte {
 func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
 	a := &aliasSearch{}
 	var n int
-	if a.began, n = binary.Varint(b); n <= 0 {
+	if a.began, n = binary.Varint(b); n <= 0 || a.began < 0 {
 		return nil, badToken()
 	}
 	b = b[n:]
@@ -52,9 +51,7 @@ func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
 		}
 		*name, b = string(b[n:n+int(length)]), b[n+int(length):]
 	}
-	under := func(name string) bool {
-		return checkAlias("page_token", name) == nil && utf8.ValidString(name) && strings.HasPrefix(name, prefix)
-	}
+	under := func(name string) bool { return isAlias(name) && strings.HasPrefix(name, prefix) }
 	if !under(a.name) || a.window != "" && !under(a.window) || a.window > a.name {
 		return nil, badToken()
 	}
@@ -87,7 +84,7 @@ func (p *searchPage) aliases(ctx context.Context, cursor []byte) ([]byte, error)
 	if at.place == nil {
 		return w.walk(ctx)
 	}
-	chain, err := p.store.Chain(ctx, p.query.page.namespace, chainstore.Ref{ID: at.place.head}, nil)
+	chain, err := p.query.page.chain(ctx, p.store, chainstore.Ref{Alias: at.name}, at.place.head)
 	switch {
 	case errors.Is(err, chainstore.ErrNodeNotFound): // collected since
 		return w.walk(ctx)
