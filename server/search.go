@@ -24,7 +24,7 @@ const (
 	maxToolNames   = 64
 )
 
-// searchLimits end a page of Search, which then goes on with the next. A page gets at least one node further, or one
+// searchLimits end a page of Search, which then goes on with the next. A page gets at least one message further, or one
 // alias.
 type searchLimits struct {
 	// bytes of payloads, and time, after which no more is read.
@@ -207,6 +207,11 @@ func (p *searchPage) begin() { p.deadline = p.now().Add(p.limits.time) }
 // ended tells whether the page takes no more.
 func (p *searchPage) ended() bool {
 	return p.missing() == 0 || p.size >= p.limits.reply || p.reply.ScannedBytes >= p.limits.bytes || !p.now().Before(p.deadline)
+}
+
+// enough tells whether the page, once it has so many hits more, takes no more.
+func (p *searchPage) enough(hits int) bool {
+	return hits == p.missing() || !p.now().Before(p.deadline)
 }
 
 // missing is how many hits the page still takes.

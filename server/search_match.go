@@ -21,8 +21,9 @@ const (
 	maxProgram = 2000
 	// maxRanges is how many matches of an excerpt are told.
 	maxRanges = 10
-	// maxSteps is the product of instructions and bytes up to which a pattern is matched in one go. Beyond, it is matched
-	// so that the end of the call ends it, and only the first match is found.
+	// maxSteps is the product of instructions and bytes up to which a pattern is matched in one go, which takes less than
+	// half a second. Beyond, it is matched so that the end of the call ends it. Each match may take as long as the first, so
+	// that only the first is found in texts of more than an eighth of that.
 	maxSteps = 1 << 25
 )
 
@@ -169,15 +170,18 @@ func (p *pattern) may(b []byte) bool {
 }
 
 // find is the first matches in a text, at most maxRanges, none if there is none; only the first may be empty. The
-// context's error if it ended meanwhile.
+// cause of the context's end if it ended meanwhile.
 func (p *pattern) find(ctx context.Context, text string) (found []textRange, err error) {
+	ranges, steps := maxRanges, len(text)*p.program
 	switch {
 	case p.literal != nil:
 		return p.findLiteral([]byte(text)), nil
-	case len(text)*p.program > maxSteps:
+	case steps > maxSteps:
 		return p.findSlowly(ctx, text)
+	case steps > maxSteps/8:
+		ranges = 1
 	}
-	for i, at := range p.re.FindAllStringIndex(text, maxRanges) {
+	for i, at := range p.re.FindAllStringIndex(text, ranges) {
 		if i == 0 || at[0] < at[1] {
 			found = append(found, textRange{at[0], at[1]})
 		}
@@ -199,8 +203,8 @@ func (p *pattern) findLiteral(b []byte) (found []textRange) {
 
 func (p *pattern) findSlowly(ctx context.Context, text string) ([]textRange, error) {
 	at := p.re.FindReaderIndex(&textReader{ctx: ctx, text: text})
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	if at == nil {
 		return nil, nil

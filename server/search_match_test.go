@@ -185,3 +185,38 @@ func BenchmarkSearchMatch(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSlowestMatch is the longest that a page can be held up by a message: one of 3 MiB, and patterns within the
+// limits that keep nearly all of their instructions busy at each byte.
+func BenchmarkSlowestMatch(b *testing.B) {
+	text := strings.Repeat("abcd efgh ", 3<<20/10)
+	for name, expr := range map[string]string{
+		"optional": `(?:(?:.?)(?:.?)(?:.?)(?:.?)){240}[Q-Z]`, "bounded": `.{0,990}[Q-Z]`, "folded": `(?i)[a-z ]{1,990}[^a-z ]`,
+	} {
+		p, err := compilePattern(expr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if found, err := p.find(context.Background(), text); err != nil || len(found) > 0 {
+					b.Fatal(found, err)
+				}
+			}
+		})
+	}
+}
+
+// TestMatchesOfLongTexts: where each match could take as long as the first, only the first is found.
+func TestMatchesOfLongTexts(t *testing.T) {
+	p, err := compilePattern(`(?s)a(?:.?){980}[Q-Z]|a`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]int{maxSteps / 8 / p.program: maxRanges, maxSteps/8/p.program + 1: 1, maxSteps/p.program + 1: 1} {
+		if found, err := p.find(context.Background(), strings.Repeat("a", size)); err != nil || len(found) != want {
+			t.Errorf("%d matches in %d bytes, want %d (%v)", len(found), size, want, err)
+		}
+	}
+}

@@ -117,7 +117,8 @@ func (f *forest) grow(t *rapid.T, r *rig) {
 
 // put puts a node under a parent, nil for a root.
 func (f *forest) put(t *rapid.T, r *rig, parent *treeNode) *treeNode {
-	n := &treeNode{parent: parent, messages: rapid.SliceOfN(rapid.Custom(drawSearched), 1, 3).Draw(t, "messages")}
+	most := rapid.SampledFrom([]int{1, 3, 3, 12}).Draw(t, "most messages") // of 12, a page may end within the node
+	n := &treeNode{parent: parent, messages: rapid.SliceOfN(rapid.Custom(drawSearched), 1, most).Draw(t, "messages")}
 	req := &PutNode{Namespace: f.namespace, Messages: n.messages, Salt: fmt.Appendf(nil, "%016d", len(f.nodes))}
 	if parent != nil {
 		req.Parent = byID(parent.id)

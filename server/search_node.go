@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -17,6 +18,8 @@ type searchNode struct {
 	messages []*transcriptv1.Message
 	// known is what the node's place in its chain tells; nil until it is asked for.
 	known *nodePlace
+	// hits are those found so far, newest first.
+	hits []*searchHit
 }
 
 // nodePlace is what comes from the chain before a node, for each of its messages.
@@ -24,6 +27,17 @@ type nodePlace struct {
 	loops []messageLoop
 	// tools are, of results, the tools' names.
 	tools []runloop.Optional
+}
+
+// decode reads the messages.
+func (n *searchNode) decode(payload []byte) (err error) {
+	if n.messages, err = canonical.DecodePayload(payload); err != nil {
+		return err
+	}
+	if len(n.messages) != len(n.header.Messages) {
+		return fmt.Errorf("%w: node %s has another number of messages than its header", chainstore.ErrCorrupt, n.header.ID)
+	}
+	return nil
 }
 
 // place gives what the node's place tells.
@@ -72,7 +86,8 @@ func resultTools(g runloop.Group, facts []runloop.Facts) []runloop.Optional {
 	return names
 }
 
-// message looks at a message that the filters of the header let pass, and adds a hit for it if it matches.
+// message looks at a message that the filters of the header let pass, and adds a hit for it if it matches. The cause of the
+// context's end if it ended meanwhile.
 func (n *searchNode) message(ctx context.Context, i int) error {
 	m, q := n.messages[i], n.span.page.query
 	result := m.Role == transcriptv1.Role_ROLE_TOOL
@@ -86,8 +101,8 @@ func (n *searchNode) message(ctx context.Context, i int) error {
 		}
 	}
 	for _, f := range searchFields(m, result, q.tools) {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		found, err := q.pattern.find(ctx, f.text)
 		if err != nil {
@@ -168,7 +183,7 @@ func (n *searchNode) hit(ctx context.Context, i int, f *searchField, found []tex
 	if h.Excerpt, h.Matches, err = n.span.page.query.show(ctx, f.text, found); err != nil {
 		return err
 	}
-	n.span.add(&searchHit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].in})
+	n.hits = append(n.hits, &searchHit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].in})
 	return nil
 }
 

@@ -3,14 +3,12 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -51,14 +49,14 @@ func (p *searchPage) scan(ctx context.Context, chain *searchChain, low uint32, b
 var errLargeSpan = errors.New("too much for one read")
 
 // read looks at the nodes directly before a place, as many as the page reads at once. Where these turn out to be too
-// large, or to take too long, it begins again with fewer.
+// large, or to take too long, it begins again with the last alone, of which it looks at as much as there is time for.
 func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, before runloop.Place) (*searchSpan, error) {
 	for {
 		from := low
 		if n := uint32(p.rows); before.Seq-low >= n {
 			from = before.Seq - n + 1
 		}
-		s := &searchSpan{page: p, before: before, from: from, deadline: p.now().Add(p.limits.time / 2)}
+		s := &searchSpan{page: p, before: before, from: from, left: runloop.Place{Seq: from}, began: p.now()}
 		err := s.read(ctx, chain)
 		p.reply.ScannedBytes += s.bytes
 		switch {
@@ -69,16 +67,19 @@ func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, b
 		case !errors.Is(err, errLargeSpan):
 			return nil, err
 		}
-		p.rows = max(1, min(p.rows, s.nodes)/2)
+		p.rows = 1
 	}
 }
 
-// goodSize is how many nodes to read next: as many as make up a span of bytes, but not many more than now, and about as
-// many as have the hits that are missing.
+// goodSize is how many nodes to read next: as many as make up a span of bytes and take a part of the page's time, but not many
+// more than now, and about as many as have the hits that are missing.
 func (s *searchSpan) goodSize() int {
 	const most = 4096
 	p := s.page
 	n := min(most, 4*p.rows, int(int64(p.limits.span)*int64(s.nodes)/max(1, s.bytes)))
+	if took := p.now().Sub(s.began); took > 0 {
+		n = min(n, int(p.limits.time/8*time.Duration(s.nodes)/took))
+	}
 	if s.found > 0 {
 		n = min(n, 2*s.nodes*p.query.size/s.found)
 	}
@@ -88,7 +89,7 @@ func (s *searchSpan) goodSize() int {
 // take puts the hits of a span into the reply, newest first, until the page is full. It tells where to go on: the part of
 // a span whose hits were not all taken is read again.
 func (p *searchPage) take(ctx context.Context, chain *searchChain, s *searchSpan) (next runloop.Place, err error) {
-	next = runloop.Place{Seq: s.from}
+	next = s.left
 	if s.found > len(s.hits) {
 		next = s.hits[0].place
 	}
@@ -134,11 +135,13 @@ type searchHit struct {
 
 // searchSpan is one read of nodes in their order. Of its hits it keeps as many of the last as the page takes.
 type searchSpan struct {
-	page     *searchPage
-	alias    string
-	from     uint32
-	before   runloop.Place
-	deadline time.Time
+	page   *searchPage
+	alias  string
+	from   uint32
+	before runloop.Place
+	// left is the place before which nothing was looked at.
+	left  runloop.Place
+	began time.Time
 
 	hits  []*searchHit
 	found int
@@ -158,13 +161,15 @@ func (s *searchSpan) read(ctx context.Context, chain *searchChain) error {
 		}
 		s.first = h.State
 	}
+	limited, cancel := s.limit(ctx)
+	defer cancel()
 	span := chainstore.Span{From: s.from, Through: s.before.Seq}
 	err := chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		if s.nodes > 1 && (s.bytes > 4*int64(s.page.limits.span) || !s.page.now().Before(s.deadline)) {
+		if s.nodes > 0 && s.tooLarge() {
 			return errLargeSpan
 		}
 		s.nodes++
-		err := s.row(ctx, row)
+		err := s.row(limited, row)
 		s.last = append(s.last[:0], row.Raw...)
 		return err
 	})
@@ -172,6 +177,23 @@ func (s *searchSpan) read(ctx context.Context, chain *searchChain) error {
 		return err
 	}
 	return reached(span, s.from+uint32(s.nodes))
+}
+
+// alone tells whether the span is of one node. Such a span is never too large: it ends within the node.
+func (s *searchSpan) alone() bool { return s.from == s.before.Seq }
+
+// tooLarge tells whether a span of several nodes takes too much at once.
+func (s *searchSpan) tooLarge() bool {
+	return s.bytes > 4*int64(s.page.limits.span) || s.page.now().Sub(s.began) >= s.page.limits.time/2
+}
+
+// limit ends a span of several nodes, with errLargeSpan as the cause, also where one message alone takes too long, which a
+// literal never does.
+func (s *searchSpan) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.alone() || s.page.query.pattern.literal != nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.page.limits.time/2, errLargeSpan)
 }
 
 // row looks at a node. A compaction node holds nothing but copies; an empty payload nothing at all.
@@ -193,22 +215,27 @@ func (s *searchSpan) row(ctx context.Context, row *chainstore.Row) error {
 		return place.Before(s.before) && q.wants(&h.Messages[i], h.FirstPut)
 	}
 	n := searchNode{span: s, header: h}
-	for i := range h.Messages {
+	for i := len(h.Messages) - 1; i >= 0; i-- {
 		if !wanted(i) {
 			continue
 		}
-		if n.messages == nil {
-			if n.messages, err = canonical.DecodePayload(row.Payload); err != nil {
+		switch {
+		case n.messages == nil:
+			if err := n.decode(row.Payload); err != nil {
 				return err
 			}
-			if len(n.messages) != len(h.Messages) {
-				return fmt.Errorf("%w: node %s has another number of messages than its header", chainstore.ErrCorrupt, h.ID)
-			}
+		case !s.alone() && s.tooLarge():
+			return errLargeSpan
+		case s.alone() && s.page.enough(len(n.hits)):
+			s.left = runloop.Place{Seq: h.Seq, Index: uint32(i + 1)}
+			s.add(n.hits)
+			return nil
 		}
 		if err := n.message(ctx, i); err != nil {
 			return err
 		}
 	}
+	s.add(n.hits)
 	return nil
 }
 
@@ -220,14 +247,16 @@ func (q *searchQuery) wants(m *runloop.Brief, firstPut int64) bool {
 		(len(q.tools) == 0 || m.Role == runloop.Tool || m.Calls > 0)
 }
 
-// add keeps a hit; the first goes where there are more than the page takes.
-func (s *searchSpan) add(h *searchHit) {
-	s.found++
-	if len(s.hits) == s.page.missing() {
-		copy(s.hits, s.hits[1:])
-		s.hits = s.hits[:len(s.hits)-1]
+// add keeps the hits of a node, which come newest first; the first of all go where there are more than the page takes.
+func (s *searchSpan) add(hits []*searchHit) {
+	for _, h := range slices.Backward(hits) {
+		s.found++
+		if len(s.hits) == s.page.missing() {
+			copy(s.hits, s.hits[1:])
+			s.hits = s.hits[:len(s.hits)-1]
+		}
+		s.hits = append(s.hits, h)
 	}
-	s.hits = append(s.hits, h)
 }
 
 // state is that of the chain before the row with a Seq, which is being looked at.

@@ -125,8 +125,8 @@ type TranscriptServiceClient interface {
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND); DATA_LOSS.
 	RecallToolCall(ctx context.Context, in *RecallToolCallRequest, opts ...grpc.CallOption) (*RecallToolCallResponse, error)
 	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
-	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit; the token
-	// goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
+	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit, also between
+	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
 	// DATA_LOSS.
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
 	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
@@ -411,8 +411,8 @@ type TranscriptServiceServer interface {
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND); DATA_LOSS.
 	RecallToolCall(context.Context, *RecallToolCallRequest) (*RecallToolCallResponse, error)
 	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
-	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit; the token
-	// goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
+	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit, also between
+	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
 	// DATA_LOSS.
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
 	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are

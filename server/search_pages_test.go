@@ -1,0 +1,79 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/server"
+)
+
+// TestSearchEndsWithinANode: a page whose time is over ends between two messages of one node, and the next goes on there.
+func TestSearchEndsWithinANode(t *testing.T) {
+	store := memstore.New(memstore.Options{})
+	r := newRig(t, store)
+	var large []*Message
+	for i := range 200 {
+		large = append(large, user(fmt.Sprintf("%s %d", []string{"needle", "hay"}[i%2], i)))
+	}
+	first := r.put("", user("needle before"), user("hay"))
+	r.put2to("chat", r.put(first, large...), user("needle behind"))
+	now := time.Unix(0, 0)
+	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
+	for _, req := range []*SearchRequest{byRegexp(inChain(byAlias("chat"), ""), "ne[e]dle"), byRegexp(underPrefix("ch", ""), "ne[e]dle")} {
+		for _, size := range []int32{3, 100} {
+			search := server.SearchWith(store, server.SearchLimits{Now: clock, Time: 20 * time.Millisecond})
+			req.PageSize, req.PageToken = size, ""
+			var found []string
+			pages, within := 0, 0
+			for ; pages == 0 || req.PageToken != ""; pages++ {
+				page := must[*SearchResponse](r)(search(r.ctx(), req))
+				for _, h := range page.Hits {
+					found = append(found, strings.Fields(h.Excerpt)[1])
+				}
+				if len(page.Hits) > 0 && len(page.Hits) < int(size) {
+					within++
+				}
+				req.PageToken = page.NextPageToken
+			}
+			want := []string{"behind"}
+			for i := 198; i >= 0; i -= 2 {
+				want = append(want, fmt.Sprint(i))
+			}
+			equal(r, "the hits", fmt.Sprint(found), fmt.Sprint(append(want, "before")))
+			if pages < 10 || size == 100 && within < 10 {
+				t.Errorf("%d pages of %d, %d ended before they were full", pages, size, within)
+			}
+		}
+	}
+}
+
+// put2to puts a node under a parent and sets an alias to it.
+func (r *rig) put2to(alias, parent string, messages ...*Message) {
+	r.Helper()
+	r.point(alias, r.put(parent, messages...))
+}
+
+// TestSearchOfSlowMessages: messages that take longer than a page are given up where they are read with others, and looked
+// at by themselves; each is found, once.
+func TestSearchOfSlowMessages(t *testing.T) {
+	store := memstore.New(memstore.Options{})
+	r := newRig(t, store)
+	slow := user(strings.Repeat("abcd efgh ", 2500) + "!") // with the pattern a quarter of a second
+	root := r.put("", slow, user("found at once!"))
+	head := r.put(root, slow)
+	search := server.SearchWith(store, server.SearchLimits{Time: 10 * time.Millisecond})
+	req := byRegexp(inChain(byID(head), ""), `[a-z ]{1,700}[!?]`)
+	var found []string
+	for more := true; more; more = req.PageToken != "" {
+		page := must[*SearchResponse](r)(search(r.ctx(), req))
+		for _, h := range page.Hits {
+			found = append(found, fmt.Sprintf("%s.%d", h.Place.NodeId, h.Place.MessageIndex))
+		}
+		equal(r, "the nodes that a page has looked at", page.ScannedNodes, int64(1))
+		req.PageToken = page.NextPageToken
+	}
+	equal(r, "the hits", fmt.Sprint(found), fmt.Sprint([]string{head + ".0", root + ".1", root + ".0"}))
+}
