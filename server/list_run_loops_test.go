@@ -247,10 +247,10 @@ func TestForgedRunLoopTokens(t *testing.T) {
 	}
 }
 
-// payloadCounter is a store that counts the rows whose payloads are read.
+// payloadCounter is a store that counts the rows whose payloads are read, and the bytes of these.
 type payloadCounter struct {
 	chainstore.Store
-	rows int
+	rows, bytes int
 }
 
 type countedChain struct {
@@ -267,6 +267,7 @@ func (c countedChain) Rows(ctx context.Context, span chainstore.Span, yield func
 	return c.Chain.Rows(ctx, span, func(row *chainstore.Row) error {
 		if !span.HeadersOnly {
 			c.counter.rows++
+			c.counter.bytes += len(row.Payload)
 		}
 		return yield(row)
 	})

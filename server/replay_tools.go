@@ -17,17 +17,23 @@ const (
 	defaultReplayCalls, maxReplayCalls         = 20, 200
 	defaultReplayItemChars, maxReplayItemChars = 500, 10_000
 	defaultReplayChars, maxReplayChars         = 8_000, 200_000
-	// replayRead is the bytes of messages after which no earlier calls are looked at.
+	// replayRead is the bytes of messages after which no more are read to find calls and their results; and as many again
+	// to show them.
 	replayRead = 16 << 20
 )
 
 // ReplayTools goes back from call to call, each node with calls naming the one before, until there is enough.
 func (t *transcripts) ReplayTools(ctx context.Context, req *transcriptv1.ReplayToolsRequest) (*transcriptv1.ReplayToolsResponse, error) {
+	return t.replay(ctx, req, replayRead)
+}
+
+// replay is ReplayTools with another bound than replayRead.
+func (t *transcripts) replay(ctx context.Context, req *transcriptv1.ReplayToolsRequest, most int) (*transcriptv1.ReplayToolsResponse, error) {
 	ref, err := parseRef("head", req.Head)
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{renderers: t.renderers}
+	r := &replay{renderers: t.renderers, most: most}
 	if r.calls, err = bounded("max_calls", req.MaxCalls, defaultReplayCalls, maxReplayCalls); err != nil {
 		return nil, err
 	}
@@ -66,127 +72,15 @@ type replay struct {
 	names                   []string
 	calls, itemChars, chars int
 	renderers               map[string]compaction.Renderer
+	// most is the bytes of messages that are read to find calls, and then to show them.
+	most int
 
-	// found are the calls, oldest first; more says that there are earlier ones.
+	// found are the calls, oldest first; more says that there are others, which are left out.
 	found []*replayed
 	more  bool
 	// bytes is what was read of messages.
 	bytes int
 	loops loopPlaces
-}
-
-// replayed is where a call and its result lie.
-type replayed struct {
-	id runloop.Optional
-	// call is the message that has it as its nth call; wanted says that it is to be shown.
-	call   runloop.Place
-	nth    int
-	wanted bool
-	// result is the message that answers it, if answered.
-	result   runloop.Place
-	answered bool
-}
-
-// read finds calls until there are enough, or enough was read for them.
-func (r *replay) read(ctx context.Context) error {
-	r.loops.chain = r.chain
-	through := r.chain.Head().Seq
-	for link := r.chain.Head().Tools; link.Present; {
-		if len(r.found) >= r.calls || r.bytes >= replayRead {
-			r.more = true
-			return nil
-		}
-		first, before, err := r.groupStart(ctx, link.Seq)
-		if err != nil {
-			return err
-		}
-		found, err := r.rows(ctx, first, through)
-		if err != nil {
-			return err
-		}
-		r.found = append(found, r.found...)
-		if first == 0 {
-			break
-		}
-		through, link = first-1, before
-	}
-	return nil
-}
-
-// groupStart is the first node of the group of calls that a node has the last calls of, and the nearest node with calls
-// before it.
-func (r *replay) groupStart(ctx context.Context, seq uint32) (first uint32, before chainstore.Link, err error) {
-	for seq > 0 {
-		h, err := chainstore.HeaderAt(ctx, r.chain, seq-1)
-		if err != nil {
-			return 0, before, err
-		}
-		if before = h.Tools; !before.Present || len(h.State.Group.Calls) == 0 || h.State.Group.Results {
-			return seq, before, nil
-		}
-		seq = before.Seq
-	}
-	return 0, chainstore.Link{}, nil
-}
-
-// rows finds the calls of the nodes from one through another, and reads on for their results.
-func (r *replay) rows(ctx context.Context, from, through uint32) (found []*replayed, err error) {
-	var g groups
-	var open []*replayed
-	err = rowsWhile(ctx, r.chain, chainstore.Span{From: from, Through: r.chain.Head().Seq}, func(row *chainstore.Row) (bool, error) {
-		h, err := row.Header()
-		if err != nil || h.Covers.Present {
-			return err == nil, err
-		}
-		r.bytes += len(row.Payload)
-		for i := range h.Messages {
-			b := &h.Messages[i]
-			begins, wasOpen := g.next(b), len(open) > 0
-			if begins || !g.open {
-				open = nil
-			}
-			if h.Seq > through && (begins || !wasOpen || !g.open) {
-				return false, nil
-			}
-			calls, rest, err := r.message(h, i, row.Payload, open)
-			if err != nil {
-				return false, err
-			}
-			open = rest
-			for _, one := range calls {
-				if one.wanted {
-					found = append(found, one)
-				}
-			}
-		}
-		return h.Seq < through || len(open) > 0, nil
-	})
-	return found, err
-}
-
-// message returns the message's calls and those that are open behind it; a result answers one.
-func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*replayed) (calls, rest []*replayed, err error) {
-	b := &h.Messages[i]
-	if b.Calls == 0 && (b.Role != runloop.Tool || b.Mark.LeftOut != runloop.Shown) {
-		return nil, open, nil
-	}
-	m, err := putMessage(h, i, payload)
-	if err != nil {
-		return nil, nil, err
-	}
-	at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
-	if b.Role == runloop.Tool {
-		one, rest, ok := takeFirst(open, func(one *replayed) bool { return one.id == optionalOf(m.ToolCallId) })
-		if ok {
-			one.result, one.answered = at, true
-		}
-		return nil, rest, nil
-	}
-	for n, c := range callsOf(m) {
-		wanted := len(r.names) == 0 || c.Name != nil && slices.Contains(r.names, *c.Name)
-		calls = append(calls, &replayed{id: optionalOf(c.Id), call: at, nth: n, wanted: wanted})
-	}
-	return calls, append(open, calls...), nil
 }
 
 // reply reads the latest calls that fit, and shows them oldest first. Of the newest, what is too much for all is cut.
@@ -196,7 +90,7 @@ func (r *replay) reply(ctx context.Context) (*transcriptv1.ReplayToolsResponse, 
 	var blocks []string
 	r.bytes = 0
 	for _, one := range slices.Backward(r.found) {
-		if len(reply.Calls) == r.calls || r.bytes >= replayRead {
+		if len(reply.Calls) == r.calls || r.bytes >= r.most {
 			reply.More = true
 			break
 		}

@@ -5940,7 +5940,8 @@ type ReplayToolsResponse struct {
 	Calls []*ReplayedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
 	// The same as a text block of at most max_chars code points.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether the chain has earlier calls that are not shown.
+	// Whether the chain has calls that are not shown: earlier ones; or, of a group of calls with over 16 MiB of messages, those
+	// that were answered before the last 16 MiB of them.
 	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

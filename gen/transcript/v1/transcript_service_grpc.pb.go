@@ -130,7 +130,8 @@ type TranscriptServiceClient interface {
 	// DATA_LOSS.
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
 	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
-	// redacted before anything is cut. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// redacted before anything is cut. What it reads is bounded too: about 16 MiB of messages to find calls, the same again
+	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
 	ReplayTools(ctx context.Context, in *ReplayToolsRequest, opts ...grpc.CallOption) (*ReplayToolsResponse, error)
 	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
 	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
@@ -416,7 +417,8 @@ type TranscriptServiceServer interface {
 	// DATA_LOSS.
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
 	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
-	// redacted before anything is cut. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// redacted before anything is cut. What it reads is bounded too: about 16 MiB of messages to find calls, the same again
+	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
 	ReplayTools(context.Context, *ReplayToolsRequest) (*ReplayToolsResponse, error)
 	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
 	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
