@@ -131,15 +131,6 @@ func TestUnknownFieldsAndUTF8(t *testing.T) {
 	}
 }
 
-// bad is a call that must be refused.
-type bad struct {
-	name   string
-	call   func(*rig) error
-	code   codes.Code
-	reason string
-	field  string
-}
-
 func callPut(req *PutNode) func(*rig) error {
 	return func(r *rig) error {
 		if len(req.Messages) == 0 {
@@ -164,16 +155,6 @@ func callAlias(moves ...*transcriptv1.AliasMove) func(*rig) error {
 	}
 }
 
-func callAssemble(req *Assemble) func(*rig) error {
-	return func(r *rig) error {
-		_, err := r.Assemble(r.ctx(), req)
-		if _, streamed := r.frames(req); failureOf(err).all != failureOf(streamed).all && failureOf(err).reason != failureOf(streamed).reason {
-			r.Errorf("the stream fails otherwise: %v, %v", err, streamed)
-		}
-		return err
-	}
-}
-
 func repeat[T any](n int, v T) []T {
 	out := make([]T, n)
 	for i := range out {
@@ -181,13 +162,6 @@ func repeat[T any](n int, v T) []T {
 	}
 	return out
 }
-
-const (
-	invalid   = codes.InvalidArgument
-	absent    = "0000000000000000000000000000000000000000000000000000000000000000"
-	badField  = "INVALID_FIELD"
-	overLimit = "LIMIT_EXCEEDED"
-)
 
 func badPuts() []bad {
 	long := strings.Repeat("x", 513)
@@ -334,108 +308,5 @@ func badAliases() []bad {
 			Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: "x"}}}), invalid, badField, "precondition.head_id"},
 		{"a delete that must exist", remove(&transcriptv1.DeleteAliasRequest{Name: "nobody", Precondition: &transcriptv1.AliasPrecondition{
 			Condition: &transcriptv1.AliasPrecondition_MustExist{MustExist: true}}}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-	}
-}
-
-func badReads() []bad {
-	get := func(ref *NodeRef) func(*rig) error {
-		return func(r *rig) error {
-			_, err := r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: ref})
-			return err
-		}
-	}
-	children := func(req *transcriptv1.ListChildrenRequest) func(*rig) error {
-		return func(r *rig) error { _, err := r.ListChildren(r.ctx(), req); return err }
-	}
-	aliases := func(req *transcriptv1.ListAliasesRequest) func(*rig) error {
-		return func(r *rig) error { _, err := r.ListAliases(r.ctx(), req); return err }
-	}
-	history := func(req *transcriptv1.ListAliasHistoryRequest) func(*rig) error {
-		return func(r *rig) error { _, err := r.ListAliasHistory(r.ctx(), req); return err }
-	}
-	resolve := func(name string) func(*rig) error {
-		return func(r *rig) error {
-			_, err := r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Name: name})
-			return err
-		}
-	}
-	const token = "INVALID_PAGE_TOKEN"
-	long := strings.Repeat("x", 513)
-	cases := []bad{
-		{"no head", callAssemble(&Assemble{}), invalid, badField, "head"},
-		{"an empty head", callAssemble(&Assemble{Head: &NodeRef{}}), invalid, badField, "head"},
-		{"a prefix as head", callAssemble(&Assemble{Head: byID("abcdef")}), invalid, badField, "head.node_id"},
-		{"an absent head", callAssemble(&Assemble{Head: byID(absent)}), codes.NotFound, "NODE_NOT_FOUND", ""},
-		{"an absent alias as head", callAssemble(&Assemble{Head: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"a view unknown", callAssemble(&Assemble{Head: byID(absent), View: 4}), invalid, badField, "view"},
-		{"a view below", callAssemble(&Assemble{Head: byID(absent), View: -1}), invalid, badField, "view"},
-		{"a detail unknown", callAssemble(&Assemble{Head: byID(absent), NodeDetail: 3}), invalid, badField, "node_detail"},
-		{"after no id", callAssemble(&Assemble{Head: byID(absent), AfterId: "x"}), invalid, badField, "after_id"},
-		{"no node", get(nil), invalid, badField, "node"},
-		{"a prefix of 5", get(byID("abcde")), invalid, badField, "node.node_id"},
-		{"a prefix of 65", get(byID(absent + "0")), invalid, badField, "node.node_id"},
-		{"a prefix in capitals", get(byID("ABCDEF")), invalid, badField, "node.node_id"},
-		{"an empty node id", get(byID("")), invalid, badField, "node.node_id"},
-		{"an absent prefix", get(byID("abcdef")), codes.NotFound, "NODE_NOT_FOUND", ""},
-		{"an absent node", get(byID(absent)), codes.NotFound, "NODE_NOT_FOUND", ""},
-		{"an absent alias", get(byAlias("nobody")), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"an alias with DEL", get(byAlias("a\x7f")), invalid, badField, "node.alias"},
-		{"children of nothing", children(&transcriptv1.ListChildrenRequest{}), invalid, badField, "node"},
-		{"children of an absent node", children(&transcriptv1.ListChildrenRequest{Node: byID(absent)}), codes.NotFound, "NODE_NOT_FOUND", ""},
-		{"children of an absent alias", children(&transcriptv1.ListChildrenRequest{Node: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"a negative page of children", children(&transcriptv1.ListChildrenRequest{Node: byID(absent), PageSize: -1}), invalid, badField, "page_size"},
-		{"a negative page of aliases", aliases(&transcriptv1.ListAliasesRequest{PageSize: -1}), invalid, badField, "page_size"},
-		{"a long prefix", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Prefix{Prefix: long}}), invalid, overLimit, "prefix"},
-		{"a long folder", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: long}}), invalid, overLimit, "folder"},
-		{"the history of nothing", history(&transcriptv1.ListAliasHistoryRequest{}), invalid, badField, "name"},
-		{"a history never set", history(&transcriptv1.ListAliasHistoryRequest{Name: "nobody"}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"a negative page of history", history(&transcriptv1.ListAliasHistoryRequest{Name: "a", PageSize: -1}), invalid, badField, "page_size"},
-		{"an alias without name", resolve(""), invalid, badField, "name"},
-		{"an alias never set", resolve("nobody"), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"an alias too long", resolve(long), invalid, overLimit, "name"},
-	}
-	for _, forged := range []string{"x", "AQ", "AQAAAAAAAAAA", "AQAAAAAAAAAAAA", strings.Repeat("A", 5000), "%%%", "AQAAAAAAAAAAAA=="} {
-		cases = append(cases,
-			bad{"a forged page of aliases", aliases(&transcriptv1.ListAliasesRequest{PageToken: forged}), invalid, token, "page_token"},
-			bad{"a forged page of children", children(&transcriptv1.ListChildrenRequest{Node: byID(absent), PageToken: forged}), invalid, token, "page_token"},
-			bad{"a forged page of history", history(&transcriptv1.ListAliasHistoryRequest{Name: "a", PageToken: forged}), invalid, token, "page_token"},
-		)
-	}
-	return cases
-}
-
-// TestBadInput walks what a client can get wrong; every refusal says which code, reason and field, none UNKNOWN or
-// INTERNAL, and the server stands afterwards.
-func TestBadInput(t *testing.T) {
-	r := newRig(t)
-	for _, cases := range [][]bad{badPuts(), badBatches(), badAliases(), badReads(), badRecollections()} {
-		r.refuses(cases)
-	}
-	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
-	equal(r, "the aliases that refused calls have left", stats.Aliases, 0)
-	equal(r, "the roots, less those that were put for calls to be refused", stats.Roots, 2)
-	if strings.Contains(r.logs.String(), `"level":"ERROR"`) {
-		t.Errorf("bad input is logged as a fault: %s", r.logs.String())
-	}
-}
-
-// refuses makes calls that are refused as they say, or are just not.
-func (r *rig) refuses(cases []bad) {
-	for _, c := range cases {
-		r.Run(c.name, func(t *testing.T) {
-			in := *r
-			in.T = t
-			err := c.call(&in)
-			if c.code == codes.OK {
-				if err != nil {
-					t.Errorf("refused: %v", err)
-				}
-				return
-			}
-			f := in.fails(err, c.code, c.reason, c.field)
-			if c.code == invalid && c.field != "" && f.rule == "" {
-				t.Error("no rule is named")
-			}
-		})
 	}
 }

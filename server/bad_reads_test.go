@@ -3,94 +3,46 @@ package server_test
 import (
 	"strings"
 
-	"google.golang.org/grpc/codes"
-
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// asked is a call of an rpc as the error walk makes it.
-func asked[Req, Res any](rpc func(*rig, Req) (Res, error), req Req) func(*rig) error {
-	return func(r *rig) error {
-		_, err := rpc(r, req)
-		return err
+// badReads are requests of single nodes, lists and aliases.
+func badReads() []bad {
+	get := func(ref *NodeRef) func(*rig) error {
+		return asked((*rig).GetNode, &transcriptv1.GetNodeRequest{Node: ref})
 	}
-}
-
-func askCompact(r *rig, q *Compact) (*transcriptv1.CompactResponse, error) {
-	return r.Compact(r.ctx(), q)
-}
-
-func askLoops(r *rig, q *transcriptv1.ListRunLoopsRequest) (*transcriptv1.ListRunLoopsResponse, error) {
-	return r.ListRunLoops(r.ctx(), q)
-}
-
-func askRecall(r *rig, q *transcriptv1.RecallToolCallRequest) (*transcriptv1.RecallToolCallResponse, error) {
-	return r.RecallToolCall(r.ctx(), q)
-}
-
-func askSearch(r *rig, q *transcriptv1.SearchRequest) (*transcriptv1.SearchResponse, error) {
-	return r.Search(r.ctx(), q)
-}
-
-func askReplay(r *rig, q *Replay) (*transcriptv1.ReplayToolsResponse, error) {
-	return r.ReplayTools(r.ctx(), q)
-}
-
-func askDescribe(r *rig, q *transcriptv1.DescribeRequest) (*transcriptv1.DescribeResponse, error) {
-	return r.Describe(r.ctx(), q)
-}
-
-// badRecollections are requests about what was said and compacted that are refused. The one node of the walk's store has
-// neither calls nor aliases.
-func badRecollections() []bad {
-	const notFound, failed = codes.NotFound, codes.FailedPrecondition
-	there := func(r *rig) *NodeRef { return byID(r.put("", user("x"))) }
-	on := func(call func(*rig, *NodeRef) error) func(*rig) error {
-		return func(r *rig) error { return call(r, there(r)) }
+	children := func(req *transcriptv1.ListChildrenRequest) func(*rig) error { return asked((*rig).ListChildren, req) }
+	aliases := func(req *transcriptv1.ListAliasesRequest) func(*rig) error { return asked((*rig).ListAliases, req) }
+	history := func(req *transcriptv1.ListAliasHistoryRequest) func(*rig) error {
+		return asked((*rig).ListAliasHistory, req)
 	}
-	find := func(head *NodeRef, re string) *transcriptv1.SearchRequest {
-		return &transcriptv1.SearchRequest{
-			Scope: &transcriptv1.SearchRequest_Head{Head: head}, Pattern: &transcriptv1.SearchRequest_Regexp{Regexp: re},
-		}
+	resolve := func(name string) func(*rig) error {
+		return asked((*rig).ResolveAlias, &transcriptv1.ResolveAliasRequest{Name: name})
 	}
-	cases := []bad{
-		{"compact nothing", asked(askCompact, &Compact{}), invalid, badField, "head"},
-		{"compact what is not there", asked(askCompact, &Compact{Head: byID(absent)}), notFound, "NODE_NOT_FOUND", ""},
-		{"compact with a salt too short", asked(askCompact, &Compact{Head: byID(absent), Salt: []byte("x")}), invalid, badField, "salt"},
-		{"compact with a blank summary", asked(askCompact, &Compact{Head: byID(absent), Summary: " "}), invalid, badField, "summary"},
-		{"compact through another chain", on(func(r *rig, head *NodeRef) error {
-			_, err := askCompact(r, &Compact{Head: head, ThroughId: r.put(head.GetNodeId(), user("y"))})
-			return err
-		}), failed, "NOT_AN_ANCESTOR", ""},
-		{"recall what is not there", on(func(r *rig, head *NodeRef) error {
-			_, err := askRecall(r, &transcriptv1.RecallToolCallRequest{Head: head, ToolCallId: ptr("c")})
-			return err
-		}), notFound, "TOOL_CALL_NOT_FOUND", ""},
-		{"recall a place that is none", on(func(r *rig, head *NodeRef) error {
-			_, err := askRecall(r, &transcriptv1.RecallToolCallRequest{Head: head, Place: "x"})
-			return err
-		}), invalid, badField, "place"},
-		{"search for nothing", asked(askSearch, &transcriptv1.SearchRequest{Scope: &transcriptv1.SearchRequest_Head{Head: byID(absent)}}), invalid, badField, "pattern"},
-		{"search nowhere", asked(askSearch, &transcriptv1.SearchRequest{Pattern: &transcriptv1.SearchRequest_Text{Text: "x"}}), invalid, badField, "scope"},
-		{"search for what does not compile", asked(askSearch, find(byID(absent), "(")), invalid, "INVALID_PATTERN", "regexp"},
-		{"search for too large a pattern", asked(askSearch, find(byID(absent), strings.Repeat("(a?){999}", 100))), invalid, "INVALID_PATTERN", "regexp"},
-		{"search for too long a pattern", asked(askSearch, find(byID(absent), strings.Repeat("a", 1025))), invalid, overLimit, "regexp"},
-		{"replay too much", asked(askReplay, &Replay{Head: byID(absent), MaxCalls: 201}), invalid, overLimit, "max_calls"},
-		{"describe too much", asked(askDescribe, &transcriptv1.DescribeRequest{Head: byID(absent), MaxItems: 65}), invalid, overLimit, "max_items"},
-		{"describe in no mode", asked(askDescribe, &transcriptv1.DescribeRequest{Head: byID(absent), Mode: 9}), invalid, badField, "mode"},
-		{"loops with too long previews", asked(askLoops, &transcriptv1.ListRunLoopsRequest{Head: byID(absent), PreviewChars: 10_001}), invalid, overLimit, "preview_chars"},
+	long := strings.Repeat("x", 513)
+	return []bad{
+		{"no node", get(nil), invalid, badField, "node"},
+		{"a prefix of 5", get(byID("abcde")), invalid, badField, "node.node_id"},
+		{"a prefix of 65", get(byID(absent + "0")), invalid, badField, "node.node_id"},
+		{"a prefix in capitals", get(byID("ABCDEF")), invalid, badField, "node.node_id"},
+		{"an empty node id", get(byID("")), invalid, badField, "node.node_id"},
+		{"a prefix of two nodes", get(byID(twins)), invalid, "AMBIGUOUS_PREFIX", ""},
+		{"an absent prefix", get(byID("abcdef")), notFound, noNode, ""},
+		{"an absent node", get(byID(absent)), notFound, noNode, ""},
+		{"an absent alias", get(byAlias("nobody")), notFound, noAlias, ""},
+		{"an alias with DEL", get(byAlias("a\x7f")), invalid, badField, "node.alias"},
+		{"children of nothing", children(&transcriptv1.ListChildrenRequest{}), invalid, badField, "node"},
+		{"children of an absent node", children(&transcriptv1.ListChildrenRequest{Node: byID(absent)}), notFound, noNode, ""},
+		{"children of an absent alias", children(&transcriptv1.ListChildrenRequest{Node: byAlias("nobody")}), notFound, noAlias, ""},
+		{"a negative page of children", children(&transcriptv1.ListChildrenRequest{Node: byID(absent), PageSize: -1}), invalid, badField, "page_size"},
+		{"a negative page of aliases", aliases(&transcriptv1.ListAliasesRequest{PageSize: -1}), invalid, badField, "page_size"},
+		{"a long prefix", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Prefix{Prefix: long}}), invalid, overLimit, "prefix"},
+		{"a long folder", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: long}}), invalid, overLimit, "folder"},
+		{"the history of nothing", history(&transcriptv1.ListAliasHistoryRequest{}), invalid, badField, "name"},
+		{"a history never set", history(&transcriptv1.ListAliasHistoryRequest{Name: "nobody"}), notFound, noAlias, ""},
+		{"a negative page of history", history(&transcriptv1.ListAliasHistoryRequest{Name: "a", PageSize: -1}), invalid, badField, "page_size"},
+		{"an alias without name", resolve(""), invalid, badField, "name"},
+		{"an alias never set", resolve("nobody"), notFound, noAlias, ""},
+		{"an alias too long", resolve(long), invalid, overLimit, "name"},
 	}
-	for _, forged := range []string{"x", "AQAAAAAAAAAA", strings.Repeat("A", 5000), "%%%"} {
-		cases = append(cases,
-			bad{"a forged page of loops", asked(askLoops, &transcriptv1.ListRunLoopsRequest{Head: byID(absent), PageToken: forged}), invalid, "INVALID_PAGE_TOKEN", "page_token"},
-			bad{"a forged page of a result", asked(askRecall, &transcriptv1.RecallToolCallRequest{Head: byID(absent), ToolCallId: ptr("c"), PageToken: forged}), invalid, "INVALID_PAGE_TOKEN", "page_token"},
-			bad{"a forged page of a search", func(r *rig) error {
-				q := find(byID(absent), "x")
-				q.PageToken = forged
-				_, err := askSearch(r, q)
-				return err
-			}, invalid, "INVALID_PAGE_TOKEN", "page_token"},
-		)
-	}
-	return cases
 }

@@ -381,25 +381,3 @@ func TestCompactAge(t *testing.T) {
 	equal(r, "loops", loops(late), "4 0 0")
 	equal(r, "where none is left", late.NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
 }
-
-func TestCompactBadInput(t *testing.T) {
-	r := newRig(t)
-	id := r.put("", user("x"), assistant("y"))
-	minus := int32(-1)
-	for field, req := range map[string]*Compact{
-		"head":                 {},
-		"head.node_id":         {Head: byID("x")},
-		"through_id":           {Head: byID(id), ThroughId: "x"},
-		"salt":                 {Head: byID(id), Salt: []byte("short")},
-		"policy.max_run_loops": {Head: byID(id), Policy: &Policy{MaxRunLoops: &minus}},
-		"policy.tool_trace":    {Head: byID(id), Policy: &Policy{ToolTrace: 9}},
-		"aliases[0].name":      {Head: byID(id), Aliases: []*Update{{}}},
-	} {
-		_, err := r.Compact(r.ctx(), req)
-		r.fails(err, codes.InvalidArgument, "INVALID_FIELD", field)
-	}
-	_, err := r.Compact(r.ctx(), &Compact{Head: byID(id), Summary: " \n"})
-	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "summary")
-	_, err = r.Compact(r.ctx(), &Compact{Head: byID(id), Summary: strings.Repeat("x", 1<<20+1)})
-	r.fails(err, codes.InvalidArgument, "LIMIT_EXCEEDED", "summary")
-}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"go/token"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -102,7 +104,8 @@ func TestEverySentinelHasARow(t *testing.T) {
 	}
 }
 
-// TestReasonsAreAsDocumented compares the table with the comments of error_reason.proto, which begin with the code.
+// TestReasonsAreAsDocumented compares the table with the comments of error_reason.proto, which begin with the code, and with
+// the table in docs/api.md, whose rows have a code where it is not that of the row above.
 func TestReasonsAreAsDocumented(t *testing.T) {
 	source, err := os.ReadFile("../proto/transcript/v1/error_reason.proto")
 	if err != nil {
@@ -111,6 +114,18 @@ func TestReasonsAreAsDocumented(t *testing.T) {
 	documented := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^  // ([A-Z_]+)\. (?:.*\n  //)*.*\n  (ERROR_REASON_\w+) =`).FindAllStringSubmatch(string(source), -1) {
 		documented[m[2]] = m[1]
+	}
+	api, err := os.ReadFile("../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, code := map[string]string{}, ""
+	for _, m := range regexp.MustCompile(`(?m)^\| ([A-Z_]*) ?\| ([A-Z_]+) \| `).FindAllStringSubmatch(string(api), -1) {
+		code = cmp.Or(m[1], code)
+		listed["ERROR_REASON_"+m[2]] = code
+	}
+	if !maps.Equal(listed, documented) {
+		t.Errorf("docs/api.md lists %v, error_reason.proto %v", listed, documented)
 	}
 	used := map[string]bool{}
 	for _, r := range append(table(), internal()) {

@@ -1,16 +1,9 @@
 package server_test
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -247,65 +240,6 @@ func TestRecallCountsEarlier(t *testing.T) {
 	r.fails(err, codes.NotFound, "TOOL_CALL_NOT_FOUND", "")
 }
 
-func TestBadRecalls(t *testing.T) {
-	r := newRig(t)
-	id := r.put("", user("q"), calling("f", "1"), result("1", strings.Repeat("x", 1000)), calling("f", "2"), result("9", "orphan"))
-	r.point("chat", id)
-	other := r.put("", user("another"))
-	head, one := byID(id), ptr("1")
-	token := r.recall(&Recall{Head: head, ToolCallId: one, PageBytes: 600}).NextPageToken
-	const invalid, badField, badToken = codes.InvalidArgument, "INVALID_FIELD", "INVALID_PAGE_TOKEN"
-	type refused struct {
-		req    *Recall
-		code   codes.Code
-		reason string
-		field  string
-	}
-	cases := []refused{
-		{&Recall{}, invalid, badField, "head"},
-		{&Recall{Head: byID("x")}, invalid, badField, "head.node_id"},
-		{&Recall{Head: byID(absent), ToolCallId: one}, codes.NotFound, "NODE_NOT_FOUND", ""},
-		{&Recall{Head: byID(absent), Place: id + ".1"}, codes.NotFound, "NODE_NOT_FOUND", ""},
-		{&Recall{Head: byAlias("nobody"), ToolCallId: one}, codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{&Recall{Head: head, ToolCallId: one, Occurrence: -1}, invalid, badField, "occurrence"},
-		{&Recall{Head: head, Place: id + ".1", Occurrence: 1}, invalid, badField, "occurrence"},
-		{&Recall{Head: head, ToolCallId: one, PageBytes: -1}, invalid, badField, "page_bytes"},
-		{&Recall{Head: head, ToolCallId: one, Occurrence: 1}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, ToolCallId: ptr("9"), Occurrence: 1}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, ToolCallId: ptr(strings.Repeat("x", 100_000))}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, Place: id + ".0"}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, Place: id + ".5"}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, Place: id + ".2147483647"}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, Place: other + ".0"}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, Place: absent + ".0"}, codes.NotFound, "TOOL_CALL_NOT_FOUND", ""},
-		{&Recall{Head: head, Place: id + ".1", Namespace: "other"}, codes.NotFound, "NODE_NOT_FOUND", ""},
-		{&Recall{Head: head, ToolCallId: one, PageToken: "x"}, invalid, badToken, "page_token"},
-		{&Recall{Head: head, ToolCallId: ptr("2"), PageToken: token}, invalid, badToken, "page_token"},
-		{&Recall{Head: head, PageToken: token}, invalid, badToken, "page_token"},
-		{&Recall{Head: head, ToolCallId: one, Place: id + ".2", PageToken: token}, invalid, badToken, "page_token"},
-		{&Recall{Head: head, ToolCallId: one, Occurrence: 1, PageToken: token}, invalid, badToken, "page_token"},
-		{&Recall{Head: byAlias("chat"), ToolCallId: one, PageToken: token}, invalid, badToken, "page_token"},
-		{&Recall{Head: byID(other), ToolCallId: one, PageToken: token}, invalid, badToken, "page_token"},
-		{&Recall{Head: head, ToolCallId: one, PageToken: token, Namespace: "other"}, invalid, badToken, "page_token"},
-	}
-	for _, place := range []string{
-		".", ".1", id, id + ".", id[:11] + ".1", id + "0.1", id + ".01", id + ".+1", id + ".-1", id + ". 1", id + ".1 ", " " + id + ".1",
-		id + ".1.1", id + ".2147483648", id + ".99999999999999999999", strings.ToUpper(id) + ".1", "x" + id[1:] + ".1", id + ":1", id + ".0x1", "-", "- -",
-	} {
-		cases = append(cases, refused{&Recall{Head: head, Place: place}, invalid, badField, "place"})
-	}
-	for _, c := range cases {
-		_, err := r.RecallToolCall(r.ctx(), c.req)
-		if f := r.fails(err, c.code, c.reason, c.field); r.Failed() {
-			t.Fatalf("%v: %v", c.req, f)
-		}
-	}
-	page := r.recall(&Recall{Head: head, ToolCallId: one, PageToken: token, PageBytes: 100})
-	equal(r, "a page of another size with the same token", utf8.RuneCountInString(said(page)) < 100, true)
-	equal(r, "whether the orphan is left out", r.recall(&Recall{Head: head, ToolCallId: ptr("9")}).LeftOut, true)
-}
-
 // TestRecallDoesNotReadThePath: a recall costs the same at the end of a short and of a long chain.
 func TestRecallDoesNotReadThePath(t *testing.T) {
 	store, err := badgerstore.Open(t.TempDir(), uncached)
@@ -337,51 +271,4 @@ func TestRecallDoesNotReadThePath(t *testing.T) {
 		t.Logf("%s: %s", what, c[0])
 		equal(r, "the cost at depth 1,000", c[1], c[0])
 	}
-}
-
-// forge makes a token with a right checksum.
-func forge(rpc, scope, head string, tail ...byte) string {
-	cursor, _ := hex.DecodeString(head)
-	cursor = append(cursor, tail...)
-	h := sha256.New()
-	h.Write([]byte("transcript.page.v1\x00"))
-	for _, part := range []string{rpc, "default", scope, string(cursor)} {
-		h.Write(append(binary.AppendUvarint(nil, uint64(len(part))), part...))
-	}
-	return base64.RawURLEncoding.EncodeToString(append(append([]byte{1}, h.Sum(nil)[:8]...), cursor...))
-}
-
-// TestForgedRecallTokens: tokens with a right checksum that lead nowhere.
-func TestForgedRecallTokens(t *testing.T) {
-	r := newRig(t)
-	m := result("1", "a\u4e2db")
-	m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: "[1]"}})
-	id := r.put("", user("q"), calling("f", "1", "2"), m)
-	later := r.put(id, user("later"))
-	r.point("chat", id)
-	token := func(call, head string, tail ...byte) string {
-		return forge("RecallToolCall", fmt.Sprintf("%q %064d true %q %q 0", "chat", 0, call, ""), head, tail...)
-	}
-	good := r.recall(&Recall{Head: byAlias("chat"), ToolCallId: ptr("1"), PageToken: token("1", id, 0, 1)})
-	equal(r, "what a right token gives", said(good), "\u4e2db[1]")
-	ff := bytes.Repeat([]byte{0xff}, 9)
-	for name, forged := range map[string]string{
-		"no head": token("1", "", 0, 1), "no offset": token("1", id, 0), "more behind": token("1", id, 0, 1, 1),
-		"an absent head": token("1", absent, 0, 1), "within a code point": token("1", id, 0, 2), "behind the text": token("1", id, 0, 5),
-		"behind the parts": token("1", id, 2, 0), "within JSON": token("1", id, 1, 1), "no result": token("2", id, 0, 0),
-		"a part far behind": token("1", id, append(slices.Clone(ff), 1, 0)...), "a number too large": token("1", id, append(slices.Clone(ff), 2, 0)...),
-		"an offset far behind": token("1", id, append([]byte{0}, append(slices.Clone(ff), 1)...)...),
-	} {
-		call := "1"
-		if name == "no result" {
-			call = "2"
-		}
-		_, err := r.RecallToolCall(r.ctx(), &Recall{Head: byAlias("chat"), ToolCallId: &call, PageToken: forged})
-		if r.fails(err, codes.InvalidArgument, "INVALID_PAGE_TOKEN", "page_token"); r.Failed() {
-			t.Fatal(name)
-		}
-	}
-	another := forge("RecallToolCall", fmt.Sprintf("%q %s true %q %q 0", "", later, "1", ""), id, 0, 1)
-	_, err := r.RecallToolCall(r.ctx(), &Recall{Head: byID(later), ToolCallId: ptr("1"), PageToken: another})
-	r.fails(err, codes.InvalidArgument, "INVALID_PAGE_TOKEN", "page_token")
 }

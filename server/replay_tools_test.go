@@ -6,8 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -109,31 +107,6 @@ func TestReplayRenderer(t *testing.T) {
 		t.Errorf("rendered as %q", text)
 	}
 	equal(r, "the other", got.Calls[1].Text, "read {}\n=> (no result)")
-}
-
-func TestReplayBadInput(t *testing.T) {
-	r := newRig(t)
-	id := r.put("", user("x"))
-	for field, req := range map[string]*Replay{
-		"max_calls": {MaxCalls: -1}, "max_item_chars": {MaxItemChars: -1}, "max_chars": {MaxChars: -1},
-		"tool_names": {ToolNames: []string{"x", ""}},
-	} {
-		req.Head = byID(id)
-		_, err := r.ReplayTools(r.ctx(), req)
-		r.fails(err, codes.InvalidArgument, "INVALID_FIELD", field)
-	}
-	for field, req := range map[string]*Replay{
-		"max_calls": {MaxCalls: 201}, "max_item_chars": {MaxItemChars: 10_001}, "max_chars": {MaxChars: 200_001},
-		"tool_names": {ToolNames: make([]string, 65)},
-	} {
-		req.Head = byID(id)
-		_, err := r.ReplayTools(r.ctx(), req)
-		r.fails(err, codes.InvalidArgument, "LIMIT_EXCEEDED", field)
-	}
-	_, err := r.ReplayTools(r.ctx(), &Replay{})
-	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "head")
-	_, err = r.ReplayTools(r.ctx(), &Replay{Head: byAlias("x")})
-	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
 }
 
 // TestReplayCutsInAll: the newest call is always shown, cut to what there is room for in all.

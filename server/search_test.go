@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -427,88 +426,4 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
-}
-
-func TestSearchRefuses(t *testing.T) {
-	r := newRig(t)
-	ids := r.chain("chat", user("needle"), user("needle"))
-	good := func() *SearchRequest { return inChain(byAlias("chat"), "needle") }
-	small := good()
-	small.PageSize = 1
-	token := must[*SearchResponse](r)(r.Search(r.ctx(), small)).NextPageToken
-	if token == "" {
-		t.Fatal("no token")
-	}
-	for _, c := range []struct {
-		name, reason, field string
-		code                codes.Code
-		spoil               func(*SearchRequest)
-	}{
-		{"no scope", "INVALID_FIELD", "scope", 0, func(q *SearchRequest) { q.Scope = nil }},
-		{"no head", "INVALID_FIELD", "head", 0, func(q *SearchRequest) {
-			q.Scope = &transcriptv1.SearchRequest_Head{Head: &NodeRef{}}
-		}},
-		{"bad id", "INVALID_FIELD", "head.node_id", 0, func(q *SearchRequest) {
-			q.Scope = &transcriptv1.SearchRequest_Head{Head: byID("xyz")}
-		}},
-		{"absent id", "NODE_NOT_FOUND", "", codes.NotFound, func(q *SearchRequest) {
-			q.Scope = &transcriptv1.SearchRequest_Head{Head: byID(absent)}
-		}},
-		{"absent alias", "ALIAS_NOT_FOUND", "", codes.NotFound, func(q *SearchRequest) {
-			q.Scope = &transcriptv1.SearchRequest_Head{Head: byAlias("absent")}
-		}},
-		{"of another namespace", "ALIAS_NOT_FOUND", "", codes.NotFound, func(q *SearchRequest) { q.Namespace = "other" }},
-		{"long prefix", "LIMIT_EXCEEDED", "alias_prefix", 0, func(q *SearchRequest) {
-			q.Scope = &transcriptv1.SearchRequest_AliasPrefix{AliasPrefix: strings.Repeat("x", 513)}
-		}},
-		{"no pattern", "INVALID_FIELD", "pattern", 0, func(q *SearchRequest) { q.Pattern = nil }},
-		{"empty text", "INVALID_FIELD", "text", 0, func(q *SearchRequest) { q.Pattern = &transcriptv1.SearchRequest_Text{} }},
-		{"empty pattern", "INVALID_FIELD", "regexp", 0, func(q *SearchRequest) { byRegexp(q, "") }},
-		{"long text", "LIMIT_EXCEEDED", "text", 0, func(q *SearchRequest) {
-			q.Pattern = &transcriptv1.SearchRequest_Text{Text: strings.Repeat("x", 1025)}
-		}},
-		{"long pattern", "LIMIT_EXCEEDED", "regexp", 0, func(q *SearchRequest) { byRegexp(q, strings.Repeat("x", 1025)) }},
-		{"open group", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) { byRegexp(q, "(x") }},
-		{"a look-ahead", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) { byRegexp(q, "(?=x)") }},
-		{"a back-reference", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) { byRegexp(q, `(x)\1`) }},
-		{"1,001 repeats", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) { byRegexp(q, "x{1001}") }},
-		{"repeats of repeats", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) { byRegexp(q, "(x{100}){100}") }},
-		{"a large program", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) { byRegexp(q, strings.Repeat("[ab]{0,900}", 4)) }},
-		{"deep nesting", "INVALID_PATTERN", "regexp", 0, func(q *SearchRequest) {
-			byRegexp(q, strings.Repeat("(", 505)+"x"+strings.Repeat("*)", 255))
-		}},
-		{"role 0", "INVALID_FIELD", "roles[1]", 0, func(q *SearchRequest) { q.Roles = []transcriptv1.Role{3, 0} }},
-		{"role 9", "INVALID_FIELD", "roles[0]", 0, func(q *SearchRequest) { q.Roles = []transcriptv1.Role{9} }},
-		{"role -1", "INVALID_FIELD", "roles[0]", 0, func(q *SearchRequest) { q.Roles = []transcriptv1.Role{-1} }},
-		{"65 tools", "LIMIT_EXCEEDED", "tool_names", 0, func(q *SearchRequest) { q.ToolNames = make([]string, 65) }},
-		{"a time before 1970", "INVALID_FIELD", "since", 0, func(q *SearchRequest) { q.Since = &timestamppb.Timestamp{Seconds: -1} }},
-		{"a time after 9999", "INVALID_FIELD", "until", 0, func(q *SearchRequest) { q.Until = &timestamppb.Timestamp{Seconds: 1 << 50} }},
-		{"until is since", "INVALID_FIELD", "until", 0, func(q *SearchRequest) { q.Since, q.Until = atMinute(1), atMinute(1) }},
-		{"negative page", "INVALID_FIELD", "page_size", 0, func(q *SearchRequest) { q.PageSize = -1 }},
-		{"negative excerpt", "INVALID_FIELD", "excerpt_chars", 0, func(q *SearchRequest) { q.ExcerptChars = -1 }},
-		{"long excerpt", "LIMIT_EXCEEDED", "excerpt_chars", 0, func(q *SearchRequest) { q.ExcerptChars = 2001 }},
-		{"no token", "INVALID_PAGE_TOKEN", "page_token", 0, func(q *SearchRequest) { q.PageToken = "x" }},
-		{"token of another text", "INVALID_PAGE_TOKEN", "page_token", 0, func(q *SearchRequest) {
-			q.PageToken, q.Pattern = token, &transcriptv1.SearchRequest_Text{Text: "needl"}
-		}},
-		{"token of another head", "INVALID_PAGE_TOKEN", "page_token", 0, func(q *SearchRequest) {
-			q.PageToken, q.Scope = token, &transcriptv1.SearchRequest_Head{Head: byID(ids[1])}
-		}},
-		{"token of another filter", "INVALID_PAGE_TOKEN", "page_token", 0, func(q *SearchRequest) { q.PageToken, q.ErrorsOnly = token, true }},
-	} {
-		q := good()
-		c.spoil(q)
-		code := c.code
-		if code == 0 {
-			code = codes.InvalidArgument
-		}
-		_, err := r.Search(r.ctx(), q)
-		f := r.fails(err, code, c.reason, c.field)
-		if t.Failed() {
-			t.Fatalf("%s: %s", c.name, f.all)
-		}
-	}
-	larger := good()
-	larger.PageToken, larger.PageSize = token, 7
-	equal(r, "hits of a page of another size", len(must[*SearchResponse](r)(r.Search(r.ctx(), larger)).Hits), 1)
 }

@@ -126,12 +126,13 @@ type TranscriptServiceClient interface {
 	RecallToolCall(ctx context.Context, in *RecallToolCallRequest, opts ...grpc.CallOption) (*RecallToolCallResponse, error)
 	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
 	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit, also between
-	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
-	// DATA_LOSS.
+	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND
+	// (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
 	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
 	// redacted before anything is cut. What it reads is bounded too: about 16 MiB of messages to find calls, the same again
-	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND,
+	// ALIAS_NOT_FOUND); DATA_LOSS.
 	ReplayTools(ctx context.Context, in *ReplayToolsRequest, opts ...grpc.CallOption) (*ReplayToolsResponse, error)
 	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
 	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
@@ -413,12 +414,13 @@ type TranscriptServiceServer interface {
 	RecallToolCall(context.Context, *RecallToolCallRequest) (*RecallToolCallResponse, error)
 	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
 	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit, also between
-	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND);
-	// DATA_LOSS.
+	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND
+	// (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
 	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
 	// redacted before anything is cut. What it reads is bounded too: about 16 MiB of messages to find calls, the same again
-	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND,
+	// ALIAS_NOT_FOUND); DATA_LOSS.
 	ReplayTools(context.Context, *ReplayToolsRequest) (*ReplayToolsResponse, error)
 	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
 	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.

@@ -1,0 +1,115 @@
+package server_test
+
+import (
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// callView asks for a view in one reply and in frames, which must fail alike.
+func callView(req *Assemble) func(*rig) error {
+	return func(r *rig) error {
+		_, err := r.Assemble(r.ctx(), req)
+		_, other := r.streamed(req)
+		one, two := failureOf(err), failureOf(other)
+		if one.code != two.code || one.reason != two.reason || one.field != two.field {
+			r.Errorf("the stream fails otherwise: %v, %v", err, other)
+		}
+		return err
+	}
+}
+
+// badPolicy is a policy out of range, and the field of it that is.
+type badPolicy struct {
+	name   string
+	policy *Policy
+	field  string
+}
+
+func badPolicies() []badPolicy {
+	age := func(d *durationpb.Duration) *Policy { return &Policy{MaxAge: d} }
+	now := func(ts *timestamppb.Timestamp) *Policy { return &Policy{Now: ts} }
+	return []badPolicy{
+		{"negative max_run_loops", &Policy{MaxRunLoops: proto.Int32(-1)}, "policy.max_run_loops"},
+		{"least max_run_loops", &Policy{MaxRunLoops: proto.Int32(-1 << 31)}, "policy.max_run_loops"},
+		{"negative max_bytes", &Policy{MaxBytes: proto.Int64(-1)}, "policy.max_bytes"},
+		{"least max_bytes", &Policy{MaxBytes: proto.Int64(-1 << 63)}, "policy.max_bytes"},
+		{"negative max_tokens", &Policy{MaxTokens: proto.Int64(-1)}, "policy.max_tokens"},
+		{"negative max_user_chars", &Policy{MaxUserChars: proto.Int32(-1)}, "policy.max_user_chars"},
+		{"negative max_reply_chars", &Policy{MaxReplyChars: proto.Int32(-1)}, "policy.max_reply_chars"},
+		{"negative keep_full_runs", &Policy{KeepFullRuns: proto.Int32(-1)}, "policy.keep_full_runs"},
+		{"negative keep_tool_results", &Policy{KeepToolResults: proto.Int32(-1)}, "policy.keep_tool_results"},
+		{"a trace unknown", &Policy{ToolTrace: 3}, "policy.tool_trace"},
+		{"a trace below", &Policy{ToolTrace: -1}, "policy.tool_trace"},
+		{"a negative age", age(durationpb.New(-time.Hour)), "policy.max_age"},
+		{"an age a nanosecond below zero", age(durationpb.New(-1)), "policy.max_age"},
+		{"an age a nanosecond above zero", age(durationpb.New(1)), "policy.max_age"},
+		{"an age below a second", age(durationpb.New(time.Second - 1)), "policy.max_age"},
+		{"an age of mixed signs", age(&durationpb.Duration{Seconds: 5, Nanos: -1}), "policy.max_age"},
+		{"an age over a century", age(&durationpb.Duration{Seconds: century, Nanos: 1}), "policy.max_age"},
+		{"an age out of range", age(&durationpb.Duration{Seconds: 1 << 62}), "policy.max_age"},
+		{"before 1970", now(timestamppb.New(time.Unix(-1, 0))), "policy.now"},
+		{"after 9999", now(&timestamppb.Timestamp{Seconds: 253402300800}), "policy.now"},
+		{"odd nanoseconds", now(&timestamppb.Timestamp{Nanos: -1}), "policy.now"},
+		{"a second of nanoseconds", now(&timestamppb.Timestamp{Nanos: 1_000_000_000}), "policy.now"},
+	}
+}
+
+// century is in seconds.
+const century = int64(36_525 * 24 * 60 * 60)
+
+// goodPolicies are at the ends of what is allowed.
+func goodPolicies() []*Policy {
+	return []*Policy{
+		{}, {MaxAge: durationpb.New(0)}, {MaxAge: durationpb.New(time.Second)}, {MaxAge: &durationpb.Duration{Seconds: century}},
+		{Now: &timestamppb.Timestamp{}}, {Now: &timestamppb.Timestamp{Seconds: 253402300799, Nanos: 999_999_999}},
+		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP},
+		{
+			MaxRunLoops: proto.Int32(1<<31 - 1), MaxBytes: proto.Int64(1<<63 - 1), MaxTokens: proto.Int64(1<<63 - 1), MaxUserChars: proto.Int32(1<<31 - 1),
+			MaxReplyChars: proto.Int32(1<<31 - 1), KeepFullRuns: proto.Int32(1<<31 - 1), KeepToolResults: proto.Int32(1<<31 - 1),
+		},
+	}
+}
+
+// badViews are requests for views that are refused, or just not.
+func badViews(w *planted) []bad {
+	chat := byAlias("chat")
+	cases := []bad{
+		{"a view of no head", callView(&Assemble{}), invalid, badField, "head"},
+		{"a view of an empty head", callView(&Assemble{Head: &NodeRef{}}), invalid, badField, "head"},
+		{"a view of a prefix", callView(&Assemble{Head: byID("abcdef")}), invalid, badField, "head.node_id"},
+		{"a view of 63 digits", callView(&Assemble{Head: byID(w.elsewhere[1:])}), invalid, badField, "head.node_id"},
+		{"a view of an absent head", callView(&Assemble{Head: byID(absent)}), notFound, noNode, ""},
+		{"a view of an absent alias", callView(&Assemble{Head: byAlias("nobody")}), notFound, noAlias, ""},
+		{"a view of a long alias", callView(&Assemble{Head: byAlias(strings.Repeat("x", 513))}), invalid, overLimit, "head.alias"},
+		{"a view of another namespace", callView(&Assemble{Head: chat, Namespace: "other"}), notFound, noAlias, ""},
+		{"a view unknown", callView(&Assemble{Head: chat, View: 4}), invalid, badField, "view"},
+		{"a view below", callView(&Assemble{Head: chat, View: -1}), invalid, badField, "view"},
+		{"a detail unknown", callView(&Assemble{Head: chat, NodeDetail: 3}), invalid, badField, "node_detail"},
+		{"a detail below", callView(&Assemble{Head: chat, NodeDetail: -1}), invalid, badField, "node_detail"},
+		{"after no id", callView(&Assemble{Head: chat, AfterId: "x"}), invalid, badField, "after_id"},
+		{"after what is not there", callView(&Assemble{Head: chat, AfterId: absent}), notFound, noNode, ""},
+		{"after a branch", callView(&Assemble{Head: chat, AfterId: w.elsewhere}), unfit, "NOT_AN_ANCESTOR", ""},
+		{"after a branch, in full", callView(&Assemble{Head: chat, View: full, AfterId: w.elsewhere}), unfit, "NOT_AN_ANCESTOR", ""},
+		{"after with a conversation", callView(&Assemble{Head: chat, View: conversation, AfterId: w.chat[3]}), invalid, badField, "after_id"},
+		{"a policy without a view", callView(&Assemble{Head: chat, Policy: &Policy{}}), invalid, badField, "policy"},
+		{"a policy with the effective view", callView(&Assemble{Head: chat, View: effective, Policy: &Policy{}}), invalid, badField, "policy"},
+		{"a policy with the full view", callView(&Assemble{Head: chat, View: full, Policy: &Policy{}}), invalid, badField, "policy"},
+		{"condense_last without a view", callView(&Assemble{Head: chat, CondenseLast: true}), invalid, badField, "condense_last"},
+		{"condense_last with the effective view", callView(&Assemble{Head: chat, View: effective, CondenseLast: true}), invalid, badField, "condense_last"},
+		{"a view over 4 MiB", asked((*rig).Assemble, &Assemble{Head: byID(w.large)}), codes.ResourceExhausted, "USE_STREAM_ASSEMBLE", ""},
+	}
+	for _, c := range badPolicies() {
+		cases = append(cases, bad{c.name, callView(&Assemble{Head: chat, View: conversation, Policy: c.policy}), invalid, badField, c.field})
+	}
+	for _, p := range goodPolicies() {
+		cases = append(cases, bad{"a policy in range", callView(&Assemble{Head: chat, View: conversation, Policy: p}), codes.OK, "", ""})
+	}
+	return cases
+}
