@@ -41,7 +41,7 @@ func (c *replayCommand) Run(ctx context.Context, s *session) error {
 		return s.printReply(reply)
 	}
 	if reply.GetMore() {
-		s.remark("there are earlier calls; see --max-calls and --max-chars")
+		s.remark("there are other calls, not shown; see --max-calls and --max-chars")
 	}
 	if reply.GetText() == "" {
 		return nil

@@ -19,7 +19,7 @@ import (
 
 const (
 	// rounds is how often a program is counted; memory is the least of them.
-	rounds = 2
+	rounds = 3
 	// fillings is how many calls fill pools: more than one, for how many buffers a stream has in use at once differs.
 	fillings = 2
 	// warmings is how often a call is made at most until the database finds in its cache all that it reads.
