@@ -31,7 +31,7 @@ type Recall struct {
 func (c *Client) Recall(ctx context.Context, head Ref, call Recall) (*Recalled, error) {
 	req := &transcriptv1.RecallToolCallRequest{
 		Namespace: c.options.namespace, Head: head.ref, Place: call.Place, PageBytes: recallPage,
-		Occurrence: int32(min(call.Occurrence, math.MaxInt32)),
+		Occurrence: int32(max(-1, min(call.Occurrence, math.MaxInt32))),
 	}
 	if call.HasID {
 		req.ToolCallId = &call.ID

@@ -80,7 +80,7 @@ func TestRecallOfRepeatedIDs(t *testing.T) {
 		_, err := c.Recall(ctx, head, client.Recall{ID: "call-1", HasID: true, Occurrence: back})
 		fails(t, err, client.ErrToolCallNotFound)
 	}
-	_, err := c.Recall(ctx, head, client.Recall{ID: "call-1", HasID: true, Occurrence: -1})
+	_, err := c.Recall(ctx, head, client.Recall{ID: "call-1", HasID: true, Occurrence: -1 << 32})
 	fails(t, err, client.ErrInvalidField)
 	_, err = c.Recall(ctx, head, client.Recall{})
 	fails(t, err, client.ErrToolCallNotFound)

@@ -37,7 +37,7 @@ func (r *replay) read(ctx context.Context) error {
 	r.loops.chain = r.chain
 	through := r.chain.Head().Seq
 	for link := r.chain.Head().Tools; link.Present; {
-		if r.more = r.more || len(r.found) >= r.calls || r.bytes >= r.most; r.more {
+		if r.more = r.more || r.enough() || r.bytes >= r.most; r.more {
 			return nil
 		}
 		first, before, err := r.groupStart(ctx, link.Seq)
@@ -55,6 +55,12 @@ func (r *replay) read(ctx context.Context) error {
 		through, link = first-1, before
 	}
 	return nil
+}
+
+// enough tells that there are calls that are not shown: before these, of any tool, or one too many of the tools asked for,
+// since only looking tells whether earlier calls are of those.
+func (r *replay) enough() bool {
+	return len(r.found) > r.calls || len(r.found) == r.calls && len(r.names) == 0
 }
 
 // groupStart is the first node of the group of calls that a node has the last calls of, and the nearest node with calls

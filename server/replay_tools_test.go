@@ -56,7 +56,8 @@ func TestReplayShowsOldestFirst(t *testing.T) {
 	}{
 		{&Replay{}, "abcdefg", false}, {&Replay{MaxCalls: 2}, "fg", true}, {&Replay{MaxCalls: 4}, "defg", true},
 		{&Replay{MaxCalls: 7}, "abcdefg", false}, {&Replay{ToolNames: []string{"run"}}, "be", false},
-		{&Replay{ToolNames: []string{"run"}, MaxCalls: 1}, "e", true}, {&Replay{ToolNames: []string{"none"}}, "", false},
+		{&Replay{ToolNames: []string{"run"}, MaxCalls: 1}, "e", true}, {&Replay{ToolNames: []string{"run"}, MaxCalls: 2}, "be", false},
+		{&Replay{ToolNames: []string{"read"}, MaxCalls: 5}, "acdfg", false}, {&Replay{ToolNames: []string{"none"}}, "", false},
 		{&Replay{MaxChars: 61}, "efg", true}, {&Replay{MaxChars: 1}, "g", true},
 	} {
 		c.req.Head = byID(head)

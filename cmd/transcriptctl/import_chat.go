@@ -159,7 +159,7 @@ func nodesOf(messages []*transcriptv1.Message) (nodes [][]*transcriptv1.Message)
 
 var (
 	errNoMessages = fmt.Errorf("%w: messages is an empty list", errNotJSON)
-	errDiverged   = errors.New("this conversation is stored with other messages")
+	errDiverged   = errors.New("this conversation is stored with other messages, or in other nodes")
 )
 
 // attempts is how often a conversation is decided anew whose alias moved meanwhile.

@@ -12,7 +12,7 @@ type replayCommand struct {
 	MaxCalls     int32    `short:"n" default:"20" placeholder:"N" help:"Show at most this many calls, the newest (1 to 200). Default: ${default}."`
 	MaxItemChars int32    `default:"500" placeholder:"N" help:"Characters of each call's arguments, and of each result (1 to 10000). Default: ${default}."`
 	MaxChars     int32    `default:"8000" placeholder:"N" help:"Characters in all (1 to 200000). Default: ${default}."`
-	Tool         []string `placeholder:"NAME" help:"Only calls of these tools."`
+	Tool         []string `sep:"none" placeholder:"NAME" help:"Only calls of this tool; may be repeated."`
 }
 
 func (c *replayCommand) Help() string {

@@ -16,7 +16,7 @@ type searchCommand struct {
 	Prefix  *string    `placeholder:"TEXT" help:"Search all chains whose aliases begin so; empty: every alias."`
 	Regexp  bool       `short:"e" help:"PATTERN is an RE2 pattern."`
 	Role    []string   `enum:"system,developer,user,assistant,tool" placeholder:"ROLE" help:"Only messages of these roles."`
-	Tool    []string   `placeholder:"NAME" help:"Only calls of these tools, and their results."`
+	Tool    []string   `sep:"none" placeholder:"NAME" help:"Only calls of this tool, and their results; may be repeated."`
 	Since   *time.Time `placeholder:"TIME" help:"Only messages from this time on, such as 2026-11-21T12:00:00Z."`
 	Until   *time.Time `placeholder:"TIME" help:"Only messages before this time."`
 	Errors  bool       `help:"Only results that are errors."`
