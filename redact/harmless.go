@@ -133,7 +133,7 @@ func isTypeName(t string) bool {
 
 // isDotted: words with dots between them of which one has a digit within: a password rather than a.b.c of source text.
 func isDotted(t string) bool {
-	return strings.IndexByte(t, '.') > 0 && mixed(t) && isDigit(t[strings.IndexAny(t, "0123456789")]) && !strings.Contains(t, "->")
+	return strings.IndexByte(t, '.') > 0 && strings.ContainsAny(t, "0123456789") && !strings.Contains(t, "->")
 }
 
 // isShortMix: two or three words that are no sentence.
