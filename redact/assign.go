@@ -16,17 +16,17 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	if isQuote(s[j]) && i > 0 && s[j] == s[i-1] && s[end-1] != s[j] {
 		return value{}, false // the quote that was opened before the name ends here
 	}
+	if s[j] == '`' && i > 0 && s[i-1] == ':' {
+		return value{}, false // a role of reStructuredText: :token:`name`
+	}
 	if k == query && !(s[at] == '=' && sc.inQuery(i)) {
 		return value{}, false
 	}
-	if (k == authz || k == cookie) && s[at] == ':' {
+	if (k == authz || k == cookie) && s[at] == ':' || k == authz && s[at] == '=' && hasScheme(s[j:]) {
 		return sc.header(i, end, j)
 	}
-	if v, ok := quotedAt(s, j, inQuote, inHint); ok {
+	if v, ok := literalAt(s, j); ok {
 		return v, true
-	}
-	if strings.HasPrefix(s[j:], "[]byte(") {
-		return quotedAt(s, j+2, inQuote, inQuote)
 	}
 	if s[j] == '{' || s[j] == '[' {
 		return value{start: j, json: true}, !strings.HasPrefix(s[j:], Mark)
@@ -35,13 +35,13 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 		return v, true
 	}
 	if s[j] == '\n' || s[j] == '\r' {
-		return value{}, false
+		return value{start: j, json: true}, s[at] == ':'
 	}
 	if (s[j] == '|' || s[j] == '>') && s[at] == ':' {
 		return sc.block(i, j)
 	}
-	if k == phrase || k == weak {
-		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k == phrase && to == sc.lineEnd(j)) {
+	if k == phrase || k == seed || k == weak {
+		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k != weak && to == sc.lineEnd(j) && isWords(s[j:to], 3)) {
 			return value{start: j, end: to, place: inLine}, true
 		}
 	}
@@ -56,61 +56,89 @@ func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
 	switch {
 	case k == query:
 		end := bareEnd(s, j)
-		return value{start: j, end: end, place: queryPlace(s[j:end])}, true
+		return value{start: j, end: end, place: inLine}, true
 	case tight && (sc.inQuery(i) || s[at] == '%'):
-		return value{start: j, end: bareEnd(s, j), place: inLine}, true
+		return value{start: j, end: fieldEnd(s, j, k), place: inLine}, true
 	case tight && s[i] == '-':
 		return value{start: j, end: spaceEnd(s, j), place: inLine}, true
 	case tight && first && !sc.endsInComma(j):
-		end := sc.lineEnd(j)
-		if sp := strings.IndexByte(s[j:min(end, j+maxBare)], ' '); sp >= 0 {
-			end = j + sp
-		}
-		return value{start: j, end: trimEnd(s, j, end), place: inLine}, true
+		return sc.setting(i, at, j)
 	case s[at] == '=' && sc.inPairs(i):
 		end := pairEnd(s, j)
 		return value{start: j, end: end, place: inLine}, true
-	case tight && (isScreaming(s[i:at]) || i > 0 && isBlank(s[i-1])):
-		end := bareEnd(s, j)
+	case tight && i > 0 && isQuote(s[i-1]):
+		return value{start: j, end: min(spaceEnd(s, j), fieldEnd(s, j, k)), place: inLine}, true
+	case tight && (isScreaming(s[i:at]) || i > 0 && (isBlank(s[i-1]) || s[i-1] == '=')):
+		end := fieldEnd(s, j, k)
 		if end < len(s) && strings.IndexByte(",)(]}[", s[end]) >= 0 && !isScreaming(s[i:at]) {
 			break
 		}
 		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, isScreaming(s[i:at])))), place: inLine}, true
-	case first && after < j && yamlWord(s, j, sc.lineEnd(j)) > 0:
-		return value{start: j, end: yamlWord(s, j, sc.lineEnd(j)), place: inYAML}, true
+	case s[at] == ':' && after == at+1:
+		if v, ok := sc.alone(i, j, k); ok {
+			return v, true
+		}
+	case first && after < j:
+		if end := valueEnd(s, j, sc.lineEnd(j)); end > j && !hasSpace(s[j:end]) {
+			p := either(strings.IndexByte(s[i:at], '-') > 0, inYAML, inINI) // source has no such names
+			return value{start: j, end: end, place: p}, true
+		}
 	}
-	end := trimEnd(s, j, bareEnd(s, j))
+	end := trimEnd(s, j, fieldEnd(s, j, k))
+	if sc.amongPairs(i, end) {
+		return value{start: j, end: end, place: inYAML}, true
+	}
 	if end < len(s) && strings.IndexByte("([", s[end]) >= 0 {
 		return value{}, false // a call or an index
 	}
 	return value{start: j, end: end, place: inText}, true
 }
 
-// queryPlace is the place of a parameter whose name is a secret only if its value looks random.
-func queryPlace(t string) place {
-	if looksRandom(t) {
-		return inLine
+// setting is the value of a line name=value: of the name [i, at), at j.
+func (sc *scanner) setting(i, at, j int) (value, bool) {
+	s := sc.s
+	end := sc.lineEnd(j)
+	if sp := wordBreak(s[j:min(end, j+maxBare)]); sp >= 0 {
+		end = j + sp
 	}
-	return inText
+	if i > 0 && isQuote(s[i-1]) {
+		if n := strings.IndexByte(s[j:end], s[i-1]); n >= 0 {
+			end = j + n
+		}
+	}
+	if isEscapedLine(s, i) {
+		end = escapeAt(s, j, end)
+	}
+	end = formEnd(s, j, end)
+	if t := strings.TrimRight(s[j:end], "):"); len(t) < end-j && (t == "" || isReference(t) || harmless(t, s[i:at])) {
+		return value{}, false // the last of several arguments
+	}
+	return value{start: j, end: trimEnd(s, j, end), place: inLine}, true
 }
 
-// lineStart says whether only blanks, "- ", a quote or "export " stand before i on its line.
+// lineSigns stand before a line's first word: of lists, quotations, comments, diffs, curl -v and numbered lines.
+const lineSigns = " \t\r-+*>#<`\"'|0123456789.):→"
+
+// lineStart says whether only signs, numbers or "export " stand before i on its line.
 func (sc *scanner) lineStart(i int) bool {
 	s := sc.s
 	a := i
-	for a > 0 && i-a < maxBlanks && s[a-1] != '\n' {
+	for a > 0 && i-a < maxBlanks && s[a-1] != '\n' && !isEscapedLine(s, a) {
 		a--
 	}
-	if a > 0 && s[a-1] != '\n' {
+	if a > 0 && s[a-1] != '\n' && !isEscapedLine(s, a) {
 		return false
 	}
-	before := strings.TrimSpace(s[a:i])
-	before = strings.TrimPrefix(before, "+") // a diff
-	switch strings.TrimSpace(before) {
-	case "", "-", `"`, "'", "*", "export", "set", "SET", "ENV", "ARG", "setx", "//", "#", "**", "$", "$env:":
+	switch strings.Trim(s[a:i], lineSigns) {
+	case "", "export", "set", "SET", "ENV", "ARG", "setx", "//", "$", "$env:":
 		return true
 	}
 	return false
+}
+
+// isEscapedLine says whether a line of a string in source, or of JSON that was cut off, begins at i: \n and \r are before it.
+func isEscapedLine(s string, i int) bool {
+	return i > 1 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r')
 }
 
 // inPairs says whether name=value pairs with ';' between them go on at i: Server=x;Password=y.
@@ -157,23 +185,7 @@ func (sc *scanner) block(i, j int) (value, bool) {
 	if eol-j > 3 || eol >= len(s) {
 		return value{}, false
 	}
-	indent := 0
-	for a := i; a > 0 && s[a-1] != '\n' && indent < maxName; a-- {
-		indent++
-	}
-	from := strings.IndexByte(s[eol:], '\n') + eol + 1
-	start, end := skipSpace(s, from), from
-	for line := from; line < len(s) && line-from < maxQuote; {
-		text := line
-		for text < len(s) && s[text] == ' ' {
-			text++
-		}
-		if text == len(s) || text-line <= indent && s[text] != '\n' {
-			break
-		}
-		end = text + len(firstLine(s[text:]))
-		line = end + 1
-	}
+	start, end := skipSpace(s, eol), deeper(s, i, j)
 	return value{start: start, end: end, place: inQuote}, start < end
 }
 
@@ -187,7 +199,7 @@ func firstLine(s string) string {
 // header is the value of an authorization or cookie header at j; its name is [i, end).
 func (sc *scanner) header(i, end, j int) (value, bool) {
 	s := sc.s
-	if v, ok := quotedAt(s, j, inQuote, inHint); ok {
+	if v, ok := literalAt(s, j); ok {
 		return v, true
 	}
 	if s[j] == '[' || s[j] == '{' {
@@ -197,20 +209,28 @@ func (sc *scanner) header(i, end, j int) (value, bool) {
 		if to := strings.IndexByte(s[j:min(len(s), j+maxQuote)], ']'); to > 0 && s[j] == '[' {
 			return value{start: j + 1, end: j + to, place: inLine}, true
 		}
-		return value{}, false
+		return value{start: j, json: true}, s[j] == '{'
 	}
 	p := inText
 	to := sc.headerEnd(j)
 	if (i == 0 || !isQuote(s[i-1])) && manyPairs(s[j:to]) {
 		to = sc.lineEnd(j)
 	}
-	if sc.lineStart(i) || i > 0 && isQuote(s[i-1]) || i > 1 && s[i-2] == '<' {
-		p = inLine
-	} else if to < len(s) && isQuote(s[to]) {
-		p = inLine
-	}
+	quoted := to < len(s) && isQuote(s[to])
 	for to > j && isSpace(s[to-1]) {
 		to--
+	}
+	switch {
+	case i > 0 && isQuote(s[i-1]) || i > 1 && s[i-2] == '<':
+		p = inLine
+	case quoted:
+		if strings.IndexByte(s[j:to], ' ') > 0 { // a scheme or pairs, not a word of a sentence
+			p = inLine
+		}
+	case sc.lineStart(sc.leadStart(i)):
+		p = inLine
+		for to = commentStart(s, j, to); to > j && isBlank(s[to-1]); to-- {
+		}
 	}
 	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to
 }

@@ -72,6 +72,15 @@ func bareEnd(s string, i int) int {
 	return runeStart(s, i)
 }
 
+// fieldEnd is bareEnd for the value of a name of kind k: a cookie's has a '=' in it.
+func fieldEnd(s string, i int, k kind) int {
+	end := bareEnd(s, i)
+	if k == cookie && end < len(s) && s[end] == '=' {
+		return bareEnd(s, end+1)
+	}
+	return end
+}
+
 // envEnd is bareEnd for a shell's words, which may hold signs that end a value elsewhere.
 func envEnd(s string, i int, shell bool) int {
 	if !shell || i == len(s) || s[i] == '$' || isQuote(s[i]) {
@@ -93,6 +102,29 @@ func spaceEnd(s string, i int) int {
 	return runeStart(s, i)
 }
 
+// wordBreak gives the first blank of t that has no backslash before it, or -1.
+func wordBreak(t string) int {
+	for i := 0; i < len(t); i++ {
+		if t[i] == ' ' && (i == 0 || t[i-1] != '\\') {
+			return i
+		}
+	}
+	return -1
+}
+
+// formEnd cuts a line's value where another field of a form follows: password=…&user=ada.
+func formEnd(s string, i, end int) int {
+	for at := i; at < end; at++ {
+		if s[at] != '&' {
+			continue
+		}
+		if eq := wordEnd(s[:end], at+1); eq > at+1 && eq < end && s[eq] == '=' {
+			return at
+		}
+	}
+	return end
+}
+
 // pairEnd gives the end of a value among pairs with ';' between them.
 func pairEnd(s string, i int) int {
 	for from := i; i < len(s) && i-from < maxBare; i++ {
@@ -111,28 +143,46 @@ func runeStart(s string, i int) int {
 	return i
 }
 
-// yamlWord gives the end of the only word between j and eol, or 0 if there are more. A comment does not count.
-func yamlWord(s string, j, eol int) int {
+// valueEnd gives where a line's value ends that begins at j, or j if it is no value but source. A comment does not count.
+func valueEnd(s string, j, eol int) int {
 	if eol-j > maxBare {
-		return 0
+		return j
 	}
-	t := s[j:eol]
-	if c := strings.Index(t, " #"); c >= 0 {
-		t = t[:c]
+	end := commentStart(s, j, eol)
+	for end > j && isBlank(s[end-1]) {
+		end--
 	}
-	t = strings.TrimRight(t, " \t")
-	if t == "" || hasSpace(t) || strings.HasSuffix(t, ",") || strings.HasSuffix(t, ";") || strings.HasSuffix(t, ")") && strings.Contains(t, "(") {
-		return 0
+	t := s[j:end]
+	if strings.HasSuffix(t, ",") || strings.HasSuffix(t, ";") || strings.HasSuffix(t, ")") && strings.Contains(t, "(") {
+		return j
 	}
-	return j + len(t)
+	return end
 }
 
-// wordsEnd gives the end of the lower-case words at i, with single blanks between them.
+// escapeAt gives where \n, \r or an escaped quote ends a line in s[j:end], or end.
+func escapeAt(s string, j, end int) int {
+	for i := j; i+1 < end && i-j < maxBare; i++ {
+		if s[i] == '\\' && (s[i+1] == 'n' || s[i+1] == 'r' || isQuote(s[i+1])) || isQuote(s[i]) {
+			return i
+		}
+	}
+	return end
+}
+
+// commentStart gives where a comment begins in s[j:end], or end.
+func commentStart(s string, j, end int) int {
+	if c := strings.Index(s[j:end], " #"); c >= 0 {
+		return j + c
+	}
+	return end
+}
+
+// wordsEnd gives the end of the words of letters at i, with single blanks between them.
 func wordsEnd(s string, i int) int {
 	end := i
 	for n := 0; n < 25; n++ {
 		at := i
-		for at < len(s) && isLower(s[at]) && at-i < 13 {
+		for at < len(s) && isAlpha(s[at]) && at-i < 13 {
 			at++
 		}
 		if at == i || at < len(s) && (isAlnum(s[at]) || s[at] == '_') {

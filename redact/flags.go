@@ -39,6 +39,9 @@ func (sc *scanner) flag(i, end int) int {
 		if form == 0 && len(w) > len(name) && strings.HasPrefix(w, name) && !strings.HasPrefix(w, "--") {
 			return sc.glued(i+len(name), end)
 		}
+		if form == ':' && len(w) > len(name) && len(name) == 2 && strings.HasPrefix(w, name) {
+			return sc.flagValue(i+len(name), i, form)
+		}
 		if w != name || form == '!' && !login {
 			continue
 		}

@@ -19,7 +19,7 @@ func FuzzText(f *testing.F) {
 }
 
 // A document keeps its form: the same members, the same lengths of lists, the same kinds of values, save that a number may
-// become a string.
+// become a string, and the numbers after it in a list zeros, where they were the bytes of a key.
 func FuzzJSON(f *testing.F) {
 	for _, e := range corpus(f, "secrets.txt") {
 		f.Add([]byte(e.text))
@@ -61,8 +61,9 @@ func sameForm(a, b any) bool {
 		if !ok || len(a) != len(b) {
 			return false
 		}
+		gone := len(b) > 0 && b[0] == redact.Mark
 		for i, v := range a {
-			if !sameForm(v, b[i]) {
+			if !sameForm(v, b[i]) && !(gone && b[i] == 0.0) {
 				return false
 			}
 		}

@@ -7,20 +7,40 @@ var typeWords = set(`string str text char varchar bytes byte number int integer 
 	unknown never void null nil none undefined true false yes no on off required optional hidden masked redacted omitted
 	removed default missing invalid empty unset n/a na tbd todo include same-origin inherit env file vault
 	interface{} []byte *string string? optional[str] placeholder basic bearer uuid enabled disabled always auto manual
-	keychain keyring prompt stdin`)
+	keychain keyring prompt stdin omit`)
 
 // harmless says whether t stands for a value and is none: a type, a placeholder, a template, the name itself.
 func harmless(t, name string) bool {
 	if len(t) <= 16 && typeWords[strings.ToLower(t)] {
 		return true
 	}
-	if sameLetters(t, "[redacted]") || isFiller(t) || isTemplate(t) || isPlaceholder(t) {
+	if isJoin(t) || sameLetters(t, "[redacted]") || isFiller(t) || isTemplate(t) || isPlaceholder(t) {
 		return true
 	}
 	if sameWords(t, name) {
 		return true
 	}
 	return isScreaming(t) && strings.IndexByte(t, '_') > 0 && (&Redactor{}).classify(t) != none
+}
+
+// isVersion: 1.2.3, ^0.5.0, >=12.20.0: packages are called cookie, token and secret.
+func isVersion(t string) bool {
+	v := strings.TrimLeft(t, "~^<>=v ")
+	dots := 0
+	for i := 0; i < len(v); i++ {
+		if v[i] == '.' {
+			dots++
+		} else if !isDigit(v[i]) && v[i] != 'x' && v[i] != '*' {
+			return false
+		}
+	}
+	return dots >= 2 || dots == 1 && len(v) < len(t)
+}
+
+// isJoin says whether what seems to be a string are the signs and names between two: `"token":"` + x + `"`.
+func isJoin(t string) bool {
+	n := len(t) - 1
+	return n > 3 && isQuote(t[0]) && isQuote(t[n]) && strings.HasPrefix(t[1:], " + ") && strings.HasSuffix(t[:n], " + ")
 }
 
 // isFiller: one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
@@ -64,8 +84,15 @@ func isTemplate(t string) bool {
 		return n > 2 && t[1] == '{'
 	case '[':
 		return t[n-1] == ']'
+	case '\\':
+		return strings.IndexByte("wWdDsSb", t[1]) >= 0 // a regular expression
 	}
 	return strings.HasSuffix(t, "}}") && strings.Contains(t, "{{") || strings.HasSuffix(t, "...") && n < 16
+}
+
+// isDollarWord: a password like $wordfish, in quotes; variables are in upper case, short, or names of secrets.
+func isDollarWord(t string) bool {
+	return len(t) > 4 && t[0] == '$' && isIdent(t[1:]) && !isScreaming(t[1:]) && !namesSecret(t[1:])
 }
 
 // isPlaceholder: your-api-key, YOUR_TOKEN_HERE, insert_key, replace-me.
@@ -115,15 +142,20 @@ func isExpression(t string) bool {
 	return dots > 0 && !looksRandom(t) && isAlpha(t[0]) && (len(t) < 64)
 }
 
-// isTypeName: SecretStr, TYPE_STRING.
+// isTypeName: SecretStr, TYPE_STRING, String!, uint64, &str, Vec<u8>.
 func isTypeName(t string) bool {
 	if isScreaming(t) && strings.IndexByte(t, '_') > 0 {
 		return !mixed(t)
 	}
+	t = strings.TrimRight(strings.TrimLeft(t, "&*?"), "!?")
+	if typeWords[strings.ToLower(t)] || isSized(t) || isIndexed(t) {
+		return true
+	}
 	if !isWord(t) || !isUpper(t[0]) {
 		return false
 	}
-	for _, part := range [...]string{"Str", "String", "Type", "Text", "Field", "Value", "Ref", "Schema", "Input"} {
+	for _, part := range [...]string{"Str", "String", "Type", "Text", "Field", "Value", "Ref", "Schema", "Input", "Token", "Secret", "Key",
+		"Password", "Bytes", "Config", "Manager", "Provider", "Info", "Response", "Request", "Credentials", "Data", "Source", "Options"} {
 		if strings.HasSuffix(t, part) {
 			return true
 		}
@@ -131,14 +163,56 @@ func isTypeName(t string) bool {
 	return false
 }
 
+// isIndexed: Vec<u8>, List[str], parts[1].
+func isIndexed(t string) bool {
+	n := strings.IndexAny(t, "<[(")
+	return n > 0 && isIdent(strings.ReplaceAll(t[:n], ".", "_")) && strings.IndexByte(">])", t[len(t)-1]) >= 0
+}
+
+// isSized: a type with its number of bits or bytes: u8, int64, uint256, bytes32.
+func isSized(t string) bool {
+	l := strings.ToLower(t)
+	switch strings.TrimRight(l, "0123456789") {
+	case "i", "u", "f", "int", "uint", "float", "bytes", "usize", "isize":
+		return true
+	}
+	return false
+}
+
+// namesSecret says whether unquoted text is a name of a secret in source rather than one: userToken, jwt_secret.
+func namesSecret(t string) bool {
+	return isIdent(t) && (&Redactor{}).classify(t) != none
+}
+
+// isVariable says the same of text that may as well be a password made of words: newPassword, not my_password.
+func isVariable(t string) bool {
+	return isLower(t[0]) && isWord(t) && isCamel(t) && namesSecret(t)
+}
+
+// scopeWords are permissions, which stand after the names of what they permit: id-token: write.
+var scopeWords = set(`read write admin create delete update list manage full session cookie header query body lax strict jwt
+	oauth oauth2 saml ldap rbac abac pass passed fail failed skipped done fixed`)
+
+// syntaxWords are the kinds of tokens that parsers and editors tell apart.
+var syntaxWords = set(`keyword comment constant variable operator identifier ident punctuation punc entity storage support
+	delimiter whitespace newline literal symbol word paren lparen rparen bracket brace comma colon semicolon tag attribute function
+	meta markup invisible regexp regex return import eof eol lexer parser token`)
+
+// isSyntax says whether t is a kind of token, by itself or the first of several (keyword.operator), or its colour.
+func isSyntax(t string) bool {
+	if t[0] == '#' && len(t) <= 9 {
+		return true
+	}
+	first, _, _ := strings.Cut(t, ".")
+	return len(first) <= 16 && syntaxWords[strings.ToLower(first)]
+}
+
+// isConstant: EOF, IDENT, as parsers call their tokens.
+func isConstant(t string) bool { return len(t) < 8 && isScreaming(t) && isWord(t) }
+
 // isDotted: words with dots between them of which one has a digit within: a password rather than a.b.c of source text.
 func isDotted(t string) bool {
 	return strings.IndexByte(t, '.') > 0 && strings.ContainsAny(t, "0123456789") && !strings.Contains(t, "->")
-}
-
-// isShortMix: two or three words that are no sentence.
-func isShortMix(t string) bool {
-	return hasSpace(t) && len(strings.Fields(t)) <= 3 && !isProse(t) && mixed(t)
 }
 
 // stopWords are words of prose and of programming languages that follow a name without being its value.
@@ -156,24 +230,6 @@ var stopWords = set(`a an the is are was were be to or and in for with from as i
 	please enter your my our his her their them they you we default public private shared example test testing
 	interface any unknown object array list map dict optional[str] varchar text keyof typeof prompt for:`)
 
-// joinWords are what sentences are made with and phrases of random words are not.
-var joinWords = set(`a an the is are was be to or and in for with from if when of by at it its this that must not your my our
-	you has have please enter set can will should only without new password token secret`)
-
-// isProse: words with spaces between them, letters and plain punctuation only.
-func isProse(t string) bool {
-	words := 0
-	for _, f := range strings.Fields(t) {
-		for i := 0; i < len(f); i++ {
-			if !isAlpha(f[i]) && f[i] < 0x80 && !strings.ContainsRune(`.,;:!?'"()-/`+"`", rune(f[i])) {
-				return false
-			}
-		}
-		words++
-	}
-	return words > 1
-}
-
 // isPath: /a/b, ./a, ~/a, C:\a, a URL without what its own rules take.
 func isPath(t string) bool {
 	if len(t) < 2 || len(t) > maxBare || hasSpace(t) {
@@ -186,6 +242,11 @@ func isPath(t string) bool {
 		return entropy(t) < 4.6 && wordyPath(t)
 	}
 	return len(t) > 3 && isAlpha(t[0]) && t[1] == ':' && t[2] == '\\'
+}
+
+// isFile says whether a value is the path of a file and not a key in base64 that begins with a '/'.
+func isFile(t string) bool {
+	return isPath(t) && (t[0] == '.' || t[0] == '~' || !looksRandom(t))
 }
 
 // wordyPath: no part of a path is as long as a key.

@@ -60,6 +60,16 @@ func turnsOften(t string) bool {
 	return n*5 > len(t)*2
 }
 
+// isCamel: a word of several words, with capitals where they begin.
+func isCamel(t string) bool {
+	for i := 1; i < len(t); i++ {
+		if isUpper(t[i]) && isLower(t[i-1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // wordsAndNumbers: parts between '-', '_', '.', '/' that are each all letters or all digits (a slug, a date, a version).
 func wordsAndNumbers(t string) bool {
 	was := byte(0)
@@ -140,15 +150,32 @@ func hasMark(t string) bool { return strings.ContainsAny(t, "!@#$%^&*+=?~:") }
 // isOneCaseKey: a long run of letters alone, longer than words are.
 func isOneCaseKey(t string) bool { return len(t) >= 24 && isWord(t) && entropy(t) >= 3.5 }
 
-// isWords: n or more lower-case words and nothing else, none of them a word that sentences are made with.
+// isWords: n or more words of letters alone. Less than twelve have no word in them that sentences are made with; twelve and
+// more, which may, are written alike: all in lower case, in upper case or with a capital.
 func isWords(t string, n int) bool {
 	fields := strings.Fields(t)
+	if len(fields) < n {
+		return false
+	}
 	for _, f := range fields {
-		if len(f) > 12 || n < 12 && joinWords[f] || strings.IndexFunc(f, func(r rune) bool { return r < 'a' || r > 'z' }) >= 0 {
+		if len(f) > 12 || !isWord(f) || n < 12 && joinWords[strings.ToLower(f)] || n >= 12 && caseOf(f) != caseOf(fields[0]) {
 			return false
 		}
 	}
-	return len(fields) >= n
+	return true
+}
+
+// caseOf tells word, WORD, Word and the rest apart.
+func caseOf(w string) byte {
+	switch rest := w[1:]; {
+	case w == strings.ToLower(w):
+		return 'a'
+	case w == strings.ToUpper(w):
+		return 'A'
+	case rest == strings.ToLower(rest):
+		return 'T'
+	}
+	return 'x'
 }
 
 func entropy(t string) float64 {

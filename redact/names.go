@@ -10,13 +10,18 @@ const (
 	password      // chosen by people: any value will do
 	secret        // a key or token whose name says so in full
 	token         // the bare word, which also names the tokens of a parser or a model
-	weak          // the name alone does not say enough; the value must look random
+	weak          // the name alone does not say enough; the value must look chosen or random
+	invoice       // lightning's, not a shop's
 	pin           // a few digits
-	phrase        // words in a row
+	pass          // the bare word, which also counts tests
+	phrase        // words in a row, or one that is no assembler mnemonic
+	seed          // of a wallet, not of a random number generator
+	group         // secrets under names that need not say so
 	authz         // an authorization header: a scheme and a credential
 	cookie        // name=value pairs
 	query         // secret only as a parameter of a URL
 	named         // the caller's: any value will do
+	kinds    = iota
 )
 
 const (
@@ -89,31 +94,35 @@ func turns(name string, i int) bool {
 
 // tails say nothing of what a name means: api_key_value, private_key_pem, DB_PASSWORD_PROD.
 var tails = set(`value val string str raw plain plaintext text b64 base64 hex pem new old current prod production staging
-	live test json bytes encoded decoded encrypted enc cleartext base data v1 v2`)
+	live test json bytes encoded decoded encrypted enc cleartext base data v1 v2 confirm confirmation repeat again block`)
 
 // nouns end the names of secrets.
 var nouns = map[string]kind{
 	"password": password, "passwords": password, "passwd": password, "passcode": password, "pwd": password, "pswd": password,
 	"passwort": password, "kennwort": password, "userpass": password, "dbpass": password, "psk": password, "requirepass": password,
 	"masterauth": password, "passkey": weak,
-	"passphrase": phrase, "passphrases": phrase, "pass": weak, "pw": weak,
-	"secret": secret, "secrets": weak, "token": token, "tokens": none, "jwt": secret, "macaroon": secret, "macaroons": secret,
-	"preimage": secret, "preimages": secret, "bolt11": secret, "payreq": secret, "invoice": weak, "invoices": weak,
+	"passphrase": phrase, "passphrases": phrase, "pass": pass, "pw": pass,
+	"secret": secret, "secrets": group, "token": token, "tokens": none, "jwt": secret, "macaroon": secret, "macaroons": secret,
+	"preimage": secret, "preimages": secret, "bolt11": secret, "payreq": secret, "invoice": invoice, "invoices": invoice,
 	"authorization": authz, "authorisation": authz, "auth": weak, "bearer": secret,
-	"cookie": cookie, "cookies": cookie, "mnemonic": phrase, "mnemonics": phrase, "seed": weak, "seeds": weak,
-	"credential": weak, "credentials": weak, "creds": weak, "cred": weak,
+	"cookie": cookie, "cookies": cookie, "mnemonic": phrase, "mnemonics": phrase, "bip39": phrase, "seed": seed, "seeds": seed,
+	"credential": group, "credentials": group, "creds": group, "cred": group,
 	"otp": pin, "totp": pin, "pin": pin, "pincode": pin, "cvv": pin, "cvc": pin, "cvv2": pin,
-	"key": none, "keys": none, "code": none, "codes": none, "phrase": none, "words": none, "request": none, "hash": none,
+	"key": none, "keys": none, "code": none, "codes": none, "phrase": none, "words": none, "request": none, "req": none, "hash": none,
+	"word": none, "image": none, "images": none, "header": none, "headers": none,
 	"apikey": secret, "apikeys": secret, "secretkey": secret, "privkey": secret, "privatekey": secret, "xprv": secret, "wif": weak,
 	"assertion": weak, "sig": query, "signature": query, "sas": query, "sid": query, "ticket": query, "session": query,
 	"sessionid": query, "hmac": query, "phpsessid": weak, "jsessionid": weak,
 }
 
-// glued are the ends of names written as one word: githubtoken, userpassword, stripeapikey.
-var glued = []struct {
+// glue is the end of a name.
+type glue struct {
 	end string
 	k   kind
-}{
+}
+
+// glued are the ends of names written as one word: githubtoken, userpassword, stripeapikey.
+var glued = []glue{
 	{"password", password}, {"passwd", password}, {"passphrase", phrase}, {"apikey", secret}, {"accesskey", secret},
 	{"secretkey", secret}, {"privatekey", secret}, {"privkey", secret}, {"signingkey", secret}, {"encryptionkey", secret},
 	{"authkey", secret}, {"accountkey", secret}, {"masterkey", secret}, {"authtoken", secret}, {"accesstoken", secret},
@@ -121,8 +130,19 @@ var glued = []struct {
 	{"csrftoken", secret}, {"xsrftoken", secret}, {"bottoken", secret}, {"usertoken", secret}, {"githubtoken", secret},
 	{"gitlabtoken", secret}, {"npmtoken", secret}, {"slacktoken", secret}, {"securitytoken", secret}, {"clientsecret", secret},
 	{"appsecret", secret}, {"apisecret", secret}, {"consumersecret", secret}, {"jwtsecret", secret}, {"authcookie", cookie},
-	{"sessioncookie", cookie},
+	{"sessioncookie", cookie}, {"setcookie", cookie}, {"seedphrase", phrase}, {"recoveryphrase", phrase}, {"walletseed", seed},
+	{"preimage", secret}, {"macaroon", secret}, {"mnemonic", phrase}, {"webhooksecret", secret}, {"sharedsecret", secret},
+	{"secrettoken", secret},
 }
+
+// gluedByLast lists them by their last byte.
+var gluedByLast = func() (t [256][]glue) {
+	for _, g := range glued {
+		last := g.end[len(g.end)-1]
+		t[last] = append(t[last], g)
+	}
+	return t
+}()
 
 // notPassword stand before password in names of something else: forgotPassword, has_password.
 var notPassword = set(`forgot forgotten reset change changed show hide toggle validate is has use uses needs need require
@@ -135,7 +155,12 @@ var notToken = set(`page next nextpage continuation continue cursor sync eos bos
 	peek lookahead lexer parser parse parsed scan keyword operator punctuation string number ident identifier design color
 	theme word text sub vocab erc20 nft governance native pagination resume change delta watch skip marker single one
 	unexpected expected unknown invalid illegal is has needs get set read make create validate verify each every more thinking
-	budget used avg mean draft accepted css syntax ast terminal eof nil`)
+	done result progress cancellation budget used avg mean draft accepted css syntax ast terminal eof nil`)
+
+// notSeed stand before seed in names of numbers that start a generator, and of the data a database is filled with first.
+var notSeed = set(`random rng manual noise np numpy torch cuda tf jax data sampler sampling shuffle global base worker env
+	init initial gen generation image latent variation sub split hash fixed db database dataset model llm prng train eval fuzz
+	sim simulation map world level game`)
 
 // keyWords stand before key where it is a secret.
 var keyWords = set(`api access secret private priv signing encryption encrypt decryption decrypt master auth admin account
@@ -191,7 +216,10 @@ func (w *nameWords) kind() (kind, bool) {
 	last := trimDigits(w.word(w.n - 1))
 	k, ok := nouns[string(last)]
 	if !ok {
-		return gluedKind(last)
+		if k, ok = gluedKind(last); !ok && w.n > 1 && w.from[w.n-1] == w.to[w.n-2] {
+			return gluedKind(w.buf[w.from[w.n-2]:w.to[w.n-1]]) // APIkey, which is split before the I
+		}
+		return k, ok
 	}
 	var before []byte
 	if w.n > 1 {
@@ -204,7 +232,7 @@ func (w *nameWords) kind() (kind, bool) {
 }
 
 func gluedKind(last []byte) (kind, bool) {
-	for _, g := range glued {
+	for _, g := range gluedByLast[last[len(last)-1]] {
 		if len(last) >= len(g.end) && string(last[len(last)-len(g.end):]) == g.end {
 			return g.k, true
 		}
@@ -238,8 +266,16 @@ func refine(k kind, last string, before []byte, n int) kind {
 		return either(codeWords[b], pin, none)
 	case "phrase", "words":
 		return either(phraseWords[b], phrase, none)
-	case "request":
+	case "request", "req":
 		return either(b == "payment" || b == "pay", secret, none)
+	case "word":
+		return either(b == "pass", password, none)
+	case "image", "images":
+		return either(b == "pre", secret, none)
+	case "header", "headers":
+		return headerKind(b)
+	case "seed", "seeds":
+		return unless(notSeed[b], k)
 	case "hash":
 		return either(b == "password" || b == "passwd", secret, none)
 	case "id", "pin":
@@ -248,6 +284,15 @@ func refine(k kind, last string, before []byte, n int) kind {
 		return unless(b == "has" || b == "no", k)
 	}
 	return k
+}
+
+// headerKind is what a header holds, as far as its value is a secret.
+func headerKind(b string) kind {
+	switch nouns[b] {
+	case authz, cookie:
+		return nouns[b]
+	}
+	return either(b == "auth", authz, none)
 }
 
 // strongToken stand before tokens where they are secrets.
@@ -260,7 +305,7 @@ func unless(not bool, k kind) kind {
 	return k
 }
 
-func either(first bool, a, b kind) kind {
+func either[T any](first bool, a, b T) T {
 	if first {
 		return a
 	}
@@ -272,7 +317,7 @@ func trimDigits(w []byte) []byte {
 	for n > 0 && isDigit(w[n-1]) {
 		n--
 	}
-	if n == 0 || string(w) == "bolt11" || string(w) == "erc20" || string(w) == "ed25519" {
+	if n == 0 || string(w) == "bolt11" || string(w) == "bip39" || string(w) == "erc20" || string(w) == "ed25519" {
 		return w
 	}
 	return w[:n]

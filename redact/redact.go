@@ -9,15 +9,20 @@
 //   - by its shape, wherever it stands: JWTs, private keys in PEM, keys and tokens with their makers' prefixes (sk-…, ghp_…,
 //     AKIA… and some hundred others), BOLT11 invoices, extended private keys, passwords in URLs.
 //
-// What a name says is weighed with what the value looks like. `max_tokens: 4096`, `is_secret: true`, `password: string`,
-// `token := parse(s)` and `password=${DB_PASSWORD}` hold no secret and stay as they are.
+// What a name says is weighed with where the value stands. In JSON and under other quoted names, in query strings, .env lines,
+// flags and headers, and where it is all there is on a line after "name: ", a value is taken whatever it looks like: a word, a
+// phrase in any case, a number that is too long to count something. It stays if it is empty, a placeholder, a type, a
+// reference to a variable, the path of a file, a description, or excused by what stands beside it (a seed by a temperature, a
+// token by its logprob). In running text and source it must look like a secret as well. `max_tokens: 4096`, `is_secret: true`,
+// `password: string`, `token := parse(s)` and `password=${DB_PASSWORD}` hold no secret and stay as they are.
 //
 // # What holds for every argument
 //
 //   - JSON stays JSON: an argument that is a valid JSON text gives a valid JSON text with members in the same
 //     order and the same white space, and so do a JSON value in the middle of other text and JSON text within a JSON
 //     string (eight levels deep). Bytes are replaced in place; what is not secret keeps its spelling. A number
-//     that is a secret ("pin": 4711) becomes a string; a member's name is replaced only if it has the shape of a secret.
+//     that is a secret ("pin": 4711) becomes a string; of a key that is a list of bytes the first becomes one and the others
+//     zeros; a member's name is replaced only if it has the shape of a secret.
 //   - Valid UTF-8 stays valid UTF-8.
 //   - Equal arguments give equal results, and Text(Text(s)) == Text(s).
 //   - len(Text(s)) <= 4*len(s) + len(Mark), by the built-in rules. Mostly the result is shorter.
@@ -26,9 +31,9 @@
 //
 // # What it is not
 //
-// It is a net, not a proof. A password in a sentence that does not call it one, a key without a maker's prefix
-// that stands alone, names in languages other than English: these pass. Secrets should be kept out of transcripts where
-// they arise; this package is for text that is shown again to people and to models.
+// It is a net, not a proof. A password in a sentence that does not call it one, a word in running text that could be any
+// other, a key without a maker's prefix that stands alone, names in languages other than English: these pass. Secrets should
+// be kept out of transcripts where they arise; this package is for text that is shown again to people and to models.
 package redact
 
 import (

@@ -1,6 +1,7 @@
 package redact_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -79,6 +80,49 @@ func TestJSONIsEditedInPlace(t *testing.T) {
 		if got := redact.Text(c.in); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.in, got, c.want)
 		}
+	}
+}
+
+// A number is a secret from a length on that depends on what its name says, and beside the parameters of a model a seed never is.
+func TestNumbers(t *testing.T) {
+	for _, in := range []string{
+		`{"password":4711}`, `{"pin":4711}`, `{"passphrase":4711}`, `{"authorization":4711}`, `{"cookie":-4711}`, `{"api_key":12345}`,
+		`{"secret":12345}`, `{"token":123456}`, `{"pass":123456}`, `{"secrets":{"db":1234567}}`, `{"seed":12345678}`,
+		`{"seed":"12345678"}`, `{"token":12345678901234567890123}`, `{"token":123456,"id":7}`,
+	} {
+		if got := redact.Text(in); !strings.Contains(got, redact.Mark) || !json.Valid([]byte(got)) {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+	for _, in := range []string{
+		`{"password":471}`, `{"api_key":1234}`, `{"refresh_token":3600}`, `{"token":4096}`, `{"max_tokens":1234567}`, `{"pass":12345,"fail":0}`,
+		`{"pass":1234567,"fail":0}`, `{"seed":1234567}`, `{"seed":20260301}`, `{"seed":"20260301"}`, `{"seed":3844321984,"temperature":0.2}`, `{"top_p":1,"seed":"3844321984"}`,
+		`{"random_seed":3844321984}`, `{"invoice":20260042}`, `{"token":123456,"token_str":"x"}`, `{"seed":0.12345678}`,
+	} {
+		if got := redact.Text(in); got != in {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+}
+
+// The bytes of a key are gone, and the list keeps its length; a list of seeds or of anything else stays.
+func TestKeysInBytes(t *testing.T) {
+	bytes := "1,20,255" + strings.Repeat(",7", 13)
+	digits, zeros := `"111"`+strings.Repeat(`,"222"`, 15), "0"+strings.Repeat(",0", 15)
+	for in, want := range map[string]string{
+		`{"privateKey":[` + bytes + `]}`:                            `{"privateKey":["[redacted]"` + strings.Repeat(",0", 15) + `]}`,
+		`{"seed":{"type":"Buffer","data":[ ` + bytes + ` ]},"n":1}`: `{"seed":{"type":"Buffer","data":[ "[redacted]"` + strings.Repeat(",0", 15) + ` ]},"n":1}`,
+		`{"seeds":[` + bytes + `]}`:                                 `{"seeds":[` + bytes + `]}`,
+		`{"tokens":[` + bytes + `]}`:                                `{"tokens":[` + bytes + `]}`,
+		`{"privateKey":[` + bytes + `,256]}`:                        `{"privateKey":[` + bytes + `,256]}`,
+		`{"seed":[` + digits + `]}`:                                 `{"seed":[` + digits + `]}`,
+		`{"seed":[` + zeros + `]}`:                                  `{"seed":[` + zeros + `]}`,
+		`{"privateKey":[1,2,3]}`:                                    `{"privateKey":[1,2,3]}`,
+	} {
+		if got := redact.Text(in); got != want {
+			t.Errorf("%s\n got %s\nwant %s", in, got, want)
+		}
+		promises(t, in)
 	}
 }
 

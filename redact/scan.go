@@ -24,6 +24,7 @@ type scanner struct {
 	eolFrom  int
 	stop     int // where a header's value that begins in [stopFrom, stop] ends
 	stopFrom int
+	within   region // the literal or the lines that the scanner is in
 	walked   []span // JSON values; the caller's shapes see only the strings in them
 }
 
@@ -68,7 +69,7 @@ func (sc *scanner) step(i int) int {
 	switch c := sc.s[i]; {
 	case isAlnum(c) || c == '_' || c == '-' || c == '$':
 		return sc.word(i)
-	case c == '{' || c == '[':
+	case c == '{' || c == '[' && !sc.isSubscript(i):
 		return sc.bracket(i, none, "")
 	case c == '\\':
 		return sc.escape(i)
@@ -80,8 +81,15 @@ func (sc *scanner) step(i int) int {
 		return sc.userinfo(i + 3)
 	case c == '@':
 		return sc.mysqlDSN(i)
+	case c == '%' && i+3 < len(sc.s) && isHex(sc.s[i+1]) && isHex(sc.s[i+2]):
+		return i + 3 // what is escaped is no part of the word after it
 	}
 	return i + 1
+}
+
+// isSubscript says whether the bracket at i is part of an expression: headers["authorization"].
+func (sc *scanner) isSubscript(i int) bool {
+	return i > 0 && (word(sc.s[i-1]) || sc.s[i-1] == ']' || sc.s[i-1] == ')')
 }
 
 // bracket walks a JSON value at i under a name of kind k, or passes the bracket.
@@ -111,8 +119,9 @@ func (sc *scanner) escape(i int) int {
 	if sc.s[i+1] == 'n' {
 		sc.command = ""
 	}
-	if sc.r.classify(sc.s[i+1:wordEnd(sc.s, i+1)]) != none {
-		return i + 1
+	end := wordEnd(sc.s, i+1)
+	if sc.r.classify(sc.s[i+1:end]) != none && sc.r.classify(sc.s[min(i+2, end):end]) == none {
+		return i + 1 // the letter belongs to a name: \token
 	}
 	return i + 2
 }
@@ -229,7 +238,10 @@ func (sc *scanner) nextEnd(i int) int {
 func (sc *scanner) userinfo(i int) int {
 	s := sc.s
 	end, at, colon := i, -1, -1
-	for end < len(s) && !isSpace(s[end]) && strings.IndexByte("/?#\"'<>`\\,()", s[end]) < 0 {
+	for end < len(s) && !isSpace(s[end]) && strings.IndexByte("\"'<>`\\", s[end]) < 0 {
+		if strings.IndexByte("/?#,()", s[end]) >= 0 && !inPassword(s, colon+1, end, at) {
+			break
+		}
 		switch {
 		case s[end] == '@':
 			at = end
@@ -253,6 +265,24 @@ func (sc *scanner) userinfo(i int) int {
 		return sc.take(i, at)
 	}
 	return i
+}
+
+// inPassword says whether a sign that ends an authority belongs to a password that was not escaped, which begins at i: there
+// is something before it that is no port, and an '@' and a host after it.
+func inPassword(s string, i, end, at int) bool {
+	if i == 0 || at >= 0 || i == end || digitsEnd(s, i) >= end || s[i] == '[' {
+		return false
+	}
+	rest := s[end:min(len(s), end+maxBlanks)]
+	for n := 0; n < len(rest)-1; n++ {
+		if rest[n] == '@' {
+			return isAlnum(rest[n+1]) || rest[n+1] == '['
+		}
+		if isSpace(rest[n]) || strings.IndexByte("\"'<>`\\=:", rest[n]) >= 0 {
+			return false
+		}
+	}
+	return false
 }
 
 // mysqlDSN takes the password before "@tcp(" and "@unix(".

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	maxBlanks = 64      // between a name, its separator and its value
@@ -12,16 +15,28 @@ const (
 // offset to go on from, or 0 if nothing was taken.
 func (sc *scanner) named(i, end int, prev [2]int) int {
 	start, k := sc.nameAt(i, end, prev)
+	in := sc.inRegion(i, end)
+	if in != none && (k == none || k == query) {
+		k = in
+	} else {
+		in = none
+	}
 	if k == none {
 		return sc.unnamed(i, end, prev)
 	}
 	name := sc.s[start:end]
-	v, ok := sc.valueAfter(i, end, k)
+	v, ok := sc.valueAfter(start, end, k)
 	if !ok {
 		return 0
 	}
 	if v.json {
-		return sc.bracketOf(v.start, k, name)
+		if next := sc.bracketOf(v.start, k, name); next > 0 {
+			return next
+		}
+		return sc.enter(start, v.start, k)
+	}
+	if in != none && v.place > inQuote {
+		v.place = inINI // the name says nothing
 	}
 	text := sc.s[v.start:v.end]
 	if strings.HasPrefix(text, Mark) {
@@ -36,7 +51,21 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	if !ok {
 		return 0
 	}
+	if b == len(text) {
+		return sc.take(v.start+a, sc.restOf(v.start, v.end))
+	}
 	return sc.take(v.start+a, v.start+b)
+}
+
+// restOf gives where the value [start, end) ends if it was cut for its length: a secret is taken as a whole.
+func (sc *scanner) restOf(start, end int) int {
+	if end-start < maxBare-utf8.UTFMax {
+		return end
+	}
+	for end < len(sc.s) && !endsBare(sc.s[end]) && sc.s[end] != '\\' {
+		end++
+	}
+	return end
 }
 
 // bracketOf walks a JSON value under a name; 0 if it is none.
@@ -61,7 +90,7 @@ func (sc *scanner) nameAt(i, end int, prev [2]int) (int, kind) {
 	switch {
 	case k == none && both != none && !strings.ContainsAny(sc.s[i:end], "_.$"):
 		return prev[0], both
-	case k == token && both == none:
+	case k == token && both == none && !strings.HasPrefix(sc.s[skipBlanks(sc.s, end):], "="):
 		return i, none
 	case k == token && strongToken[strings.ToLower(sc.s[prev[0]:prev[1]])]:
 		return prev[0], secret
@@ -100,7 +129,7 @@ func (sc *scanner) takeUnlessEmpty(a, b int) int {
 
 // inQuery says whether a parameter of a URL begins at i.
 func (sc *scanner) inQuery(i int) bool {
-	return i > 0 && (sc.s[i-1] == '?' || sc.s[i-1] == '&') || strings.HasSuffix(sc.s[:i], "&amp;")
+	return i > 0 && (sc.s[i-1] == '?' || sc.s[i-1] == '&' || sc.s[i-1] == '#') || strings.HasSuffix(sc.s[:i], "&amp;")
 }
 
 func (sc *scanner) queryValue(i int) int {
@@ -147,8 +176,12 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	s := sc.s
 	j := end
 	quotedName := false
-	if q, ok := openQuote(s, j); ok && i > 0 && isQuote(s[i-1]) {
-		j, quotedName = q.start, true
+	first := sc.leadStart(i)
+	if q, ok := openQuote(s, j); ok && sc.isOpening(first, q) {
+		j, end, quotedName = q.start, q.start, true
+		if v, ok := sc.attribute(first, j); ok {
+			return v, true
+		}
 	}
 	for n := 0; n < 3 && j < len(s) && strings.IndexByte("])?!*`", s[j]) >= 0; n++ {
 		j++
@@ -164,17 +197,17 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	sep, after := separatorAt(s, at, i)
 	switch sep {
 	case sepAssign:
-		return sc.assigned(i, j, at, after, k)
+		if v, ok := sc.member(at, after, k); ok && quotedName {
+			return v, true
+		}
+		return sc.assigned(i, end, at, after, k)
 	case sepCompare:
-		return quotedAt(s, after, inQuote, inHint)
+		return quotedAt(s, after, either(k == token, inHint, inQuote), inHint)
 	case sepComma:
-		if !quotedName {
+		if !quotedName || !isQuote(s[i-1]) {
 			return value{}, false
 		}
-		p := inHint
-		if k == authz || k == cookie {
-			p = inQuote
-		}
+		p := either(k == cookie || sc.isSetter(first-1), inQuote, inHint)
 		return quotedAt(s, after, p, p)
 	case sepTag:
 		to := strings.IndexByte(s[after:min(len(s), after+maxQuote)], '<')
@@ -182,6 +215,9 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 			return value{}, false
 		}
 		return value{start: after, end: after + to, place: inQuote}, true
+	}
+	if at < len(s) && s[at] == '|' {
+		return sc.cell(i, at, k)
 	}
 	if at > j && at-j < maxBlanks && at < len(s) && !quotedName {
 		return sc.spaced(i, at, k)
@@ -197,7 +233,7 @@ func separatorAt(s string, j, start int) (separator, int) {
 		is   separator
 	}{
 		{"===", sepCompare}, {"!==", sepCompare}, {"==", sepCompare}, {"!=", sepCompare}, {"||", sepCompare}, {"??", sepCompare},
-		{":=", sepAssign}, {"=>", sepAssign}, {"?=", sepAssign}, {"+=", sepAssign}, {"=", sepAssign}, {"::", sepNone}, {":", sepAssign},
+		{":=", sepAssign}, {"=>", sepAssign}, {"?=", sepAssign}, {"+=", sepAssign}, {"=", sepAssign}, {"::", sepNone}, {":", sepAssign}, {"：", sepAssign},
 		{"%3D", sepAssign}, {"%3d", sepAssign}, {",", sepComma},
 	} {
 		if strings.HasPrefix(rest, sep.text) {
@@ -236,7 +272,8 @@ func (sc *scanner) pairValue(j int) (value, bool) {
 	if s[at] == '=' {
 		return value{}, false
 	}
-	return value{start: after, end: min(sc.lineEnd(after), bareEnd(s, after)), place: inYAML}, true
+	p := either(strings.IndexByte(s[j:at], '\n') >= 0, inYAML, inText)
+	return value{start: after, end: min(sc.lineEnd(after), bareEnd(s, after)), place: p}, true
 }
 
 // quotedAt is the quoted value at j after blanks, or the literal that an expression at j begins with: b"…", String("…").
@@ -262,6 +299,16 @@ func quotedAt(s string, j int, p, inCall place) (value, bool) {
 	return value{}, false
 }
 
+// literalAt is the quoted value at j, or the first of []byte("…") and []string{"…"}.
+func literalAt(s string, j int) (value, bool) {
+	for _, slice := range [...]string{"[]byte(", "[]string{"} {
+		if strings.HasPrefix(s[j:], slice) {
+			return quotedAt(s, j+len(slice), inQuote, inQuote)
+		}
+	}
+	return quotedAt(s, j, inQuote, inHint)
+}
+
 // spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
 func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 	s := sc.s
@@ -276,8 +323,14 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		return value{start: j, end: end, place: inLine}, end-j > 16 || !stopWords[strings.ToLower(s[j:end])]
 	}
 	bare := k == password || hasPrefixFold(s[i:], "bearer")
-	if k == phrase {
-		return value{start: j, end: wordsEnd(s, j), place: inHint}, true
+	if strings.HasPrefix(s[j:], "is: ") {
+		if v, ok := sc.alone(i, skipBlanks(s, j+len("is:")), k); ok {
+			return v, true
+		}
+	}
+	if sc.isEnv(i) {
+		end := spaceEnd(s, j)
+		return value{start: j, end: end, place: inLine}, true
 	}
 	for _, w := range [...]string{"is ", "was ", "to ", "is: ", "= ", "string = ", "String = ", "varchar = ", "- "} {
 		if strings.HasPrefix(s[j:], w) {
@@ -285,13 +338,20 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 			break
 		}
 	}
+	if k == phrase {
+		return value{start: j, end: wordsEnd(s, j), place: inHint}, true
+	}
 	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
 		v.place = inHint
+		if k == password && !hasSpace(s[v.start:v.end]) {
+			v.place = inYAML
+		}
 		return v, true
 	}
 	if !bare || k == authz || k == cookie || k == weak || k == query {
 		return value{}, false
 	}
 	end := bareEnd(s, j)
-	return value{start: j, end: trimEnd(s, j, end), place: inHint}, j < end
+	p := either(k == secret || k == token, inText, inHint)
+	return value{start: j, end: trimEnd(s, j, end), place: p}, j < end
 }

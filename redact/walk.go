@@ -1,10 +1,13 @@
 package redact
 
+import "strings"
+
 // walker goes through a JSON value that is known to be valid and gathers spans.
 type walker struct {
 	r     *Redactor
 	s     string
-	depth int // how many JSON strings the text is in
+	depth int  // how many JSON strings the text is in
+	row   bool // the next list is an element of a list
 	spans []span
 }
 
@@ -16,6 +19,38 @@ var (
 	nameMembers  = set(`name key field header variable var parameter param label id k n`)
 	valueMembers = set(`value val content data v plaintext string secretvalue stringvalue`)
 )
+
+// about are the last words of members that say something of a secret without being one, and of JSON schemas.
+var about = set(`type types title description label name names id ids kind source sources path file files filename uri url urls
+	ref env required optional placeholder help hint message messages error errors code codes status pattern format minlength maxlength
+	length username user users email host hostname domain port region zone created updated modified expires expiry expiration at
+	on in scope scopes algorithm alg iss issuer audience provider service version permissions role roles policy policies samesite
+	priority size unit mode state enabled project tenant tenants account namespace target external driver engine backend
+	properties items enum examples oneof anyof allof comment comments note reason strength class method strategy
+	flow flows language date time endpoint location profile charset age ttl timeout max min limit count interval
+	integrity resolved license digest checksum sha256 labels annotations metadata tags aud azp sub exp iat nbf jti cid uid gid
+	agent shape member members input output operation wrapper order nargs choices`)
+
+// isAbout says whether a member of an object under a secret name is beside the secret: {"secrets": {"provider": "vault"}}.
+func isAbout(member string) bool {
+	w := splitWords(member)
+	return w.n == 0 || about[string(w.word(w.n-1))]
+}
+
+// carries says whether members of an object under a name of kind k hold secrets though their names do not say so:
+// {"secrets": {"db": "…"}}.
+func carries(k kind) bool {
+	return k == password || k == secret || k == group || k == phrase || k == seed || k == cookie || k == token
+}
+
+// actions begin the names of calls: {"GetPassword": {"shape": "…"}}.
+var actions = set(`get list create delete update describe put batch post patch generate exchange validate verify revoke rotate
+	associate disassociate sign import export`)
+
+func isAction(name string) bool {
+	w := splitWords(name)
+	return w.n > 1 && actions[string(w.word(0))]
+}
 
 // value walks the value at i, which stands under a name of kind k, and gives its end.
 func (w *walker) value(i int, k kind, name string) int {
@@ -36,80 +71,26 @@ func (w *walker) value(i int, k kind, name string) int {
 	return end
 }
 
-// isSecretNumber: whole numbers of four digits or more under the name of a pin or a password, any under a caller's name.
+// leastDigits of a whole number that is a secret under a name; none where there is no row. What is shorter counts, switches or
+// limits something. A seed of less, or a date, starts a generator; longer ones do too, beside the parameters of a model.
+var leastDigits = [kinds]int{pin: 4, password: 4, phrase: 4, authz: 4, cookie: 4, secret: 5, token: 6, pass: 6, group: 6, seed: 8, named: 1}
+
 func isSecretNumber(t string, k kind) bool {
-	if k == named {
-		return digitsEnd(t, 0) > 0 || t[0] == '-'
+	if k == named && t != "" && (t[0] == '-' || isDigit(t[0])) {
+		return true
 	}
-	return (k == pin || k == password) && len(t) >= 4 && len(t) <= 20 && digitsEnd(t, 0) == len(t)
+	digits := strings.TrimPrefix(t, "-")
+	least := leastDigits[k]
+	return least > 0 && len(digits) >= least && digitsEnd(digits, 0) == len(digits) && !(k == seed && isDate(digits))
 }
 
-func (w *walker) array(i int, k kind, name string) int {
-	i = skipSpace(w.s, i+1)
-	words := 0
-	first := len(w.spans)
-	from := i
-	for w.s[i] != ']' {
-		if w.s[i] == '"' {
-			words++
-		}
-		i = skipSpace(w.s, w.value(i, elementKind(k), name))
-		if w.s[i] == ',' {
-			i = skipSpace(w.s, i+1)
-		}
-	}
-	if k == phrase && words >= 11 {
-		w.phraseWords(from, i, first)
-	}
-	return i + 1
-}
-
-// elementKind: digits in a list are no pin.
-func elementKind(k kind) kind {
-	if k == pin {
-		return weak
-	}
-	return k
-}
-
-// phraseWords takes every string of a list that is a phrase, word by word. Spans from first on are those of the list.
-func (w *walker) phraseWords(i, end, first int) {
-	w.spans = w.spans[:first]
-	for i < end {
-		at := i
-		i = w.value(i, none, "")
-		if w.s[at] == '"' && i-at > 4 && w.s[at+1:i-1] != Mark {
-			w.spans = append(w.spans[:min(len(w.spans), w.before(at))], span{at + 1, i - 1, ""})
-		}
-		if i = skipSpace(w.s, i); i < end && w.s[i] == ',' {
-			i = skipSpace(w.s, i+1)
-		}
-	}
-}
-
-// before gives how many spans end before at.
-func (w *walker) before(at int) int {
-	n := len(w.spans)
-	for n > 0 && w.spans[n-1].start >= at {
-		n--
-	}
-	return n
-}
-
-// pair is what an object's members say together.
-type pair struct {
-	name     kind // what the value of its name member means as a name
-	nameText string
-	start    int // inside of the string under value; 0 if there is none
-	end      int
-	spans    int // spans before that string
-	logprob  bool
-	token    int // spans before the member "token"; -1 if there is none
-	tokenEnd int // and after it
+// isDate: 20260301.
+func isDate(digits string) bool {
+	return len(digits) == 8 && (digits[:2] == "19" || digits[:2] == "20") && digits[4:6] <= "12" && digits[6:] <= "31"
 }
 
 func (w *walker) object(i int, k kind, name string) int {
-	p := pair{token: -1}
+	var p siblings
 	i = skipSpace(w.s, i+1)
 	for w.s[i] != '}' {
 		end, _ := stringEnd(w.s, i)
@@ -126,52 +107,41 @@ func (w *walker) object(i int, k kind, name string) int {
 }
 
 // member walks the value at i of a member and notes in p what it is to the others.
-func (w *walker) member(i int, k kind, name, member string, p *pair) int {
-	under := w.r.classify(member)
-	as := member
+func (w *walker) member(i int, k kind, name, member string, p *siblings) int {
+	under, as := w.r.classify(member), member
 	folded := fold(member)
-	if under == none && k != none && inherits[folded] {
-		under, as = k, name
-	} else if under == none && (k == weak || k == secret) && w.s[i] == '"' {
-		under = weak
+	if companyOf[folded]&excuses[under] != 0 {
+		under = none // token_str
 	}
-	before := len(w.spans)
+	if (under == none || under == query) && k != none {
+		under, as = inherited(k, name, member, folded), name
+	}
 	end := w.value(i, under, as)
 	if w.s[i] == '"' {
 		if nameMembers[folded] && p.name == none {
 			p.nameText = w.text(i+1, end-1)
-			p.name = w.r.classify(p.nameText)
+			p.name, p.nameAt = w.r.classify(p.nameText), span{start: i, end: end}
 		}
 		if valueMembers[folded] && p.start == 0 {
-			p.start, p.end, p.spans = i+1, end-1, before
+			p.start, p.end = i+1, end-1
 		}
 	}
-	if under == token && p.token < 0 {
-		p.token, p.tokenEnd = before, len(w.spans)
-	}
-	p.logprob = p.logprob || folded == "logprob" || folded == "logprobs" || folded == "lexeme" || folded == "bytes"
+	p.company |= companyOf[folded]
+	p.doubt(under, i, end, w.s[i])
 	return end
 }
 
-// settle judges the value of a name-value pair, and gives back the tokens of a model, which have a logprob beside them.
-func (w *walker) settle(p *pair) {
-	if p.logprob && p.token >= 0 {
-		w.spans = append(w.spans[:p.token], w.spans[p.tokenEnd:]...)
-		return
+// inherited is the kind of a member whose own name says nothing, of an object under a name of kind k.
+func inherited(k kind, name, member, folded string) kind {
+	switch {
+	case inherits[folded]:
+		return k
+	case !carries(k) || isAbout(member) || isAction(name) || k == cookie && !isPlural(name):
+		return none
+	case k == group:
+		return password
 	}
-	if p.name == none || p.start == 0 {
-		return
-	}
-	a, b, ok := w.judged(p.start, p.end, p.name, p.nameText)
-	if !ok {
-		return
-	}
-	rest := p.spans
-	for rest < len(w.spans) && w.spans[rest].start < p.end {
-		rest++
-	}
-	tail := append([]span{{a, b, ""}}, w.spans[rest:]...)
-	w.spans = append(w.spans[:p.spans], tail...)
+	return k
 }
 
 // text decodes the inside [a, b) of a string literal.
@@ -218,12 +188,14 @@ func (w *walker) judged(a, b int, k kind, name string) (from, to int, ok bool) {
 	return sp.start, sp.end, true
 }
 
+const maxFold = 24
+
 // fold lowers a short name and drops what is not a letter.
 func fold(name string) string {
-	if len(name) > 16 {
+	if len(name) > maxFold {
 		return ""
 	}
-	var buf [16]byte
+	var buf [maxFold]byte
 	n := 0
 	for i := 0; i < len(name); i++ {
 		if isAlpha(name[i]) {

@@ -1,0 +1,151 @@
+package redact
+
+import "strings"
+
+// list is what the elements of a JSON list have in common.
+type list struct {
+	words wordList
+	items []span // the insides of its strings, or its numbers; only where a phrase or a key could be one
+	n     int
+	first span // the inside of the first element, if it is a string
+	flag  kind // what the element before this one means, if it is a flag: ["--password", "…"]
+	name  string
+}
+
+func (w *walker) array(i int, k kind, name string) int {
+	l := list{words: wordList{plain: true, short: true}}
+	row := w.row
+	first := len(w.spans)
+	for i = skipSpace(w.s, i+1); w.s[i] != ']'; {
+		w.row = w.s[i] == '['
+		end := w.element(i, k, name, &l)
+		l.n++
+		if i = skipSpace(w.s, end); w.s[i] == ',' {
+			i = skipSpace(w.s, i+1)
+		}
+	}
+	w.row = false
+	switch {
+	case l.n == l.words.n && l.words.isPhrase(k):
+		w.spans = append(w.spans[:first], l.items...)
+	case l.words.n == 0 && l.n == len(l.items) && isKey(w.s, k, name, l.items):
+		w.spans = append(w.spans[:first], zeros(l.items)...)
+	case row && l.n == 2 && k == none && l.first.end > 0 && w.s[i-1] == '"':
+		w.second(&l)
+	}
+	return i + 1
+}
+
+// element walks the element at i of a list under a name of kind k.
+func (w *walker) element(i int, k kind, name string, l *list) int {
+	if w.s[i] != '"' {
+		l.flag = none
+		end := w.value(i, elementKind(k), name)
+		if k != none && (isDigit(w.s[i]) || w.s[i] == '-') {
+			l.items = append(l.items, span{start: i, end: end})
+		}
+		return end
+	}
+	end, _ := stringEnd(w.s, i)
+	inside := span{start: i + 1, end: end - 1}
+	if l.n == 0 {
+		l.first = inside
+	}
+	if k == phrase || k == seed {
+		l.words.add(w.text(i+1, end-1))
+		if end-i > 4 && w.s[i+1:end-1] != Mark {
+			l.items = append(l.items, inside)
+		}
+	}
+	if l.flag != none && w.s[i+1] != '-' && w.argument(inside, l) {
+		return end
+	}
+	l.flag = none
+	if k == none && w.s[i+1] == '-' {
+		l.name = w.text(i+1, end-1)
+		l.flag = w.r.classify(l.name)
+	}
+	w.str(i+1, end-1, k, name)
+	return end
+}
+
+// elementKind: a number in a list is no pin.
+func elementKind(k kind) kind {
+	if k == pin {
+		return weak
+	}
+	return k
+}
+
+// argument takes the string after a flag.
+func (w *walker) argument(at span, l *list) bool {
+	k := l.flag
+	l.flag = none
+	text := w.text(at.start, at.end)
+	a, b, ok := judge(k, text, inLine, l.name)
+	if !ok || len(text) != at.end-at.start {
+		return false
+	}
+	w.spans = append(w.spans, span{start: at.start + a, end: at.start + b})
+	return true
+}
+
+// second judges the second of two strings in a row of a table under the first: [["authorization", "…"], …].
+func (w *walker) second(l *list) {
+	name := w.text(l.first.start, l.first.end)
+	at := skipSpace(w.s, l.first.end+1)
+	start := skipSpace(w.s, at+1) + 1
+	end, _ := stringEnd(w.s, start-1)
+	if a, b, ok := w.judged(start, end-1, w.r.classify(name), name); ok {
+		w.put(start, end-1, span{start: a, end: b})
+	}
+}
+
+// minKey is how many bytes a list has at least that is a key.
+const minKey = 16
+
+// isKey says whether the numbers of a list are the bytes of a key that is not gone already.
+func isKey(s string, k kind, name string, numbers []span) bool {
+	if len(numbers) < minKey || k != secret && k != phrase && (k != seed || isPlural(name)) {
+		return false
+	}
+	any := false
+	for _, n := range numbers {
+		t := s[n.start:n.end]
+		if len(t) > 3 || digitsEnd(t, 0) != len(t) || len(t) == 3 && t > "255" {
+			return false
+		}
+		any = any || t != "0"
+	}
+	return any
+}
+
+// zeros puts a mark in place of the first of a key's bytes, and zeros in place of the others.
+func zeros(numbers []span) []span {
+	numbers[0].text = `"` + Mark + `"`
+	for i := range numbers[1:] {
+		numbers[i+1].text = "0"
+	}
+	return numbers
+}
+
+// wordList is what the words of a list have in common.
+type wordList struct {
+	n     int
+	plain bool // each is one word of a phrase: three letters or more
+	short bool // each is short and in upper case, as an assembler's mnemonics are
+}
+
+func (l *wordList) add(t string) {
+	l.n++
+	l.plain = l.plain && isWord(t) && len(t) >= 3 && len(t) <= 12
+	l.short = l.short && isScreaming(t) && len(t) <= 5
+}
+
+// isPhrase says whether a list under a name of kind k is a phrase, word by word.
+func (l *wordList) isPhrase(k kind) bool {
+	return k == phrase && l.n >= 11 || l.n >= 3 && l.plain && !l.short && (k == phrase || k == seed)
+}
+
+// isPlural tells cookies by their names from the settings of one, and from the package that is called so.
+func isPlural(name string) bool { return strings.HasSuffix(name, "s") || strings.HasSuffix(name, "S") }

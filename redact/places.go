@@ -1,0 +1,198 @@
+package redact
+
+import "strings"
+
+// maxLead is how many words before a name on its line may belong to it: "My new wifi password: …".
+const maxLead = 4
+
+// leadStart gives where the words that end with the one at i begin: plain words with single blanks between them.
+func (sc *scanner) leadStart(i int) int {
+	s := sc.s
+	for n := 0; n < maxLead && i > 1 && s[i-1] == ' ' && isAlnum(s[i-2]); n++ {
+		at := i - 1
+		for at > 0 && i-at < maxBlanks && isAlnum(s[at-1]) {
+			at--
+		}
+		if at > 0 && (s[at-1] == '-' || s[at-1] == '_' || s[at-1] == '.') {
+			return i // a flag, or a name of source
+		}
+		i = at
+	}
+	return i
+}
+
+// isOpening says whether the quote before i is the one that the quote q after a name closes.
+func (sc *scanner) isOpening(i int, q quote) bool {
+	return i > 0 && isQuote(sc.s[i-1]) && sc.s[i-1] == q.sign
+}
+
+// member is the value of a quoted name: "name": "…", 'name' => '…', or a number.
+func (sc *scanner) member(at, after int, k kind) (value, bool) {
+	s := sc.s
+	if s[at] != ':' && !strings.HasPrefix(s[at:], "=>") {
+		return value{}, false
+	}
+	j := skipBlanks(s, after)
+	if q, ok := openQuote(s, j); ok {
+		return value{start: q.start, end: q.close(s), place: inJSON}, true
+	}
+	end := digitsEnd(s, j)
+	if end == len(s) || strings.IndexByte(",}] \n\r", s[end]) < 0 || !isSecretNumber(s[j:end], k) {
+		return value{}, false
+	}
+	return value{start: j, end: end, place: inJSON}, true
+}
+
+// setters are calls that put their second argument under the name that is their first, or give it where there is none.
+var setters = set(`get getenv env set setenv putenv setdefault setheader setrequestheader addheader header append put
+	setproperty define setitem`)
+
+// isSetter says whether the quote at i opens the first argument of one of them.
+func (sc *scanner) isSetter(i int) bool {
+	if i < 2 || sc.s[i-1] != '(' {
+		return false
+	}
+	a := i - 1
+	for a > 0 && i-a < 24 && isAlpha(sc.s[a-1]) {
+		a--
+	}
+	return setters[fold(sc.s[a:i-1])]
+}
+
+// amongPairs says whether the value that ends at end, of the name at i, is one of several on a line without a sign of source:
+// user: ada, password: …
+func (sc *scanner) amongPairs(i, end int) bool {
+	s := sc.s
+	from := max(0, i-maxBare)
+	if n := strings.LastIndexByte(s[from:i], '\n'); n >= 0 {
+		from += n + 1
+	}
+	to := min(sc.lineEnd(end), end+maxBare)
+	if strings.ContainsAny(s[from:to], "(){}[]<>\"'`$;") || strings.HasSuffix(strings.TrimSpace(s[from:to]), ",") {
+		return false
+	}
+	before := strings.TrimRight(s[from:i], " ")
+	return isPairSign(before, -1) && strings.ContainsAny(before, ":=") || isPairSign(s[end:to], 1) && strings.ContainsAny(s[end:to], ":=")
+}
+
+// isPairSign says whether t begins, or with -1 ends, with what stands between pairs.
+func isPairSign(t string, side int) bool {
+	t = strings.Trim(t, " ")
+	if t == "" {
+		return false
+	}
+	if side < 0 {
+		t = t[len(t)-1:]
+	}
+	return strings.IndexByte(",|/", t[0]) >= 0
+}
+
+// isEnv says whether the name at i is one of a command whose next word is its value: ENV name value, setx name value.
+func (sc *scanner) isEnv(i int) bool {
+	before := sc.s[max(0, i-maxName):i]
+	if n := strings.LastIndexByte(before, '\n'); n >= 0 {
+		before = before[n+1:]
+	} else if i > maxName {
+		return false
+	}
+	before = strings.TrimSpace(before)
+	for _, set := range [...]string{"config set", "configure set", "config --global", "secrets set"} {
+		if strings.HasSuffix(before, set) {
+			return true
+		}
+	}
+	switch before {
+	case "ENV", "ARG", "setx", "set -x", "set -gx", "set -Ux", "setenv":
+		return true
+	}
+	return false
+}
+
+// attribute is the value after an attribute that is its name: <entry key="…">value<, or in a multipart form
+// form-data; name="…", an empty line, and the value. The name begins at i, what is after its quote at j.
+func (sc *scanner) attribute(i, j int) (value, bool) {
+	s := sc.s
+	before := s[:i-1]
+	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
+		to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '<')
+		return value{start: j + 1, end: j + to, place: inQuote}, to > 0
+	}
+	for _, empty := range [...]string{"\r\n\r\n", "\n\n"} {
+		if strings.HasPrefix(s[j:], empty) && strings.HasSuffix(before, "form-data; name=") {
+			start := j + len(empty)
+			return value{start: start, end: min(sc.lineEnd(start), start+maxQuote), place: inQuote}, true
+		}
+	}
+	return value{}, false
+}
+
+// cell is the value in the last cell of a table's row whose first cell is the name [i, j): | name | value |.
+func (sc *scanner) cell(i, j int, k kind) (value, bool) {
+	s := sc.s
+	i = sc.leadStart(i)
+	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || isBlank(s[i-1])) {
+		i--
+	}
+	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) {
+		return value{}, false
+	}
+	j = skipBlanks(s, j+1)
+	to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '|')
+	if to <= 0 {
+		return value{}, false
+	}
+	if end := skipBlanks(s, j+to+1); end < len(s) && s[end] != '\n' && s[end] != '\r' {
+		return value{}, false // there are more cells
+	}
+	start, end := j, trimEnd(s, j, j+to)
+	if end-start > 2 && s[start] == '`' && s[end-1] == '`' {
+		start, end = start+1, end-1
+	}
+	v, ok := whole(s, start, end, k)
+	if k == token && v.place == inYAML {
+		v.place = inINI // tables tell what tokens mean
+	}
+	return v, ok
+}
+
+// whole is the value [start, end) if it is one word, or a phrase where the name is one of phrases or passwords.
+func whole(s string, start, end int, k kind) (value, bool) {
+	switch t := s[start:end]; {
+	case !hasSpace(t):
+		return value{start: start, end: end, place: inYAML}, start < end
+	case k == password && isPhrase(t), k == authz && hasScheme(t), (k == phrase || k == seed) && isWords(t, 3):
+		return value{start: start, end: end, place: inLine}, true
+	}
+	return value{}, false
+}
+
+// alone is what stands between j and the end of its line, or of the quotes around a header, for the name at i with ':' after
+// it, if it is a value and nothing else.
+func (sc *scanner) alone(i, j int, k kind) (value, bool) {
+	s := sc.s
+	if lead := sc.leadStart(i); sc.lineStart(lead) {
+		eol := sc.lineEnd(j)
+		if isEscapedLine(s, lead) {
+			eol = escapeAt(s, j, eol)
+		}
+		return whole(s, j, valueEnd(s, j, eol), k)
+	}
+	if i == 0 || !isQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {
+		return value{}, false
+	}
+	end := strings.IndexByte(s[j:min(len(s), j+maxBare)], s[i-1])
+	if end <= 0 {
+		return value{}, false
+	}
+	return whole(s, j, j+end, k)
+}
+
+// isHeader says whether quotes hold a header and not a message: its name has a '-', or a flag stands before them.
+func isHeader(before, name string) bool {
+	for _, flag := range [...]string{"-H ", "--header ", "--header="} {
+		if strings.HasSuffix(before, flag) {
+			return true
+		}
+	}
+	return strings.IndexByte(name, '-') > 0
+}

@@ -1,0 +1,128 @@
+package redact
+
+import "strings"
+
+// region is where names that say nothing stand over values of a kind, outside of JSON: {'secrets': {'db': '…'}}, and the
+// lines below "secrets:" that are further in.
+type region struct {
+	kind kind
+	end  int
+}
+
+// maxList bounds a list of words.
+const maxList = 2048
+
+// enter begins a region with what is under the name at i, whose value begins at j; or takes a phrase that is a list. It gives
+// the offset to go on from, or 0.
+func (sc *scanner) enter(i, j int, k kind) int {
+	if i < sc.within.end || !carries(k) {
+		return 0
+	}
+	if j < len(sc.s) && sc.s[j] == '[' {
+		return sc.wordList(j+1, min(len(sc.s), j+maxList), k)
+	}
+	end := sc.underEnd(i, j)
+	if end <= j {
+		return 0
+	}
+	if next := sc.wordList(j, min(end, j+maxList), k); next > 0 {
+		return next
+	}
+	if k == group || k == cookie || k == password {
+		sc.within = region{k, end}
+		if k == group {
+			sc.within.kind = secret
+		}
+	}
+	return 0
+}
+
+// underEnd gives the end of a dictionary's literal at j, or of the lines from j on that are further in than the name at i.
+func (sc *scanner) underEnd(i, j int) int {
+	s := sc.s
+	if j < len(s) && s[j] == '{' {
+		if n := strings.IndexByte(s[j:min(len(s), j+maxBare)], '}'); n > 0 {
+			return j + n
+		}
+		return min(len(s), j+maxBare)
+	}
+	if !sc.lineStart(i) {
+		return 0
+	}
+	return deeper(s, i, j)
+}
+
+// wordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
+func (sc *scanner) wordList(i, end int, k kind) int {
+	if k != phrase && k != seed {
+		return 0
+	}
+	first := len(sc.spans)
+	words := wordList{plain: true, short: true}
+	to := i
+	for i < end {
+		if strings.IndexByte(" \t\r\n,'\"-\\", sc.s[i]) >= 0 {
+			i++
+			continue
+		}
+		at := i
+		for i < end && isAlpha(sc.s[i]) {
+			i++
+		}
+		if i == at || i < len(sc.s) && (isAlnum(sc.s[i]) || strings.IndexByte(":=(._", sc.s[i]) >= 0) {
+			break
+		}
+		words.add(sc.s[at:i])
+		sc.spans = append(sc.spans, span{start: at, end: i})
+		to = i
+	}
+	if !words.plain || !words.isPhrase(k) {
+		sc.spans = sc.spans[:first]
+		return 0
+	}
+	return to
+}
+
+// inRegion gives the kind of the word [i, end) if it is a key of the region that the scanner is in.
+func (sc *scanner) inRegion(i, end int) kind {
+	s := sc.s
+	if i >= sc.within.end {
+		return none
+	}
+	name := s[i:end]
+	if end < len(s) && isQuote(s[end]) && i > 0 && s[i-1] == s[end] {
+		end++
+	} else if !sc.lineStart(i) && !(i > 0 && (s[i-1] == '{' || s[i-1] == ' ')) {
+		return none
+	}
+	if !strings.HasPrefix(s[end:], ":") || strings.HasPrefix(s[end:], "://") || isAbout(name) {
+		return none
+	}
+	return sc.within.kind
+}
+
+// deeper gives the end of the lines after j that are further in than the name at i is in its line.
+func deeper(s string, i, j int) int {
+	indent := 0
+	for a := i; a > 0 && s[a-1] != '\n' && indent < maxName; a-- {
+		indent++
+	}
+	n := strings.IndexByte(s[j:], '\n')
+	if n < 0 {
+		return j
+	}
+	from := j + n + 1
+	end := from
+	for line := from; line < len(s) && line-from < maxQuote; {
+		text := line
+		for text < len(s) && s[text] == ' ' {
+			text++
+		}
+		if text == len(s) || text-line <= indent && s[text] != '\n' {
+			break
+		}
+		end = text + len(firstLine(s[text:]))
+		line = end + 1
+	}
+	return end
+}
