@@ -17,7 +17,7 @@ type benchCommand struct {
 	Dir         string `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
 	Transcriptd string `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
 	Transcripts string `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
-	Profile     string `placeholder:"DIR" help:"Write profiles of server and client here, for each row."`
+	Profile     string `placeholder:"DIR" help:"Write profiles of server and client here, for each row whose sides are called in turns, and for floods."`
 }
 
 func (c *benchCommand) Help() string {
