@@ -1,10 +1,6 @@
 package server_test
 
-import (
-	"strings"
-
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-)
+import "strings"
 
 // badRecalls are requests for calls that are not there, or that name none.
 func badRecalls(w *planted) []bad {
@@ -79,18 +75,5 @@ func badReplays(w *planted) []bad {
 		{"replay a long text", call(&Replay{Head: head, MaxChars: 200_001}), invalid, overLimit, "max_chars"},
 		{"replay a nameless tool", call(&Replay{Head: head, ToolNames: []string{"x", ""}}), invalid, badField, "tool_names"},
 		{"replay 65 tools", call(&Replay{Head: head, ToolNames: make([]string, 65)}), invalid, overLimit, "tool_names"},
-	}
-}
-
-// badDescriptions are descriptions that are refused; TestDescribeBadInput has more, in each mode.
-func badDescriptions(w *planted) []bad {
-	call := func(req *Describe) func(*rig) error { return asked((*rig).Describe, req) }
-	head := byID(w.chat[9])
-	return []bad{
-		{"describe nothing", call(&Describe{}), invalid, badField, "head"},
-		{"describe what is not there", call(&Describe{Head: byID(absent)}), notFound, noNode, ""},
-		{"describe an alias that is not there", call(&Describe{Head: byAlias("nobody")}), notFound, noAlias, ""},
-		{"describe in no mode", call(&Describe{Head: head, Mode: transcriptv1.DescribeMode(9)}), invalid, badField, "mode"},
-		{"describe too much", call(&Describe{Head: head, MaxItems: 65}), invalid, overLimit, "max_items"},
 	}
 }

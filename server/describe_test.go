@@ -2,13 +2,11 @@ package server_test
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -402,48 +400,4 @@ func TestDescribeWithoutContent(t *testing.T) {
 	if n < 60 {
 		t.Errorf("only %d secrets were put", n)
 	}
-}
-
-// TestDescribeBadInput: what is refused, and how.
-func TestDescribeBadInput(t *testing.T) {
-	r := newRig(t)
-	id := r.put("", user("u"))
-	for _, mode := range []transcriptv1.DescribeMode{modeOff, modeMetadata, modePreview} {
-		tests := []struct {
-			change func(*Describe)
-			code   codes.Code
-			reason string
-			field  string
-		}{
-			{func(d *Describe) { d.Head = nil }, codes.InvalidArgument, "INVALID_FIELD", "head"},
-			{func(d *Describe) { d.Head = byID("x") }, codes.InvalidArgument, "INVALID_FIELD", "head.node_id"},
-			{func(d *Describe) { d.Head = byAlias("") }, codes.InvalidArgument, "INVALID_FIELD", "head.alias"},
-			{func(d *Describe) { d.Head = byID(absent) }, codes.NotFound, "NODE_NOT_FOUND", ""},
-			{func(d *Describe) { d.Head = byAlias("none") }, codes.NotFound, "ALIAS_NOT_FOUND", ""},
-			{func(d *Describe) { d.Namespace = "elsewhere" }, codes.NotFound, "NODE_NOT_FOUND", ""},
-			{func(d *Describe) { d.Namespace = "A" }, codes.InvalidArgument, "INVALID_FIELD", "namespace"},
-			{func(d *Describe) { d.Mode = 4 }, codes.InvalidArgument, "INVALID_FIELD", "mode"},
-			{func(d *Describe) { d.Mode = -1 }, codes.InvalidArgument, "INVALID_FIELD", "mode"},
-			{func(d *Describe) { d.MaxItems = -1 }, codes.InvalidArgument, "INVALID_FIELD", "max_items"},
-			{func(d *Describe) { d.MaxItems = 65 }, codes.InvalidArgument, "LIMIT_EXCEEDED", "max_items"},
-			{func(d *Describe) { d.PreviewChars = -1 }, codes.InvalidArgument, "INVALID_FIELD", "preview_chars"},
-			{func(d *Describe) { d.PreviewChars = 2001 }, codes.InvalidArgument, "LIMIT_EXCEEDED", "preview_chars"},
-			{func(d *Describe) { d.MaxTextChars = math.MinInt32 }, codes.InvalidArgument, "INVALID_FIELD", "max_text_chars"},
-			{func(d *Describe) { d.MaxTextChars = 20_001 }, codes.InvalidArgument, "LIMIT_EXCEEDED", "max_text_chars"},
-			{func(d *Describe) { d.StaleAfter = durationpb.New(-1) }, codes.InvalidArgument, "INVALID_FIELD", "stale_after"},
-			{func(d *Describe) { d.StaleAfter = &durationpb.Duration{Seconds: 1, Nanos: -1} }, codes.InvalidArgument, "INVALID_FIELD", "stale_after"},
-			{func(d *Describe) { d.StaleAfter = &durationpb.Duration{Seconds: math.MaxInt64} }, codes.InvalidArgument, "INVALID_FIELD", "stale_after"},
-			{func(d *Describe) { d.StaleAfter = &durationpb.Duration{Seconds: 36500 * 86400, Nanos: 1} }, codes.InvalidArgument, "LIMIT_EXCEEDED", "stale_after"},
-			{func(d *Describe) { d.Now = &timestamppb.Timestamp{Seconds: -1} }, codes.InvalidArgument, "INVALID_FIELD", "now"},
-			{func(d *Describe) { d.Now = &timestamppb.Timestamp{Seconds: 253402300800} }, codes.InvalidArgument, "INVALID_FIELD", "now"},
-			{func(d *Describe) { d.Now = &timestamppb.Timestamp{Nanos: -1} }, codes.InvalidArgument, "INVALID_FIELD", "now"},
-		}
-		for _, test := range tests {
-			req := &Describe{Head: byID(id), Mode: mode}
-			test.change(req)
-			_, err := r.TranscriptServiceClient.Describe(r.ctx(), req)
-			r.fails(err, test.code, test.reason, test.field)
-		}
-	}
-	r.describe(&Describe{Head: byID(id), MaxItems: 64, PreviewChars: 2000, MaxTextChars: 20_000, StaleAfter: &durationpb.Duration{Seconds: 36500 * 86400}})
 }
