@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,8 @@ type crowd struct {
 	store    *heldStore
 	registry *prometheus.Registry
 	running  sync.WaitGroup
+	// received is how many bytes came to the server.
+	received *atomic.Int64
 }
 
 func newCrowd(t *testing.T, most int64) *crowd {
@@ -64,9 +67,11 @@ func newCrowd(t *testing.T, most int64) *crowd {
 	c.server = New(c.store, Config{Registerer: c.registry})
 	c.server.admission.most, c.server.admission.free = most, most
 	listener := bufconn.Listen(1 << 20)
+	counting := &countingListener{Listener: listener}
+	c.received = &counting.bytes
 	grpcServer := c.server.GRPC()
 	serving := make(chan error, 1)
-	go func() { serving <- grpcServer.Serve(listener) }()
+	go func() { serving <- grpcServer.Serve(counting) }()
 	var err error
 	c.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))

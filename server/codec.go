@@ -18,9 +18,11 @@ const (
 	// maxReceived is the most that is received at all: between the two a request is refused as LIMIT_EXCEEDED, above it
 	// gRPC refuses it by itself, as RESOURCE_EXHAUSTED and without a reason.
 	maxReceived = 8 << 20
-	// maxStreams is the most calls of one connection that are under way at once; further ones wait at the client. It
-	// bounds what requests that arrive together take.
+	// maxStreams is the most calls of one connection that are under way at once; further ones wait at the client.
 	maxStreams = 256
+	// streamWindow is how much of a request comes before a handler receives it, gRPC's least; then all of it may come, a round
+	// trip later. connectionWindow is how much of all of a connection's requests may be on their way.
+	streamWindow, connectionWindow = 64 << 10, 4 << 20
 )
 
 // codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the

@@ -52,6 +52,7 @@ type Server struct {
 	health    *health.Server
 	draining  atomic.Bool
 	admission *admission
+	intake    *intake
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -65,6 +66,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	}
 	s.metrics = newMetrics(cfg.Registerer, s.log)
 	s.admission = newAdmission(&s.draining, cfg.Registerer, s.log)
+	s.intake = newIntake(s.admission)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -96,7 +98,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
-	transcriptv1.RegisterTranscriptServiceServer(server, &transcripts{
+	server.RegisterService(s.intake.service(transcriptv1.TranscriptService_ServiceDesc), &transcripts{
 		store: s.store, now: s.now, renderers: s.renderers, buffers: pool,
 	})
 	transcriptv1.RegisterAdminServiceServer(server, &admin{store: s.store, version: s.version})
@@ -111,6 +113,8 @@ func Transport() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxReceived),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
 		// A goroutine for each call would grow its stack anew each time. Calls beyond this many have one of their own.
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))),

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 // committer commits changes, one batch after the other: it takes what waits, applies each change to the batch, makes
@@ -136,7 +136,7 @@ func (c *committer) admit(ctx context.Context, weight int64) error {
 		c.queued.Add(weight)
 		return nil
 	}
-	waiting, cancel := withinDeadline(ctx)
+	waiting, cancel := deadline.Early(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
 	if err := c.room.Acquire(waiting, weight); err != nil {
@@ -147,15 +147,6 @@ func (c *committer) admit(ctx context.Context, weight int64) error {
 	}
 	c.queued.Add(weight)
 	return nil
-}
-
-// withinDeadline ends shortly before the context does, where that has a deadline.
-func withinDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/8, 50*time.Millisecond)))
 }
 
 // leave gives back the room that a change was admitted to.

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+var largeCallers = flag.Int("large.callers", 60, "how many callers of TestLargeRequests put at once")
+
+const (
+	// largeBytes is what each of them puts.
+	largeBytes = 2900 << 10
+	// largeConnections they have.
+	largeConnections = 8
+	// maxLargeMemory is how much anonymous memory a real transcriptd may take meanwhile, however many they are.
+	maxLargeMemory = 768 << 20
+)
+
+// TestLargeRequests lets many callers put large nodes into a real transcriptd at once. All are stored, and its memory does not
+// grow with their number.
+func TestLargeRequests(t *testing.T) {
+	p := startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off")
+	if p.anonymous(t) == 0 {
+		t.Skip("the system does not tell a process's memory")
+	}
+	shared, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
+		Role:  transcriptv1.Role_ROLE_USER,
+		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: words(largeBytes)}}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connections []*grpc.ClientConn
+	for range largeConnections {
+		connections = append(connections, p.dial(t))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var callers sync.WaitGroup
+	var stored atomic.Int64
+	for i := range *largeCallers {
+		callers.Go(func() {
+			own := &transcriptv1.PutNodeRequest{Salt: fmt.Appendf(nil, "%016d", i)}
+			var res transcriptv1.PutNodeResponse
+			err := connections[i%largeConnections].Invoke(ctx, transcriptv1.TranscriptService_PutNode_FullMethodName, own, &res,
+				grpc.ForceCodecV2(behind{encoding.GetCodecV2(grpcproto.Name), shared}))
+			if err != nil {
+				t.Errorf("caller %d: %v", i, err)
+				return
+			}
+			stored.Add(1)
+		})
+	}
+	done := make(chan struct{})
+	go func() { callers.Wait(); close(done) }()
+	began, most := time.Now(), int64(0)
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		most = max(most, p.anonymous(t))
+		select {
+		case <-done:
+			t.Logf("%d of %d nodes of %d KiB in %s: %d MiB of anonymous memory at most", stored.Load(), *largeCallers,
+				largeBytes>>10, time.Since(began).Round(time.Millisecond), most>>20)
+			if most > maxLargeMemory {
+				t.Errorf("%d callers took %d MiB", *largeCallers, most>>20)
+			}
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// words are as many bytes of text, which compresses about three times.
+func words(n int) string {
+	random := rand.New(rand.NewPCG(1, 2))
+	var b bytes.Buffer
+	for b.Len() < n {
+		fmt.Fprintf(&b, "word%d ", random.IntN(2000))
+	}
+	return b.String()[:n]
+}
+
+// behind is a codec that sends bytes in front of each request, so that callers need not each have what they share.
+type behind struct {
+	encoding.CodecV2
+	shared []byte
+}
+
+func (b behind) Marshal(v any) (mem.BufferSlice, error) {
+	own, err := b.CodecV2.Marshal(v)
+	return append(mem.BufferSlice{mem.SliceBuffer(b.shared)}, own...), err
+}
+
+var rssAnon = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
+
+// anonymous is the process's anonymous memory in bytes; 0 where the system does not tell.
+func (p *process) anonymous(t *testing.T) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	found := rssAnon.FindSubmatch(status)
+	if found == nil {
+		return 0
+	}
+	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
