@@ -84,11 +84,16 @@ func newRowCache(limit int64) *rowCache {
 	if limit <= 0 {
 		return nil
 	}
-	return &rowCache{blocks: newLRU[blockKey, *rowBlock](limit), once: newLRU[blockKey, struct{}](remembered)}
+	once := min(limit/32, maxOnce*onceBytes)
+	return &rowCache{blocks: newLRU[blockKey, *rowBlock](limit - once), once: newLRU[blockKey, struct{}](once)}
 }
 
-// remembered is how many blocks are remembered that were read once.
-const remembered = 8 << 10
+const (
+	// onceBytes is what it takes to remember, of a block that was read once, that it was.
+	onceBytes = 128
+	// maxOnce is how many are remembered.
+	maxOnce = 8 << 10
+)
 
 // again tells whether a block, of which had is kept, was read before.
 func (c *rowCache) again(key blockKey) (had *rowBlock, yes bool) {
@@ -97,7 +102,7 @@ func (c *rowCache) again(key blockKey) (had *rowBlock, yes bool) {
 	if had = c.blocks.get(key); had != nil || c.once.has(key) {
 		return had, true
 	}
-	c.once.put(key, struct{}{}, 1)
+	c.once.put(key, struct{}{}, onceBytes)
 	return nil, false
 }
 
@@ -157,7 +162,10 @@ func (c *rowCache) metrics() CacheMetrics {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return CacheMetrics{Bytes: c.blocks.size.Load(), LimitBytes: c.blocks.limit, Hits: c.hits.Load(), Misses: c.misses.Load()}
+	return CacheMetrics{
+		Bytes: c.blocks.size.Load() + c.once.size.Load(), LimitBytes: c.blocks.limit + c.once.limit,
+		Hits: c.hits.Load(), Misses: c.misses.Load(),
+	}
 }
 
 // worth is the first row of a chain that is worth keeping. Of a chain that is larger than the cache the end is, as much as
