@@ -84,13 +84,16 @@ func (c *codec) read(data mem.BufferSlice, m proto.Message) *canonical.FieldErro
 	b := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer b.Free()
 	shape := c.shapes[m.ProtoReflect().Descriptor().FullName()]
+	if fault := new(pass).check(shape, b.ReadOnlyData()); fault != nil {
+		return fault
+	}
 	if err := proto.Unmarshal(b.ReadOnlyData(), m); err != nil {
-		if fault := shape.check(b.ReadOnlyData(), true); fault != nil {
+		if fault := (&pass{text: true}).check(shape, b.ReadOnlyData()); fault != nil {
 			return fault
 		}
 		return &canonical.FieldError{Field: "request", Rule: "does not parse", Kind: canonical.ErrMalformed}
 	}
-	return shape.check(b.ReadOnlyData(), false)
+	return nil
 }
 
 // markNumber is the highest number that a field can have; no message of ours has it. A request on which the codec left

@@ -11,6 +11,10 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
+// maxNested is how many messages a request may hold, of any kind at any depth. Each takes some 150 bytes when it is parsed, however
+// short it is on the wire.
+const maxNested = 200_000
+
 // shapes are the shapes of the requests of our services, by name.
 type shapes map[protoreflect.FullName]*shape
 
@@ -87,9 +91,17 @@ func wireType(k protoreflect.Kind) protowire.Type {
 	}
 }
 
-// check finds the first field that the shape does not have; with text, also the first string that is not UTF-8. Bytes
-// that are cut short it leaves to the parser.
-func (s *shape) check(b []byte, text bool) *canonical.FieldError {
+// pass is one way over the wire bytes of a request.
+type pass struct {
+	// text says that strings are looked at too.
+	text bool
+	// nested counts the messages within the request.
+	nested int
+}
+
+// check finds the first field that the shape does not have, or the first message too many; with text, also the first
+// string that is not UTF-8. Bytes that are cut short it leaves to the parser.
+func (p *pass) check(s *shape, b []byte) *canonical.FieldError {
 	if s == nil {
 		return nil
 	}
@@ -108,7 +120,7 @@ func (s *shape) check(b []byte, text bool) *canonical.FieldError {
 		}
 		if f.text || f.children != nil {
 			value, _ := protowire.ConsumeBytes(rest[n:])
-			if err := f.check(value, text); err != nil {
+			if err := p.field(&f, value); err != nil {
 				return err.Under(f.path(b, len(b)-len(rest), number))
 			}
 		}
@@ -117,11 +129,17 @@ func (s *shape) check(b []byte, text bool) *canonical.FieldError {
 	return nil
 }
 
-func (f *field) check(value []byte, text bool) *canonical.FieldError {
-	if text && f.text && !utf8.Valid(value) {
-		return malformed("", "must be valid UTF-8")
+func (p *pass) field(f *field, value []byte) *canonical.FieldError {
+	if f.text {
+		if p.text && !utf8.Valid(value) {
+			return malformed("", "must be valid UTF-8")
+		}
+		return nil
 	}
-	return f.children.check(value, text)
+	if p.nested++; p.nested > maxNested {
+		return &canonical.FieldError{Rule: fmt.Sprintf("is one of over %d messages and parts in a request", maxNested), Kind: canonical.ErrLimit}
+	}
+	return p.check(f.children, value)
 }
 
 // path is the field's name, with its place in a list: how often its number stands in the message b before the offset.
