@@ -19,15 +19,15 @@ import (
 const (
 	// busyPutters put while others read.
 	busyPutters = 64
-	// besideReaders read, each its own chain: few, so that what they wait for is the putters' work and not each other's.
+	// besideReaders read: few, so that what they wait for is the putters' work and not each other's.
 	besideReaders = 2
 )
 
-// readsBesidePuts holds the time of Assemble of 10 turns, while 64 callers put turns without pause, against that of an echo
-// that takes the same request and answers the same bytes. Both are answered by one process (limit_beside.go): transcriptd's
-// server and store with the echo registered beside its services, so that interceptors, collector and everything that the
-// puts keep busy are the same for both. The client looks at neither reply's messages. Readers and putters have connections
-// of their own, and the puts go on through all rounds.
+// readsBesidePuts holds the time of Assemble of 10 turns by their alias, as agents ask for them, while 64 callers put turns
+// without pause, against that of an echo that takes the same request and answers the same bytes. Both are answered by one
+// process (limit_beside.go): transcriptd's server and store with the echo registered beside its services, so that
+// interceptors, collector and everything that the puts keep busy are the same for both. The client looks at neither reply's
+// messages. Readers and putters have connections of their own, and the puts go on through all rounds.
 func readsBesidePuts(ctx context.Context, e *env) ([]Figure, error) {
 	what50, what99 := "p50 of Assemble of 10 turns beside 64 putting callers, of an echo's", "p99 of the same"
 	most50, most99 := atMost(2), atMost(4)
@@ -75,11 +75,11 @@ func (s *server) assembleReaders(ctx context.Context) (*assembleReaders, error) 
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.fill(ctx, "short", s.e.seeds(10), 10)
-	if err != nil {
+	const alias = "short"
+	if _, err := s.fill(ctx, alias, s.e.seeds(fewTurns), fewTurns); err != nil {
 		return nil, err
 	}
-	r := &assembleReaders{conn: conn, req: &transcriptv1.AssembleRequest{Namespace: s.namespace, Head: byID(head)}}
+	r := &assembleReaders{conn: conn, req: &transcriptv1.AssembleRequest{Namespace: s.namespace, Head: byAlias(alias)}}
 	reply := new(emptypb.Empty)
 	if err := conn.Invoke(ctx, transcriptv1.TranscriptService_Assemble_FullMethodName, r.req, reply); err != nil {
 		return nil, err

@@ -20,7 +20,12 @@ func inMemory(t *testing.T) *server {
 	t.Helper()
 	store := memstore.New(memstore.Options{})
 	t.Cleanup(func() { _ = store.Close() })
-	s := transcriptd.New(store, transcriptd.Config{}).GRPC()
+	return listening(t, transcriptd.New(store, transcriptd.Config{}).GRPC())
+}
+
+// listening serves over TCP, for a row.
+func listening(t *testing.T, s *grpc.Server) *server {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -89,11 +94,11 @@ func TestFairness(t *testing.T) {
 func TestBesideEchoesAssemble(t *testing.T) {
 	conn := served(t, "beside")
 	rpc := transcriptv1.NewTranscriptServiceClient(conn)
-	put, err := rpc.PutNode(t.Context(), &transcriptv1.PutNodeRequest{Messages: turn(1)})
-	if err != nil {
+	put := &transcriptv1.PutNodeRequest{Messages: turn(1), Aliases: []*transcriptv1.AliasUpdate{{Name: "some"}}}
+	if _, err := rpc.PutNode(t.Context(), put); err != nil {
 		t.Fatal(err)
 	}
-	req := &transcriptv1.AssembleRequest{Head: byID(put.NodeId)}
+	req := &transcriptv1.AssembleRequest{Head: byAlias("some")}
 	if err := conn.Invoke(t.Context(), besideEcho, req, new(emptypb.Empty)); err == nil {
 		t.Error("it answers before there is something to answer")
 	}
@@ -103,6 +108,28 @@ func TestBesideEchoesAssemble(t *testing.T) {
 	}
 	if echo := raw(t, conn, besideEcho, req); string(echo) != string(assembled) || len(echo) == 0 {
 		t.Errorf("%d bytes assembled, %d echoed", len(assembled), len(echo))
+	}
+}
+
+// Readers ask for ten turns by their alias, whichever of the two answers.
+func TestReadersBesidePutsAskByAlias(t *testing.T) {
+	l, err := openBeside(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s := listening(t, limitServer(l))
+	r, err := s.assembleReaders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.req.Head.GetAlias() == "" || r.bytes < 10*3500 {
+		t.Errorf("they ask for %v, of %d bytes", r.req.Head, r.bytes)
+	}
+	for _, method := range []string{transcriptv1.TranscriptService_Assemble_FullMethodName, besideEcho} {
+		if err := r.read(method)(t.Context(), 0, 0); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
 	}
 }
 
