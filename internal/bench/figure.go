@@ -40,13 +40,15 @@ type Measured struct {
 
 // target is what a figure is to reach.
 type target struct {
-	bound   float64
-	atLeast bool
-	unit    string
+	bound float64
+	// atLeast bounds from below; strict leaves the bound itself out.
+	atLeast, strict bool
+	unit            string
 }
 
 func atLeast(bound float64) target { return target{bound: bound, atLeast: true} }
 func atMost(bound float64) target  { return target{bound: bound} }
+func under(bound float64) target   { return target{bound: bound, strict: true} }
 
 // in is the target with a unit.
 func (t target) in(unit string) target {
@@ -56,8 +58,11 @@ func (t target) in(unit string) target {
 
 func (t target) String() string {
 	word := "at most"
-	if t.atLeast {
+	switch {
+	case t.atLeast:
 		word = "at least"
+	case t.strict:
+		word = "under"
 	}
 	s := fmt.Sprintf("%s %g", word, t.bound)
 	if t.unit != "" {
@@ -66,8 +71,12 @@ func (t target) String() string {
 	return s
 }
 
+// met is false of what is not a number.
 func (t target) met(figure float64) bool {
-	return !math.IsNaN(figure) && (t.atLeast && figure >= t.bound || !t.atLeast && figure <= t.bound)
+	if t.atLeast {
+		return figure >= t.bound
+	}
+	return figure < t.bound || figure == t.bound && !t.strict
 }
 
 // figure holds a value against a target.

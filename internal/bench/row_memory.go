@@ -29,6 +29,9 @@ const (
 	// memoryMax is MiB, memorySlope MiB a minute.
 	memoryMax   = 512
 	memorySlope = 1
+	// blockSeconds is how long memory is taken to depend on what it was. Where it depends on it for longer, a merge of many
+	// tables say, the standard error of the slope is more than is told.
+	blockSeconds = 30
 )
 
 // memoryUnderLoad is row 20: a store of 2 GB, as the disk counts it, in chains of 1,000 turns; transcriptd, started again
@@ -37,8 +40,10 @@ const (
 // streamed is not decoded, so that the server gets as much of the machine as there is. RssAnon is read each second.
 //
 // The maximum is over all of it, the start included; the slope is that of the line of least squares through the second half.
+// Memory goes up and down by more than the slope's target in a minute, so beside it stand its standard error and the most in
+// either half: a heap that grows grows in those too.
 func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
-	most, slope := atMost(memoryMax).in("MiB"), atMost(memorySlope).in("MiB/min")
+	most, slope := atMost(memoryMax).in("MiB"), under(memorySlope).in("MiB/min")
 	const whatMost, whatSlope = "anonymous memory under load: the most", "anonymous memory under load: growth in the second half"
 	nothing := func(why string) []Figure { return []Figure{void(whatMost, most, why), void(whatSlope, slope, why)} }
 	if e.Remote != "" {
@@ -61,8 +66,8 @@ func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
 	}
 	u.sides = append(u.sides, mebibytes("store on disk at the start", float64(disk)))
 	figures := []Figure{
-		figure(whatMost, most, u.most()/(1<<20), u.measured()...),
-		figure(whatSlope, slope, u.growth()/(1<<20)),
+		figure(whatMost, most, mostOf(u.memory)/(1<<20), u.measured()...),
+		figure(whatSlope, slope, u.growth()/(1<<20), u.worth()...),
 	}
 	if e.Quick {
 		figures[1] = figures[1].voided("a minute is too short to tell growth from a heap that fills for the first time")
@@ -218,7 +223,7 @@ func (l *load) watch(ctx context.Context, s *server) error {
 		}
 		l.memory = append(l.memory, now)
 		if n := len(l.memory); n%60 == 0 {
-			s.e.note("after %d s: %d MiB anonymous, %.0f at most", n, now.anonymous>>20, l.most()/(1<<20))
+			s.e.note("after %d s: %d MiB anonymous, %.0f at most", n, now.anonymous>>20, mostOf(l.memory)/(1<<20))
 		}
 		select {
 		case <-ctx.Done():
@@ -226,56 +231,6 @@ func (l *load) watch(ctx context.Context, s *server) error {
 		case <-second.C:
 		}
 	}
-}
-
-// most is the most anonymous memory, in bytes.
-func (l *load) most() (most float64) {
-	for _, r := range l.memory {
-		most = max(most, float64(r.anonymous))
-	}
-	return most
-}
-
-// growth is that of anonymous memory in the second half, in bytes a minute.
-func (l *load) growth() float64 {
-	var half []float64
-	for _, r := range l.memory[len(l.memory)/2:] {
-		half = append(half, float64(r.anonymous))
-	}
-	return 60 * slopeOf(half)
-}
-
-// slopeOf is the slope of the line of least squares through values at 0, 1, 2, …; 0 of less than two.
-func slopeOf(values []float64) float64 {
-	middle := float64(len(values)-1) / 2
-	var above, below float64
-	for i, v := range values {
-		x := float64(i) - middle
-		above, below = above+x*v, below+x*x
-	}
-	if below == 0 {
-		return 0
-	}
-	return above / below
-}
-
-func (l *load) measured() []Measured {
-	var all, sum int64
-	second := l.memory[len(l.memory)/2:]
-	for _, r := range l.memory {
-		all = max(all, r.all)
-	}
-	for _, r := range second {
-		sum += r.anonymous
-	}
-	return append(l.sides,
-		mebibytes("anonymous at the start", float64(l.memory[0].anonymous)),
-		mebibytes("anonymous in the second half, mean", float64(sum)/float64(len(second))),
-		mebibytes("resident at most, mapped files too", float64(all)))
-}
-
-func mebibytes(name string, bytes float64) Measured {
-	return Measured{Name: name, Value: bytes / (1 << 20), Unit: "MiB"}
 }
 
 // streamingSide streams one of the chains after the other, each caller in an order of its own.

@@ -46,12 +46,71 @@ func TestGrowthIsThatOfTheSecondHalf(t *testing.T) {
 	if got := l.growth() / (1 << 20); math.Abs(got-1) > 0.01 {
 		t.Errorf("%g MiB a minute", got)
 	}
-	if got := l.most() / (1 << 20); got < 598 || got > 609 {
+	if got := mostOf(l.memory) / (1 << 20); got < 598 || got > 609 {
 		t.Errorf("%g MiB at most", got)
 	}
 	for _, few := range [][]float64{nil, {1}, {1, 1}} {
 		if got := slopeOf(few); got != 0 {
 			t.Errorf("%v has slope %g", few, got)
+		}
+	}
+}
+
+// TestGrowthTellsWhatItIsWorth: memory that goes up and down for a minute at a time has a slope, and an error that says how
+// little it is worth; what grows steadily has next to none, though it has the same slope.
+func TestGrowthTellsWhatItIsWorth(t *testing.T) {
+	saw, steady := &load{}, &load{}
+	for second := range int64(600) {
+		up := second % 120
+		if up >= 60 {
+			up = 120 - up
+		}
+		saw.memory = append(saw.memory, residence{anonymous: 300<<20 + up<<20})
+		steady.memory = append(steady.memory, residence{anonymous: 300<<20 + second<<20/30 + second%2<<20})
+	}
+	off, known := saw.growthError()
+	if growth := math.Abs(saw.growth()); !known || off < growth || off < 1<<20 {
+		t.Errorf("growth of %g, error %g", growth, off)
+	}
+	off, known = steady.growthError()
+	if growth := steady.growth() / (1 << 20); !known || math.Abs(growth-2) > 0.01 || off > 1<<10 {
+		t.Errorf("growth of %g MiB, error %g", growth, off)
+	}
+	worth := steady.worth()
+	if len(worth) != 3 || worth[1].Value < 309 || worth[1].Value > 311 || worth[2].Value < 319 || worth[2].Value > 321 {
+		t.Errorf("%+v", worth)
+	}
+	saw.memory = saw.memory[:4*blockSeconds+2] // two blocks, and a value
+	if _, known := saw.growthError(); known || len(saw.worth()) != 2 {
+		t.Error("two blocks tell")
+	}
+}
+
+// TestSlopeError: of 1, 2, 4, 5, whose line is 1.4 a step and off by 0.1, -0.3, 0.3 and -0.1.
+func TestSlopeError(t *testing.T) {
+	if got, want := slopeError([]float64{1, 2, 4, 5}), math.Sqrt(0.2/2/5); math.Abs(got-want) > 1e-12 {
+		t.Errorf("%g, want %g", got, want)
+	}
+	for _, few := range [][]float64{nil, {1}, {1, 2}} {
+		if got := slopeError(few); got != 0 {
+			t.Errorf("%v has error %g", few, got)
+		}
+	}
+}
+
+// TestTargets: only under is strict, and what is not a number meets none.
+func TestTargets(t *testing.T) {
+	for _, c := range []struct {
+		t                  target
+		less, equal, above bool
+		text               string
+	}{
+		{atLeast(1), false, true, true, "at least 1"},
+		{atMost(1), true, true, false, "at most 1"},
+		{under(1).in("MiB"), true, false, false, "under 1 MiB"},
+	} {
+		if c.t.met(0.9) != c.less || c.t.met(1) != c.equal || c.t.met(1.1) != c.above || c.t.met(math.NaN()) || c.t.String() != c.text {
+			t.Errorf("%s", c.t)
 		}
 	}
 }
