@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -250,5 +251,31 @@ func TestPutLimits(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Bare Badger is opened as transcriptd opens it, but for what bareOptions says, and for the mark of transcriptd's format.
+func TestBareOptionsAreTranscriptds(t *testing.T) {
+	const file = "../../chainstore/badgerstore/testdata/options.json" // TestDatabaseOptions there holds it to what is opened
+	golden, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs badger.Options
+	if err := json.Unmarshal(golden, &theirs); err != nil {
+		t.Fatal(err)
+	}
+	bare := bareOptions("")
+	if !bare.SyncWrites {
+		t.Error("the log is not synced")
+	}
+	bare.SyncWrites, bare.BlockCacheSize = theirs.SyncWrites, theirs.BlockCacheSize
+	bare.ExternalMagicVersion = theirs.ExternalMagicVersion
+	ours, err := json.MarshalIndent(bare, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours = append(ours, '\n'); !bytes.Equal(ours, golden) {
+		t.Errorf("bare Badger is opened with other options than %s:\n%s", file, ours)
 	}
 }
