@@ -92,20 +92,20 @@ func (f *flood) take() *floodedChain {
 }
 
 // put begins to put the next turn of a conversation; done is called once it is free again.
-func (f *flood) put(c *floodedChain, done func(code codes.Code, reason string)) {
+func (f *flood) put(c *floodedChain, done func(ending)) {
 	call := &wireCall{
 		namespace: f.s.namespace, parent: c.head, salt: c.salt, messages: f.turns[(c.number*7+c.puts)%differentTurns],
 		deadline: time.Now().Add(f.deadline),
 	}
 	c.puts++
-	call.done = func(head string, code codes.Code, reason string) {
-		if code == codes.OK {
-			c.head = head
+	call.done = func(e ending) {
+		if e.code == codes.OK {
+			c.head = e.head
 		}
 		f.mu.Lock()
 		f.free = append(f.free, c)
 		f.mu.Unlock()
-		done(code, reason)
+		done(e)
 	}
 	f.wires[c.number%len(f.wires)].begin(call)
 }
@@ -118,11 +118,18 @@ type puts struct {
 	mu sync.Mutex
 	// begun counts all, and unoffered those that did not begin since too many were under way.
 	begun, unoffered int
-	// refused counts those that failed by how; unclear are those of them that do not tell why.
-	refused         map[string]int
-	failed, unclear int
-	// took are the times of the good ones, sorted in the end.
-	took []time.Duration
+	// refused counts those that failed before the caller gave up, by the status; unclear are those of them whose status does
+	// not tell why.
+	refused map[string]int
+	unclear int
+	// unanswered counts those that had no status by their deadline, by why.
+	unanswered map[string]int
+	// took are the times of the good ones, and told those of the refused ones until the caller knew, sorted in the end.
+	took, told []time.Duration
+}
+
+func newPuts(from, to time.Time) *puts {
+	return &puts{from: from, to: to, refused: map[string]int{}, unanswered: map[string]int{}}
 }
 
 // perSecond is how many were good, a second.
@@ -137,28 +144,35 @@ func (p *puts) after(share float64) float64 {
 }
 
 // end counts a put that began at a time.
-func (p *puts) end(began time.Time, code codes.Code, reason string) {
+func (p *puts) end(began time.Time, e ending) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if code != codes.OK {
-		p.failed++
-		p.refused[howRefused(code, reason)]++
-		if !clearlyRefused(code, reason) {
+	switch {
+	case e.unanswered != "":
+		p.unanswered[e.unanswered]++
+	case e.code != codes.OK:
+		p.told = append(p.told, now.Sub(began))
+		p.refused[howRefused(e.code, e.reason)]++
+		if !clearlyRefused(e.code, e.reason) {
 			p.unclear++
 		}
-		return
-	}
-	if now.After(p.from) && now.Before(p.to) {
+	case now.After(p.from) && now.Before(p.to):
 		p.took = append(p.took, now.Sub(began))
 	}
+}
+
+// sort makes ready for reading what was counted.
+func (p *puts) sort() {
+	slices.Sort(p.took)
+	slices.Sort(p.told)
 }
 
 // counting begins to count puts: the good ones are those that succeed from now on for a while, but for the time of a
 // deadline.
 func (f *flood) counting(while time.Duration) *puts {
 	now := time.Now()
-	return &puts{from: now.Add(f.deadline), to: now.Add(while), refused: map[string]int{}}
+	return newPuts(now.Add(f.deadline), now.Add(while))
 }
 
 // closed are the puts of so many callers who wait for each reply before the next put. Those count that open counts.
@@ -175,7 +189,7 @@ func (f *flood) closed(ctx context.Context, callers int, while time.Duration) *p
 		})
 	}
 	running.Wait()
-	slices.Sort(p.took)
+	p.sort()
 	return p
 }
 
@@ -194,8 +208,8 @@ func (f *flood) one(p *puts, ended func()) {
 		return
 	}
 	began := time.Now()
-	f.put(c, func(code codes.Code, reason string) {
-		p.end(began, code, reason)
+	f.put(c, func(e ending) {
+		p.end(began, e)
 		go ended()
 	})
 }
@@ -219,7 +233,7 @@ func (f *flood) open(ctx context.Context, rate float64, while time.Duration) *pu
 		}
 	}
 	running.Wait()
-	slices.Sort(p.took)
+	p.sort()
 	return p
 }
 
@@ -230,8 +244,8 @@ func howRefused(code codes.Code, reason string) string {
 	return code.String() + " " + reason
 }
 
-// clearlyRefused tells whether a failed call says what its caller should do: wait and repeat, for too much is asked
-// (OVERLOADED, or its deadline passed), or turn elsewhere (UNAVAILABLE with a reason).
+// clearlyRefused tells whether the status that a server gave a failed call says what its caller should do: wait and repeat,
+// for too much is asked (OVERLOADED, or the deadline passed), or turn elsewhere (UNAVAILABLE with a reason).
 func clearlyRefused(code codes.Code, reason string) bool {
 	switch code {
 	case codes.DeadlineExceeded:

@@ -16,6 +16,10 @@ import (
 // saturating are the numbers of callers of which the best is the peak's.
 var saturating = [...]int{16, 64, 256, 1024}
 
+// mostSilent is the share of puts that may have no status by their deadline: who is refused at once can wait and repeat; who
+// hears nothing has lost all of the time that there was.
+const mostSilent = 0.01
+
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
 
@@ -26,8 +30,12 @@ const maxUnderWay = 1 << 16
 // once the store is done with what came before; still, what one has written may be merged while the next puts, and so either
 // comes first once. Each put is a turn on a conversation of its own. Both loads come from connections that spend as little of
 // the machine on it as they can (wire.go), for to offer costs work as well, and there are so many that no put waits in the
-// client for another to end. How a put was refused has to be clear: see clearlyRefused. A bystander, an ordinary client with
-// one put at a time and a connection of its own, shows what a flood leaves to others.
+// client for another to end. A bystander, an ordinary client with one put at a time and a connection of its own, shows what a
+// flood leaves to others.
+//
+// Who is not served is to be told so. A status that the server gives for it has to be clear (clearlyRefused), always. A put
+// that has none by its deadline is no part of that: its caller has waited for nothing, and such puts are counted by
+// themselves. Both count over the whole of the floods.
 func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 	s, err := e.transcriptd()
 	if err != nil {
@@ -37,7 +45,7 @@ func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &overloads{e: e, f: f, refused: map[string]int{}}
+	o := &overloads{e: e, f: f, refused: map[string]int{}, unanswered: map[string]int{}}
 	if err := o.saturate(ctx); err != nil {
 		return nil, err
 	}
@@ -63,8 +71,10 @@ type overloads struct {
 	shares, peaks, offered, goods []float64
 	// Of the puts at the peak, and of those served in the flood: milliseconds.
 	peak50, peak99, flood50, flood99 []float64
-	refused                          map[string]int
-	failed, unclear, unoffered       int
+	// Of all floods together, see puts; told are milliseconds.
+	refused, unanswered       map[string]int
+	begun, unclear, unoffered int
+	told50, told99            []float64
 	// Of the bystander: the share of its puts that succeeded, how many a second, and how long they took.
 	served, servedPerSecond, served99 []float64
 }
@@ -167,7 +177,14 @@ func (o *overloads) addFlood(flood *puts) {
 	for how, n := range flood.refused {
 		o.refused[how] += n
 	}
-	o.failed += flood.failed
+	for why, n := range flood.unanswered {
+		o.unanswered[why] += n
+	}
+	if len(flood.told) > 0 {
+		o.told50 = append(o.told50, milliseconds(at(flood.told, 0.5)))
+		o.told99 = append(o.told99, milliseconds(at(flood.told, 0.99)))
+	}
+	o.begun += flood.begun
 	o.unclear += flood.unclear
 	o.unoffered += flood.unoffered
 }
@@ -196,15 +213,42 @@ func (o *overloads) figures() []Figure {
 	if o.unoffered > 0 {
 		good = good.voided("so many puts were under way that less than twice the peak was offered")
 	}
-	share := 1.0
-	if o.failed > 0 {
-		share = float64(o.failed-o.unclear) / float64(o.failed)
+	return append(o.e.durable(false, good), o.clear(), o.silent())
+}
+
+// clear is how many of the server's refusals tell what they are.
+func (o *overloads) clear() Figure {
+	refused, share := total(o.refused), 1.0
+	if refused > 0 {
+		share = 1 - float64(o.unclear)/float64(refused)
 	}
-	clear := figure("refused puts whose status is clear, of all refused", atLeast(1), share)
-	for _, how := range slices.Sorted(maps.Keys(o.refused)) {
-		clear.Measured = append(clear.Measured, Measured{Name: how, Value: float64(o.refused[how]), Unit: "puts"})
+	f := figure("puts refused with a clear status, of all that the server refused", atLeast(1), share, counts(o.refused, "puts")...)
+	if len(o.told50) > 0 {
+		f.Measured = append(f.Measured, Measured{Name: "p50 of the time until a refusal", Value: median(o.told50), Unit: "ms"},
+			Measured{Name: "p99 of that time", Value: median(o.told99), Unit: "ms"})
 	}
-	return append(o.e.durable(false, good), clear)
+	return f
+}
+
+// silent is how many puts had no status.
+func (o *overloads) silent() Figure {
+	return figure("puts without a status by their deadline, of all that were offered", atMost(mostSilent),
+		float64(total(o.unanswered))/float64(max(1, o.begun)), counts(o.unanswered, "puts")...)
+}
+
+func total(counted map[string]int) (n int) {
+	for _, some := range counted {
+		n += some
+	}
+	return n
+}
+
+// counts are what was counted, by name.
+func counts(counted map[string]int, unit string) (all []Measured) {
+	for _, name := range slices.Sorted(maps.Keys(counted)) {
+		all = append(all, Measured{Name: name, Value: float64(counted[name]), Unit: unit})
+	}
+	return all
 }
 
 // bystander is a caller that puts one turn after the other, beside a flood.

@@ -19,6 +19,10 @@ import (
 // wire is a connection that calls PutNode with a fraction of the work of a gRPC client: requests are laid together from
 // bytes that were made before, and many are written at once. It keeps what HTTP/2 and gRPC ask of a client: windows, the
 // server's bound on streams, deadlines told and kept, and a reset for what nobody waits for any more.
+//
+// What it does not do as gRPC's clients do: it waits for deadlineSlack longer than the deadline, for a server that says
+// DEADLINE_EXCEEDED says so at about that moment, and tells such a status from a call that it ended itself. gRPC's clients
+// show DEADLINE_EXCEEDED for either. Any other answer that late is worth nothing to their callers, nor is it here.
 type wire struct {
 	conn net.Conn
 	// framer reads; only the reader has it.
@@ -30,7 +34,7 @@ type wire struct {
 	mu      sync.Mutex
 	encoder *hpack.Encoder
 	header  bytes.Buffer // the encoder's
-	// waiting are calls that were not sent, order all whose deadline has not come, sent those under way by stream.
+	// waiting are calls that were not sent, order all that may still have an answer, sent those under way by stream.
 	waiting, order []*wireCall
 	sent           map[uint32]*wireCall
 	// control are frames to write before any call.
@@ -52,8 +56,28 @@ type wireCall struct {
 	// head is the node that was put, if the reply has come.
 	head string
 	// done is called once with what became of the put. It may begin another.
-	done func(head string, code codes.Code, reason string)
+	done func(ending)
 }
+
+// ending is what became of a put.
+type ending struct {
+	code codes.Code
+	// head is the node, of a put that succeeded; reason what the server gave for one that it refused.
+	head, reason string
+	// unanswered says why there was no status of the server's by the deadline; empty where there was one, and where the
+	// connection ended before.
+	unanswered string
+}
+
+// Why a put has no status by its deadline.
+const (
+	neverSent    = "not sent in time" // the server reads no more of the connection, or this process is late
+	noAnswer     = "no answer"
+	resetLate    = "reset without a status" // which gRPC's server does by itself at a deadline, whatever the handler does
+	answeredLate = "answered too late"
+)
+
+func unanswered(why string) ending { return ending{code: codes.DeadlineExceeded, unanswered: why} }
 
 const (
 	// firstStreams is how many streams there may be before the server has told its bound, firstWindow its window then.
@@ -62,7 +86,8 @@ const (
 	maxFrame = 16 << 10
 	// writeBytes is about how much is written at once.
 	writeBytes = 128 << 10
-	// deadlineSlack is how far apart client and server may see a deadline.
+	// deadlineSlack is how far apart client and server may see a deadline, and so how long after it the client waits for the
+	// server's DEADLINE_EXCEEDED.
 	deadlineSlack = 20 * time.Millisecond
 	// expiryStep is how often deadlines are looked at.
 	expiryStep = 5 * time.Millisecond
@@ -111,7 +136,7 @@ func (w *wire) begin(call *wireCall) {
 	}
 	w.mu.Unlock()
 	if fault != nil {
-		call.done("", codes.Unavailable, "")
+		call.done(ending{code: codes.Unavailable})
 		return
 	}
 	w.kick()
@@ -150,10 +175,10 @@ func (w *wire) write() {
 func (w *wire) gather(out []byte) []byte {
 	out = append(out, w.control...)
 	w.control = w.control[:0]
-	n := 0
+	n, now := 0, time.Now()
 	for ; n < len(w.waiting) && len(out) < writeBytes; n++ {
 		call := w.waiting[n]
-		if call.over {
+		if call.over || !call.deadline.After(now) {
 			continue
 		}
 		if len(w.sent) >= w.streams || w.window < maxFrame {
@@ -183,7 +208,7 @@ func (w *wire) read() {
 		case *http2.MetaHeadersFrame:
 			if f.StreamEnded() {
 				code, reason := outcomeOf(f)
-				w.finish(f.StreamID, code, reason)
+				w.finish(f.StreamID, ending{code: code, reason: reason})
 			}
 		case *http2.DataFrame:
 			w.reply(f.StreamID, f.Data())
@@ -254,21 +279,20 @@ func (w *wire) again(stream uint32) {
 	}
 }
 
-// reset ends a call that the server reset: as gRPC's clients take it, a server that cancels a call whose deadline has come
-// says just that.
+// reset ends a call that the server reset. A cancel at the deadline says that it has passed, and is no status.
 func (w *wire) reset(stream uint32, why http2.ErrCode) {
 	w.mu.Lock()
 	call := w.sent[stream]
 	w.mu.Unlock()
-	code := codes.Unavailable
 	if why == http2.ErrCodeCancel && call != nil && time.Until(call.deadline) < deadlineSlack {
-		code = codes.DeadlineExceeded
+		w.finish(stream, unanswered(resetLate))
+		return
 	}
-	w.finish(stream, code, "")
+	w.finish(stream, ending{code: codes.Unavailable})
 }
 
 // finish ends a call under way.
-func (w *wire) finish(stream uint32, code codes.Code, reason string) {
+func (w *wire) finish(stream uint32, e ending) {
 	w.mu.Lock()
 	call := w.sent[stream]
 	if call != nil {
@@ -279,22 +303,31 @@ func (w *wire) finish(stream uint32, code codes.Code, reason string) {
 	if call == nil {
 		return
 	}
-	if code == codes.OK && call.head == "" {
-		code = codes.Internal
+	switch {
+	case e.code != codes.DeadlineExceeded && !time.Now().Before(call.deadline):
+		e = unanswered(answeredLate)
+	case e.code == codes.OK && call.head == "":
+		e.code = codes.Internal
+	case e.code == codes.OK:
+		e.head = call.head
 	}
-	call.done(call.head, code, reason)
+	call.done(e)
 	w.kick()
 }
 
-// expire ends calls whose deadline has come.
+// expire ends calls that have had no answer.
 func (w *wire) expire() {
 	tick := time.NewTicker(expiryStep)
 	defer tick.Stop()
 	for {
 		select {
 		case now := <-tick.C:
-			for _, call := range w.expired(now) {
-				call.done("", codes.DeadlineExceeded, "")
+			sent, waiting := w.expired(now.Add(-deadlineSlack))
+			for _, call := range sent {
+				call.done(unanswered(noAnswer))
+			}
+			for _, call := range waiting {
+				call.done(unanswered(neverSent))
 			}
 			w.kick()
 		case <-w.ended.Done():
@@ -303,27 +336,29 @@ func (w *wire) expire() {
 	}
 }
 
-// expired takes the calls whose deadline has come, and tells the server of those that it has.
-func (w *wire) expired(now time.Time) (late []*wireCall) {
+// expired takes the calls whose deadline was before a time, and tells the server of those that it has.
+func (w *wire) expired(before time.Time) (sent, waiting []*wireCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
-	for ; n < len(w.order) && (w.order[n].over || !w.order[n].deadline.After(now)); n++ {
+	for ; n < len(w.order) && (w.order[n].over || w.order[n].deadline.Before(before)); n++ {
 		call := w.order[n]
 		if call.over {
 			continue
 		}
 		call.over = true
-		late = append(late, call)
-		if w.sent[call.stream] == call {
-			delete(w.sent, call.stream)
-			w.control = binary.BigEndian.AppendUint32(
-				appendFrame(w.control, http2.FrameRSTStream, 0, call.stream), uint32(http2.ErrCodeCancel))
-			setLength(w.control, len(w.control)-frameHead-4)
+		if w.sent[call.stream] != call {
+			waiting = append(waiting, call)
+			continue
 		}
+		sent = append(sent, call)
+		delete(w.sent, call.stream)
+		w.control = binary.BigEndian.AppendUint32(
+			appendFrame(w.control, http2.FrameRSTStream, 0, call.stream), uint32(http2.ErrCodeCancel))
+		setLength(w.control, len(w.control)-frameHead-4)
 	}
 	w.order = w.order[n:]
-	return late
+	return sent, waiting
 }
 
 // fail ends the connection, and all its calls with a status that gives no reason.
@@ -344,6 +379,6 @@ func (w *wire) fail(err error) {
 	w.end()
 	_ = w.conn.Close() // why it ended is known
 	for _, call := range open {
-		call.done("", codes.Unavailable, "")
+		call.done(ending{code: codes.Unavailable})
 	}
 }

@@ -3,11 +3,14 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -31,6 +34,8 @@ func (h *heads) PutNode(ctx context.Context, req *transcriptv1.PutNodeRequest) (
 			return nil, err
 		}
 		return nil, s.Err()
+	case "late":
+		return nil, status.Error(codes.DeadlineExceeded, "no")
 	case "silent":
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -39,13 +44,6 @@ func (h *heads) PutNode(ctx context.Context, req *transcriptv1.PutNodeRequest) (
 	h.got = append(h.got, req)
 	h.mu.Unlock()
 	return &transcriptv1.PutNodeResponse{NodeId: req.GetParent().GetNodeId() + "/" + string(req.Salt)}, nil
-}
-
-// outcome is what became of a put on a wire.
-type wireOutcome struct {
-	head   string
-	code   codes.Code
-	reason string
 }
 
 // wired connects a wire to a service.
@@ -60,11 +58,11 @@ func wired(t *testing.T, service transcriptv1.TranscriptServiceServer) *wire {
 }
 
 // call begins a put, and returns what will become of it.
-func (w *wire) call(namespace, parent, salt string, messages []byte, within time.Duration) <-chan wireOutcome {
-	ended := make(chan wireOutcome, 2) // a second one would be a fault, which the test is to see
+func (w *wire) call(namespace, parent, salt string, messages []byte, within time.Duration) <-chan ending {
+	ended := make(chan ending, 2) // a second one would be a fault, which the test is to see
 	w.begin(&wireCall{
 		namespace: namespace, parent: parent, salt: []byte(salt), messages: messages, deadline: time.Now().Add(within),
-		done: func(head string, code codes.Code, reason string) { ended <- wireOutcome{head, code, reason} },
+		done: func(e ending) { ended <- e },
 	})
 	return ended
 }
@@ -81,12 +79,12 @@ func TestWirePuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 1500
-	var all [n]<-chan wireOutcome
+	var all [n]<-chan ending
 	for i := range all {
 		all[i] = w.call("some", strings.Repeat("a", i%65), fmt.Sprintf("%016d", i), raw, longEnough)
 	}
 	for i, ended := range all {
-		want := wireOutcome{strings.Repeat("a", i%65) + "/" + fmt.Sprintf("%016d", i), codes.OK, ""}
+		want := ending{head: strings.Repeat("a", i%65) + "/" + fmt.Sprintf("%016d", i)}
 		if got := <-ended; got != want {
 			t.Fatalf("put %d: %v, want %v", i, got, want)
 		}
@@ -107,16 +105,123 @@ func TestWirePuts(t *testing.T) {
 
 func TestWireTellsWhyPutsFail(t *testing.T) {
 	w := wired(t, &heads{})
-	refused := w.call("overloaded", "", "", nil, longEnough)
-	if got, want := <-refused, (wireOutcome{"", codes.ResourceExhausted, "OVERLOADED"}); got != want {
-		t.Errorf("refused: %v, want %v", got, want)
+	for namespace, want := range map[string]ending{
+		"overloaded": {code: codes.ResourceExhausted, reason: "OVERLOADED"},
+		"late":       {code: codes.DeadlineExceeded}, // the server's own
+	} {
+		if got := <-w.call(namespace, "", "", nil, longEnough); got != want {
+			t.Errorf("%s: %v, want %v", namespace, got, want)
+		}
 	}
-	late := w.call("silent", "", "", nil, 30*time.Millisecond)
-	if got := <-late; got.code != codes.DeadlineExceeded {
+	// Either gRPC's reset or the handler's status comes first.
+	if got := <-w.call("silent", "", "", nil, 30*time.Millisecond); got.code != codes.DeadlineExceeded {
 		t.Errorf("without an answer: %v", got)
 	}
 	if got := <-w.call("some", "", "", nil, longEnough); got.code != codes.OK {
 		t.Errorf("after those: %v", got)
+	}
+}
+
+// mute is a server of HTTP/2 that answers nothing. It tells of the streams that are reset.
+func mute(t *testing.T) (addr string, resets <-chan uint32) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	told := make(chan uint32, 10)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		framer := http2.NewFramer(conn, conn)
+		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		if framer.WriteSettings() != nil {
+			return
+		}
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				return
+			}
+			if reset, ok := frame.(*http2.RSTStreamFrame); ok && reset.ErrCode == http2.ErrCodeCancel {
+				told <- reset.StreamID
+			}
+		}
+	}()
+	return listener.Addr().String(), told
+}
+
+// Who hears nothing is told so a little after the deadline, and the server that nobody waits any more.
+func TestWireWaitsForAnAnswer(t *testing.T) {
+	addr, resets := mute(t)
+	w, err := dialWire(t.Context(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.close() })
+	w.mu.Lock()
+	w.streams = 1
+	w.mu.Unlock()
+	const within = 200 * time.Millisecond
+	began := time.Now()
+	sent := w.call("any", "", "", nil, within)
+	waiting := w.call("any", "", "", nil, within)
+	if got := <-sent; got != unanswered(noAnswer) {
+		t.Errorf("sent: %v", got)
+	}
+	if took := time.Since(began); took < within+deadlineSlack {
+		t.Errorf("it ended after %v", took)
+	}
+	if got := <-waiting; got != unanswered(neverSent) {
+		t.Errorf("not sent: %v", got)
+	}
+	if stream := <-resets; stream != 1 {
+		t.Errorf("stream %d was reset", stream)
+	}
+}
+
+// About the deadline, DEADLINE_EXCEEDED is the server's, any other answer too late; a cancel is gRPC's own, and a fault
+// before.
+func TestWireAtTheDeadline(t *testing.T) {
+	late, early := time.Now().Add(-time.Millisecond), time.Now().Add(time.Hour)
+	expired := ending{code: codes.DeadlineExceeded}
+	overloaded := ending{code: codes.ResourceExhausted, reason: "OVERLOADED"}
+	cancel := func(w *wire) { w.reset(1, http2.ErrCodeCancel) }
+	ends := func(e ending) func(*wire) { return func(w *wire) { w.finish(1, e) } }
+	for _, c := range []struct {
+		name     string
+		deadline time.Time
+		what     func(*wire)
+		want     ending
+	}{
+		{"a success in time", early, ends(ending{}), ending{head: "id"}},
+		{"a success without a node", early, func(w *wire) {
+			w.sent[1].head = ""
+			w.finish(1, ending{})
+		}, ending{code: codes.Internal}},
+		{"a success too late", late, ends(ending{}), unanswered(answeredLate)},
+		{"a refusal in time", early, ends(overloaded), overloaded},
+		{"a refusal too late", late, ends(overloaded), unanswered(answeredLate)},
+		{"the deadline before it", early, ends(expired), expired},
+		{"the deadline a little late", late, ends(expired), expired},
+		{"a cancel in time", early, cancel, ending{code: codes.Unavailable}},
+		{"a cancel at the deadline", late, cancel, unanswered(resetLate)},
+		{"another reset", early, func(w *wire) { w.reset(1, http2.ErrCodeInternal) }, ending{code: codes.Unavailable}},
+	} {
+		var got []ending
+		w := &wire{sent: map[uint32]*wireCall{
+			1: {deadline: c.deadline, stream: 1, head: "id", done: func(e ending) { got = append(got, e) }},
+		}}
+		c.what(w)
+		if len(got) != 1 || got[0] != c.want || len(w.sent) != 0 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 
@@ -127,9 +232,9 @@ func TestWireEnds(t *testing.T) {
 	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
-	for what, ended := range map[string]<-chan wireOutcome{"under way": under, "later": w.call("some", "", "", nil, longEnough)} {
+	for what, ended := range map[string]<-chan ending{"under way": under, "later": w.call("some", "", "", nil, longEnough)} {
 		got := <-ended
-		if got.code != codes.Unavailable || clearlyRefused(got.code, got.reason) {
+		if got != (ending{code: codes.Unavailable}) || clearlyRefused(got.code, got.reason) {
 			t.Errorf("%s: %v", what, got)
 		}
 		select {
@@ -149,7 +254,7 @@ func TestClearlyRefused(t *testing.T) {
 		{codes.ResourceExhausted, "OVERLOADED", true},
 		{codes.ResourceExhausted, "", false}, // gRPC's own
 		{codes.DeadlineExceeded, "DEADLINE_EXCEEDED", true},
-		{codes.DeadlineExceeded, "", true}, // the client's own
+		{codes.DeadlineExceeded, "", true}, // gRPC's own, on the server's side
 		{codes.Unavailable, "DRAINING", true},
 		{codes.Unavailable, "", false}, // the transport
 		{codes.Unknown, "", false},
@@ -175,8 +280,8 @@ func TestFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := f.closed(t.Context(), 8, 30*time.Millisecond)
-	if p.begun == 0 || p.failed != 0 || p.unoffered != 0 {
-		t.Errorf("%d begun, %d failed, %d not offered", p.begun, p.failed, p.unoffered)
+	if p.begun == 0 || len(p.refused) != 0 || len(p.unanswered) != 0 || p.unoffered != 0 {
+		t.Errorf("%d begun, refused %v, unanswered %v, %d not offered", p.begun, p.refused, p.unanswered, p.unoffered)
 	}
 	last := map[string]string{}
 	service.mu.Lock()
@@ -206,24 +311,58 @@ func TestFloodOffersWhatIsDue(t *testing.T) {
 	}
 	f.deadline = 100 * time.Millisecond
 	p := f.open(t.Context(), 1000, 40*time.Millisecond)
-	if p.begun != 5 || p.unoffered == 0 || p.failed != 5 || p.unclear != 0 || len(p.took) != 0 {
-		t.Errorf("begun %d, not offered %d, failed %d, unclear %d, good %d", p.begun, p.unoffered, p.failed, p.unclear, len(p.took))
+	if p.begun != 5 || p.unoffered == 0 || total(p.refused)+total(p.unanswered) != 5 || p.unclear != 0 || len(p.took) != 0 {
+		t.Errorf("begun %d, not offered %d, refused %v, unanswered %v, unclear %d, good %d",
+			p.begun, p.unoffered, p.refused, p.unanswered, p.unclear, len(p.took))
 	}
 }
 
 func TestPutsCountWhileTheyCount(t *testing.T) {
 	now := time.Now()
-	during := &puts{from: now.Add(-time.Hour), to: now.Add(time.Hour), refused: map[string]int{}}
-	before := &puts{from: now.Add(time.Hour), to: now.Add(2 * time.Hour), refused: map[string]int{}}
+	during, before := newPuts(now.Add(-time.Hour), now.Add(time.Hour)), newPuts(now.Add(time.Hour), now.Add(2*time.Hour))
 	for _, p := range []*puts{during, before} {
-		p.end(now, codes.OK, "")
-		p.end(now, codes.ResourceExhausted, "OVERLOADED")
-		p.end(now, codes.Internal, "")
+		p.end(now, ending{head: "id"})
+		p.end(now, ending{code: codes.ResourceExhausted, reason: "OVERLOADED"})
+		p.end(now, ending{code: codes.Internal})
+		p.end(now, unanswered(noAnswer))
 	}
 	if during.perSecond() != 1/7200.0 || before.perSecond() != 0 || before.after(0.5) != 0 {
 		t.Errorf("good: %v a second, %v a second too early", during.perSecond(), before.perSecond())
 	}
-	if during.failed != 2 || during.unclear != 1 || during.refused["ResourceExhausted OVERLOADED"] != 1 {
-		t.Errorf("refused: %v, unclear %d", during.refused, during.unclear)
+	if total(during.refused) != 2 || during.unclear != 1 || during.refused["ResourceExhausted OVERLOADED"] != 1 || len(during.told) != 2 {
+		t.Errorf("refused: %v, unclear %d, told %v", during.refused, during.unclear, during.told)
+	}
+	if total(during.unanswered) != 1 || during.unanswered[noAnswer] != 1 {
+		t.Errorf("unanswered: %v", during.unanswered)
+	}
+}
+
+// What the server refused is judged by its status, and what nobody answered is no part of that but counted of all.
+func TestOverloadTellsRefusalsFromSilence(t *testing.T) {
+	o := &overloads{e: rowEnv(t), refused: map[string]int{}, unanswered: map[string]int{}}
+	if clear, silent := o.clear(), o.silent(); !clear.Met || clear.Figure != 1 || !silent.Met || silent.Figure != 0 {
+		t.Errorf("of nothing: %+v, %+v", clear, silent)
+	}
+	for range 2 {
+		p := newPuts(time.Now(), time.Now().Add(time.Second))
+		p.begun = 200
+		for i := range 100 {
+			e := ending{code: codes.ResourceExhausted, reason: "OVERLOADED"}
+			if i >= 98 {
+				e = unanswered(noAnswer)
+			}
+			p.end(time.Now(), e)
+		}
+		o.addFlood(p)
+	}
+	if clear, silent := o.clear(), o.silent(); !clear.Met || clear.Figure != 1 || !silent.Met || silent.Figure != 0.01 {
+		t.Errorf("with a hundredth in silence: %+v, %+v", clear, silent)
+	}
+	p := newPuts(time.Now(), time.Now().Add(time.Second))
+	p.end(time.Now(), ending{code: codes.Unavailable})
+	p.end(time.Now(), unanswered(answeredLate))
+	o.addFlood(p)
+	if clear, silent := o.clear(), o.silent(); clear.Met || clear.Figure != 196.0/197 || silent.Met || silent.Figure != 5.0/400 {
+		t.Errorf("with a refusal that is not clear, and one more in silence: %+v, %+v", clear, silent)
 	}
 }
