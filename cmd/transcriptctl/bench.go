@@ -17,7 +17,7 @@ type benchCommand struct {
 	Dir         string `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
 	Transcriptd string `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
 	Transcripts string `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
-	Profile     string `placeholder:"DIR" help:"Write profiles of server and client here, for each row whose sides are called in turns, and for floods."`
+	Profile     string `placeholder:"DIR" help:"Write profiles of server and client here, for all rows but 16 to 19, 21 and 24, which count bytes; see below."`
 }
 
 func (c *benchCommand) Help() string {
@@ -26,6 +26,8 @@ func (c *benchCommand) Help() string {
 It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync.
 
 With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then.
+
+--profile takes profiles of each side that was measured in turns with others when its rounds are over, with nothing else at work, so those figures stay what they are; of the put behind 10,000 turns (13) too; and of 60 starts, a file for each, before the first read (3). Of the end of the load (20), the active streams (23) and each flood (25) it takes them while they are measured: do not trust these figures then. The client of an import (22) is another process, and the server beside putting callers (15) is no transcriptd: neither is profiled. docs/performance.md tells how to read the files.
 
     transcriptctl bench
     transcriptctl bench --quick --rows 1,4,9

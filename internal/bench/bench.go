@@ -35,7 +35,8 @@ type Options struct {
 	Import []string
 	// Dir is where stores are put, on the disk that is to be measured.
 	Dir string
-	// Profile is the folder for profiles of server and client; empty: none are taken.
+	// Profile is the folder for profiles of server and client, which the rows that count bytes have none of; empty: none are
+	// taken.
 	Profile string
 	// Transcripts is the folder of the real conversations; empty or not there: their row is void.
 	Transcripts string

@@ -25,9 +25,11 @@ type env struct {
 	program string
 	seed    *atomic.Uint64
 	closers *[]func() error
-	// serves is the transcriptd that was started last; contests counts those that were profiled.
-	serves   *process
-	contests int
+	// serves is the transcriptd that was started last.
+	serves *process
+	// profiles counts what was profiled; own is where this process's profiles are served, once they are.
+	profiles int
+	own      string
 }
 
 // Machine is what a run was made on.

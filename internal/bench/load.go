@@ -2,10 +2,8 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
@@ -69,9 +67,9 @@ func over(a, b *outcome, of func(*sample) float64) []float64 {
 }
 
 // contest measures sides in turns: rounds, in each of which every side works for a while, in an order that changes. A limit
-// has no rounds where it is not measured: see env.versus.
-func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) (outcomes []*outcome, err error) {
-	outcomes = make([]*outcome, len(sides))
+// has no rounds where it is not measured: see env.versus. Where profiles are wanted, they are taken of each side afterwards.
+func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) ([]*outcome, error) {
+	outcomes := make([]*outcome, len(sides))
 	var order []*outcome
 	for i, s := range sides {
 		outcomes[i] = &outcome{side: s}
@@ -85,11 +83,6 @@ func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) 
 			return nil, fmt.Errorf("%s: %w", o.name, err)
 		}
 	}
-	profiling, err := e.profile(ctx, time.Duration(e.rounds()*len(order))*while)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, profiling.stop()) }()
 	for range e.rounds() {
 		for _, o := range order {
 			s, err := o.work(ctx, while)
@@ -99,6 +92,13 @@ func (e *env) contest(ctx context.Context, while time.Duration, sides ...*side) 
 			o.rounds = append(o.rounds, s)
 		}
 		order = append(order[1:], order[0])
+	}
+	for _, o := range outcomes {
+		if len(o.rounds) > 0 {
+			if err := e.profileSide(ctx, o.side); err != nil {
+				return nil, fmt.Errorf("profiles of %s: %w", o.name, err)
+			}
+		}
 	}
 	return outcomes, nil
 }
@@ -124,15 +124,13 @@ func (s *side) calling(ctx context.Context, while time.Duration) (*sample, error
 	begin := time.Now()
 	for caller := range s.callers {
 		wait.Go(func() {
-			pprof.Do(ctx, pprof.Labels("side", s.name), func(ctx context.Context) {
-				took, err := s.caller(ctx, caller, begin.Add(while))
-				mu.Lock()
-				defer mu.Unlock()
-				all = append(all, took...)
-				if fault == nil {
-					fault = err
-				}
-			})
+			took, err := s.caller(ctx, caller, begin.Add(while))
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, took...)
+			if fault == nil {
+				fault = err
+			}
 		})
 	}
 	wait.Wait()

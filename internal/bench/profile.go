@@ -5,74 +5,179 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
+	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// serverProfiles are what transcriptd's admin side tells of a stretch of time, by the names of their files.
-var serverProfiles = map[string]string{"cpu": "profile", "allocs": "allocs", "block": "block"}
-
 // blockRate is one event in so many nanoseconds of waiting.
 const blockRate = 10_000
 
-// profiling takes profiles of one contest. A nil profiling takes none.
+// profiling takes profiles of a stretch of time. A nil profiling takes none.
 type profiling struct {
 	group *errgroup.Group
-	cpu   *os.File
-	name  func(of, kind string) string
+	// allocs writes what was allocated so far.
+	allocs func(when string) error
 }
 
-// profile begins to take profiles, of this process until stop and of the row's transcriptd for a while, in files named
-// after the row: row-09-1-server-cpu.pprof. In this process's, each sample has the label side.
-func (e *env) profile(ctx context.Context, while time.Duration) (*profiling, error) {
+// profile begins to take profiles of this process and of the row's transcriptd, for a while that begins now, until stop.
+// They are in files named after the row, a number, and what is profiled if it is named: row-09-1-NAME-server-cpu.pprof. Of
+// allocations there are two, before and after.
+func (e *env) profile(ctx context.Context, while time.Duration, name ...string) (*profiling, error) {
+	return e.profileAll(ctx, while, e.transcriptdAdmin(), name)
+}
+
+// profileSide takes profiles of a side after its rounds, while it calls alone, so that neither the rounds nor the other
+// sides are in them, nor they in the rounds.
+func (e *env) profileSide(ctx context.Context, s *side) error {
+	if e.Profile == "" {
+		return nil
+	}
+	name, admin := []string{s.name}, ""
+	if s.callers > 1 {
+		name = append(name, fmt.Sprintf("by %d", s.callers))
+	}
+	if !s.limit {
+		admin = e.transcriptdAdmin()
+	}
+	while := e.shorter(10*time.Second, time.Second)
+	p, err := e.profileAll(ctx, while, admin, name)
+	if err != nil {
+		return err
+	}
+	_, err = s.calling(ctx, while)
+	if err = errors.Join(err, p.stop()); err == nil && s.settle != nil {
+		err = s.settle(ctx)
+	}
+	return err
+}
+
+// transcriptdAdmin is where the row's transcriptd tells of itself; empty where there is none.
+func (e *env) transcriptdAdmin() string {
+	if e.serves == nil {
+		return ""
+	}
+	return e.serves.admin
+}
+
+// profileAll begins to take profiles of this process, and of the server with that admin side if there is one.
+func (e *env) profileAll(ctx context.Context, while time.Duration, admin string, name []string) (*profiling, error) {
 	if e.Profile == "" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(e.Profile, 0o755); err != nil {
+	own, err := e.ownAdmin(ctx)
+	if err != nil {
 		return nil, err
 	}
-	e.contests++
-	prefix := fmt.Sprintf("row-%02d-%d", e.row.number, e.contests)
-	p := &profiling{group: new(errgroup.Group), name: func(of, kind string) string {
-		return filepath.Join(e.Profile, prefix+"-"+of+"-"+kind+".pprof")
-	}}
-	if e.serves != nil && e.serves.admin != "" {
-		seconds := max(1, int(while.Seconds()))
-		for kind, path := range serverProfiles {
-			url := fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", e.serves.admin, path, seconds)
-			p.group.Go(func() error { return download(ctx, url, p.name("server", kind)) })
-		}
+	admins := map[string]string{"client": own}
+	if admin != "" {
+		admins["server"] = admin
 	}
-	var err error
-	if p.cpu, err = os.Create(p.name("client", "cpu")); err != nil {
+	file, err := e.profileFiles(name...)
+	if err != nil {
+		return nil, err
+	}
+	p := &profiling{group: new(errgroup.Group), allocs: func(when string) (err error) {
+		for of, admin := range admins {
+			// Go tells of an allocation once garbage was collected after it.
+			err = errors.Join(err, collect(ctx, admin), download(ctx, admin+"/debug/pprof/allocs", file(of, "allocs-"+when)))
+		}
+		return err
+	}}
+	if err := p.allocs("before"); err != nil {
 		return nil, err
 	}
 	runtime.SetBlockProfileRate(blockRate)
-	return p, pprof.StartCPUProfile(p.cpu)
+	for of, admin := range admins {
+		for kind, path := range map[string]string{"cpu": "profile", "block": "block"} {
+			url := fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", admin, path, max(1, int(while.Seconds())))
+			p.group.Go(func() error { return download(ctx, url, file(of, kind)) })
+		}
+	}
+	return p, nil
 }
 
-// stop writes the client's profiles and waits for the server's.
+// stop ends the profiles; where the while that they are of is not over, it waits for that.
 func (p *profiling) stop() error {
 	if p == nil {
 		return nil
 	}
-	pprof.StopCPUProfile()
 	runtime.SetBlockProfileRate(0)
-	err := errors.Join(p.cpu.Close(), p.group.Wait())
-	for _, kind := range []string{"allocs", "block"} {
-		f, failed := os.Create(p.name("client", kind))
-		if failed == nil {
-			failed = errors.Join(pprof.Lookup(kind).WriteTo(f, 0), f.Close())
-		}
-		err = errors.Join(err, failed)
+	return errors.Join(p.allocs("after"), p.group.Wait())
+}
+
+// profileLoad takes profiles while the row's transcriptd is under a load that lasts for a while from now on: of the last of
+// it, and of what is in use of the server's heap at its end.
+func (e *env) profileLoad(ctx context.Context, while time.Duration) error {
+	if e.Profile == "" {
+		return nil
 	}
-	return err
+	const name, margin = "under load", 3 * time.Second // for all of it to be under load
+	stretch := e.shorter(30*time.Second, 2*time.Second)
+	if err := pause(ctx, while-stretch-margin); err != nil {
+		return err
+	}
+	p, err := e.profile(ctx, stretch, name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pause(ctx, stretch), p.stop(), e.profileHeap(ctx, name))
+}
+
+// profileHeap writes what is in use of the heap of the row's transcriptd, as of its last collection, if it has one.
+func (e *env) profileHeap(ctx context.Context, name string) error {
+	admin := e.transcriptdAdmin()
+	if e.Profile == "" || admin == "" {
+		return nil
+	}
+	file, err := e.profileFiles(name)
+	if err != nil {
+		return err
+	}
+	return download(ctx, admin+"/debug/pprof/heap", file("server", "heap"))
+}
+
+// profileFiles names the next files of the row, and tells of them.
+func (e *env) profileFiles(name ...string) (file func(of, kind string) string, err error) {
+	e.profiles++
+	prefix := fmt.Sprintf("row-%02d-%d", e.row.number, e.profiles)
+	for _, words := range name {
+		prefix += "-" + strings.Join(strings.FieldsFunc(strings.ReplaceAll(words, ",", ""), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), "-")
+	}
+	e.note("profiles %s-*", filepath.Join(e.Profile, prefix))
+	return func(of, kind string) string {
+		return filepath.Join(e.Profile, prefix+"-"+of+"-"+kind+".pprof")
+	}, os.MkdirAll(e.Profile, 0o755)
+}
+
+// ownAdmin serves this process's profiles as transcriptd does its own, so that both are taken in one way, until the row
+// ends.
+func (e *env) ownAdmin(ctx context.Context) (string, error) {
+	if e.own != "" {
+		return e.own, nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	e.ends(server.Close)
+	e.own = "http://" + listener.Addr().String()
+	return e.own, nil
 }
 
 // download writes what an address answers into a file.
@@ -95,4 +200,34 @@ func download(ctx context.Context, url, file string) error {
 	}
 	_, err = io.Copy(f, res.Body)
 	return errors.Join(err, f.Close())
+}
+
+// profileFirstReads opens transcriptd's store n times, and takes a profile of the processor's time from before the first
+// stream of chainAlias after each: what opening takes is not in it. A read gives a sample or two, so that only all of these
+// profiles together say something.
+func (s *server) profileFirstReads(ctx context.Context, n int) error {
+	if s.e.Profile == "" {
+		return nil
+	}
+	file, err := s.e.profileFiles()
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		r, err := s.reopened(ctx)
+		if err != nil {
+			return err
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error {
+			return download(ctx, s.process.admin+"/debug/pprof/profile?seconds=1", file("server", fmt.Sprintf("cpu-%02d", i+1)))
+		})
+		group.Go(func() error {
+			return errors.Join(pause(ctx, 200*time.Millisecond), r.stream(ctx, chainAlias)) // the profile has begun
+		})
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -181,14 +181,8 @@ func readers(a, b *server) (ra, rb *reader, err error) {
 func (s *server) firstReads(ctx context.Context, n int) (*sample, error) {
 	first := &sample{}
 	for range n {
-		if err := errors.Join(s.stop(), s.start()); err != nil {
-			return nil, err
-		}
-		r, err := s.reader()
+		r, err := s.reopened(ctx)
 		if err != nil {
-			return nil, err
-		}
-		if err := r.connected(ctx); err != nil {
 			return nil, err
 		}
 		begin := time.Now()
@@ -200,6 +194,18 @@ func (s *server) firstReads(ctx context.Context, n int) (*sample, error) {
 	}
 	slices.Sort(first.took)
 	return first, nil
+}
+
+// reopened closes and opens transcriptd's store, and connects a raw client.
+func (s *server) reopened(ctx context.Context) (*reader, error) {
+	if err := errors.Join(s.stop(), s.start()); err != nil {
+		return nil, err
+	}
+	r, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	return r, r.connected(ctx)
 }
 
 // connected waits until the connection stands.

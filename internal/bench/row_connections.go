@@ -75,6 +75,9 @@ func (s *server) idle(ctx context.Context, req *transcriptv1.GetNodeRequest) (co
 		if after, err = s.settledMemory(ctx); err != nil {
 			return nil, nil, all, err
 		}
+		if err := s.e.profileHeap(ctx, "idle connections"); err != nil {
+			return nil, nil, all, err
+		}
 		memory = []Measured{
 			{Name: "memory of an idle connection", Value: float64(after-before) / idleConnections / 1024, Unit: "KiB"},
 			{Name: "memory of transcriptd with them", Value: float64(after) / (1 << 20), Unit: "MiB"},
@@ -109,6 +112,10 @@ func (s *server) active(ctx context.Context, while time.Duration) (*streaming, e
 	if err != nil {
 		return nil, err
 	}
+	profiling, err := s.e.profile(ctx, while, "active streams")
+	if err != nil {
+		return nil, err
+	}
 	all, begin := &streaming{}, time.Now()
 	var wait sync.WaitGroup
 	var mu sync.Mutex
@@ -131,5 +138,5 @@ func (s *server) active(ctx context.Context, while time.Duration) (*streaming, e
 	}
 	wait.Wait()
 	all.while = time.Since(begin)
-	return all, nil
+	return all, profiling.stop()
 }

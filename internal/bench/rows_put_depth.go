@@ -39,6 +39,9 @@ func putAtDepth(ctx context.Context, e *env) ([]Figure, error) {
 			return nil, err
 		}
 	}
+	if err := e.profileSide(ctx, d.putting()); err != nil {
+		return nil, err
+	}
 	const what = "PutNode behind 10,000 turns: time over that behind 10"
 	figures := e.durable(false, e.versus(what, atMost(1.1), d.deep.outcome, d.shallow.outcome, (*sample).p50))
 	const (
@@ -149,6 +152,13 @@ func (d *depths) round(ctx context.Context) error {
 		at.rounds = append(at.rounds, samples[at])
 	}
 	return nil
+}
+
+// putting is the caller at the larger depth, for profiles.
+func (d *depths) putting() *side {
+	return &side{name: d.deep.name, callers: 1, calls: make([]int, 1), call: func(ctx context.Context, _, i int) error {
+		return d.put(ctx, d.deep, i%len(d.deep.heads))
+	}}
 }
 
 // engineWork are what the engine counts of its reads and writes, in the order in which they are shown.

@@ -123,5 +123,8 @@ func firstRead(ctx context.Context, e *env) ([]Figure, error) {
 		}
 		first.rounds, warm.rounds = append(first.rounds, opened), append(warm.rounds, again)
 	}
+	if err := s.profileFirstReads(ctx, e.fewer(60, 3)); err != nil {
+		return nil, err
+	}
 	return []Figure{e.versus(what, t, first, warm, (*sample).perSecond)}, nil
 }

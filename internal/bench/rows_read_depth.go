@@ -99,9 +99,9 @@ func againstWalking(ctx context.Context, e *env) ([]Figure, error) {
 		}
 	}
 	sides := make([]*side, 0, 4)
-	for _, typed := range []bool{false, true} {
+	for t, by := range []string{", raw", ", typed"} {
 		for i, of := range []*server{s, walk} {
-			one, err := of.assembled([]string{"transcriptd", "a walk"}[i], c, typed)
+			one, err := of.assembled([]string{"transcriptd", "a walk"}[i]+by, c, t == 1)
 			if err != nil {
 				return nil, err
 			}
