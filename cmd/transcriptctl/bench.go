@@ -12,7 +12,7 @@ import (
 
 type benchCommand struct {
 	Rows        []int  `placeholder:"N,..." help:"Measure these rows of the table only."`
-	Quick       bool   `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes."`
+	Quick       bool   `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes; rows that it has not begun after eight are void."`
 	JSON        bool   `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
 	Dir         string `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
 	Transcriptd string `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
@@ -25,7 +25,7 @@ func (c *benchCommand) Help() string {
 
 It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync.
 
-With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then.
+With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. A side that puts is measured once its process is at rest, which is waited for for 20 seconds; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
 
 --profile takes profiles of each side that was measured in turns with others when its rounds are over, with nothing else at work, so those figures stay what they are; of the put behind 10,000 turns (13) too; and of 60 starts, a file for each, before the first read (3). Of the end of the load (20), the active streams (23) and each flood (25) it takes them while they are measured: do not trust these figures then. The client of an import (22) is another process, and the server beside putting callers (15) is no transcriptd: neither is profiled. docs/performance.md tells how to read the files.
 
@@ -109,6 +109,9 @@ func figureText(f bench.Figure) string {
 func measuredLines(f bench.Figure) (lines []string) {
 	if f.Low != 0 || f.High != 0 {
 		lines = append(lines, fmt.Sprintf("half of the rounds: %.3g to %.3g", f.Low, f.High))
+	}
+	if f.Busy > 0 {
+		lines = append(lines, fmt.Sprintf("%d times a process was still at work when the next thing was measured", f.Busy))
 	}
 	for _, m := range f.Measured {
 		var parts []string

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Rows are the numbers of the rows to measure; none: all.
 	Rows []int
-	// Quick makes rounds fewer and shorter, and stores smaller.
+	// Quick makes rounds fewer and shorter, and stores smaller. Rows that were not begun after quickWithin are void.
 	Quick bool
 	// Remote is the address of a transcriptd that runs already; empty: a process of its own for each row. What needs the
 	// process, its files or a limit is void then.
@@ -94,6 +94,9 @@ func Numbers() (numbers []int) {
 // the processors of the server that is measured should take little of them.
 const clientGC = 400
 
+// quickWithin is how long after its beginning a quick run begins no other row, so that it ends within ten minutes.
+const quickWithin = 8 * time.Minute
+
 // Run measures the rows and yields each one's figures as they come. An error names the row, and ends the run.
 func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)) (err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(clientGC))
@@ -103,21 +106,38 @@ func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(e.dir)) }()
 	began(e.machine)
+	if o.Remote != "" {
+		e.note("a server elsewhere is not waited for: it may still be at work on what came before when something is measured")
+	}
+	start := time.Now()
 	for _, r := range rows() {
 		if len(o.Rows) > 0 && !slices.Contains(o.Rows, r.number) {
 			continue
 		}
-		e.note("row %d: %s", r.number, r.name)
-		start := time.Now()
-		figures, err := e.in(r).measure(ctx)
+		figures, err := e.figures(ctx, r, time.Since(start))
 		if err != nil {
 			return fmt.Errorf("row %d (%s): %w", r.number, r.name, err)
 		}
-		e.note("row %d took %s", r.number, time.Since(start).Round(time.Second))
 		for _, f := range figures {
-			f.Row = r.number
 			yield(f)
 		}
 	}
+	e.note("all of it took %s", time.Since(start).Round(time.Second))
 	return nil
+}
+
+// figures measures a row of a run that has taken so long, with notes; where a quick run has taken too long, the row is void.
+func (e *env) figures(ctx context.Context, r row, taken time.Duration) ([]Figure, error) {
+	if e.Quick && taken > quickWithin {
+		return []Figure{{Row: r.number, What: r.name, Void: true, Why: fmt.Sprintf("left out: the quick run has taken %s", taken.Round(time.Second))}}, nil
+	}
+	e.note("row %d: %s", r.number, r.name)
+	start := time.Now()
+	own := e.in(r)
+	figures, err := own.measure(ctx)
+	e.note("row %d took %s", r.number, time.Since(start).Round(time.Second))
+	for i := range figures {
+		figures[i].Row, figures[i].Busy = r.number, own.busy
+	}
+	return figures, err
 }

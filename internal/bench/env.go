@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,6 +31,9 @@ type env struct {
 	// profiles counts what was profiled; own is where this process's profiles are served, once they are.
 	profiles int
 	own      string
+	// waits is how long the run may still wait for processes to be at rest; busy is how often the row gave that up.
+	waits *time.Duration
+	busy  int
 }
 
 // Machine is what a run was made on.
@@ -57,7 +61,11 @@ func newEnv(ctx context.Context, o Options) (e *env, err error) {
 			return nil, fmt.Errorf("there is no row %d", n)
 		}
 	}
-	e = &env{Options: o, seed: new(atomic.Uint64)}
+	waits := time.Duration(math.MaxInt64)
+	if o.Quick {
+		waits = quickWaits
+	}
+	e = &env{Options: o, seed: new(atomic.Uint64), waits: &waits}
 	e.seed.Store(1 << 32)
 	if e.dir, err = os.MkdirTemp(o.Dir, "transcriptd-bench-"); err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ type Figure struct {
 	High float64 `json:"high,omitempty"`
 	// Measured are the sides that were held against each other, or whatever else went into the figure.
 	Measured []Measured `json:"measured,omitempty"`
+	// Busy is how often it was waited in vain, in the row, that a process comes to rest: what was measured next was measured
+	// beside the work that it was still at.
+	Busy int `json:"busy,omitempty"`
 }
 
 // Measured is what one side took, over all rounds.

@@ -9,30 +9,47 @@ import (
 	"time"
 )
 
-// How long a process must have done nothing to count as quiet, and how long that is waited for.
+// How long a process must have done nothing to count as quiet, and how long that is waited for: at most, and in all of a
+// quick run.
 const (
 	quietFor    = 100 * time.Millisecond
 	quietWithin = 20 * time.Second
+	quickWaits  = 90 * time.Second
 )
 
 // quiet waits until a process is idle, as a database is once it has written and merged its tables, so that what one side
-// leaves behind is not done while the next is measured. It waits no longer than quietWithin, and not at all where the
-// system does not tell how busy a process is.
-func quiet(ctx context.Context, pid int) error {
+// leaves behind is not done while the next is measured. It gives up after quietWithin, or sooner once a quick run has
+// waited for quickWaits in all, and does not wait where the system does not tell how busy a process is. That it gave up is
+// counted for the row's figures. Not for use by several goroutines.
+func (e *env) quiet(ctx context.Context, pid int) error {
+	begin := time.Now()
+	idle, err := idleWithin(ctx, pid, min(quietWithin, *e.waits))
+	took := time.Since(begin)
+	*e.waits -= took
+	if err == nil && !idle {
+		e.busy++
+		e.note("a process is still at work after %s: what is measured next is measured beside that", took.Round(time.Second))
+	}
+	return err
+}
+
+// idleWithin waits until a process is idle; false if it is not in time, but it is looked at once at least.
+func idleWithin(ctx context.Context, pid int, within time.Duration) (idle bool, err error) {
 	before, known := processorTicks(pid)
-	for begin := time.Now(); known && time.Since(begin) < quietWithin; {
-		select {
-		case <-time.After(quietFor):
-		case <-ctx.Done():
-			return ctx.Err()
+	for begin := time.Now(); known; {
+		if err := pause(ctx, quietFor); err != nil {
+			return false, err
 		}
 		now, _ := processorTicks(pid)
 		if now <= before+1 { // a tick is 10 ms
-			return nil
+			return true, nil
+		}
+		if time.Since(begin) >= within {
+			return false, nil
 		}
 		before = now
 	}
-	return nil
+	return true, nil
 }
 
 // settled waits until the server is quiet, where its process is ours.
@@ -40,7 +57,7 @@ func (s *server) settled(ctx context.Context) error {
 	if s.process == nil {
 		return nil
 	}
-	return quiet(ctx, s.process.cmd.Process.Pid)
+	return s.e.quiet(ctx, s.process.cmd.Process.Pid)
 }
 
 // processorTicks is the processor time that a process has used, in hundredths of a second; false where it is not told.
@@ -62,4 +79,10 @@ func processorTicks(pid int) (ticks uint64, known bool) {
 		ticks += n
 	}
 	return ticks, true
+}
+
+// quiet is env.quiet where there is no run to tell.
+func quiet(ctx context.Context, pid int) error {
+	_, err := idleWithin(ctx, pid, quietWithin)
+	return err
 }

@@ -65,7 +65,7 @@ func (w *storeWrites) measured(name string) Measured {
 // writes counts what the server writes for f and until it is idle.
 func (s *server) writes(ctx context.Context, f func() error) (w storeWrites, err error) {
 	pid := s.process.cmd.Process.Pid
-	if err := quiet(ctx, pid); err != nil {
+	if err := s.e.quiet(ctx, pid); err != nil {
 		return w, err
 	}
 	storedBefore, told := storedBytes(pid)
@@ -77,7 +77,7 @@ func (s *server) writes(ctx context.Context, f func() error) (w storeWrites, err
 		if err := f(); err != nil {
 			return err
 		}
-		return quiet(ctx, pid)
+		return s.e.quiet(ctx, pid)
 	})
 	if err != nil {
 		return w, err

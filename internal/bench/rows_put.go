@@ -269,6 +269,6 @@ func (e *env) bareSide(b bare, callers int) (*side, error) {
 		_, err := p.put(payloads[(caller+i)%putTurns])
 		return err
 	}
-	side.settle = func(ctx context.Context) error { return quiet(ctx, os.Getpid()) }
+	side.settle = func(ctx context.Context) error { return e.quiet(ctx, os.Getpid()) }
 	return side, nil
 }

@@ -7,11 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -41,7 +40,7 @@ func (c *chains) PutNode(_ context.Context, req *transcriptv1.PutNodeRequest) (*
 // rowEnv is the environment of a row, without a transcriptd.
 func rowEnv(t *testing.T) *env {
 	t.Helper()
-	e := (&env{seed: new(atomic.Uint64), dir: t.TempDir()}).in(row{number: 9})
+	e := (&env{seed: new(atomic.Uint64), dir: t.TempDir(), waits: new(time.Duration)}).in(row{number: 9})
 	t.Cleanup(func() {
 		for i := len(*e.closers) - 1; i >= 0; i-- {
 			if err := (*e.closers)[i](); err != nil {
@@ -146,22 +145,5 @@ func TestMetrics(t *testing.T) {
 	}
 	if _, err := new(server).metrics(t.Context()); !errors.Is(err, errNotOurs) {
 		t.Errorf("of a server elsewhere: %v", err)
-	}
-}
-
-func TestQuiet(t *testing.T) {
-	if err := quiet(t.Context(), -1); err != nil {
-		t.Errorf("a process that is not there: %v", err)
-	}
-	if runtime.GOOS != "linux" {
-		return
-	}
-	if _, known := processorTicks(os.Getpid()); !known {
-		t.Error("the processor time of this process is not known")
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if err := quiet(ended, os.Getpid()); !errors.Is(err, context.Canceled) {
-		t.Errorf("once its context has ended: %v", err)
 	}
 }
