@@ -80,9 +80,3 @@ func processorTicks(pid int) (ticks uint64, known bool) {
 	}
 	return ticks, true
 }
-
-// quiet is env.quiet where there is no run to tell.
-func quiet(ctx context.Context, pid int) error {
-	_, err := idleWithin(ctx, pid, quietWithin)
-	return err
-}

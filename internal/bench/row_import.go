@@ -223,7 +223,7 @@ func (e *env) bareImport(name string, chains [][][]byte, atOnce int) (*side, err
 			group.Go(func() error { return committer.putChain(chain, atOnce) })
 		}
 		return group.Wait()
-	}, settle: func(ctx context.Context) error { return quiet(ctx, os.Getpid()) }}, nil
+	}, settle: func(ctx context.Context) error { return e.quiet(ctx, os.Getpid()) }}, nil
 }
 
 // putChain makes payloads durable in order, up to so many and a MiB at a time.

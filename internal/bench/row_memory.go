@@ -198,6 +198,7 @@ func underLoad(ctx context.Context, s *server, chains []string, while time.Durat
 			return err
 		})
 	}
+	group.Go(func() error { return s.e.profileLoad(working, while) })
 	watched := make(chan error, 1)
 	go func() { watched <- l.watch(ctx, s) }()
 	err = group.Wait()

@@ -155,7 +155,7 @@ func (o *overloads) flood(ctx context.Context, rate float64) (*puts, error) {
 	}
 	profiling, err := o.e.profile(ctx, o.while())
 	flood := o.f.open(ctx, rate, o.while())
-	if err := errors.Join(err, profiling.stop(), b.end(), ctx.Err()); err != nil {
+	if err := errors.Join(err, b.end(), profiling.stop(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	o.addFlood(flood)
