@@ -109,7 +109,7 @@ func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)
 	if o.Remote != "" {
 		e.note("a server elsewhere is not waited for: it may still be at work on what came before when something is measured")
 	}
-	start := time.Now()
+	start, waits := time.Now(), *e.waits
 	for _, r := range rows() {
 		if len(o.Rows) > 0 && !slices.Contains(o.Rows, r.number) {
 			continue
@@ -122,7 +122,7 @@ func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)
 			yield(f)
 		}
 	}
-	e.note("all of it took %s", time.Since(start).Round(time.Second))
+	e.note("all of it took %s, of which processes were waited for for %s", time.Since(start).Round(time.Second), (waits - *e.waits).Round(time.Second))
 	return nil
 }
 
