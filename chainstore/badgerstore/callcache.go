@@ -1,5 +1,10 @@
 package badgerstore
 
+import (
+	"slices"
+	"unsafe"
+)
+
 // segmentOf is a segment of a namespace.
 type segmentOf struct {
 	ns      uint32
@@ -12,22 +17,38 @@ type segmentCall struct {
 	key callKey
 }
 
-// segmentCalls is what the recall rows of a segment tell of calls, all of them: by id, the seq of the first node of the
-// segment at which a call of the id lies there or before it.
+// segmentCalls is what the recall rows of a segment tell of calls, all of them.
 type segmentCalls struct {
-	first map[callKey]uint32
+	// first has each id once, in order: a map would take twice the memory, and what is pushed out has to be looked for.
+	first []firstCall
+}
+
+// firstCall is the seq of the first node of a segment at which a call of an id lies there or before it.
+type firstCall struct {
+	key callKey
+	seq uint32
+}
+
+// at is where an id is, or would be; nothing is where nothing is kept of the segment.
+func (s *segmentCalls) at(key callKey) (i int, has bool) {
+	if s == nil {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(s.first, key, func(c firstCall, key callKey) int { return compareCalls(c.key, key) })
 }
 
 // seq of an id; nothing where nothing is kept of the segment.
 func (s *segmentCalls) seq(key callKey) (seq uint32, has bool) {
-	if s == nil {
-		return 0, false
+	i, has := s.at(key)
+	if has {
+		seq = s.first[i].seq
 	}
-	seq, has = s.first[key]
 	return seq, has
 }
 
-func (s *segmentCalls) size() int64 { return 256 + 48*int64(len(s.first)) }
+func (s *segmentCalls) size() int64 {
+	return 256 + int64(unsafe.Sizeof(firstCall{}))*int64(cap(s.first))
+}
 
 // callCache keeps the calls of segments, so that a put need not look for its ids in the database: of those that were begun
 // since the store was opened, and are not pushed out. Of the others the database is asked. Bounded by size; it belongs
@@ -55,13 +76,11 @@ func (c *callCache) begin(in segmentOf) {
 // note adds a call to a segment that is kept.
 func (c *callCache) note(call segmentCall, seq uint32) {
 	s := c.segments.get(call.in)
-	if _, has := s.seq(call.key); s == nil || has {
+	i, has := s.at(call.key)
+	if s == nil || has {
 		return
 	}
-	if s.first == nil {
-		s.first = map[callKey]uint32{}
-	}
-	s.first[call.key] = seq
+	s.first = slices.Insert(s.first, i, firstCall{call.key, seq})
 	if s.size() > c.segments.limit/callCacheShare {
 		c.segments.drop(call.in)
 		return

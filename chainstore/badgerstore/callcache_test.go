@@ -95,3 +95,29 @@ func TestKeptCallsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes in %d segments are left of nothing", c.segments.size.Load(), len(c.segments.byKey))
 	}
 }
+
+// A chain that grows and grows pushes out what is known of its own earlier nodes, and not the ends of others.
+func TestEndsOfChainsAreKept(t *testing.T) {
+	one := &known{}
+	c := newNodeCache(6 * one.size())
+	at := func(segment uint64, seq uint32) *known {
+		return &known{at: place{segment, seq}, id: chainstore.ID{byte(segment), byte(seq)}, end: true}
+	}
+	for segment := range uint64(4) {
+		c.put(at(segment, 0))
+	}
+	for seq := range uint32(100) {
+		before := *at(9, seq)
+		before.continued = true
+		c.put(&before)
+		c.put(at(9, seq+1))
+	}
+	for segment := range uint64(4) {
+		if c.at(nodePlace{at: place{segment, 0}}) == nil {
+			t.Errorf("the end of chain %d is pushed out", segment)
+		}
+	}
+	if c.at(nodePlace{at: place{9, 100}}) == nil || c.byID.size.Load() > 6*one.size() || len(c.places) != len(c.byID.byKey) {
+		t.Errorf("%d bytes, %d places", c.byID.size.Load(), len(c.places))
+	}
+}

@@ -71,7 +71,8 @@ type nodePlace struct {
 func (n *known) key() nodeKey     { return nodeKey{n.ns, n.id} }
 func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
-// nodeCache keeps the nodes that were put or used last, bounded by their size.
+// nodeCache keeps the nodes that were put or used last, bounded by their size, and of these rather the ends of chains: a
+// node that was continued is used again by who forks there, or repeats a put.
 type nodeCache struct {
 	byID   *lru[nodeKey, *known]
 	places map[nodePlace]nodeKey
@@ -107,4 +108,7 @@ func (c *nodeCache) at(where nodePlace) *known {
 func (c *nodeCache) put(n *known) {
 	c.places[n.where()] = n.key()
 	c.byID.put(n.key(), n, n.size())
+	if n.continued {
+		c.byID.next(n.key())
+	}
 }
