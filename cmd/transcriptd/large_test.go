@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -35,7 +37,7 @@ const (
 )
 
 // TestLargeRequests lets many callers put large nodes into a real transcriptd at once. All are stored, and its memory does not
-// grow with their number.
+// grow with their number. The race detector, whose own memory would count, is left out.
 func TestLargeRequests(t *testing.T) {
 	p := startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off")
 	if p.anonymous(t) == 0 {
