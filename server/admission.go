@@ -18,7 +18,7 @@ const (
 	// maxWrites is how many writes may be under way: more than one commit takes, so that the disk never waits for
 	// callers, and few enough that they are served in a fraction of a second.
 	maxWrites = 1024
-	// freeWrites is how many are never refused, however long they take.
+	// freeWrites is how many are never refused here, however long they take.
 	freeWrites = 256
 	// refusalsToldEvery is how often the log tells of refusals.
 	refusalsToldEvery = time.Minute
@@ -56,7 +56,7 @@ func newAdmission(draining *atomic.Bool, to prometheus.Registerer, log *slog.Log
 func newRefused(to prometheus.Registerer, log *slog.Logger) prometheus.Counter {
 	c := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "transcriptd_server_refused_total",
-		Help: "Writes refused as OVERLOADED before they were received; they are in no other metric of calls.",
+		Help: "Writes refused as OVERLOADED before they were handled, most before they were received; they are in no other metric of calls.",
 	})
 	if to == nil {
 		return c

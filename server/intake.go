@@ -9,35 +9,36 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 const (
 	// intakeBytes is how much the requests of all writes under way may hold, as they come over the wire.
 	intakeBytes = 64 << 20
-	// stalls is how long no request may come, and those count that are on their way.
-	stalls = 2 * time.Second
+	// promptly is how long a request may take to come and count as the largest there is meanwhile.
+	promptly = 2 * time.Second
 )
 
 // intake bounds what the requests of writes hold in memory, which their number alone does not: a write is received when
 // there is room for the largest request, and from then on counts as what it is, until it has ended. Before, it has no more
-// of the server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. Senders that
-// stall, so that nothing comes from anybody, hold up the others for no longer than stalls: then what they send counts again once it
-// has come.
+// of the server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. A request that
+// does not come promptly counts again once it has come, so that senders that stall hold up the others for no longer than that.
 type intake struct {
-	room *semaphore.Weighted
-	// received counts the requests that have come.
-	received atomic.Uint64
-	// refused tells that a write was refused; refusal is what it is told.
+	room     *semaphore.Weighted
+	draining *atomic.Bool
+	statuses *mapper
+	// refused tells that a write was refused as OVERLOADED.
 	refused func(now time.Time)
-	refusal error
 }
 
 func newIntake(a *admission) *intake {
-	return &intake{room: semaphore.NewWeighted(intakeBytes), refused: a.refuse, refusal: a.refusal}
+	return &intake{
+		room: semaphore.NewWeighted(intakeBytes), draining: a.draining,
+		statuses: &mapper{rows: table(), log: a.log}, refused: a.refuse,
+	}
 }
 
 // service is a service whose writes are received as there is room for them. It relies on gRPC's receiving a request when
@@ -52,9 +53,13 @@ func (i *intake) service(desc grpc.ServiceDesc) *grpc.ServiceDesc {
 	return &desc
 }
 
-// handler handles a write once there is room for it. What it refuses, no interceptor sees.
+// handler handles a write once there is room for it. What it refuses, no interceptor sees; what a draining server refuses, one
+// does.
 func (i *intake) handler(next grpc.MethodHandler) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		if i.draining.Load() {
+			return next(srv, ctx, receive, interceptor)
+		}
 		p, err := i.enter(ctx)
 		if err != nil {
 			return nil, err
@@ -75,9 +80,9 @@ func (i *intake) enter(ctx context.Context) (*portion, error) {
 	if err := i.take(ctx, maxRequest); err != nil {
 		return nil, err
 	}
-	p := &portion{in: i, bytes: maxRequest, before: i.received.Load()}
+	p := &portion{in: i, bytes: maxRequest}
 	p.mu.Lock()
-	p.stalled = time.AfterFunc(stalls, p.check)
+	p.late = time.AfterFunc(promptly, p.isLate)
 	p.mu.Unlock()
 	return p, nil
 }
@@ -93,10 +98,10 @@ func (i *intake) take(ctx context.Context, bytes int64) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return status.FromContextError(ctx.Err()).Err()
+		return i.statuses.status(ctx, ctx.Err())
 	default:
 		i.refused(time.Now())
-		return i.refusal
+		return i.statuses.status(ctx, chainstore.ErrOverloaded)
 	}
 }
 
@@ -105,23 +110,17 @@ type portion struct {
 	in *intake
 
 	mu sync.Mutex
-	// bytes is what it has of the room: of a request that is on its way the most that it can be, or nothing.
+	// bytes is what it has of the room: of a request that is on its way the most that it can be, or nothing if it is late.
 	bytes int64
-	// before is how many requests had come when it was looked at last, while it is on its way; stalled looks.
-	before  uint64
-	stalled *time.Timer
+	// late gives the room back; nil once the request has come.
+	late *time.Timer
 }
 
-// check gives the room back where nothing has come since it was looked at last.
-func (p *portion) check() {
+// isLate gives the room back where the request is still on its way.
+func (p *portion) isLate() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch now := p.in.received.Load(); {
-	case p.stalled == nil: // it has come meanwhile
-	case now != p.before:
-		p.before = now
-		p.stalled.Reset(stalls)
-	default:
+	if p.late != nil {
 		p.give(p.bytes)
 	}
 }
@@ -134,7 +133,6 @@ func (p *portion) give(bytes int64) {
 
 // came counts a request as what it is; errors are as those of enter.
 func (p *portion) came(ctx context.Context, bytes int64) error {
-	p.in.received.Add(1)
 	bytes = min(bytes, maxRequest)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,10 +156,10 @@ func (p *portion) leave() {
 	p.give(p.bytes)
 }
 
-// end ends the looks at a request that is on its way. The caller has the lock.
+// end says that the request is on its way no more. The caller has the lock.
 func (p *portion) end() {
-	if p.stalled != nil {
-		p.stalled.Stop()
-		p.stalled = nil
+	if p.late != nil {
+		p.late.Stop()
+		p.late = nil
 	}
 }

@@ -11,8 +11,8 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// maxNested is how many messages a request may hold, of any kind at any depth. Each takes some 150 bytes when it is parsed, however
-// short it is on the wire.
+// maxNested is how many messages and texts in lists a request may hold, at any depth. A message takes some 150 bytes when it is
+// parsed, however short it is on the wire, and a text 16.
 const maxNested = 200_000
 
 // shapes are the shapes of the requests of our services, by name.
@@ -95,7 +95,7 @@ func wireType(k protoreflect.Kind) protowire.Type {
 type pass struct {
 	// text says that strings are looked at too.
 	text bool
-	// nested counts the messages within the request.
+	// nested counts the messages and texts in lists within the request.
 	nested int
 }
 
@@ -130,14 +130,13 @@ func (p *pass) check(s *shape, b []byte) *canonical.FieldError {
 }
 
 func (p *pass) field(f *field, value []byte) *canonical.FieldError {
-	if f.text {
-		if p.text && !utf8.Valid(value) {
-			return malformed("", "must be valid UTF-8")
+	if f.children != nil || f.list {
+		if p.nested++; p.nested > maxNested {
+			return &canonical.FieldError{Rule: fmt.Sprintf("is one of over %d messages, parts and entries of lists in a request", maxNested), Kind: canonical.ErrLimit}
 		}
-		return nil
 	}
-	if p.nested++; p.nested > maxNested {
-		return &canonical.FieldError{Rule: fmt.Sprintf("is one of over %d messages and parts in a request", maxNested), Kind: canonical.ErrLimit}
+	if p.text && f.text && !utf8.Valid(value) {
+		return malformed("", "must be valid UTF-8")
 	}
 	return p.check(f.children, value)
 }

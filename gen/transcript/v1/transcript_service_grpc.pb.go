@@ -48,8 +48,8 @@ const (
 // names that point to nodes and can be moved. Node ids are 64 lower-case hex digits. Every request names a namespace
 // ([a-z0-9._-], 1 to 64 characters); empty means "default"; nothing is visible across namespaces.
 //
-// A request is at most 4 MiB, and holds at most 200,000 messages, parts and others of protobuf's messages. Unknown fields
-// and invalid UTF-8 are refused (INVALID_ARGUMENT).
+// A request is at most 4 MiB, and holds at most 200,000 messages, parts, others of protobuf's messages, and texts in lists.
+// Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
 //
 // Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
 // google.rpc.RequestInfo with the id under which the server's log has the call. Where no method is reached there is
@@ -337,8 +337,8 @@ func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequ
 // names that point to nodes and can be moved. Node ids are 64 lower-case hex digits. Every request names a namespace
 // ([a-z0-9._-], 1 to 64 characters); empty means "default"; nothing is visible across namespaces.
 //
-// A request is at most 4 MiB, and holds at most 200,000 messages, parts and others of protobuf's messages. Unknown fields
-// and invalid UTF-8 are refused (INVALID_ARGUMENT).
+// A request is at most 4 MiB, and holds at most 200,000 messages, parts, others of protobuf's messages, and texts in lists.
+// Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
 //
 // Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
 // google.rpc.RequestInfo with the id under which the server's log has the call. Where no method is reached there is
