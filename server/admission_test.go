@@ -99,6 +99,29 @@ func (c *crowd) put(ctx context.Context, i int) error {
 	return err
 }
 
+// writes are calls of every method that writes, by name; put is that of PutNode.
+func (c *crowd) writes(put func(context.Context) error) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"PutNode": put,
+		"PutNodes": func(ctx context.Context) error {
+			_, err := c.PutNodes(ctx, &transcriptv1.PutNodesRequest{})
+			return err
+		},
+		"Alias": func(ctx context.Context) error {
+			_, err := c.Alias(ctx, &transcriptv1.AliasRequest{})
+			return err
+		},
+		"DeleteAlias": func(ctx context.Context) error {
+			_, err := c.DeleteAlias(ctx, &transcriptv1.DeleteAliasRequest{})
+			return err
+		},
+		"Compact": func(ctx context.Context) error {
+			_, err := c.Compact(ctx, &transcriptv1.CompactRequest{})
+			return err
+		},
+	}
+}
+
 // fill begins n writes, and waits until all are under way. The outcomes follow.
 func (c *crowd) fill(ctx context.Context, n int) <-chan error {
 	c.Helper()
@@ -163,27 +186,9 @@ func (c *crowd) counted() float64 {
 func TestWritesBeyondTheBoundAreRefused(t *testing.T) {
 	c := newCrowd(t, 20)
 	outcomes := c.fill(t.Context(), 20)
-	calls := map[string]func() error{
-		"PutNode": func() error { return c.put(t.Context(), 100) },
-		"PutNodes": func() error {
-			_, err := c.PutNodes(t.Context(), &transcriptv1.PutNodesRequest{})
-			return err
-		},
-		"Alias": func() error {
-			_, err := c.Alias(t.Context(), &transcriptv1.AliasRequest{})
-			return err
-		},
-		"DeleteAlias": func() error {
-			_, err := c.DeleteAlias(t.Context(), &transcriptv1.DeleteAliasRequest{})
-			return err
-		},
-		"Compact": func() error {
-			_, err := c.Compact(t.Context(), &transcriptv1.CompactRequest{})
-			return err
-		},
-	}
+	calls := c.writes(func(ctx context.Context) error { return c.put(ctx, 100) })
 	for _, call := range calls {
-		c.refused(call())
+		c.refused(call(t.Context()))
 	}
 	if n := c.counted(); n != float64(len(calls)) {
 		t.Errorf("%v refusals are counted, not %d", n, len(calls))

@@ -168,28 +168,10 @@ func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 	})
 	<-c.store.came
 	before := c.received.Load()
-	calls := map[string]func(context.Context) error{
-		"PutNode": func(ctx context.Context) error {
-			_, err := c.PutNode(ctx, text(2<<20))
-			return err
-		},
-		"PutNodes": func(ctx context.Context) error {
-			_, err := c.PutNodes(ctx, &transcriptv1.PutNodesRequest{})
-			return err
-		},
-		"Alias": func(ctx context.Context) error {
-			_, err := c.Alias(ctx, &transcriptv1.AliasRequest{})
-			return err
-		},
-		"DeleteAlias": func(ctx context.Context) error {
-			_, err := c.DeleteAlias(ctx, &transcriptv1.DeleteAliasRequest{})
-			return err
-		},
-		"Compact": func(ctx context.Context) error {
-			_, err := c.Compact(ctx, &transcriptv1.CompactRequest{})
-			return err
-		},
-	}
+	calls := c.writes(func(ctx context.Context) error {
+		_, err := c.PutNode(ctx, text(2<<20))
+		return err
+	})
 	for name, call := range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		err := call(ctx)
