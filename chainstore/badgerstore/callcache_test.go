@@ -96,28 +96,33 @@ func TestKeptCallsAreBounded(t *testing.T) {
 	}
 }
 
-// A chain that grows and grows pushes out what is known of its own earlier nodes, and not the ends of others.
+// A chain that grows and grows pushes out what is known of its own earlier nodes: not the ends of others, nor a node that is
+// forked from again and again.
 func TestEndsOfChainsAreKept(t *testing.T) {
 	one := &known{}
-	c := newNodeCache(6 * one.size())
-	at := func(segment uint64, seq uint32) *known {
-		return &known{at: place{segment, seq}, id: chainstore.ID{byte(segment), byte(seq)}, end: true}
+	limit := 4 * continuedShare * one.size()
+	c := newNodeCache(limit)
+	at := func(segment uint64, seq uint32, continued bool) *known {
+		return &known{at: place{segment, seq}, id: chainstore.ID{byte(segment), byte(seq)}, end: true, continued: continued}
 	}
-	for segment := range uint64(4) {
-		c.put(at(segment, 0))
+	for segment := range uint64(20) {
+		c.put(at(segment, 0, false))
 	}
-	for seq := range uint32(100) {
-		before := *at(9, seq)
-		before.continued = true
-		c.put(&before)
-		c.put(at(9, seq+1))
+	forked := at(99, 0, true)
+	c.put(forked)
+	for seq := range uint32(200) {
+		c.put(at(50, seq, true))
+		c.put(at(50, seq+1, false))
+		if c.get(forked.key()) == nil {
+			t.Fatalf("the node that is forked from is pushed out by node %d of another chain", seq)
+		}
 	}
-	for segment := range uint64(4) {
+	for segment := range uint64(20) {
 		if c.at(nodePlace{at: place{segment, 0}}) == nil {
 			t.Errorf("the end of chain %d is pushed out", segment)
 		}
 	}
-	if c.at(nodePlace{at: place{9, 100}}) == nil || c.byID.size.Load() > 6*one.size() || len(c.places) != len(c.byID.byKey) {
-		t.Errorf("%d bytes, %d places", c.byID.size.Load(), len(c.places))
+	if c.at(nodePlace{at: place{50, 200}}) == nil || c.size() > limit || len(c.places) != len(c.ends.byKey)+len(c.continued.byKey) {
+		t.Errorf("%d of %d bytes, %d places of %d ends and %d others", c.size(), limit, len(c.places), len(c.ends.byKey), len(c.continued.byKey))
 	}
 }

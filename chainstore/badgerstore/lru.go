@@ -55,13 +55,6 @@ func (c *lru[K, V]) put(key K, value V, size int64) {
 	}
 }
 
-// next makes a value the next to be kept no more.
-func (c *lru[K, V]) next(key K) {
-	if e := c.byKey[key]; e != nil {
-		c.latest.MoveToBack(e)
-	}
-}
-
 // drop keeps a value no more.
 func (c *lru[K, V]) drop(key K) {
 	if e := c.byKey[key]; e != nil {

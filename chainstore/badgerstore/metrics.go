@@ -74,7 +74,7 @@ func cacheMetrics(m cacheCounters, limit int64) CacheMetrics {
 // cacheMetrics are those of nodes, with the bytes of calls.
 func (c *committer) cacheMetrics() CacheMetrics {
 	return CacheMetrics{
-		Bytes: c.nodes.byID.size.Load() + c.calls.segments.size.Load(), LimitBytes: c.nodes.byID.limit + c.calls.segments.limit,
+		Bytes: c.nodes.size() + c.calls.segments.size.Load(), LimitBytes: c.nodes.limit() + c.calls.segments.limit,
 		Hits: c.nodes.hits.Load(), Misses: c.nodes.misses.Load(),
 	}
 }

@@ -71,24 +71,37 @@ type nodePlace struct {
 func (n *known) key() nodeKey     { return nodeKey{n.ns, n.id} }
 func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
-// nodeCache keeps the nodes that were put or used last, bounded by their size, and of these rather the ends of chains: a
-// node that was continued is used again by who forks there, or repeats a put.
+// nodeCache keeps the nodes that were put or used last, bounded by their size. Nearly all of it is for the ends of chains,
+// which the next put of a conversation needs; a node that was continued is used again by who forks there, repeats a put
+// or gives it a name, and has little room with others of its kind.
 type nodeCache struct {
-	byID   *lru[nodeKey, *known]
-	places map[nodePlace]nodeKey
+	ends, continued *lru[nodeKey, *known]
+	places          map[nodePlace]nodeKey
 
 	hits, misses atomic.Uint64 // may be read by anyone at any time
 }
 
+// continuedShare is the share of the cache that is for nodes that were continued: one over this.
+const continuedShare = 8
+
 func newNodeCache(limit int64) *nodeCache {
-	c := &nodeCache{byID: newLRU[nodeKey, *known](limit), places: map[nodePlace]nodeKey{}}
-	c.byID.dropped = func(n *known) { delete(c.places, n.where()) }
+	continued := limit / continuedShare
+	c := &nodeCache{
+		ends: newLRU[nodeKey, *known](limit - continued), continued: newLRU[nodeKey, *known](continued),
+		places: map[nodePlace]nodeKey{},
+	}
+	for _, l := range []*lru[nodeKey, *known]{c.ends, c.continued} {
+		l.dropped = func(n *known) { delete(c.places, n.where()) }
+	}
 	return c
 }
 
 // get returns what is known of a node; nil where it is not kept.
 func (c *nodeCache) get(key nodeKey) *known {
-	n := c.byID.get(key)
+	n := c.ends.get(key)
+	if n == nil {
+		n = c.continued.get(key)
+	}
 	if n != nil {
 		c.hits.Add(1)
 	}
@@ -106,9 +119,15 @@ func (c *nodeCache) at(where nodePlace) *known {
 
 // put keeps n in place of what was known of the node before.
 func (c *nodeCache) put(n *known) {
-	c.places[n.where()] = n.key()
-	c.byID.put(n.key(), n, n.size())
+	in, other := c.ends, c.continued
 	if n.continued {
-		c.byID.next(n.key())
+		in, other = other, in
 	}
+	other.drop(n.key())
+	c.places[n.where()] = n.key()
+	in.put(n.key(), n, n.size())
 }
+
+// size and limit are those of what is kept, in bytes. They may be read by anyone at any time.
+func (c *nodeCache) size() int64  { return c.ends.size.Load() + c.continued.size.Load() }
+func (c *nodeCache) limit() int64 { return c.ends.limit + c.continued.limit }
