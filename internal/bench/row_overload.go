@@ -1,20 +1,20 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// saturating are the numbers of callers of which the best is the peak's.
+// saturating are the numbers of callers of which the best make the peak.
 var saturating = [...]int{16, 64, 256, 1024}
+
+// candidates is how many of them the peak is measured with in each round, lest it depend on what served most at first, when
+// the store was empty.
+const candidates = 2
 
 // mostSilent is the share of puts that may have no status by their deadline: who is refused at once can wait and repeat; who
 // hears nothing has lost all of the time that there was.
@@ -24,14 +24,17 @@ const mostSilent = 0.01
 const maxUnderWay = 1 << 16
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
-// that succeed within their deadline of a second, a second, against the most that it serves to callers who wait for each
-// reply: 16, 64, 256 or 1,024 of them, whichever is best at first. A round is a peak, two floods, each of twice the better of
-// the two peaks before it, and a peak. All last as long, the first second, while queues fill, does not count, and they begin
-// once the store is done with what came before; still, what one has written may be merged while the next puts, and so either
-// comes first once. Each put is a turn on a conversation of its own. Both loads come from connections that spend as little of
-// the machine on it as they can (wire.go), for to offer costs work as well, and there are so many that no put waits in the
-// client for another to end. A bystander, an ordinary client with one put at a time and a connection of its own, shows what a
-// flood leaves to others.
+// that succeed within their deadline of a second, a second, against the peak of the same round: the most that it serves to
+// callers who wait for each reply. At first 16, 64, 256 and 1,024 callers are tried, and the two numbers that served most are
+// candidates: each round measures both, and the better one is its peak. A flood offers twice what was served most lately, to
+// either candidate when it was measured last or in the flood before.
+//
+// A round is two peaks, one of each candidate, and two floods, in turns; its share is the mean of the floods over the better
+// peak. In every other round the floods come first and the candidates the other way round, for all begin once the store is
+// done with what came before, if it ever is, but what one has written may be merged while the next puts. All last as long, and
+// the first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come from
+// connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and there are
+// so many that no put waits in the client for another to end. A bystander (bystander.go) shows what a flood leaves to others.
 //
 // Who is not served is to be told so. A status that the server gives for it has to be clear (clearlyRefused), always. A put
 // that has none by its deadline is no part of that: its caller has waited for nothing, and such puts are counted by
@@ -45,12 +48,12 @@ func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &overloads{e: e, f: f, refused: map[string]int{}, unanswered: map[string]int{}}
+	o := newOverloads(e, f)
 	if err := o.saturate(ctx); err != nil {
 		return nil, err
 	}
-	for range (e.rounds() + 1) / 2 { // each is two
-		if err := o.round(ctx); err != nil {
+	for round := range e.fewer(7, 3) {
+		if err := o.round(ctx, round); err != nil {
 			return nil, err
 		}
 	}
@@ -64,116 +67,141 @@ var errNothingServed = errors.New("no put is served within its deadline")
 type overloads struct {
 	e *env
 	f *flood
-	// callers is how many gave the best peak at first; last is the peak before the present round.
-	callers int
-	last    *puts
-
-	shares, peaks, offered, goods []float64
-	// Of the puts at the peak, and of those served in the flood: milliseconds.
-	peak50, peak99, flood50, flood99 []float64
+	// while is how long a load lasts.
+	while time.Duration
+	// peaks are the candidates for the peak; flooded is how many puts a second the last flood was served.
+	peaks   []*peak
+	flooded float64
+	// Of each round: the share, the better peak, and what was offered over what can be served, the larger of the peak and of
+	// what the floods were served.
+	shares, best, times []float64
+	// Of each flood: a second, and of those served milliseconds.
+	offered, goods, flood50, flood99 []float64
 	// Of all floods together, see puts; told are milliseconds.
 	refused, unanswered       map[string]int
 	begun, unclear, unoffered int
 	told50, told99            []float64
-	// Of the bystander: the share of its puts that succeeded, how many a second, and how long they took.
-	served, servedPerSecond, served99 []float64
+	// Of the bystander, in all of the time in which floods' good puts are counted, see bystander.
+	counted time.Duration
+	calls   int
+	took    []time.Duration
 }
 
-// while is how long a load lasts.
-func (o *overloads) while() time.Duration { return o.e.shorter(3*time.Second, 2*time.Second) }
+func newOverloads(e *env, f *flood) *overloads {
+	return &overloads{
+		e: e, f: f, while: e.shorter(3*time.Second, 2*time.Second), refused: map[string]int{}, unanswered: map[string]int{},
+	}
+}
 
-// saturate finds the number of callers that gives the peak.
+// peak is what so many callers get who wait for each reply.
+type peak struct {
+	callers int
+	// lately is how many puts a second it was when it was measured last.
+	lately float64
+	// Of each round: puts a second, and milliseconds.
+	perSecond, p50, p99 []float64
+}
+
+// saturate finds the candidates, the best first.
 func (o *overloads) saturate(ctx context.Context) error {
 	for _, callers := range saturating {
+		p := &peak{callers: callers}
 		if err := o.f.connect(ctx, callers); err != nil {
 			return err
 		}
-		now, err := o.peak(ctx, callers)
-		if err != nil {
+		if _, err := o.closed(ctx, p); err != nil {
 			return err
 		}
-		o.e.note("%.0f a second with %d callers", now.perSecond(), callers)
-		if o.last == nil || now.perSecond() > o.last.perSecond() {
-			o.last, o.callers = now, callers
-		}
+		o.e.note("%.0f a second with %d callers", p.lately, callers)
+		o.peaks = append(o.peaks, p)
 	}
-	if len(o.last.took) == 0 {
+	slices.SortStableFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(b.lately, a.lately) })
+	o.peaks = o.peaks[:candidates]
+	if o.servable() == 0 {
 		return errNothingServed
 	}
 	return nil
 }
 
-// peak is what so many callers get who wait for each reply.
-func (o *overloads) peak(ctx context.Context, callers int) (*puts, error) {
+// servable is how many puts a second were served lately, at most.
+func (o *overloads) servable() float64 {
+	most := o.flooded
+	for _, p := range o.peaks {
+		most = max(most, p.lately)
+	}
+	return most
+}
+
+// closed measures a peak.
+func (o *overloads) closed(ctx context.Context, p *peak) (*puts, error) {
 	if err := o.f.s.settled(ctx); err != nil {
 		return nil, err
 	}
-	return o.f.closed(ctx, callers, o.while()), ctx.Err()
+	now := o.f.closed(ctx, p.callers, o.while)
+	p.lately = now.perSecond()
+	return now, ctx.Err()
 }
 
-// round measures the peak and the flood, twice each.
-func (o *overloads) round(ctx context.Context) error {
-	first, err := o.peak(ctx, o.callers)
-	if err != nil {
-		return err
-	}
-	rate := 2 * max(first.perSecond(), o.last.perSecond())
-	var good float64
-	for range 2 {
-		flood, err := o.flood(ctx, rate)
+// round measures each candidate's peak and as many floods, in turns; an odd round begins with a flood.
+func (o *overloads) round(ctx context.Context, round int) error {
+	var best, good, offered float64
+	for i := range 2 * len(o.peaks) {
+		if (round+i)%2 == 1 {
+			rate := 2 * o.servable()
+			if err := o.flood(ctx, rate); err != nil {
+				return err
+			}
+			good += o.flooded / float64(len(o.peaks))
+			offered += rate / float64(len(o.peaks))
+			continue
+		}
+		p := o.peaks[i/2]
+		now, err := o.closed(ctx, p)
 		if err != nil {
 			return err
 		}
-		good += flood.perSecond()
+		p.perSecond, p.p50, p.p99 = append(p.perSecond, p.lately), append(p.p50, now.after(0.5)), append(p.p99, now.after(0.99))
+		best = max(best, p.lately)
 	}
-	last, err := o.peak(ctx, o.callers)
-	if err != nil {
-		return err
-	}
-	peak := first.perSecond() + last.perSecond()
-	if peak == 0 {
+	if best == 0 {
 		return errNothingServed
 	}
-	o.last = last
-	o.shares = append(o.shares, good/peak)
-	o.addPeaks(first, last)
-	o.e.note("peaks %.0f and %.0f a second; of %.0f offered %.0f were served in time", first.perSecond(), last.perSecond(), rate, good/2)
+	o.shares, o.best = append(o.shares, good/best), append(o.best, best)
+	o.times = append(o.times, offered/max(best, good))
+	o.e.note("peaks %.0f a second with %d callers and %.0f with %d; of %.0f offered %.0f were served in time",
+		o.peaks[0].lately, o.peaks[0].callers, o.peaks[1].lately, o.peaks[1].callers, offered, good)
+	slices.Reverse(o.peaks)
 	return nil
 }
 
 // flood offers so many puts a second.
-func (o *overloads) flood(ctx context.Context, rate float64) (*puts, error) {
+func (o *overloads) flood(ctx context.Context, rate float64) error {
 	if err := o.f.connect(ctx, min(maxUnderWay, int(rate*callDeadline.Seconds()))); err != nil {
-		return nil, err
+		return err
 	}
 	if err := o.f.s.settled(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	b, err := o.f.s.bystander(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	profiling, err := o.e.profile(ctx, o.while())
-	flood := o.f.open(ctx, rate, o.while())
+	profiling, err := o.e.profile(ctx, o.while)
+	flood := o.f.open(ctx, rate, o.while)
 	if err := errors.Join(err, b.end(), profiling.stop(), ctx.Err()); err != nil {
-		return nil, err
+		return err
 	}
 	o.addFlood(flood)
-	o.addBystander(b)
-	return flood, nil
-}
-
-func (o *overloads) addPeaks(peaks ...*puts) {
-	for _, p := range peaks {
-		o.peaks = append(o.peaks, p.perSecond())
-		o.peak50, o.peak99 = append(o.peak50, p.after(0.5)), append(o.peak99, p.after(0.99))
-	}
+	calls, took := b.between(flood.from, flood.to)
+	o.counted, o.calls, o.took = o.counted+flood.to.Sub(flood.from), o.calls+calls, append(o.took, took...)
+	return nil
 }
 
 func (o *overloads) addFlood(flood *puts) {
+	o.flooded = flood.perSecond()
 	o.flood50, o.flood99 = append(o.flood50, flood.after(0.5)), append(o.flood99, flood.after(0.99))
-	o.offered = append(o.offered, float64(flood.begun)/o.while().Seconds())
-	o.goods = append(o.goods, flood.perSecond())
+	o.offered = append(o.offered, float64(flood.begun)/o.while.Seconds())
+	o.goods = append(o.goods, o.flooded)
 	for how, n := range flood.refused {
 		o.refused[how] += n
 	}
@@ -189,31 +217,40 @@ func (o *overloads) addFlood(flood *puts) {
 	o.unoffered += flood.unoffered
 }
 
-func (o *overloads) addBystander(b *bystander) {
-	slices.Sort(b.took)
-	o.served = append(o.served, float64(len(b.took))/float64(b.calls))
-	o.servedPerSecond = append(o.servedPerSecond, float64(len(b.took))/o.while().Seconds())
-	if len(b.took) > 0 {
-		o.served99 = append(o.served99, milliseconds(at(b.took, 0.99)))
-	}
-}
-
 func (o *overloads) figures() []Figure {
-	good := ratios("puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9), o.shares,
-		Measured{Name: "peak", Callers: o.callers, P50: median(o.peak50), P99: median(o.peak99), PerSecond: median(o.peaks)},
-		Measured{Name: "offered", Value: median(o.offered), Unit: "a second"},
-		Measured{Name: "served in time", Value: median(o.goods), Unit: "a second"},
-		Measured{Name: "p50 of those", Value: median(o.flood50), Unit: "ms"},
-		Measured{Name: "p99 of those", Value: median(o.flood99), Unit: "ms"},
-		Measured{Name: "puts of a bystander that were served", Value: median(o.served), Unit: "of 1"},
-		Measured{Name: "the same", Value: median(o.servedPerSecond), Unit: "a second"})
-	if len(o.served99) > 0 {
-		good.Measured = append(good.Measured, Measured{Name: "p99 of those", Value: median(o.served99), Unit: "ms"})
+	good := ratios("puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9), o.shares)
+	slices.SortFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(a.callers, b.callers) })
+	for _, p := range o.peaks {
+		good.Measured = append(good.Measured,
+			Measured{Name: "peak", Callers: p.callers, P50: median(p.p50), P99: median(p.p99), PerSecond: median(p.perSecond)})
 	}
+	good.Measured = append(good.Measured,
+		Measured{Name: "peak, the better of each round", Value: median(o.best), Unit: "a second"},
+		Measured{Name: "offered in floods", Value: median(o.offered), Unit: "a second"},
+		Measured{Name: "served in time in floods", Value: median(o.goods), Unit: "a second"},
+		Measured{Name: "offered, of the larger of that and the peak", Value: median(o.times), Unit: "times"},
+		Measured{Name: "p50 of those served in time", Value: median(o.flood50), Unit: "ms"},
+		Measured{Name: "p99 of those served in time", Value: median(o.flood99), Unit: "ms"})
+	good.Measured = append(good.Measured, o.fair()...)
 	if o.unoffered > 0 {
 		good = good.voided("so many puts were under way that less than twice the peak was offered")
 	}
 	return append(o.e.durable(false, good), o.clear(), o.silent())
+}
+
+// fair tells what the bystander got, beside what the flood did.
+func (o *overloads) fair() []Measured {
+	all := []Measured{
+		{Name: "share of a flood's puts that were served", Value: median(o.goods) / median(o.offered), Unit: "of 1"},
+		{Name: "share of a bystander's puts that were served", Value: float64(len(o.took)) / float64(max(1, o.calls)), Unit: "of 1"},
+		{Name: "a bystander's puts served", Value: float64(len(o.took)) / o.counted.Seconds(), Unit: "a second"},
+	}
+	if slices.Sort(o.took); len(o.took) > 0 {
+		all = append(all,
+			Measured{Name: "p50 of a bystander's puts served", Value: milliseconds(at(o.took, 0.5)), Unit: "ms"},
+			Measured{Name: "p99 of a bystander's puts served", Value: milliseconds(at(o.took, 0.99)), Unit: "ms"})
+	}
+	return all
 }
 
 // clear is how many of the server's refusals tell what they are.
@@ -249,59 +286,4 @@ func counts(counted map[string]int, unit string) (all []Measured) {
 		all = append(all, Measured{Name: name, Value: float64(counted[name]), Unit: unit})
 	}
 	return all
-}
-
-// bystander is a caller that puts one turn after the other, beside a flood.
-type bystander struct {
-	rpc  transcriptv1.TranscriptServiceClient
-	all  *conversations
-	stop context.CancelFunc
-	done chan error
-	// calls counts puts; took are the times of those that succeeded.
-	calls int
-	took  []time.Duration
-}
-
-// bystander begins to put on a connection of its own, until end.
-func (s *server) bystander(ctx context.Context) (*bystander, error) {
-	rpc, err := s.rpc()
-	if err != nil {
-		return nil, err
-	}
-	b := &bystander{
-		rpc: rpc, all: newConversations(s.namespace, s.e.seeds(differentTurns), 1), done: make(chan error, 1),
-	}
-	ctx, b.stop = context.WithCancel(ctx)
-	go func() {
-		var err error
-		for err == nil && (ctx.Err() == nil || b.calls == 0) {
-			err = b.put(context.WithoutCancel(ctx))
-		}
-		b.done <- err
-	}()
-	return b, nil
-}
-
-// put puts a turn. What a flood does to it is counted; anything else is an error.
-func (b *bystander) put(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
-	defer cancel()
-	begin := time.Now()
-	err := b.all.put(ctx, b.rpc, 0)
-	b.calls++
-	switch status.Code(err) {
-	case codes.OK:
-		b.took = append(b.took, time.Since(begin))
-		return nil
-	case codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unavailable:
-		return nil
-	default:
-		return err
-	}
-}
-
-// end waits until the last put has ended.
-func (b *bystander) end() error {
-	b.stop()
-	return <-b.done
 }

@@ -336,33 +336,3 @@ func TestPutsCountWhileTheyCount(t *testing.T) {
 		t.Errorf("unanswered: %v", during.unanswered)
 	}
 }
-
-// What the server refused is judged by its status, and what nobody answered is no part of that but counted of all.
-func TestOverloadTellsRefusalsFromSilence(t *testing.T) {
-	o := &overloads{e: rowEnv(t), refused: map[string]int{}, unanswered: map[string]int{}}
-	if clear, silent := o.clear(), o.silent(); !clear.Met || clear.Figure != 1 || !silent.Met || silent.Figure != 0 {
-		t.Errorf("of nothing: %+v, %+v", clear, silent)
-	}
-	for range 2 {
-		p := newPuts(time.Now(), time.Now().Add(time.Second))
-		p.begun = 200
-		for i := range 100 {
-			e := ending{code: codes.ResourceExhausted, reason: "OVERLOADED"}
-			if i >= 98 {
-				e = unanswered(noAnswer)
-			}
-			p.end(time.Now(), e)
-		}
-		o.addFlood(p)
-	}
-	if clear, silent := o.clear(), o.silent(); !clear.Met || clear.Figure != 1 || !silent.Met || silent.Figure != 0.01 {
-		t.Errorf("with a hundredth in silence: %+v, %+v", clear, silent)
-	}
-	p := newPuts(time.Now(), time.Now().Add(time.Second))
-	p.end(time.Now(), ending{code: codes.Unavailable})
-	p.end(time.Now(), unanswered(answeredLate))
-	o.addFlood(p)
-	if clear, silent := o.clear(), o.silent(); clear.Met || clear.Figure != 196.0/197 || silent.Met || silent.Figure != 5.0/400 {
-		t.Errorf("with a refusal that is not clear, and one more in silence: %+v, %+v", clear, silent)
-	}
-}

@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
+
+// A round has both candidates' peaks and as many floods. What a flood offers is twice what was served most, whether to a
+// candidate or in the flood before, and which of the two comes first changes.
+func TestRoundsOfOverload(t *testing.T) {
+	e := rowEnv(t)
+	s := serve(t, e, &heads{})
+	f, err := s.newFlood(2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deadline = 20 * time.Millisecond
+	o := newOverloads(e, f)
+	o.while = 60 * time.Millisecond
+	if err := f.connect(t.Context(), 16); err != nil {
+		t.Fatal(err)
+	}
+	few, many := &peak{callers: 4, lately: 30}, &peak{callers: 16, lately: 50}
+	o.peaks = []*peak{few, many}
+	if o.flooded = 70; o.servable() != 70 {
+		t.Errorf("%g after a flood of 70", o.servable())
+	}
+	if o.flooded = 40; o.servable() != 50 {
+		t.Errorf("%g after a peak of 50", o.servable())
+	}
+	for round := range 2 {
+		if err := o.round(t.Context(), round); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(o.shares) != 2 || len(o.best) != 2 || len(o.times) != 2 || len(o.goods) != 4 || len(few.perSecond) != 2 || len(many.p99) != 2 {
+		t.Errorf("%+v", o)
+	}
+	for round, best := range o.best {
+		if want := max(few.perSecond[round], many.perSecond[round]); best != want {
+			t.Errorf("the peak of round %d is %g, not %g", round, best, want)
+		}
+	}
+	// The last load is a peak, that of the candidate which was measured first at first.
+	if o.flooded != o.goods[3] || few.lately != few.perSecond[1] || o.peaks[0] != few {
+		t.Errorf("lately: a flood of %g, a peak of %g", o.flooded, few.lately)
+	}
+	if o.counted != 4*40*time.Millisecond || o.calls < len(o.took) || len(o.took) == 0 {
+		t.Errorf("the bystander: %d of %d in %s", len(o.took), o.calls, o.counted)
+	}
+}
+
+// Where nothing is served, there is nothing to offer twice of.
+func TestOverloadOfNothing(t *testing.T) {
+	e := rowEnv(t)
+	s := serve(t, e, &heads{})
+	s.namespace = "overloaded"
+	f, err := s.newFlood(2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deadline = 5 * time.Millisecond
+	o := newOverloads(e, f)
+	o.while = 10 * time.Millisecond
+	if err := o.saturate(t.Context()); !errors.Is(err, errNothingServed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The bystander's puts count while the flood's do, refused or not.
+func TestBystanderCountsBetween(t *testing.T) {
+	now := time.Now()
+	b := &bystander{puts: []bystanderPut{
+		{ended: now, took: 1, served: true},
+		{ended: now.Add(time.Second), took: 2},
+		{ended: now.Add(2 * time.Second), took: 3, served: true},
+		{ended: now.Add(4 * time.Second), took: 4, served: true},
+	}}
+	if calls, took := b.between(now, now.Add(3*time.Second)); calls != 2 || len(took) != 1 || took[0] != 3 {
+		t.Errorf("%d calls, %v", calls, took)
+	}
+}
+
+// A bystander goes on where it is refused, until it is ended.
+func TestBystanderGoesOn(t *testing.T) {
+	for namespace, served := range map[string]bool{"some": true, "overloaded": false, "late": false} {
+		s := serve(t, rowEnv(t), &heads{})
+		s.namespace = namespace
+		b, err := s.bystander(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.end(); err != nil || len(b.puts) == 0 || b.puts[0].served != served {
+			t.Errorf("%s: %+v, %v", namespace, b.puts, err)
+		}
+	}
+}
+
+// What the server refused is judged by its status, and what nobody answered is no part of that but counted of all.
+func TestOverloadTellsRefusalsFromSilence(t *testing.T) {
+	o := newOverloads(rowEnv(t), nil)
+	if clear, silent := o.clear(), o.silent(); !clear.Met || clear.Figure != 1 || !silent.Met || silent.Figure != 0 {
+		t.Errorf("of nothing: %+v, %+v", clear, silent)
+	}
+	for range 2 {
+		p := newPuts(time.Now(), time.Now().Add(time.Second))
+		p.begun = 200
+		for i := range 100 {
+			e := ending{code: codes.ResourceExhausted, reason: "OVERLOADED"}
+			if i >= 98 {
+				e = unanswered(noAnswer)
+			}
+			p.end(time.Now(), e)
+		}
+		o.addFlood(p)
+	}
+	if clear, silent := o.clear(), o.silent(); !clear.Met || clear.Figure != 1 || !silent.Met || silent.Figure != 0.01 {
+		t.Errorf("with a hundredth in silence: %+v, %+v", clear, silent)
+	}
+	p := newPuts(time.Now(), time.Now().Add(time.Second))
+	p.end(time.Now(), ending{code: codes.Unavailable})
+	p.end(time.Now(), unanswered(answeredLate))
+	o.addFlood(p)
+	if clear, silent := o.clear(), o.silent(); clear.Met || clear.Figure != 196.0/197 || silent.Met || silent.Figure != 5.0/400 {
+		t.Errorf("with a refusal that is not clear, and one more in silence: %+v, %+v", clear, silent)
+	}
+}
