@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -42,6 +40,9 @@ const (
 // The maximum is over all of it, the start included; the slope is that of the line of least squares through the second half.
 // Memory goes up and down by more than the slope's target in a minute, so beside it stand its standard error and the most in
 // either half: a heap that grows grows in those too.
+//
+// What callers wait for is told beside it: for a put, a stream and its first frame under load, and for the puts of 200 turns
+// with which eight callers fill the store as fast as it takes them. A writer waits longest where a merge holds it up.
 func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
 	most, slope := atMost(memoryMax).in("MiB"), under(memorySlope).in("MiB/min")
 	const whatMost, whatSlope = "anonymous memory under load: the most", "anonymous memory under load: growth in the second half"
@@ -56,15 +57,15 @@ func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
 	if _, err := s.memory(); errors.Is(err, errNoProc) {
 		return nothing(err.Error()), nil
 	}
-	chains, disk, err := fillToDisk(ctx, s, e.memoryStore())
+	f, err := fillToDisk(ctx, s, e.memoryStore())
 	if err != nil {
 		return nil, fmt.Errorf("fill the store: %w", err)
 	}
-	u, err := underLoad(ctx, s, chains, e.shorter(10*time.Minute, time.Minute))
+	u, err := underLoad(ctx, s, f.heads, e.shorter(10*time.Minute, time.Minute))
 	if err != nil {
 		return nil, err
 	}
-	u.sides = append(u.sides, mebibytes("store on disk at the start", float64(disk)))
+	u.sides = append(append(u.sides, f.measured()...), mebibytes("store on disk at the start", float64(f.disk)))
 	figures := []Figure{
 		figure(whatMost, most, mostOf(u.memory)/(1<<20), u.measured()...),
 		figure(whatSlope, slope, u.growth()/(1<<20), u.worth()...),
@@ -86,87 +87,6 @@ func (e *env) memoryStore() int64 {
 // memory is what the server's process takes.
 func (s *server) memory() (residence, error) { return memoryOf(s.process.cmd.Process.Pid) }
 
-// fillToDisk puts chains until the store takes at least so many bytes of the disk, at rest, and starts the server on it
-// again. It returns the heads, and what the store takes.
-func fillToDisk(ctx context.Context, s *server, bytes int64) (heads []string, disk int64, err error) {
-	for disk < bytes {
-		s.e.note("a store of %d MB is filled to %d", disk/1e6, bytes/1e6)
-		// What is in logs takes more than it does in tables, and is counted while the server runs.
-		more, err := fillWhile(ctx, s, func() (bool, error) {
-			running, err := diskUsage(s.dir)
-			if errors.Is(err, fs.ErrNotExist) { // a table that was merged away meanwhile
-				return true, nil
-			}
-			return running < bytes+bytes/20, err
-		})
-		if err != nil {
-			return nil, 0, err
-		}
-		heads = append(heads, more...)
-		if err := s.stop(); err != nil {
-			return nil, 0, err
-		}
-		if disk, err = diskUsage(s.dir); err != nil {
-			return nil, 0, err
-		}
-		if err := s.start(); err != nil {
-			return nil, 0, err
-		}
-	}
-	return heads, disk, nil
-}
-
-// fillWhile lets several callers put chains, one after the other, as long as more says so.
-func fillWhile(ctx context.Context, s *server, more func() (bool, error)) (heads []string, err error) {
-	clients, err := s.clients(memoryFillers)
-	if err != nil {
-		return nil, err
-	}
-	var mu sync.Mutex
-	told := time.Now()
-	group, ctx := errgroup.WithContext(ctx)
-	for _, rpc := range clients {
-		group.Go(func() (err error) {
-			for goes := true; goes && err == nil; goes, err = more() {
-				head, err := s.fillChain(ctx, rpc)
-				if err != nil {
-					return err
-				}
-				mu.Lock()
-				heads = append(heads, head)
-				if time.Since(told) > time.Minute {
-					told = time.Now()
-					s.e.note("%d chains more", len(heads))
-				}
-				mu.Unlock()
-			}
-			return err
-		})
-	}
-	err = group.Wait()
-	return heads, err
-}
-
-// fillChain puts a chain in a few requests and returns its head.
-func (s *server) fillChain(ctx context.Context, rpc transcriptv1.TranscriptServiceClient) (head string, err error) {
-	for range memoryChain / memoryBatch {
-		first := s.e.seeds(memoryBatch)
-		req := &transcriptv1.PutNodesRequest{Namespace: s.namespace}
-		for i := range uint64(memoryBatch) {
-			req.Nodes = append(req.Nodes, &transcriptv1.NewNode{Messages: turn(first + i), Previous: i > 0})
-		}
-		if head != "" {
-			req.Nodes[0].Parent = byID(head)
-		}
-		res, err := rpc.PutNodes(ctx, req)
-		if err != nil {
-			return "", err
-		}
-		head = res.GetNodes()[memoryBatch-1].GetNodeId()
-	}
-	return head, nil
-}
-
 // load is what was measured while a server was under load.
 type load struct {
 	// memory has a value a second.
@@ -176,7 +96,8 @@ type load struct {
 
 // underLoad lets callers stream and others put for a while, and looks at the server's memory meanwhile.
 func underLoad(ctx context.Context, s *server, chains []string, while time.Duration) (*load, error) {
-	streams, err := streamingSide(s, chains)
+	first := new(waits)
+	streams, err := streamingSide(s, chains, first.add)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +128,9 @@ func underLoad(ctx context.Context, s *server, chains []string, while time.Durat
 		return nil, err
 	}
 	for i, side := range []*side{streams, puts} {
-		o := &outcome{side: side, rounds: samples[i : i+1]}
-		l.sides = append(l.sides, o.measured())
+		l.sides = append(l.sides, samples[i].waited(side.name, side.callers)...)
 	}
+	l.sides = append(l.sides, first.sample(samples[0].while).waited("first frame of those streams", memoryCallers)...)
 	return l, nil
 }
 
@@ -234,8 +155,9 @@ func (l *load) watch(ctx context.Context, s *server) error {
 	}
 }
 
-// streamingSide streams one of the chains after the other, each caller in an order of its own.
-func streamingSide(s *server, chains []string) (*side, error) {
+// streamingSide streams one of the chains after the other, each caller in an order of its own. How long each first frame took
+// is told to first, by several callers at once.
+func streamingSide(s *server, chains []string, first func(time.Duration)) (*side, error) {
 	connections, err := s.connections(memoryCallers)
 	if err != nil {
 		return nil, err
@@ -244,7 +166,7 @@ func streamingSide(s *server, chains []string) (*side, error) {
 		random := rand.New(rand.NewPCG(uint64(caller), uint64(i)))
 		n, err := streamedBytes(ctx, connections[caller], &transcriptv1.StreamAssembleRequest{
 			Namespace: s.namespace, Head: byID(chains[random.IntN(len(chains))]),
-		})
+		}, first)
 		if err == nil && n < 3000*memoryChain {
 			err = fmt.Errorf("a chain of %d turns came as %d bytes", memoryChain, n)
 		}
@@ -293,20 +215,26 @@ func (s *server) clients(n int) (all []transcriptv1.TranscriptServiceClient, err
 	return all, err
 }
 
-// streamedBytes is the length of all frames of a stream, which are not decoded.
-func streamedBytes(ctx context.Context, conn *grpc.ClientConn, req *transcriptv1.StreamAssembleRequest) (n int, err error) {
+// streamedBytes is the length of all frames of a stream, which are not decoded. How long the first took is told to first.
+func streamedBytes(
+	ctx context.Context, conn *grpc.ClientConn, req *transcriptv1.StreamAssembleRequest, first func(time.Duration),
+) (n int, err error) {
+	begin := time.Now()
 	stream, err := transcriptv1.NewTranscriptServiceClient(conn).StreamAssemble(ctx, req,
 		grpc.ForceCodecV2(rawCodec{encoding.GetCodecV2(grpcproto.Name)}))
 	if err != nil {
 		return 0, err
 	}
-	for {
+	for frames := 0; ; frames++ {
 		var frame received
 		switch err := stream.RecvMsg(&frame); {
 		case errors.Is(err, io.EOF):
 			return n, nil
 		case err != nil:
 			return n, err
+		}
+		if frames == 0 {
+			first(time.Since(begin))
 		}
 		n += len(frame.bytes)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -153,27 +154,32 @@ func (b *batches) StreamAssemble(_ *transcriptv1.StreamAssembleRequest, out grpc
 func TestFillingPutsChainsUntilMoreSaysNo(t *testing.T) {
 	e := rowEnv(t)
 	s := serve(t, e, &batches{})
-	heads, err := fillWhile(t.Context(), s, func() (bool, error) { return false, nil })
-	if err != nil || len(heads) != memoryFillers {
-		t.Fatalf("%d heads, %v", len(heads), err)
+	f := &filling{s: s}
+	if err := f.fillWhile(t.Context(), func() (bool, error) { return false, nil }); err != nil || len(f.heads) != memoryFillers {
+		t.Fatalf("%d heads, %v", len(f.heads), err)
 	}
-	for _, head := range heads {
+	for _, head := range f.heads {
 		if !strings.HasSuffix(head, "/1000") {
 			t.Errorf("the chain that ends in %s is not %d turns", head, memoryChain)
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := fillWhile(t.Context(), s, func() (bool, error) { return true, broken }); !errors.Is(err, broken) {
+	if m := f.measured(); len(f.requests.took) != memoryFillers*memoryChain/memoryBatch || len(m) != 2 || m[1].Value <= 0 {
+		t.Errorf("%d requests are told as %+v", len(f.requests.took), m)
+	}
+	if err := f.fillWhile(t.Context(), func() (bool, error) { return true, broken }); !errors.Is(err, broken) {
 		t.Errorf("%v, want what more said", err)
 	}
 }
 
-// TestStreamsAreWhole: a stream's frames count with all their bytes, and a chain that comes short is an error.
+// TestStreamsAreWhole: a stream's frames count with all their bytes, and a chain that comes short is an error. The first frame
+// of each is told.
 func TestStreamsAreWhole(t *testing.T) {
 	e := rowEnv(t)
 	service := &batches{frames: []string{strings.Repeat("x", 1<<20), strings.Repeat("y", 2<<20)}}
 	s := serve(t, e, service)
-	side, err := streamingSide(s, []string{"a", "b"})
+	first := new(waits)
+	side, err := streamingSide(s, []string{"a", "b"}, first.add)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,5 +189,20 @@ func TestStreamsAreWhole(t *testing.T) {
 	service.frames = service.frames[:1]
 	if err := side.call(t.Context(), 0, 1); err == nil {
 		t.Error("a chain of 1 MiB passed for 1,000 turns")
+	}
+	if len(first.took) != 2 || first.took[0] <= 0 {
+		t.Errorf("first frames came after %v", first.took)
+	}
+}
+
+// TestWaited: the longest is the last of what was added in any order.
+func TestWaited(t *testing.T) {
+	w := new(waits)
+	for _, ms := range []time.Duration{3, 9, 1, 2} {
+		w.add(ms * time.Millisecond)
+	}
+	m := w.sample(2*time.Second).waited("calls", 7)
+	if len(m) != 2 || m[0].Callers != 7 || m[0].P50 != 3 || m[0].PerSecond != 2 || m[1].Name != "calls: the longest" || m[1].Value != 9 || m[1].Unit != "ms" {
+		t.Errorf("%+v", m)
 	}
 }
