@@ -49,36 +49,51 @@ type row struct {
 	number int
 	name   string
 	run    func(context.Context, *env) ([]Figure, error)
+	// claims are what its figures are of, in the order in which run returns them.
+	claims []claim
+}
+
+// errOtherFigures: a row that is left out would tell of other figures than one that is measured.
+var errOtherFigures = errors.New("the figures are not those that the row claims")
+
+// check is errOtherFigures of figures that are not those of the row's claims.
+func (r row) check(figures []Figure) error {
+	if !slices.EqualFunc(figures, r.claims, func(f Figure, c claim) bool {
+		return f.What == c.what && f.Target == c.target.String()
+	}) {
+		return errOtherFigures
+	}
+	return nil
 }
 
 // rows are the table, in order.
 func rows() []row {
 	return []row{
-		{1, "StreamAssemble of 1,000 turns, second read", secondRead},
-		{2, "StreamAssemble of 10,000 turns with a small cache", longRead},
-		{3, "StreamAssemble of 1,000 turns, first read", firstRead},
-		{4, "Assemble of 1,000 turns", unaryRead},
-		{5, "Assemble of 10 turns", shortRead},
-		{6, "Assemble after one turn ago, at any depth", tailRead},
-		{7, "time per turn, at any length", readPerTurn},
-		{8, "against walking parents", againstWalking},
-		{9, "PutNode, 64 callers, against an echo", putsAgainstEcho},
-		{10, "PutNode, many callers, against a bare committer", putsAgainstCommitter},
-		{11, "PutNode, many callers, against a transaction a node", putsAgainstTransactions},
-		{12, "PutNode, one caller", lonePut},
-		{13, "PutNode at any depth", putAtDepth},
-		{14, "writers that move one alias", contendedAlias},
-		{15, "Assemble beside putting callers", readsBesidePuts},
-		{16, "a put of what is there", repeatedPut},
-		{17, "bytes of branches", branchBytes},
-		{18, "bytes on disk of text", textBytesOnDisk},
-		{19, "bytes on disk beside a small payload", nodeBytesOnDisk},
-		{20, "memory under load", memoryUnderLoad},
-		{21, "bytes of a fork and of an alias", forkBytes},
-		{22, "import of real conversations", importReal},
-		{23, "idle connections and active streams", manyConnections},
-		{24, "bytes written to the device", deviceBytes},
-		{25, "twice the load that it can serve", overload},
+		{1, "StreamAssemble of 1,000 turns, second read", secondRead, []claim{secondReadSpeed}},
+		{2, "StreamAssemble of 10,000 turns with a small cache", longRead, []claim{longReadSpeed}},
+		{3, "StreamAssemble of 1,000 turns, first read", firstRead, []claim{firstReadSpeed}},
+		{4, "Assemble of 1,000 turns", unaryRead, []claim{unaryReadSpeed}},
+		{5, "Assemble of 10 turns", shortRead, []claim{shortReadTime}},
+		{6, "Assemble after one turn ago, at any depth", tailRead, []claim{tailReadTime}},
+		{7, "time per turn, at any length", readPerTurn, []claim{turnTime}},
+		{8, "against walking parents", againstWalking, []claim{rawWalkSpeed, typedWalkSpeed}},
+		{9, "PutNode, 64 callers, against an echo", putsAgainstEcho, []claim{ofEcho}},
+		{10, "PutNode, many callers, against a bare committer", putsAgainstCommitter, byCallers(ofCommitter)},
+		{11, "PutNode, many callers, against a transaction a node", putsAgainstTransactions, byCallers(ofTransactions)},
+		{12, "PutNode, one caller", lonePut, []claim{lonePutTime}},
+		{13, "PutNode at any depth", putAtDepth, []claim{deepPutTime, deepPutWork, deepPutStart}},
+		{14, "writers that move one alias", contendedAlias, []claim{movesPerSecond, movesOfFastest, updatesLost}},
+		{15, "Assemble beside putting callers", readsBesidePuts, []claim{besideP50, besideP99}},
+		{16, "a put of what is there", repeatedPut, []claim{bytesWritten, keysWritten}},
+		{17, "bytes of branches", branchBytes, []claim{bytesOfBranches}},
+		{18, "bytes on disk of text", textBytesOnDisk, []claim{bytesOfText}},
+		{19, "bytes on disk beside a small payload", nodeBytesOnDisk, []claim{bytesOfNode}},
+		{20, "memory under load", memoryUnderLoad, []claim{memoryMost, memoryGrowth}},
+		{21, "bytes of a fork and of an alias", forkBytes, []claim{bytesOfFork, bytesOfAlias}},
+		{22, "import of real conversations", importReal, []claim{importLike, importAlone}},
+		{23, "idle connections and active streams", manyConnections, []claim{callsServed}},
+		{24, "bytes written to the device", deviceBytes, []claim{bytesOfDevice}},
+		{25, "twice the load that it can serve", overload, []claim{putsServed, putsClear, putsSilent}},
 	}
 }
 
@@ -126,15 +141,23 @@ func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)
 	return nil
 }
 
-// figures measures a row of a run that has taken so long, with notes; where a quick run has taken too long, the row is void.
+// figures measures a row of a run that has taken so long, with notes; where a quick run has taken too long, all of the row is
+// void.
 func (e *env) figures(ctx context.Context, r row, taken time.Duration) ([]Figure, error) {
 	if e.Quick && taken > quickWithin {
-		return []Figure{{Row: r.number, What: r.name, Void: true, Why: fmt.Sprintf("left out: the quick run has taken %s", taken.Round(time.Second))}}, nil
+		figures := voids(fmt.Sprintf("left out: the quick run has taken %s", taken.Round(time.Second)), r.claims...)
+		for i := range figures {
+			figures[i].Row = r.number
+		}
+		return figures, nil
 	}
 	e.note("row %d: %s", r.number, r.name)
 	start := time.Now()
 	own := e.in(r)
 	figures, err := own.measure(ctx)
+	if err == nil {
+		err = r.check(figures)
+	}
 	e.note("row %d took %s", r.number, time.Since(start).Round(time.Second))
 	for i := range figures {
 		figures[i].Row, figures[i].Busy = r.number, own.busy

@@ -82,22 +82,36 @@ func (t target) met(figure float64) bool {
 	return figure < t.bound || figure == t.bound && !t.strict
 }
 
-// figure holds a value against a target.
-func figure(what string, t target, value float64, measured ...Measured) Figure {
-	return Figure{What: what, Target: t.String(), Figure: value, Met: t.met(value), Measured: measured}
+// claim is what a figure is of, and its target. A row has its claims before it is measured.
+type claim struct {
+	what   string
+	target target
+}
+
+// figure holds a value against a claim's target.
+func figure(c claim, value float64, measured ...Measured) Figure {
+	return Figure{What: c.what, Target: c.target.String(), Figure: value, Met: c.target.met(value), Measured: measured}
 }
 
 // ratios holds the median of paired ratios against a target.
-func ratios(what string, t target, paired []float64, measured ...Measured) Figure {
+func ratios(c claim, paired []float64, measured ...Measured) Figure {
 	sorted := slices.Sorted(slices.Values(paired))
-	f := figure(what, t, middle(sorted), measured...)
+	f := figure(c, middle(sorted), measured...)
 	f.Low, f.High = at(sorted, 0.25), at(sorted, 0.75)
 	return f
 }
 
 // void is a figure that tells nothing.
-func void(what string, t target, why string, measured ...Measured) Figure {
-	return Figure{What: what, Target: t.String(), Void: true, Why: why, Measured: measured}
+func void(c claim, why string, measured ...Measured) Figure {
+	return Figure{What: c.what, Target: c.target.String(), Void: true, Why: why, Measured: measured}
+}
+
+// voids are the figures of claims that all tell nothing, for one reason.
+func voids(why string, claims ...claim) (figures []Figure) {
+	for _, c := range claims {
+		figures = append(figures, void(c, why))
+	}
+	return figures
 }
 
 // voided is f, void for a reason.

@@ -153,9 +153,9 @@ func (s *side) caller(ctx context.Context, caller int, until time.Time) (took []
 }
 
 // versus is the median of a's value over b's; void where b was not measured.
-func (e *env) versus(what string, t target, a, b *outcome, of func(*sample) float64) Figure {
+func (e *env) versus(c claim, a, b *outcome, of func(*sample) float64) Figure {
 	if len(b.rounds) == 0 || len(a.rounds) == 0 {
-		return void(what, t, "what it is held against runs beside a transcriptd of its own only", a.measured())
+		return void(c, "what it is held against runs beside a transcriptd of its own only", a.measured())
 	}
-	return ratios(what, t, over(a, b, of), a.measured(), b.measured())
+	return ratios(c, over(a, b, of), a.measured(), b.measured())
 }

@@ -29,7 +29,7 @@ func profiled(t *testing.T, program string, run func(context.Context, *env) erro
 			t.Error(err)
 		}
 	}()
-	_, err = e.in(row{4, "profiled", func(ctx context.Context, e *env) ([]Figure, error) { return nil, run(ctx, e) }}).measure(t.Context())
+	_, err = e.in(row{4, "profiled", func(ctx context.Context, e *env) ([]Figure, error) { return nil, run(ctx, e) }, nil}).measure(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

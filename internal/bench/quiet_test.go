@@ -29,10 +29,11 @@ func TestBusyProcessIsToldOf(t *testing.T) {
 	e := rowEnv(t)
 	e.Notes = &notes
 	*e.waits = quietFor / 2
+	one, other := claim{"one", atMost(1)}, claim{"other", atMost(1)}
 	figures, err := e.figures(t.Context(), row{9, "puts", func(ctx context.Context, e *env) ([]Figure, error) {
 		err := e.quiet(ctx, os.Getpid())
-		return []Figure{{}, {}}, errors.Join(err, e.quiet(ctx, os.Getpid()))
-	}}, 0)
+		return []Figure{figure(one, 1), figure(other, 1)}, errors.Join(err, e.quiet(ctx, os.Getpid()))
+	}, []claim{one, other}}, 0)
 	if err != nil || len(figures) != 2 || figures[0].Busy != 2 || figures[1].Busy != 2 {
 		t.Errorf("%+v, %v", figures, err)
 	}
@@ -75,14 +76,15 @@ func TestProcessAtRest(t *testing.T) {
 	}
 }
 
-// A quick run that has taken too long begins no other row, and says so; any other goes on.
+// A quick run that has taken too long begins no other row, and says so of each of its figures; any other goes on.
 func TestQuickRunEnds(t *testing.T) {
 	e := rowEnv(t)
 	measured := 0
+	one, other := claim{"one", atMost(1)}, claim{"other", atLeast(2).in("bytes")}
 	r := row{9, "puts", func(context.Context, *env) ([]Figure, error) {
 		measured++
-		return []Figure{{What: "measured"}}, nil
-	}}
+		return []Figure{figure(one, 1), figure(other, 2)}, nil
+	}, []claim{one, other}}
 	for _, want := range []struct {
 		quick bool
 		taken time.Duration
@@ -91,8 +93,13 @@ func TestQuickRunEnds(t *testing.T) {
 		e.Quick = want.quick
 		before := measured
 		figures, err := e.figures(t.Context(), r, want.taken)
-		if err != nil || len(figures) != 1 || figures[0].Void != want.void || figures[0].Row != 9 || (measured == before) != want.void {
-			t.Errorf("%+v: %+v, %v", want, figures, err)
+		if err != nil || len(figures) != 2 || (measured == before) != want.void {
+			t.Fatalf("%+v: %+v, %v", want, figures, err)
+		}
+		for i, c := range r.claims {
+			if f := figures[i]; f.What != c.what || f.Target != c.target.String() || f.Row != 9 || f.Void != want.void || f.Met == want.void {
+				t.Errorf("%+v: %+v", want, f)
+			}
 		}
 	}
 }

@@ -15,6 +15,13 @@ import (
 // aliasWriters is how many writers move one alias.
 const aliasWriters = 20
 
+// What the figures of this row are of.
+var (
+	movesPerSecond = claim{"moves a second of an alias by 20 writers, of a lone writer's", atLeast(0.5)}
+	movesOfFastest = claim{"moves of the fastest of 20 writers, of the slowest's", atMost(3)}
+	updatesLost    = claim{"updates lost", atMost(0)}
+)
+
 // contendedAlias holds the moves a second of 20 writers of one alias against those of one writer that has an alias to
 // itself. A move is what an agent does: a node with a short message put on the head that the writer has seen, and the alias
 // moved to it if it is there still. A writer that loses is told the head that won and tries again on that at once, without
@@ -45,15 +52,14 @@ func contendedAlias(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	figures := e.durable(false,
-		e.versus("moves a second of an alias by 20 writers, of a lone writer's", atLeast(0.5), contended, lone, (*sample).perSecond))
+	figures := e.durable(false, e.versus(movesPerSecond, contended, lone, (*sample).perSecond))
 	return append(figures, fairness(contended), lost), nil
 }
 
 // fairness holds the moves of the writer with the most against those of the one with the fewest, over all rounds.
 func fairness(o *outcome) Figure {
 	most, fewest := slices.Max(o.calls), slices.Min(o.calls)
-	return figure("moves of the fastest of 20 writers, of the slowest's", atMost(3), float64(most)/float64(fewest),
+	return figure(movesOfFastest, float64(most)/float64(fewest),
 		Measured{Name: "the fastest", Value: float64(most), Unit: "moves"},
 		Measured{Name: "the slowest", Value: float64(fewest), Unit: "moves"})
 }
@@ -130,7 +136,7 @@ func (m *movers) lost(ctx context.Context, moves []int) (Figure, error) {
 		succeeded += int64(n)
 	}
 	nodes := res.Ancestors
-	return figure("updates lost", atMost(0), float64(max(nodes-succeeded, succeeded-nodes)),
+	return figure(updatesLost, float64(max(nodes-succeeded, succeeded-nodes)),
 		Measured{Name: "moves that succeeded", Value: float64(succeeded), Unit: "moves"},
 		Measured{Name: "nodes of the chain behind its root", Value: float64(nodes), Unit: "nodes"}), nil
 }

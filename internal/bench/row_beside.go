@@ -23,17 +23,20 @@ const (
 	besideReaders = 2
 )
 
+// What the figures of this row are of.
+var (
+	besideP50 = claim{"p50 of Assemble of 10 turns beside 64 putting callers, of an echo's", atMost(2)}
+	besideP99 = claim{"p99 of the same", atMost(4)}
+)
+
 // readsBesidePuts holds the time of Assemble of 10 turns by their alias, as agents ask for them, while 64 callers put turns
 // without pause, against that of an echo that takes the same request and answers the same bytes. Both are answered by one
 // process (limit_beside.go): transcriptd's server and store with the echo registered beside its services, so that
 // interceptors, collector and everything that the puts keep busy are the same for both. The client looks at neither reply's
 // messages. Readers and putters have connections of their own, and the puts go on through all rounds.
 func readsBesidePuts(ctx context.Context, e *env) ([]Figure, error) {
-	what50, what99 := "p50 of Assemble of 10 turns beside 64 putting callers, of an echo's", "p99 of the same"
-	most50, most99 := atMost(2), atMost(4)
 	if e.Remote != "" {
-		why := "the echo has to be in the same process"
-		return []Figure{void(what50, most50, why), void(what99, most99, why)}, nil
+		return voids("the echo has to be in the same process", besideP50, besideP99), nil
 	}
 	s, err := e.limit("beside")
 	if err != nil {
@@ -56,7 +59,7 @@ func readsBesidePuts(ctx context.Context, e *env) ([]Figure, error) {
 	}
 	assemble, echo := outcomes[0], outcomes[1]
 	figures := []Figure{
-		e.versus(what50, most50, assemble, echo, (*sample).p50), e.versus(what99, most99, assemble, echo, (*sample).p99),
+		e.versus(besideP50, assemble, echo, (*sample).p50), e.versus(besideP99, assemble, echo, (*sample).p99),
 	}
 	figures[0].Measured = append(figures[0].Measured, puts)
 	return e.durable(false, figures...), nil

@@ -18,6 +18,11 @@ const (
 	otherFiles = 500
 )
 
+// callsServed is what the figure of this row is of.
+var callsServed = claim{
+	fmt.Sprintf("calls served of %d idle connections and %d active streams", idleConnections, activeStreams), atLeast(1),
+}
+
 // manyConnections makes 5,000 connections, a call on each, and leaves them idle; then 200 callers on connections of their
 // own read streams of 1,000 turns without pause; then each idle connection calls once more. The figure is the share of all
 // these calls that were served, each within a minute and whole.
@@ -26,9 +31,8 @@ const (
 // them, on a fresh store, until all of them have called and are idle, over their number; before each look transcriptd
 // collects its garbage, and the memory is looked at until it falls no more.
 func manyConnections(ctx context.Context, e *env) ([]Figure, error) {
-	what, target := fmt.Sprintf("calls served of %d idle connections and %d active streams", idleConnections, activeStreams), atLeast(1)
 	if files, err := openFiles(); err != nil || files < idleConnections+activeStreams+otherFiles {
-		return []Figure{void(what, target, fmt.Sprintf("a process may have %d files open here", files))}, err
+		return voids(fmt.Sprintf("a process may have %d files open here", files), callsServed), err
 	}
 	s, err := e.transcriptd()
 	if err != nil {
@@ -52,7 +56,7 @@ func manyConnections(ctx context.Context, e *env) ([]Figure, error) {
 	if all.fault != nil {
 		e.note("a call was not served: %v", all.fault)
 	}
-	return []Figure{figure(what, target, float64(all.served)/float64(all.calls), append(memory,
+	return []Figure{figure(callsServed, float64(all.served)/float64(all.calls), append(memory,
 		Measured{Name: "calls", Value: float64(all.calls), Unit: "calls"},
 		Measured{Name: "streams of 1,000 turns", Value: streams.perSecond(float64(streams.served)), Unit: "a second"},
 		Measured{Name: "the same", Value: streams.perSecond(float64(streams.bytes)) / (1 << 20), Unit: "MiB a second"},

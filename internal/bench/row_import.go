@@ -31,7 +31,7 @@ const importWorkers = 10
 func importReal(ctx context.Context, e *env) ([]Figure, error) {
 	files, why := e.transcripts()
 	if why != "" {
-		return []Figure{void(importLike, importTarget, why), void(importAlone, importTarget, why)}, nil
+		return voids(why, importLike, importAlone), nil
 	}
 	i, err := e.newImporting(files)
 	if err != nil {
@@ -58,20 +58,18 @@ func importReal(ctx context.Context, e *env) ([]Figure, error) {
 }
 
 // What the figures of the import are of.
-const (
-	importLike  = "import of real conversations, 10 workers: speed of a bare committer's"
-	importAlone = "the same: speed of a bare committer that has the nodes at hand"
+var (
+	importLike  = claim{"import of real conversations, 10 workers: speed of a bare committer's", atLeast(0.5)}
+	importAlone = claim{"the same: speed of a bare committer that has the nodes at hand", atLeast(0.5)}
 )
-
-var importTarget = atLeast(0.5)
 
 // importFigures are made of imports of so many nodes into transcriptd and into the bare committer, and of the committer
 // alone, with a batch and with a node a call.
 func importFigures(ours, like, batched, single *outcome, nodes int) []Figure {
 	of := func(o *outcome) Measured { return imported(o, nodes) }
 	return []Figure{
-		ratios(importLike, importTarget, over(ours, like, (*sample).perSecond), of(ours), of(like)),
-		ratios(importAlone, importTarget, over(ours, batched, (*sample).perSecond), of(ours), of(batched), of(single)),
+		ratios(importLike, over(ours, like, (*sample).perSecond), of(ours), of(like)),
+		ratios(importAlone, over(ours, batched, (*sample).perSecond), of(ours), of(batched), of(single)),
 	}
 }
 

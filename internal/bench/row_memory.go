@@ -24,12 +24,15 @@ const (
 	memoryChain   = 1000
 	memoryBatch   = 200
 	memoryFillers = 8
-	// memoryMax is MiB, memorySlope MiB a minute.
-	memoryMax   = 512
-	memorySlope = 1
 	// blockSeconds is how long memory is taken to depend on what it was. Where it depends on it for longer, a merge of many
 	// tables say, the standard error of the slope is more than is told.
 	blockSeconds = 30
+)
+
+// What the figures of this row are of.
+var (
+	memoryMost   = claim{"anonymous memory under load: the most", atMost(512).in("MiB")}
+	memoryGrowth = claim{"anonymous memory under load: growth in the second half", under(1).in("MiB/min")}
 )
 
 // memoryUnderLoad is row 20: a store of 2 GB, as the disk counts it, in chains of 1,000 turns; transcriptd, started again
@@ -44,18 +47,15 @@ const (
 // What callers wait for is told beside it: for a put, a stream and its first frame under load, and for the puts of 200 turns
 // with which eight callers fill the store as fast as it takes them. A writer waits longest where a merge holds it up.
 func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
-	most, slope := atMost(memoryMax).in("MiB"), under(memorySlope).in("MiB/min")
-	const whatMost, whatSlope = "anonymous memory under load: the most", "anonymous memory under load: growth in the second half"
-	nothing := func(why string) []Figure { return []Figure{void(whatMost, most, why), void(whatSlope, slope, why)} }
 	if e.Remote != "" {
-		return nothing("the process runs elsewhere"), nil
+		return voids("the process runs elsewhere", memoryMost, memoryGrowth), nil
 	}
 	s, err := e.transcriptd()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := s.memory(); errors.Is(err, errNoProc) {
-		return nothing(err.Error()), nil
+		return voids(err.Error(), memoryMost, memoryGrowth), nil
 	}
 	f, err := fillToDisk(ctx, s, e.memoryStore())
 	if err != nil {
@@ -67,8 +67,8 @@ func memoryUnderLoad(ctx context.Context, e *env) ([]Figure, error) {
 	}
 	u.sides = append(append(u.sides, f.measured()...), mebibytes("store on disk at the start", float64(f.disk)))
 	figures := []Figure{
-		figure(whatMost, most, mostOf(u.memory)/(1<<20), u.measured()...),
-		figure(whatSlope, slope, u.growth()/(1<<20), u.worth()...),
+		figure(memoryMost, mostOf(u.memory)/(1<<20), u.measured()...),
+		figure(memoryGrowth, u.growth()/(1<<20), u.worth()...),
 	}
 	if e.Quick {
 		figures[1] = figures[1].voided("a minute is too short to tell growth from a heap that fills for the first time")

@@ -16,12 +16,16 @@ var saturating = [...]int{16, 64, 256, 1024}
 // the store was empty.
 const candidates = 2
 
-// mostSilent is the share of puts that may have no status by their deadline: who is refused at once can wait and repeat; who
-// hears nothing has lost all of the time that there was.
-const mostSilent = 0.01
-
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
+
+// What the figures of this row are of.
+var (
+	putsServed = claim{"puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9)}
+	putsClear  = claim{"puts refused with a clear status, of all that the server refused", atLeast(1)}
+	// Who is refused at once can wait and repeat; who hears nothing has lost all of the time that there was.
+	putsSilent = claim{"puts without a status by their deadline, of all that were offered", atMost(0.01)}
+)
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
 // that succeed within their deadline of a second, a second, against the peak of the same round: the most that it serves to
@@ -218,7 +222,7 @@ func (o *overloads) addFlood(flood *puts) {
 }
 
 func (o *overloads) figures() []Figure {
-	good := ratios("puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9), o.shares)
+	good := ratios(putsServed, o.shares)
 	slices.SortFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(a.callers, b.callers) })
 	for _, p := range o.peaks {
 		good.Measured = append(good.Measured,
@@ -259,7 +263,7 @@ func (o *overloads) clear() Figure {
 	if refused > 0 {
 		share = 1 - float64(o.unclear)/float64(refused)
 	}
-	f := figure("puts refused with a clear status, of all that the server refused", atLeast(1), share, counts(o.refused, "puts")...)
+	f := figure(putsClear, share, counts(o.refused, "puts")...)
 	if len(o.told50) > 0 {
 		f.Measured = append(f.Measured, Measured{Name: "p50 of the time until a refusal", Value: median(o.told50), Unit: "ms"},
 			Measured{Name: "p99 of that time", Value: median(o.told99), Unit: "ms"})
@@ -269,8 +273,7 @@ func (o *overloads) clear() Figure {
 
 // silent is how many puts had no status.
 func (o *overloads) silent() Figure {
-	return figure("puts without a status by their deadline, of all that were offered", atMost(mostSilent),
-		float64(total(o.unanswered))/float64(max(1, o.begun)), counts(o.unanswered, "puts")...)
+	return figure(putsSilent, float64(total(o.unanswered))/float64(max(1, o.begun)), counts(o.unanswered, "puts")...)
 }
 
 func total(counted map[string]int) (n int) {

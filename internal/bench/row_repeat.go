@@ -13,17 +13,20 @@ import (
 // repeats is how many calls are repeated.
 const repeats = 200
 
+// What the figures of this row are of.
+var (
+	bytesWritten = claim{"bytes written by puts of what is there", atMost(0).in("bytes")}
+	keysWritten  = claim{"keys written by puts of what is there", atMost(0).in("keys")}
+)
+
 // repeatedPut counts what transcriptd writes when calls are repeated that it has answered before: puts behind a node id,
 // some with an alias that points to the node already, and puts of several nodes. Before each count it is waited until
 // transcriptd does no more work in the background. Counted are the keys that the engine sets or deletes, the bytes that the
 // system counts as written to storage by the process, and the blocks that its files take. What the first puts wrote is shown
 // beside it, as a proof that it is counted.
 func repeatedPut(ctx context.Context, e *env) ([]Figure, error) {
-	const bytesWritten, keysWritten = "bytes written by puts of what is there", "keys written by puts of what is there"
 	if e.Remote != "" {
-		return []Figure{
-			void(bytesWritten, atMost(0), errNotOurs.Error()), void(keysWritten, atMost(0), errNotOurs.Error()),
-		}, nil
+		return voids(errNotOurs.Error(), bytesWritten, keysWritten), nil
 	}
 	s, err := e.transcriptd()
 	if err != nil {
@@ -40,12 +43,12 @@ func repeatedPut(ctx context.Context, e *env) ([]Figure, error) {
 		}
 	}
 	first, again := counts[0], counts[1]
-	inBytes := figure(bytesWritten, atMost(0).in("bytes"), max(again.stored, again.allocated),
+	inBytes := figure(bytesWritten, max(again.stored, again.allocated),
 		first.measured("the first puts"), again.measured("the same again"))
 	if !again.told {
 		inBytes = inBytes.voided("this system does not tell what a process writes")
 	}
-	return []Figure{inBytes, figure(keysWritten, atMost(0).in("keys"), again.keys,
+	return []Figure{inBytes, figure(keysWritten, again.keys,
 		Measured{Name: "the first puts", Value: first.keys, Unit: "keys"},
 		Measured{Name: "the same again", Value: again.keys, Unit: "keys"})}, nil
 }

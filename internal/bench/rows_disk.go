@@ -10,6 +10,17 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
+// What the figures of these rows are of.
+var (
+	bytesOfBranches = claim{"50 branches of 20 turns off the middle of 200: bytes added, of an unbranched chain's", atMost(1.05)}
+	bytesOfText     = claim{"disk bytes per text byte, 1,000 turns, as a stopped transcriptd leaves them", atMost(0.5)}
+	bytesOfNode     = claim{
+		"disk bytes a node beside its payload of 100, one chain of 100,000 nodes of one message", atMost(120).in("bytes"),
+	}
+	bytesOfFork  = claim{"disk bytes of a fork of one message, its payload of 100 included", atMost(250).in("bytes")}
+	bytesOfAlias = claim{"disk bytes of an alias with a name of 24 bytes", atMost(120).in("bytes")}
+)
+
 // filesElsewhere is why a row is void whose figure is the size of a store's files.
 const filesElsewhere = "the server's files lie elsewhere"
 
@@ -19,13 +30,11 @@ const filesElsewhere = "the server's files lie elsewhere"
 // kept.
 func branchBytes(ctx context.Context, e *env) ([]Figure, error) {
 	const (
-		what            = "50 branches of 20 turns off the middle of 200: bytes added, of an unbranched chain's"
 		trunk           = 200
 		branches, turns = 50, 20
 	)
-	t := atMost(1.05)
 	if e.Remote != "" {
-		return []Figure{void(what, t, filesElsewhere)}, nil
+		return voids(filesElsewhere, bytesOfBranches), nil
 	}
 	alone, err := e.atRest(ctx, func(ctx context.Context, s *server) error {
 		_, err := s.chat(ctx, nil, "chat/trunk", 0, trunk)
@@ -52,7 +61,7 @@ func branchBytes(ctx context.Context, e *env) ([]Figure, error) {
 		return nil, err
 	}
 	put := textOf(trunk, branches*turns)
-	return []Figure{figure(what, t, float64(branched-alone)/float64(straight-alone),
+	return []Figure{figure(bytesOfBranches, float64(branched-alone)/float64(straight-alone),
 		perByte("branches", branched-alone, put), perByte("unbranched", straight-alone, put))}, nil
 }
 
@@ -60,13 +69,9 @@ func branchBytes(ctx context.Context, e *env) ([]Figure, error) {
 // nothing of how it is encoded. Turns are put one by one as agents do, each with an alias for its message and the chat's
 // alias moved.
 func textBytesOnDisk(ctx context.Context, e *env) ([]Figure, error) {
-	const (
-		what  = "disk bytes per text byte, 1,000 turns, as a stopped transcriptd leaves them"
-		turns = 1000
-	)
-	t := atMost(0.5)
+	const turns = 1000
 	if e.Remote != "" {
-		return []Figure{void(what, t, filesElsewhere)}, nil
+		return voids(filesElsewhere, bytesOfText), nil
 	}
 	bytes, err := e.atRest(ctx, func(ctx context.Context, s *server) error {
 		_, err := s.chat(ctx, nil, "chat/bench", 0, turns, messageAlias)
@@ -76,16 +81,14 @@ func textBytesOnDisk(ctx context.Context, e *env) ([]Figure, error) {
 		return nil, err
 	}
 	put := textOf(0, turns)
-	return []Figure{figure(what, t, float64(bytes)/float64(put), perByte("store", bytes, put))}, nil
+	return []Figure{figure(bytesOfText, float64(bytes)/float64(put), perByte("store", bytes, put))}, nil
 }
 
 // nodeBytesOnDisk tells what a store takes beside the payloads of a long chain, a node. Payloads hardly compress, so that
 // what is saved on them does not hide what a node takes.
 func nodeBytesOnDisk(ctx context.Context, e *env) ([]Figure, error) {
-	const what = "disk bytes a node beside its payload of 100, one chain of 100,000 nodes of one message"
-	t := atMost(120).in("bytes")
 	if e.Remote != "" {
-		return []Figure{void(what, t, filesElsewhere)}, nil
+		return voids(filesElsewhere, bytesOfNode), nil
 	}
 	nodes := e.fewer(100_000, 30_000)
 	bytes, err := e.atRest(ctx, func(ctx context.Context, s *server) error {
@@ -99,7 +102,7 @@ func nodeBytesOnDisk(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Figure{figure(what, t, float64(bytes)/float64(nodes)-smallPayload, each("store", bytes, nodes))}, nil
+	return []Figure{figure(bytesOfNode, float64(bytes)/float64(nodes)-smallPayload, each("store", bytes, nodes))}, nil
 }
 
 // forkBytes tells what a fork takes, and what an alias does: a store with as many as there are chains, less one without.
@@ -107,13 +110,8 @@ func nodeBytesOnDisk(ctx context.Context, e *env) ([]Figure, error) {
 // counted. An alias is named as those of messages are, msg/ and 20 random characters, set with the node that it names, and
 // never moved.
 func forkBytes(ctx context.Context, e *env) ([]Figure, error) {
-	const (
-		fork  = "disk bytes of a fork of one message, its payload of 100 included"
-		alias = "disk bytes of an alias with a name of 24 bytes"
-	)
-	forkTarget, aliasTarget := atMost(250).in("bytes"), atMost(120).in("bytes")
 	if e.Remote != "" {
-		return []Figure{void(fork, forkTarget, filesElsewhere), void(alias, aliasTarget, filesElsewhere)}, nil
+		return voids(filesElsewhere, bytesOfFork, bytesOfAlias), nil
 	}
 	chains := e.fewer(20_000, 10_000)
 	size := func(forks, aliases bool) (int64, error) {
@@ -133,8 +131,8 @@ func forkBytes(ctx context.Context, e *env) ([]Figure, error) {
 	}
 	without := each("chains of two", plain, chains)
 	return []Figure{
-		figure(fork, forkTarget, float64(forked-plain)/float64(chains), without, each("with a fork each", forked, chains)),
-		figure(alias, aliasTarget, float64(named-plain)/float64(chains), without, each("with an alias each", named, chains)),
+		figure(bytesOfFork, float64(forked-plain)/float64(chains), without, each("with a fork each", forked, chains)),
+		figure(bytesOfAlias, float64(named-plain)/float64(chains), without, each("with an alias each", named, chains)),
 	}, nil
 }
 

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
+// bytesOfDevice is what the figure of this row is of.
+var bytesOfDevice = claim{"bytes written to the device per text byte put, 1 caller", atMost(30)}
+
 // deviceBytes holds what the device writes below the store, by its own count, against the text of turns that one caller
 // puts one by one, each moving an alias. Counted is all that these turns ever cause: from before the first is put until
 // the server has stopped and the file system has written what it held back, less what the device writes in as long a time
 // while nothing is put.
 func deviceBytes(ctx context.Context, e *env) ([]Figure, error) {
-	const what = "bytes written to the device per text byte put, 1 caller"
-	t := atMost(30)
 	if e.Remote != "" {
-		return []Figure{void(what, t, filesElsewhere)}, nil
+		return voids(filesElsewhere, bytesOfDevice), nil
 	}
 	s, err := e.transcriptd()
 	if err != nil {
@@ -26,7 +27,7 @@ func deviceBytes(ctx context.Context, e *env) ([]Figure, error) {
 	turns := e.fewer(10_000, 2000)
 	idle, err := written(s.dir, func() error { return pause(ctx, e.shorter(5*time.Second, 2*time.Second)) })
 	if errors.Is(err, errNoCounters) {
-		return []Figure{void(what, t, err.Error())}, nil
+		return voids(err.Error(), bytesOfDevice), nil
 	}
 	if err != nil {
 		return nil, err
@@ -40,13 +41,12 @@ func deviceBytes(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := deviceFigure(what, t, idle, busy, textOf(0, turns))
-	return e.durable(false, f), nil
+	return e.durable(false, deviceFigure(idle, busy, textOf(0, turns))), nil
 }
 
 // deviceFigure is void where the device does not count, or where so much else is written that it tells nothing.
-func deviceFigure(what string, t target, idle, busy wrote, put int64) Figure {
-	f := figure(what, t, (float64(busy.bytes)-idle.perSecond()*busy.while.Seconds())/float64(put),
+func deviceFigure(idle, busy wrote, put int64) Figure {
+	f := figure(bytesOfDevice, (float64(busy.bytes)-idle.perSecond()*busy.while.Seconds())/float64(put),
 		Measured{Name: "put", Value: float64(put), Unit: "bytes of text"},
 		Measured{Name: "written meanwhile", Value: float64(busy.bytes), Unit: fmt.Sprintf("bytes in %.1f s", busy.while.Seconds())},
 		Measured{Name: "written while nothing was put", Value: idle.perSecond(), Unit: "bytes a second"})

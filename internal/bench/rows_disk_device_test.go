@@ -32,7 +32,7 @@ func TestDeviceFigure(t *testing.T) {
 		{"something else writes", wrote{2000, time.Second}, wrote{10_000, time.Second}, 8, false, true},
 		{"nothing is counted", wrote{0, time.Second}, wrote{0, time.Second}, 0, false, true},
 	} {
-		f := deviceFigure("what", atMost(30), c.idle, c.busy, 1000)
+		f := deviceFigure(c.idle, c.busy, 1000)
 		if math.Abs(f.Figure-c.want) > 1e-9 || f.Met != c.met || f.Void != c.void || f.Void != (f.Why != "") {
 			t.Errorf("%s: %+v", c.name, f)
 		}

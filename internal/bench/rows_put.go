@@ -12,6 +12,12 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
+// What the figures of these rows are of; see ofCommitter and ofTransactions too.
+var (
+	ofEcho      = claim{"PutNode, 64 callers: share of an echo's throughput", atLeast(0.5)}
+	lonePutTime = claim{"PutNode, 1 caller: time over that of a bare durable transaction and an echo", atMost(1.5)}
+)
+
 // putsAgainstEcho holds 64 callers, each appending turns to a chain of its own, against the same requests to a server that
 // answers at once with a reply of the same size: what gRPC on both sides takes, and no disk.
 func putsAgainstEcho(ctx context.Context, e *env) ([]Figure, error) {
@@ -27,12 +33,28 @@ func putsAgainstEcho(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.durable(false,
-		e.versus("PutNode, 64 callers: share of an echo's throughput", atLeast(0.5), o[0], o[1], (*sample).perSecond)), nil
+	return e.durable(false, e.versus(ofEcho, o[0], o[1], (*sample).perSecond)), nil
 }
 
 // manyCallers are the numbers of callers that puts are held against bare things at.
 var manyCallers = []int{64, 256}
+
+// byCallers are the claims of a row about each of them.
+func byCallers(of func(callers int) claim) (claims []claim) {
+	for _, callers := range manyCallers {
+		claims = append(claims, of(callers))
+	}
+	return claims
+}
+
+func ofCommitter(callers int) claim {
+	return claim{fmt.Sprintf("PutNode, %d callers: share of the bare committer's throughput", callers), atLeast(0.6)}
+}
+
+func ofTransactions(callers int) claim {
+	targets := map[int]target{64: atLeast(3.5), 256: atLeast(8)}
+	return claim{fmt.Sprintf("PutNode, %d callers: throughput over that of a transaction a node", callers), targets[callers]}
+}
 
 // putsAgainstCommitter holds PutNode against the bare committer behind the same gRPC: the same payloads, as many callers'
 // in a durable transaction, two keys a node, and nothing judged, hashed, indexed or looked up. What the committer and a
@@ -40,23 +62,18 @@ var manyCallers = []int{64, 256}
 func putsAgainstCommitter(ctx context.Context, e *env) ([]Figure, error) {
 	return e.putsAgainst(ctx, "committer", "bare committer behind gRPC",
 		[]bare{{"bare committer, in process", openCommitter}, {"bare log, in process", openBareLog}},
-		func(o []*outcome) Figure {
-			f := e.versus(fmt.Sprintf("PutNode, %d callers: share of the bare committer's throughput", o[0].callers), atLeast(0.6),
-				o[0], o[1], (*sample).perSecond)
-			return e.durable(false, f)[0]
+		func(o []*outcome) []Figure {
+			return e.durable(false, e.versus(ofCommitter(o[0].callers), o[0], o[1], (*sample).perSecond))
 		})
 }
 
 // putsAgainstTransactions holds PutNode against what a service does that leaves durability to Badger: a transaction of two
 // keys a node, committed by each call. What such transactions do without gRPC, in this process, is shown beside it.
 func putsAgainstTransactions(ctx context.Context, e *env) ([]Figure, error) {
-	targets := map[int]target{64: atLeast(3.5), 256: atLeast(8)}
 	return e.putsAgainst(ctx, "txn", "transaction a node behind gRPC",
 		[]bare{{"transaction a node, in process", openTransactions}},
-		func(o []*outcome) Figure {
-			f := e.versus(fmt.Sprintf("PutNode, %d callers: throughput over that of a transaction a node", o[0].callers),
-				targets[o[0].callers], o[0], o[1], (*sample).perSecond)
-			return e.durable(true, f)[0]
+		func(o []*outcome) []Figure {
+			return e.durable(true, e.versus(ofTransactions(o[0].callers), o[0], o[1], (*sample).perSecond))
 		})
 }
 
@@ -67,7 +84,7 @@ type bare struct {
 }
 
 // putsAgainst measures transcriptd, a limit and bare things in this order, for each number of callers, and judges.
-func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare, judge func([]*outcome) Figure) (figures []Figure, err error) {
+func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare, judge func([]*outcome) []Figure) (figures []Figure, err error) {
 	server, err := e.transcriptd()
 	if err != nil {
 		return nil, err
@@ -95,7 +112,7 @@ func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare,
 		if err != nil {
 			return nil, err
 		}
-		f := judge(o)
+		f := judge(o)[0]
 		for _, b := range o[2:] {
 			if len(b.rounds) > 0 {
 				f.Measured = append(f.Measured, b.measured())
@@ -109,8 +126,6 @@ func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare,
 // lonePut holds one caller's PutNode against what it cannot do without: a durable Badger transaction of its payload, in
 // this process, and an echo. The ratio is that of the medians of each round.
 func lonePut(ctx context.Context, e *env) ([]Figure, error) {
-	const what = "PutNode, 1 caller: time over that of a bare durable transaction and an echo"
-	bound := atMost(1.5)
 	puts, err := e.puts(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -128,13 +143,13 @@ func lonePut(ctx context.Context, e *env) ([]Figure, error) {
 		return nil, err
 	}
 	if e.Remote != "" {
-		return []Figure{e.versus(what, bound, o[0], o[1], (*sample).p50)}, nil
+		return []Figure{e.versus(lonePutTime, o[0], o[1], (*sample).p50)}, nil
 	}
 	paired := make([]float64, len(o[0].rounds))
 	for i := range paired {
 		paired[i] = o[0].rounds[i].p50() / (o[1].rounds[i].p50() + o[2].rounds[i].p50())
 	}
-	return e.durable(false, ratios(what, bound, paired, o[0].measured(), o[1].measured(), o[2].measured())), nil
+	return e.durable(false, ratios(lonePutTime, paired, o[0].measured(), o[1].measured(), o[2].measured())), nil
 }
 
 // puts are callers of a transcriptd of their own.

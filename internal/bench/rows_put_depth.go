@@ -19,6 +19,13 @@ const (
 	putsPerChain = 10
 )
 
+// What the figures of this row are of.
+var (
+	deepPutTime  = claim{"PutNode behind 10,000 turns: time over that behind 10", atMost(1.1)}
+	deepPutWork  = claim{"engine reads and writes a put behind 10,000 turns, less those behind 10", atMost(0)}
+	deepPutStart = claim{"the same, the first put after a start", atMost(0)}
+)
+
 // putAtDepth holds the time of a put behind 10,000 turns against that of one behind 10, on one server and by one caller,
 // who puts at the one depth and at the other in turns. Both continue their chain, with the same turns, and both chains were
 // put to just before: by the turn above, or by one that is not measured. A shallow chain takes ten puts and then another is
@@ -42,20 +49,15 @@ func putAtDepth(ctx context.Context, e *env) ([]Figure, error) {
 	if err := e.profileSide(ctx, d.putting()); err != nil {
 		return nil, err
 	}
-	const what = "PutNode behind 10,000 turns: time over that behind 10"
-	figures := e.durable(false, e.versus(what, atMost(1.1), d.deep.outcome, d.shallow.outcome, (*sample).p50))
-	const (
-		counted = "engine reads and writes a put behind 10,000 turns, less those behind 10"
-		first   = "the same, the first put after a start"
-	)
+	figures := e.durable(false, e.versus(deepPutTime, d.deep.outcome, d.shallow.outcome, (*sample).p50))
 	if e.Remote != "" {
-		return append(figures, void(counted, atMost(0), errNotOurs.Error()), void(first, atMost(0), errNotOurs.Error())), nil
+		return append(figures, voids(errNotOurs.Error(), deepPutWork, deepPutStart)...), nil
 	}
-	warm, err := d.counted(ctx, counted, putsPerChain)
+	warm, err := d.counted(ctx, deepPutWork, putsPerChain)
 	if err != nil {
 		return nil, err
 	}
-	cold, err := d.countedAfterStart(ctx, first)
+	cold, err := d.countedAfterStart(ctx)
 	return append(figures, warm, cold), err
 }
 
@@ -165,7 +167,7 @@ func (d *depths) putting() *side {
 var engineWork = []string{engineGets, engineSeeks, engineNexts, engineSets}
 
 // counted holds what the engine does for puts at both depths against each other; each chain gets so many.
-func (d *depths) counted(ctx context.Context, what string, putsEach int) (Figure, error) {
+func (d *depths) counted(ctx context.Context, c claim, putsEach int) (Figure, error) {
 	work := map[*depth][]float64{}
 	for _, at := range []*depth{d.deep, d.shallow} {
 		grown, err := d.s.grown(ctx, engineWork, func() error {
@@ -192,11 +194,11 @@ func (d *depths) counted(ctx context.Context, what string, putsEach int) (Figure
 		measured = append(measured,
 			Measured{Name: d.deep.name, Value: deep, Unit: unit}, Measured{Name: d.shallow.name, Value: shallow, Unit: unit})
 	}
-	return figure(what, atMost(0), most, measured...), nil
+	return figure(c, most, measured...), nil
 }
 
 // countedAfterStart is counted of the first put to each chain after transcriptd was stopped and started again.
-func (d *depths) countedAfterStart(ctx context.Context, what string) (f Figure, err error) {
+func (d *depths) countedAfterStart(ctx context.Context) (f Figure, err error) {
 	if err := d.begin(ctx, d.shallow, len(d.deep.heads)); err != nil {
 		return f, err
 	}
@@ -213,5 +215,5 @@ func (d *depths) countedAfterStart(ctx context.Context, what string) (f Figure, 
 	if _, err := d.s.fill(ctx, "depth/first", d.s.e.seeds(1), 1); err != nil {
 		return f, err
 	}
-	return d.counted(ctx, what, 1)
+	return d.counted(ctx, deepPutStart, 1)
 }

@@ -9,6 +9,14 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
+// What the figures of these rows are of.
+var (
+	tailReadTime   = claim{"one turn after its parent, at depth 10,000: time at depth 10", atMost(1.1)}
+	turnTime       = claim{"time per turn, 10,000 turns against 1,000", atMost(1.1)}
+	rawWalkSpeed   = claim{"stream of 1,000 turns: times as fast as a walk of parents, raw client", atLeast(4)}
+	typedWalkSpeed = claim{"stream of 1,000 turns: times as fast as a walk of parents, typed client", atLeast(2)}
+)
+
 // tailRead holds what an agent asks for in the middle of a chat, what came after the turn before the last, at the end of
 // 10,000 turns against the end of 10, on one server. Both replies are the same turn.
 func tailRead(ctx context.Context, e *env) ([]Figure, error) {
@@ -38,7 +46,7 @@ func tailRead(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Figure{e.versus("one turn after its parent, at depth 10,000: time at depth 10", atMost(1.1), outcomes[0], outcomes[1], (*sample).p50)}, nil
+	return []Figure{e.versus(tailReadTime, outcomes[0], outcomes[1], (*sample).p50)}, nil
 }
 
 // parent is the id of the parent of the node that an alias points to.
@@ -78,7 +86,7 @@ func readPerTurn(ctx context.Context, e *env) ([]Figure, error) {
 	for i := range paired {
 		paired[i] *= float64(someTurns) / manyTurns
 	}
-	return []Figure{ratios("time per turn, 10,000 turns against 1,000", atMost(1.1), paired, outcomes[0].measured(), outcomes[1].measured())}, nil
+	return []Figure{ratios(turnTime, paired, outcomes[0].measured(), outcomes[1].measured())}, nil
 }
 
 // againstWalking holds a stream of 1,000 turns against a walk of parents, both asked by the SDK's client, first as it comes
@@ -113,10 +121,9 @@ func againstWalking(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	const what = "stream of 1,000 turns: times as fast as a walk of parents, "
 	return []Figure{
-		e.versus(what+"raw client", atLeast(4), o[0], o[1], (*sample).perSecond),
-		e.versus(what+"typed client", atLeast(2), o[2], o[3], (*sample).perSecond),
+		e.versus(rawWalkSpeed, o[0], o[1], (*sample).perSecond),
+		e.versus(typedWalkSpeed, o[2], o[3], (*sample).perSecond),
 	}, nil
 }
 
