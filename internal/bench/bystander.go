@@ -10,8 +10,12 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
+// bystanderPause is how long a bystander waits after a put that failed: about as long as one takes that is served. Who asked
+// again at once would ask most while others are refused, and the share of its puts that are served would be no part of time.
+const bystanderPause = 100 * time.Millisecond
+
 // bystander is an ordinary client beside a flood: a caller with a connection of its own that puts one turn after the other,
-// and the next at once where one is refused.
+// with a pause where one failed.
 type bystander struct {
 	rpc  transcriptv1.TranscriptServiceClient
 	all  *conversations
@@ -41,7 +45,9 @@ func (s *server) bystander(ctx context.Context) (*bystander, error) {
 	go func() {
 		var err error
 		for err == nil && (ctx.Err() == nil || len(b.puts) == 0) {
-			err = b.put(context.WithoutCancel(ctx))
+			if err = b.put(context.WithoutCancel(ctx)); !b.puts[len(b.puts)-1].served {
+				_ = pause(ctx, bystanderPause) // or until the end
+			}
 		}
 		b.done <- err
 	}()

@@ -29,8 +29,8 @@ var (
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
 // that succeed within their deadline of a second, a second, against the peak of the same round: the most that it serves to
-// callers who wait for each reply. At first 16, 64, 256 and 1,024 callers are tried, and the two numbers that served most are
-// candidates: each round measures both, and the better one is its peak. A flood offers twice what was served most lately, to
+// callers who wait for each reply. At first 16, 64, 256 and 1,024 callers are tried, twice, and the two numbers with the most
+// are candidates: each round measures both, and the better one is its peak. A flood offers twice what was served most lately, to
 // either candidate when it was measured last or in the flood before.
 //
 // A round is two peaks, one of each candidate, and two floods, in turns; its share is the mean of the floods over the better
@@ -109,17 +109,20 @@ type peak struct {
 // saturate finds the candidates, the best first.
 func (o *overloads) saturate(ctx context.Context) error {
 	for _, callers := range saturating {
-		p := &peak{callers: callers}
-		if err := o.f.connect(ctx, callers); err != nil {
-			return err
-		}
-		if _, err := o.closed(ctx, p); err != nil {
-			return err
-		}
-		o.e.note("%.0f a second with %d callers", p.lately, callers)
-		o.peaks = append(o.peaks, p)
+		o.peaks = append(o.peaks, &peak{callers: callers})
 	}
-	slices.SortStableFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(b.lately, a.lately) })
+	most := map[*peak]float64{}
+	for range 2 { // and back: what comes first finds an empty store
+		for _, p := range o.peaks {
+			if _, err := o.closed(ctx, p); err != nil {
+				return err
+			}
+			o.e.note("%.0f a second with %d callers", p.lately, p.callers)
+			most[p] = max(most[p], p.lately)
+		}
+		slices.Reverse(o.peaks)
+	}
+	slices.SortStableFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(most[b], most[a]) })
 	o.peaks = o.peaks[:candidates]
 	if o.servable() == 0 {
 		return errNothingServed
@@ -138,6 +141,9 @@ func (o *overloads) servable() float64 {
 
 // closed measures a peak.
 func (o *overloads) closed(ctx context.Context, p *peak) (*puts, error) {
+	if err := o.f.connect(ctx, p.callers); err != nil {
+		return nil, err
+	}
 	if err := o.f.s.settled(ctx); err != nil {
 		return nil, err
 	}
@@ -232,7 +238,7 @@ func (o *overloads) figures() []Figure {
 		Measured{Name: "peak, the better of each round", Value: median(o.best), Unit: "a second"},
 		Measured{Name: "offered in floods", Value: median(o.offered), Unit: "a second"},
 		Measured{Name: "served in time in floods", Value: median(o.goods), Unit: "a second"},
-		Measured{Name: "offered, of the larger of that and the peak", Value: median(o.times), Unit: "times"},
+		Measured{Name: "offered, of the larger of the peak and what was served", Value: median(o.times), Unit: "times"},
 		Measured{Name: "p50 of those served in time", Value: median(o.flood50), Unit: "ms"},
 		Measured{Name: "p99 of those served in time", Value: median(o.flood99), Unit: "ms"})
 	good.Measured = append(good.Measured, o.fair()...)
