@@ -248,10 +248,10 @@ func (o *overloads) figures() []Figure {
 	return append(o.e.durable(false, good), o.clear(), o.silent())
 }
 
-// fair tells what the bystander got, beside what the flood did.
+// fair tells what the bystander got, beside what the floods did, of all of them together.
 func (o *overloads) fair() []Measured {
 	all := []Measured{
-		{Name: "share of a flood's puts that were served", Value: median(o.goods) / median(o.offered), Unit: "of 1"},
+		{Name: "share of a flood's puts that were served", Value: meanOf(o.goods) / meanOf(o.offered), Unit: "of 1"},
 		{Name: "share of a bystander's puts that were served", Value: float64(len(o.took)) / float64(max(1, o.calls)), Unit: "of 1"},
 		{Name: "a bystander's puts served", Value: float64(len(o.took)) / o.counted.Seconds(), Unit: "a second"},
 	}

@@ -70,6 +70,22 @@ func TestOverloadOfNothing(t *testing.T) {
 	}
 }
 
+// What the bystander got is told of all floods together, as what the floods did is.
+func TestFairnessUnderOverload(t *testing.T) {
+	o := newOverloads(rowEnv(t), nil)
+	o.goods, o.offered = []float64{10, 30, 20}, []float64{100, 100, 40}
+	o.counted, o.calls, o.took = 2*time.Second, 8, []time.Duration{3 * time.Millisecond, time.Millisecond}
+	want := []float64{0.25, 0.25, 1, 3, 3}
+	for i, m := range o.fair() {
+		if m.Value != want[i] {
+			t.Errorf("%s: %g, not %g", m.Name, m.Value, want[i])
+		}
+	}
+	if o.calls, o.took = 0, nil; len(o.fair()) != 3 || o.fair()[1].Value != 0 {
+		t.Errorf("of nothing: %+v", o.fair())
+	}
+}
+
 // The bystander's puts count while the flood's do, refused or not.
 func TestBystanderCountsBetween(t *testing.T) {
 	now := time.Now()
