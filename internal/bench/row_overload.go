@@ -30,10 +30,11 @@ var (
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
 // that succeed within their deadline of a second, a second, against the peak of the same round: the most that it serves to
 // callers who wait for each reply. At first 16, 64, 256 and 1,024 callers are tried, twice, and the two numbers with the most
-// are candidates: each round measures both, and the better one is its peak. A flood offers twice what was served most lately, to
-// either candidate when it was measured last or in the flood before.
+// are candidates. Each round measures both, and the peak is that of the one that was served more in the rounds' median: the
+// better one of each round would be the one that was lucky. A flood offers twice what was served most lately, to either
+// candidate when it was measured last or in the flood before.
 //
-// A round is two peaks, one of each candidate, and two floods, in turns; its share is the mean of the floods over the better
+// A round is two peaks, one of each candidate, and two floods, in turns; its share is the mean of the floods over the
 // peak. In every other round the floods come first and the candidates the other way round, for all begin once the store is
 // done with what came before, if it ever is, but what one has written may be merged while the next puts. All last as long, and
 // the first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come from
@@ -76,9 +77,8 @@ type overloads struct {
 	// peaks are the candidates for the peak; flooded is how many puts a second the last flood was served.
 	peaks   []*peak
 	flooded float64
-	// Of each round: the share, the better peak, and what was offered over what can be served, the larger of the peak and of
-	// what the floods were served.
-	shares, best, times []float64
+	// Of each round: puts a second that floods offered and were served in time.
+	offers, served []float64
 	// Of each flood: a second, and of those served milliseconds.
 	offered, goods, flood50, flood99 []float64
 	// Of all floods together, see puts; told are milliseconds.
@@ -154,14 +154,14 @@ func (o *overloads) closed(ctx context.Context, p *peak) (*puts, error) {
 
 // round measures each candidate's peak and as many floods, in turns; an odd round begins with a flood.
 func (o *overloads) round(ctx context.Context, round int) error {
-	var best, good, offered float64
+	var served, offered float64
 	for i := range 2 * len(o.peaks) {
 		if (round+i)%2 == 1 {
 			rate := 2 * o.servable()
 			if err := o.flood(ctx, rate); err != nil {
 				return err
 			}
-			good += o.flooded / float64(len(o.peaks))
+			served += o.flooded / float64(len(o.peaks))
 			offered += rate / float64(len(o.peaks))
 			continue
 		}
@@ -171,15 +171,13 @@ func (o *overloads) round(ctx context.Context, round int) error {
 			return err
 		}
 		p.perSecond, p.p50, p.p99 = append(p.perSecond, p.lately), append(p.p50, now.after(0.5)), append(p.p99, now.after(0.99))
-		best = max(best, p.lately)
+		if p.lately == 0 {
+			return errNothingServed
+		}
 	}
-	if best == 0 {
-		return errNothingServed
-	}
-	o.shares, o.best = append(o.shares, good/best), append(o.best, best)
-	o.times = append(o.times, offered/max(best, good))
+	o.served, o.offers = append(o.served, served), append(o.offers, offered)
 	o.e.note("peaks %.0f a second with %d callers and %.0f with %d; of %.0f offered %.0f were served in time",
-		o.peaks[0].lately, o.peaks[0].callers, o.peaks[1].lately, o.peaks[1].callers, offered, good)
+		o.peaks[0].lately, o.peaks[0].callers, o.peaks[1].lately, o.peaks[1].callers, offered, served)
 	slices.Reverse(o.peaks)
 	return nil
 }
@@ -228,17 +226,22 @@ func (o *overloads) addFlood(flood *puts) {
 }
 
 func (o *overloads) figures() []Figure {
-	good := ratios(putsServed, o.shares)
-	slices.SortFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(a.callers, b.callers) })
+	slices.SortFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(median(b.perSecond), median(a.perSecond)) })
+	best := o.peaks[0].perSecond
+	var shares, times []float64
+	for i := range best {
+		shares = append(shares, o.served[i]/best[i])
+		times = append(times, o.offers[i]/max(best[i], o.served[i]))
+	}
+	good := ratios(putsServed, shares)
 	for _, p := range o.peaks {
 		good.Measured = append(good.Measured,
 			Measured{Name: "peak", Callers: p.callers, P50: median(p.p50), P99: median(p.p99), PerSecond: median(p.perSecond)})
 	}
 	good.Measured = append(good.Measured,
-		Measured{Name: "peak, the better of each round", Value: median(o.best), Unit: "a second"},
 		Measured{Name: "offered in floods", Value: median(o.offered), Unit: "a second"},
 		Measured{Name: "served in time in floods", Value: median(o.goods), Unit: "a second"},
-		Measured{Name: "offered, of the larger of the peak and what was served", Value: median(o.times), Unit: "times"},
+		Measured{Name: "offered, of the larger of the peak and what was served", Value: median(times), Unit: "times"},
 		Measured{Name: "p50 of those served in time", Value: median(o.flood50), Unit: "ms"},
 		Measured{Name: "p99 of those served in time", Value: median(o.flood99), Unit: "ms"})
 	good.Measured = append(good.Measured, o.fair()...)
