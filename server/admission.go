@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -27,7 +26,8 @@ const (
 // admission refuses writes that would wait too long, as OVERLOADED, when no more than the head of a call has come: what
 // is asked for beyond what can be served must cost next to nothing, or less is served. Refused is a write beyond maxWrites,
 // and one beyond freeWrites where writes took lately more than half of the time that it has left. Reads, which do not
-// wait for a disk, are not refused.
+// wait for a disk, are not refused. What is refused here no interceptor sees: it is in no metric of calls but refused and in no
+// line of the log, and so its error, which is made once, has no request id.
 type admission struct {
 	// most and free are maxWrites and freeWrites, outside tests.
 	most, free int64
@@ -50,28 +50,6 @@ func newAdmission(draining *atomic.Bool, to prometheus.Registerer, log *slog.Log
 		draining: draining, refused: newRefused(to, log), log: log,
 		refusal: (&mapper{rows: table(), log: log}).status(context.Background(), chainstore.ErrOverloaded),
 	}
-}
-
-// newRefused registers the counter, or takes the one that an earlier Server registered.
-func newRefused(to prometheus.Registerer, log *slog.Logger) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "transcriptd_server_refused_total",
-		Help: "Writes refused as OVERLOADED before they were handled, most before they were received; they are in no other metric of calls.",
-	})
-	if to == nil {
-		return c
-	}
-	err := to.Register(c)
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(err, &there) {
-		if earlier, ok := there.ExistingCollector.(prometheus.Counter); ok {
-			return earlier
-		}
-	}
-	if err != nil {
-		log.Error("the counter of refused calls could not be registered", "error", err)
-	}
-	return c
 }
 
 // admit judges a call whose head has come. gRPC waits for it before it reads on. A draining server says so elsewhere.

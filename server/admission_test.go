@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,21 +29,35 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// heldStore is a store whose commits wait until they are let go, or their callers leave.
+// heldStore is a store whose commits and reads of chains wait until they are let go, or their callers leave.
 type heldStore struct {
 	chainstore.Store
 	came chan struct{}
 	gate chan struct{}
 }
 
-func (s *heldStore) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+func (s *heldStore) wait(ctx context.Context) error {
 	s.came <- struct{}{}
 	select {
 	case <-s.gate:
-		return s.Store.Commit(ctx, namespace, change)
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+}
+
+func (s *heldStore) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Commit(ctx, namespace, change)
+}
+
+func (s *heldStore) Chain(ctx context.Context, namespace string, head chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Chain(ctx, namespace, head, after)
 }
 
 // crowd is a server that takes so few writes at once that a test can bring more.
@@ -54,17 +69,18 @@ type crowd struct {
 	store    *heldStore
 	registry *prometheus.Registry
 	running  sync.WaitGroup
+	logs     *lockedBuffer
 	// received is how many bytes came to the server.
 	received *atomic.Int64
 }
 
 func newCrowd(t *testing.T, most int64) *crowd {
 	t.Helper()
-	c := &crowd{T: t, registry: prometheus.NewRegistry()}
+	c := &crowd{T: t, registry: prometheus.NewRegistry(), logs: &lockedBuffer{}}
 	c.store = &heldStore{
 		Store: memstore.New(memstore.Options{}), came: make(chan struct{}, 1000), gate: make(chan struct{}),
 	}
-	c.server = New(c.store, Config{Registerer: c.registry})
+	c.server = New(c.store, Config{Registerer: c.registry, Logger: slog.New(slog.NewTextHandler(c.logs, nil))})
 	c.server.admission.most, c.server.admission.free = most, most
 	listener := bufconn.Listen(1 << 20)
 	counting := &countingListener{Listener: listener}
@@ -142,13 +158,19 @@ func (c *crowd) fill(ctx context.Context, n int) <-chan error {
 // empties waits until no write counts as under way.
 func (c *crowd) empties() {
 	c.Helper()
+	c.until("no write counts", func() bool { return c.server.admission.underWay.Load() == 0 })
+}
+
+// until waits for what comes to be.
+func (c *crowd) until(what string, is func() bool) {
+	c.Helper()
 	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
 	defer tick.Stop()
-	for c.server.admission.underWay.Load() != 0 {
+	for !is() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			c.Fatalf("%d writes count that have ended", c.server.admission.underWay.Load())
+			c.Fatalf("after ten seconds it is not so that %s", what)
 		}
 	}
 }
@@ -167,19 +189,57 @@ func (c *crowd) refused(err error) {
 	c.Errorf("a write too many ended with %v", err)
 }
 
+// counted is how many calls were refused by their head, which no other metric counts.
 func (c *crowd) counted() float64 {
+	c.Helper()
+	return c.metric("transcriptd_server_refused_total")
+}
+
+// metric is a counter or gauge, or how often a histogram was told something, summed over the series with these values of
+// labels.
+func (c *crowd) metric(name string, values ...string) (sum float64) {
 	c.Helper()
 	families, err := c.registry.Gather()
 	if err != nil {
 		c.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "transcriptd_server_refused_total" {
-			return f.Metric[0].Counter.GetValue()
+		if f.GetName() != name {
+			continue
 		}
+		for _, m := range f.Metric {
+			has := 0
+			for _, l := range m.Label {
+				if slices.Contains(values, l.GetValue()) {
+					has++
+				}
+			}
+			if has == len(values) {
+				sum += m.Counter.GetValue() + m.Gauge.GetValue() + float64(m.Histogram.GetSampleCount())
+			}
+		}
+		return sum
 	}
-	c.Fatal("refused calls are not counted")
+	c.Fatalf("there is no metric %s", name)
 	return 0
+}
+
+// lockedBuffer is a buffer that may be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
 
 // Writes beyond the bound are refused at once; reads, health and reflection are not. What ends makes room.

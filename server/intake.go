@@ -7,113 +7,189 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 const (
-	// intakeBytes is how much the requests of all writes under way may hold, as they come over the wire.
-	intakeBytes = 64 << 20
+	// writesBytes is how much the requests of all writes under way may hold, as they come over the wire, and readsBytes those of
+	// all reads, which are short: what there is room for is eight that have yet to come.
+	writesBytes, readsBytes = 64 << 20, 32 << 20
 	// promptly is how long a request may take to come and count as the largest there is meanwhile.
 	promptly = 2 * time.Second
 )
 
-// intake bounds what the requests of writes hold in memory, which their number alone does not: a write is received when
-// there is room for the largest request, and from then on counts as what it is, until it has ended. Before, it has no more
-// of the server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. A request that
-// does not come promptly counts again once it has come, so that senders that stall hold up the others for no longer than that.
-type intake struct {
-	room     *semaphore.Weighted
-	draining *atomic.Bool
-	statuses *mapper
-	// refused tells that a write was refused as OVERLOADED.
-	refused func(now time.Time)
+// intake bounds what requests hold in memory, which the number of calls alone does not: a request is received when there is
+// room for the largest, and from then on counts as what it is, until its call has ended. Before, it has no more of the
+// server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. A request that does not
+// come promptly counts again once it has come, so that senders that stall hold up the others for no longer than that. Writes
+// and reads, those of the administration too, have a room each, so that neither wait for the other.
+type intake struct{ writes, reads *room }
+
+func newIntake(draining *atomic.Bool, m *roomMetrics) *intake {
+	return &intake{writes: newRoom(writesBytes, draining, m, "writes"), reads: newRoom(readsBytes, draining, m, "reads")}
 }
 
-func newIntake(a *admission) *intake {
-	return &intake{
-		room: semaphore.NewWeighted(intakeBytes), draining: a.draining,
-		statuses: &mapper{rows: table(), log: a.log}, refused: a.refuse,
-	}
-}
-
-// service is a service whose writes are received as there is room for them. It relies on gRPC's receiving a request when
-// the method's handler asks for it.
+// service is a service whose requests, of which each method has one, are received as there is room for them. It relies on
+// gRPC's receiving a request when the method's handler asks for it.
 func (i *intake) service(desc grpc.ServiceDesc) *grpc.ServiceDesc {
-	desc.Methods = slices.Clone(desc.Methods)
+	desc.Methods, desc.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
 	for n := range desc.Methods {
-		if m := &desc.Methods[n]; writes("/" + desc.ServiceName + "/" + m.MethodName) {
-			m.Handler = i.handler(m.Handler)
-		}
+		m := &desc.Methods[n]
+		m.Handler = i.room("/" + desc.ServiceName + "/" + m.MethodName).unary(m.Handler)
+	}
+	for n := range desc.Streams {
+		s := &desc.Streams[n]
+		s.Handler = i.room("/" + desc.ServiceName + "/" + s.StreamName).stream(s.Handler)
 	}
 	return &desc
 }
 
-// handler handles a write once there is room for it. What it refuses, no interceptor sees; what a draining server refuses, one
-// does.
-func (i *intake) handler(next grpc.MethodHandler) grpc.MethodHandler {
+func (i *intake) room(method string) *room {
+	if writes(method) {
+		return i.writes
+	}
+	return i.reads
+}
+
+// room is what the requests of one kind of calls may hold together.
+type room struct {
+	free     *semaphore.Weighted
+	draining *atomic.Bool
+	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
+	bytes, waiting prometheus.Gauge
+	waited         prometheus.Observer
+}
+
+func newRoom(bytes int64, draining *atomic.Bool, m *roomMetrics, kind string) *room {
+	m.limit.WithLabelValues(kind).Set(float64(bytes))
+	return &room{
+		free: semaphore.NewWeighted(bytes), draining: draining,
+		bytes: m.bytes.WithLabelValues(kind), waiting: m.waiting.WithLabelValues(kind), waited: m.waited.WithLabelValues(kind),
+	}
+}
+
+// unary handles a call once there is room for its request, and until then has not asked for it.
+func (r *room) unary(next grpc.MethodHandler) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-		if i.draining.Load() {
-			return next(srv, ctx, receive, interceptor)
-		}
-		p, err := i.enter(ctx)
-		if err != nil {
-			return nil, err
-		}
+		p := &portion{room: r}
 		defer p.leave()
-		return next(srv, ctx, func(req any) error {
-			if err := receive(req); err != nil {
-				return err
-			}
-			return p.came(ctx, int64(proto.Size(req.(proto.Message))))
-		}, interceptor)
+		reply, err := next(srv, ctx, func(req any) error { return p.receive(ctx, req, receive) }, interceptor)
+		if p.refusal != nil {
+			return tell(srv, ctx, next, interceptor, p.refusal)
+		}
+		return reply, err
 	}
 }
 
-// enter waits for room for the largest request. Errors are statuses: OVERLOADED shortly before the deadline, and that of the
-// context.
-func (i *intake) enter(ctx context.Context) (*portion, error) {
-	if err := i.take(ctx, maxRequest); err != nil {
-		return nil, err
-	}
-	p := &portion{in: i, bytes: maxRequest}
-	p.mu.Lock()
-	p.late = time.AfterFunc(promptly, p.isLate)
-	p.mu.Unlock()
-	return p, nil
+// tell shows the interceptors a call whose request was not received, with an empty one, as though its handler refused it.
+func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grpc.UnaryServerInterceptor, refusal error) (any, error) {
+	refuse := func(context.Context, any) (any, error) { return nil, refusal }
+	return next(srv, ctx, func(any) error { return nil },
+		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+			return interceptor(ctx, req, info, refuse)
+		})
 }
 
-// take waits for room; errors are as those of enter.
-func (i *intake) take(ctx context.Context, bytes int64) error {
-	if i.room.TryAcquire(bytes) {
-		return nil
+// stream is unary for streams of replies, whose request is received within the interceptors.
+func (r *room) stream(next grpc.StreamHandler) grpc.StreamHandler {
+	return func(srv any, ss grpc.ServerStream) error {
+		p := &portion{room: r}
+		defer p.leave()
+		return next(srv, &roomStream{ServerStream: ss, portion: p})
 	}
-	waiting, cancel := deadline.Early(ctx)
+}
+
+// roomStream is a stream with one request.
+type roomStream struct {
+	grpc.ServerStream
+	portion *portion
+}
+
+func (s *roomStream) RecvMsg(m any) error {
+	return s.portion.receive(s.Context(), m, s.ServerStream.RecvMsg)
+}
+
+// take takes some of the room, and waits for it. Errors are errNoRoom shortly before the deadline, that of the context, and
+// errDraining where the server began to drain meanwhile.
+func (r *room) take(ctx context.Context, bytes int64) error {
+	if !r.free.TryAcquire(bytes) {
+		if err := r.wait(ctx, bytes); err != nil {
+			return err
+		}
+	}
+	r.bytes.Add(float64(bytes))
+	return nil
+}
+
+func (r *room) wait(ctx context.Context, bytes int64) error {
+	began := time.Now()
+	r.waiting.Inc()
+	defer func() {
+		r.waiting.Dec()
+		r.waited.Observe(time.Since(began).Seconds())
+	}()
+	early, cancel := deadline.Early(ctx)
 	defer cancel()
-	switch err := i.room.Acquire(waiting, bytes); {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return i.statuses.status(ctx, ctx.Err())
+	switch err := r.free.Acquire(early, bytes); {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return errNoRoom
+	case r.draining.Load():
+		r.free.Release(bytes)
+		return errDraining
 	default:
-		i.refused(time.Now())
-		return i.statuses.status(ctx, chainstore.ErrOverloaded)
+		return nil
 	}
 }
 
-// portion is what a write has of an intake's room.
+func (r *room) give(bytes int64) {
+	r.bytes.Sub(float64(bytes))
+	r.free.Release(bytes)
+}
+
+// portion is what a call has of a room.
 type portion struct {
-	in *intake
+	room *room
+	// refusal is why the call has no room.
+	refusal error
 
 	mu sync.Mutex
-	// bytes is what it has of the room: of a request that is on its way the most that it can be, or nothing if it is late.
+	// bytes is what it has: of a request that is on its way the most that it can be, or nothing if it is late.
 	bytes int64
-	// late gives the room back; nil once the request has come.
+	// late gives the room back; nil unless the request is on its way.
 	late *time.Timer
+}
+
+// receive receives the request when there is room.
+func (p *portion) receive(ctx context.Context, req any, receive func(any) error) error {
+	if p.refusal = p.enter(ctx); p.refusal != nil {
+		return p.refusal
+	}
+	if err := receive(req); err != nil {
+		return err
+	}
+	p.refusal = p.came(ctx, int64(size(req)))
+	return p.refusal
+}
+
+// enter takes room for the largest request. Errors are those of take; a server that drains says so at once.
+func (p *portion) enter(ctx context.Context) error {
+	if p.room.draining.Load() {
+		return errDraining
+	}
+	if err := p.room.take(ctx, maxRequest); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes = maxRequest
+	p.late = time.AfterFunc(promptly, p.isLate)
+	return nil
 }
 
 // isLate gives the room back where the request is still on its way.
@@ -127,11 +203,11 @@ func (p *portion) isLate() {
 
 // give gives back some of the room. The caller has the lock.
 func (p *portion) give(bytes int64) {
-	p.in.room.Release(bytes)
+	p.room.give(bytes)
 	p.bytes -= bytes
 }
 
-// came counts a request as what it is; errors are as those of enter.
+// came counts a request as what it is; errors are those of take.
 func (p *portion) came(ctx context.Context, bytes int64) error {
 	bytes = min(bytes, maxRequest)
 	p.mu.Lock()
@@ -141,19 +217,21 @@ func (p *portion) came(ctx context.Context, bytes int64) error {
 		p.give(p.bytes - bytes)
 		return nil
 	}
-	if err := p.in.take(ctx, bytes); err != nil {
+	if err := p.room.take(ctx, bytes); err != nil {
 		return err
 	}
 	p.bytes = bytes
 	return nil
 }
 
-// leave gives back what the write has.
+// leave gives back what the call has.
 func (p *portion) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
-	p.give(p.bytes)
+	if p.bytes > 0 {
+		p.give(p.bytes)
+	}
 }
 
 // end says that the request is on its way no more. The caller has the lock.

@@ -2,46 +2,58 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// intakeFor makes an intake with room for n requests of the largest size, all of which is given back in the end.
-func intakeFor(t *testing.T, n int64) *intake {
+// roomFor makes a room for n requests of the largest size, all of which is given back in the end.
+func roomFor(t *testing.T, n int64) *room {
 	t.Helper()
 	server := New(memstore.New(memstore.Options{}), Config{Logger: slog.New(slog.DiscardHandler)})
-	in := server.intake
-	in.room = semaphore.NewWeighted(n * maxRequest)
+	r := server.intake.writes
+	r.free = semaphore.NewWeighted(n * maxRequest)
 	t.Cleanup(func() {
-		if !in.room.TryAcquire(n * maxRequest) {
+		if !r.free.TryAcquire(n * maxRequest) {
 			t.Error("room was not given back")
 		}
 	})
-	return in
+	return r
 }
 
-// entered begins a write, and tells how long it waited for room.
-func entered(t *testing.T, in *intake) <-chan time.Duration {
+// enter begins a call.
+func enter(t *testing.T, r *room) *portion {
+	t.Helper()
+	p := &portion{room: r}
+	if err := p.enter(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return p
+}
+
+// entered begins a call, and tells how long it waited for room.
+func entered(t *testing.T, r *room) <-chan time.Duration {
 	t.Helper()
 	began, waited := time.Now(), make(chan time.Duration, 1)
 	go func() {
-		p, err := in.enter(t.Context())
-		if err != nil {
-			t.Error(err)
-			return
-		}
+		p := enter(t, r)
 		waited <- time.Since(began)
 		p.leave()
 	}()
@@ -52,17 +64,11 @@ func entered(t *testing.T, in *intake) <-chan time.Duration {
 // counts again.
 func TestStalledSendersHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := intakeFor(t, 2)
-		first, err := in.enter(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := roomFor(t, 2)
+		first := enter(t, r)
 		<-time.After(promptly / 2)
-		second, err := in.enter(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		waited := entered(t, in)
+		second := enter(t, r)
+		waited := entered(t, r)
 		<-time.After(promptly / 4)
 		if err := second.came(t.Context(), 1); err != nil {
 			t.Error(err)
@@ -70,10 +76,7 @@ func TestStalledSendersHoldUpNobody(t *testing.T) {
 		if got := <-waited; got != promptly/2 { // the first is late then
 			t.Errorf("waited for %s", got)
 		}
-		blocking, err := in.enter(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		blocking := enter(t, r)
 		came := make(chan error)
 		go func() { came <- first.came(t.Context(), maxRequest+1) }()
 		synctest.Wait()
@@ -91,41 +94,150 @@ func TestStalledSendersHoldUpNobody(t *testing.T) {
 	})
 }
 
-// A server that drains says so, whether or not there is room.
-func TestDrainingWinsOverRoom(t *testing.T) {
-	c := newCrowd(t, 5)
-	if err := c.server.intake.room.Acquire(t.Context(), intakeBytes); err != nil {
-		t.Fatal(err)
-	}
-	c.server.Drain()
-	if err := c.put(t.Context(), 0); status.Code(err) != codes.Unavailable {
-		t.Errorf("draining: %v", err)
-	}
-}
-
-// A write that never finds room hears OVERLOADED before its deadline; one whose caller leaves, that it has left.
-func TestWritesWithoutRoom(t *testing.T) {
+// A call that never finds room is refused before its deadline; one whose caller leaves hears that it has left.
+func TestCallsWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := intakeFor(t, 1)
-		large, err := in.enter(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := roomFor(t, 1)
+		large := enter(t, r)
 		if err := large.came(t.Context(), 1<<20); err != nil {
 			t.Fatal(err)
 		}
+		refused := func(ctx context.Context, want error) {
+			t.Helper()
+			p := &portion{room: r}
+			defer p.leave()
+			if err := p.enter(ctx); !errors.Is(err, want) {
+				t.Errorf("without room: %v, want %v", err, want)
+			}
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := in.enter(ctx); status.Code(err) != codes.ResourceExhausted || ctx.Err() != nil {
-			t.Errorf("without room: %v, and the context %v", err, ctx.Err())
+		refused(ctx, errNoRoom)
+		if ctx.Err() != nil {
+			t.Error("refused after the deadline")
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, leave)
-		if _, err := in.enter(ctx); status.Code(err) != codes.Canceled {
-			t.Errorf("left: %v", err)
-		}
+		refused(ctx, context.Canceled)
 		large.leave()
 	})
+}
+
+// A request that came late and found no room is refused within the interceptors, too, and nothing handles it.
+func TestLateRequestsWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := roomFor(t, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*promptly)
+		defer cancel()
+		var seen []error
+		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			reply, err := next(ctx, req)
+			seen = append(seen, err)
+			return reply, err
+		}
+		handle := r.unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
+			req := &transcriptv1.PutNodeRequest{}
+			if err := receive(req); err != nil {
+				return nil, err
+			}
+			return within(ctx, req, nil, func(context.Context, any) (any, error) { return "handled", nil })
+		})
+		var another *portion
+		reply, err := handle(nil, ctx, func(req any) error {
+			<-time.After(promptly + time.Millisecond)
+			another = enter(t, r)
+			req.(*transcriptv1.PutNodeRequest).Namespace = "x"
+			return another.came(t.Context(), maxRequest)
+		}, interceptor)
+		if reply != nil || !errors.Is(err, errNoRoom) || len(seen) != 1 || !errors.Is(seen[0], errNoRoom) {
+			t.Errorf("%v, %v; the interceptors saw %v", reply, err, seen)
+		}
+		another.leave()
+	})
+}
+
+// fillRoom takes all of a room, and returns what gives it back.
+func (c *crowd) fillRoom(r *room, bytes int64) (empty func()) {
+	c.Helper()
+	if !r.free.TryAcquire(bytes) {
+		c.Fatal("the room is in use")
+	}
+	return func() { r.free.Release(bytes) }
+}
+
+// all calls every method of a kind with an empty request, each in a goroutine of its own, whose outcomes follow.
+func (c *crowd) all(writing bool) (n int, outcomes <-chan error) {
+	ended := make(chan error, 100)
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	c.Cleanup(cancel)
+	for _, desc := range []grpc.ServiceDesc{transcriptv1.TranscriptService_ServiceDesc, transcriptv1.AdminService_ServiceDesc} {
+		for i := range desc.Methods {
+			if method := "/" + desc.ServiceName + "/" + desc.Methods[i].MethodName; writes(method) == writing {
+				n++
+				c.running.Go(func() { ended <- c.conn.Invoke(ctx, method, &emptypb.Empty{}, &emptypb.Empty{}) })
+			}
+		}
+		for i := range desc.Streams {
+			if method := "/" + desc.ServiceName + "/" + desc.Streams[i].StreamName; writes(method) == writing {
+				n++
+				c.running.Go(func() { ended <- c.stream(ctx, method, &emptypb.Empty{}) })
+			}
+		}
+	}
+	return n, ended
+}
+
+// stream calls a method that streams replies, and returns how the stream ends.
+func (c *crowd) stream(ctx context.Context, method string, req any) error {
+	s, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method)
+	if err != nil {
+		return err
+	}
+	_ = s.SendMsg(req) // RecvMsg tells why not
+	_ = s.CloseSend()
+	for {
+		if err := s.RecvMsg(&emptypb.Empty{}); err != nil {
+			return err
+		}
+	}
+}
+
+// A server that drains says so, whether or not there is room; also to those who wait for some.
+func TestDrainingWinsOverRoom(t *testing.T) {
+	c := newCrowd(t, 100)
+	emptyWrites, emptyReads := c.fillRoom(c.server.intake.writes, writesBytes), c.fillRoom(c.server.intake.reads, readsBytes)
+	drained := func(what string, n int, outcomes <-chan error) {
+		t.Helper()
+		for range n {
+			if err := <-outcomes; status.Code(err) != codes.Unavailable || requestOf(err) == "" {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	writers, written := c.all(true)
+	readers, read := c.all(false)
+	c.until("all wait", func() bool {
+		return c.metric("transcriptd_server_requests_waiting") == float64(writers+readers)
+	})
+	c.server.Drain()
+	for _, writing := range []bool{true, false} {
+		n, outcomes := c.all(writing)
+		drained("without room", n, outcomes)
+	}
+	emptyWrites()
+	emptyReads()
+	drained("writes that waited", writers, written)
+	drained("reads that waited", readers, read)
+}
+
+// requestOf is the id of the request that an error carries.
+func requestOf(err error) string {
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.RequestInfo); ok {
+			return info.RequestId
+		}
+	}
+	return ""
 }
 
 // countingListener is a listener that counts the bytes that come.
@@ -151,10 +263,10 @@ func (c *countedConn) Read(b []byte) (int, error) {
 }
 
 // Over the wire: of a write that waits for room no more comes than gRPC's window; reads do not wait; every kind of write
-// does, and goes on once there is room.
+// does, is refused like any call that fails, and goes on once there is room.
 func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	c.server.intake.room = semaphore.NewWeighted(maxRequest)
+	c.server.intake.writes.free = semaphore.NewWeighted(maxRequest)
 	text := func(n int) *transcriptv1.PutNodeRequest {
 		return &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
 			Role:  transcriptv1.Role_ROLE_USER,
@@ -167,27 +279,24 @@ func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 		outcomes <- err
 	})
 	<-c.store.came
-	before := c.received.Load()
+	before, tries := c.received.Load(), 0
 	calls := c.writes(func(ctx context.Context) error {
 		_, err := c.PutNode(ctx, text(2<<20))
 		return err
 	})
 	for name, call := range calls {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		err := call(ctx)
-		cancel()
-		if c.refused(err); t.Failed() {
+		if tries += c.refusedInTime(name, call); t.Failed() {
 			t.Fatalf("%s was not refused", name)
 		}
 	}
-	if n := c.received.Load() - before; n > streamWindow+16<<10 {
+	if n := c.received.Load() - before; n > int64(tries)*streamWindow+16<<10 {
 		t.Errorf("%d bytes came of writes that had no room", n)
 	}
 	if _, err := c.ResolveAlias(t.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"}); status.Code(err) != codes.NotFound {
 		t.Errorf("a read ended with %v", err)
 	}
-	if n := c.counted(); n != float64(len(calls)) {
-		t.Errorf("%v refusals are counted, not %d", n, len(calls))
+	if n := c.counted(); n != 0 {
+		t.Errorf("%v calls count as refused by their head", n)
 	}
 	waiting := make(chan error, 1)
 	c.running.Go(func() { waiting <- calls["PutNode"](t.Context()) })
@@ -198,7 +307,161 @@ func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 		}
 	}
 	c.empties()
-	if !c.server.intake.room.TryAcquire(maxRequest) {
+	if !c.server.intake.writes.free.TryAcquire(maxRequest) {
 		t.Error("room was not given back")
+	}
+}
+
+// refusedInTime asserts that a call that finds no room is refused before its deadline, and stands in the log under its id, and
+// in the metrics of calls. On a busy machine the caller may see the deadline pass before the refusal comes, and calls again.
+func (c *crowd) refusedInTime(method string, call func(context.Context) error) (tries int) {
+	c.Helper()
+	var err error
+	for tries = 1; tries <= 10; tries++ {
+		ctx, cancel := context.WithTimeout(c.Context(), 500*time.Millisecond)
+		err = call(ctx)
+		cancel()
+		if status.Code(err) != codes.DeadlineExceeded {
+			break
+		}
+	}
+	c.refused(err)
+	if id := requestOf(err); id == "" || !strings.Contains(c.logs.String(), "request_id="+id) {
+		c.Errorf("%s: the log does not have request %q", method, id)
+	}
+	if n := c.metric("grpc_server_handled_total", method, "ResourceExhausted"); n == 0 {
+		c.Errorf("%s: no call counts as refused", method)
+	}
+	return tries
+}
+
+// Every kind of read waits where there is no room, and is refused like any call that fails; writes do not wait; once there is
+// room reads go on, whatever becomes of them.
+func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
+	c := newCrowd(t, 100)
+	close(c.store.gate)
+	empty := c.fillRoom(c.server.intake.reads, readsBytes)
+	n, outcomes := c.all(false)
+	if n < 14 {
+		t.Fatalf("there are only %d reads: the search is broken", n)
+	}
+	c.until("all wait", func() bool {
+		return c.metric("transcriptd_server_requests_waiting", "reads") == float64(n)
+	})
+	if err := c.put(t.Context(), 1); err != nil {
+		t.Errorf("a write ended with %v", err)
+	}
+	c.refusedInTime("Stats", func(ctx context.Context) error {
+		return c.conn.Invoke(ctx, transcriptv1.AdminService_Stats_FullMethodName, &emptypb.Empty{}, &emptypb.Empty{})
+	})
+	c.refusedInTime("StreamAssemble", func(ctx context.Context) error {
+		return c.stream(ctx, transcriptv1.TranscriptService_StreamAssemble_FullMethodName, &emptypb.Empty{})
+	})
+	empty()
+	for range n {
+		switch err := <-outcomes; status.Code(err) {
+		case codes.ResourceExhausted, codes.Unavailable, codes.Internal:
+			t.Errorf("with room: %v", err)
+		}
+	}
+	c.until("all room was given back", func() bool { return c.metric("transcriptd_server_requests_bytes") == 0 })
+	c.fillRoom(c.server.intake.reads, readsBytes)()
+}
+
+// However many callers send large requests of reads at once, no more come than there is room for, until those before have
+// ended.
+func TestLargeReadsShareTheRoom(t *testing.T) {
+	const (
+		callers = 10
+		large   = 1 << 20
+		fit     = 3 // with the largest request that comes last: 2 MiB are taken then, and 4 are free
+	)
+	for name, call := range map[string]func(c *crowd, etag string) error{
+		"Assemble": func(c *crowd, etag string) error {
+			_, err := c.Assemble(c.Context(), &transcriptv1.AssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: etag})
+			return err
+		},
+		"StreamAssemble": func(c *crowd, etag string) error {
+			return c.stream(c.Context(), transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
+				&transcriptv1.StreamAssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: etag})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t, 100)
+			c.server.intake.reads.free = semaphore.NewWeighted(2*large + maxRequest + 4<<10)
+			etag, outcomes := strings.Repeat("x", large), make(chan error, callers)
+			for range callers {
+				c.running.Go(func() { outcomes <- call(c, etag) })
+			}
+			for range fit {
+				<-c.store.came
+			}
+			c.until("all others wait", func() bool {
+				return c.metric("transcriptd_server_requests_waiting", "reads") == callers-fit
+			})
+			if taken := c.metric("transcriptd_server_requests_bytes", "reads"); taken < fit*large || taken > fit*large+4<<10 {
+				t.Errorf("%v bytes are taken", taken)
+			}
+			if n := c.received.Load(); n > fit*large+(callers-fit)*streamWindow+64<<10 {
+				t.Errorf("%d bytes came, with room for %d requests", n, fit)
+			}
+			close(c.store.gate)
+			for range callers {
+				if err := <-outcomes; status.Code(err) != codes.NotFound {
+					t.Errorf("with room: %v", err)
+				}
+			}
+			if n := c.metric("transcriptd_server_requests_wait_seconds", "reads"); n < callers-fit {
+				t.Errorf("%v waits are told, of %d", n, callers-fit)
+			}
+			c.until("all room was given back", func() bool { return c.metric("transcriptd_server_requests_bytes") == 0 })
+		})
+	}
+}
+
+func aliasRef(name string) *transcriptv1.NodeRef {
+	return &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: name}}
+}
+
+// The metrics of rooms are there before the first call, and a second server's go to the same series.
+func TestRoomMetrics(t *testing.T) {
+	c := newCrowd(t, 5)
+	another := New(memstore.New(memstore.Options{}), Config{Registerer: c.registry})
+	for kind, r := range map[string][2]*room{
+		"writes": {c.server.intake.writes, another.intake.writes}, "reads": {c.server.intake.reads, another.intake.reads},
+	} {
+		for i, one := range r {
+			if err := one.take(t.Context(), 1000); err != nil {
+				t.Fatal(err)
+			}
+			if n := c.metric("transcriptd_server_requests_bytes", kind); n != float64(1000*(i+1)) {
+				t.Errorf("%s: %v bytes", kind, n)
+			}
+		}
+		for _, name := range []string{"requests_waiting", "requests_wait_seconds"} {
+			if n := c.metric("transcriptd_server_"+name, kind); n != 0 {
+				t.Errorf("%s: %s is %v", kind, name, n)
+			}
+		}
+	}
+	if w, r := c.metric("transcriptd_server_requests_limit_bytes", "writes"), c.metric("transcriptd_server_requests_limit_bytes", "reads"); w != writesBytes || r != readsBytes {
+		t.Errorf("the rooms have %v and %v bytes", w, r)
+	}
+	families, err := c.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if name, ours := strings.CutPrefix(f.GetName(), "transcriptd_server_"); ours && !strings.Contains(string(operations), "`"+name+"`") {
+			t.Errorf("docs/operations.md does not tell of %s", f.GetName())
+		}
+	}
+	unseen := prometheus.NewRegistry()
+	if another.intake.reads.bytes == New(memstore.New(memstore.Options{}), Config{Registerer: unseen}).intake.reads.bytes {
+		t.Error("servers of different registerers share a metric")
 	}
 }

@@ -66,7 +66,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	}
 	s.metrics = newMetrics(cfg.Registerer, s.log)
 	s.admission = newAdmission(&s.draining, cfg.Registerer, s.log)
-	s.intake = newIntake(s.admission)
+	s.intake = newIntake(&s.draining, newRoomMetrics(cfg.Registerer, s.log))
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -84,7 +84,7 @@ func serviceNames() []string {
 // GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
 // may not change the codec or the size of requests; its interceptors run outside of the server's, and see replies of
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
-// that gives all of such a reply.
+// that gives all of such a reply. Of a call that is refused before its request has come they see an empty request.
 func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	unary, stream := s.chains()
 	pool := newBuffers()
@@ -101,7 +101,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	server.RegisterService(s.intake.service(transcriptv1.TranscriptService_ServiceDesc), &transcripts{
 		store: s.store, now: s.now, renderers: s.renderers, buffers: pool,
 	})
-	transcriptv1.RegisterAdminServiceServer(server, &admin{store: s.store, version: s.version})
+	server.RegisterService(s.intake.service(transcriptv1.AdminService_ServiceDesc), &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(server, s.health)
 	reflection.Register(server)
 	s.metrics.prepare(server)
@@ -122,7 +122,7 @@ func Transport() []grpc.ServerOption {
 }
 
 // Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, and tells NOT_SERVING as the health of
-// every service. Calls under way go on.
+// every service. Calls under way go on, but those whose requests wait to be received.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.health.Shutdown()
