@@ -17,18 +17,21 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-var largeCallers = flag.Int("large.callers", 60, "how many callers of TestLargeRequests put at once")
+var largeCallers = flag.Int("large.callers", 60, "how many callers of TestLargeRequests call at once")
 
 const (
-	// largeBytes is what each of them puts.
+	// largeBytes is what each of them sends.
 	largeBytes = 2900 << 10
 	// largeConnections they have.
 	largeConnections = 8
@@ -36,17 +39,36 @@ const (
 	maxLargeMemory = 768 << 20
 )
 
-// TestLargeRequests lets many callers put large nodes into a real transcriptd at once. All are stored, and its memory does not
-// grow with their number. The race detector, whose own memory would count, is left out.
+// TestLargeRequests lets many callers send large requests to a real transcriptd at once. All are answered, and its memory does
+// not grow with their number. The race detector, whose own memory would count, is left out.
 func TestLargeRequests(t *testing.T) {
+	t.Run("writes", func(t *testing.T) { // nodes, which are stored
+		sendLarge(t, transcriptv1.TranscriptService_PutNode_FullMethodName, codes.OK, &transcriptv1.PutNodeRequest{
+			Messages: []*transcriptv1.Message{{
+				Role:  transcriptv1.Role_ROLE_USER,
+				Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: words(largeBytes)}}},
+			}},
+		}, func(i int) proto.Message { return &transcriptv1.PutNodeRequest{Salt: fmt.Appendf(nil, "%016d", i)} })
+	})
+	t.Run("reads", func(t *testing.T) { // which are refused once they were read whole
+		sendLarge(t, transcriptv1.TranscriptService_Search_FullMethodName, codes.InvalidArgument, &transcriptv1.SearchRequest{
+			Pattern: &transcriptv1.SearchRequest_Text{Text: words(largeBytes)},
+			Scope: &transcriptv1.SearchRequest_Head{Head: &transcriptv1.NodeRef{
+				Ref: &transcriptv1.NodeRef_Alias{Alias: "nobody"},
+			}},
+		}, func(int) proto.Message { return &transcriptv1.SearchRequest{} })
+	})
+}
+
+// sendLarge lets all callers call a method at once, with what they share and what each has of its own, and holds the memory
+// of the process that answers to its bound.
+func sendLarge(t *testing.T, method string, want codes.Code, common proto.Message, own func(i int) proto.Message) {
+	t.Helper()
 	p := startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off")
 	if p.anonymous(t) == 0 {
 		t.Skip("the system does not tell a process's memory")
 	}
-	shared, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
-		Role:  transcriptv1.Role_ROLE_USER,
-		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: words(largeBytes)}}},
-	}}})
+	shared, err := proto.Marshal(common)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,18 +79,16 @@ func TestLargeRequests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var callers sync.WaitGroup
-	var stored atomic.Int64
+	var answered atomic.Int64
 	for i := range *largeCallers {
 		callers.Go(func() {
-			own := &transcriptv1.PutNodeRequest{Salt: fmt.Appendf(nil, "%016d", i)}
-			var res transcriptv1.PutNodeResponse
-			err := connections[i%largeConnections].Invoke(ctx, transcriptv1.TranscriptService_PutNode_FullMethodName, own, &res,
+			err := connections[i%largeConnections].Invoke(ctx, method, own(i), &emptypb.Empty{},
 				grpc.ForceCodecV2(behind{encoding.GetCodecV2(grpcproto.Name), shared}))
-			if err != nil {
+			if status.Code(err) != want {
 				t.Errorf("caller %d: %v", i, err)
 				return
 			}
-			stored.Add(1)
+			answered.Add(1)
 		})
 	}
 	done := make(chan struct{})
@@ -78,7 +98,7 @@ func TestLargeRequests(t *testing.T) {
 		most = max(most, p.anonymous(t))
 		select {
 		case <-done:
-			t.Logf("%d of %d nodes of %d KiB in %s: %d MiB of anonymous memory at most", stored.Load(), *largeCallers,
+			t.Logf("%d of %d requests of %d KiB in %s: %d MiB of anonymous memory at most", answered.Load(), *largeCallers,
 				largeBytes>>10, time.Since(began).Round(time.Millisecond), most>>20)
 			if most > maxLargeMemory {
 				t.Errorf("%d callers took %d MiB", *largeCallers, most>>20)
