@@ -78,8 +78,8 @@ const (
 	// RESOURCE_EXHAUSTED. The disk is full. Nothing was written; free space and repeat.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 51
 	// RESOURCE_EXHAUSTED. More writes are under way than can be served in time, so this one was refused before it was received;
-	// or more is being received or waits to be committed than the server holds, and there was no room before this one's
-	// deadline. Nothing was written. Wait and repeat.
+	// or the requests of calls under way, or the writes that wait to be committed, are as much as the server holds, and there
+	// was no room before this call's deadline; this may happen to reads, too. Nothing was written. Wait and repeat.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 52
 	// DATA_LOSS. Stored bytes do not parse or do not match their id. Run AdminService.Verify.
 	ErrorReason_ERROR_REASON_NODE_CORRUPT ErrorReason = 60

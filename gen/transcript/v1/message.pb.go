@@ -262,7 +262,8 @@ type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who speaks. Required.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=transcript.v1.Role" json:"role,omitempty"`
-	// The content, in order. May be empty. At most 256 of the parts are tool calls.
+	// The content, in order. May be empty. At most 256 of the parts are tool calls. Parts count towards the 200,000 that
+	// a request holds: see TranscriptService.
 	Parts []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
 	// On TOOL messages: the id of the call that this answers, at most 1 KiB of UTF-8. Absent and empty differ;
 	// an absent id answers a call without an id.

@@ -1255,7 +1255,8 @@ type PutNodeRequest struct {
 	// The node to append to; absent: the new node is a root.
 	Parent *NodeRef `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
 	// 1 to 1,000 messages, or none where there is metadata; a message at most 3 MiB, together at most 4 MiB - 128 KiB,
-	// with at most 10,000 tool calls and results in all.
+	// with at most 10,000 tool calls and results in all. Their parts count towards the 200,000 that a request holds: see
+	// TranscriptService.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
 	// None, or one for each message.
 	Notes []*MessageNote `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
@@ -1545,7 +1546,8 @@ type PutNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// 1 to 1,000 nodes with at most 10,000 messages and 10,000 tool calls and results in all.
+	// 1 to 1,000 nodes with at most 10,000 messages and 10,000 tool calls and results in all. Nodes, messages and parts
+	// count towards the 200,000 that a request holds: see TranscriptService.
 	Nodes         []*NewNode `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -52,9 +52,10 @@ const (
 // Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
 //
 // Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
-// google.rpc.RequestInfo with the id under which the server's log has the call. Where no method is reached there is
-// neither: requests over 8 MiB, unknown methods, failures of the transport; nor in errors of health and reflection.
-// Beside the errors named at a method any call can fail with UNAVAILABLE (DRAINING), DATA_LOSS (NODE_CORRUPT),
+// google.rpc.RequestInfo with the id under which the server's log has the call; it is empty where a write was refused
+// by its head alone (OVERLOADED), which is not logged. Where no method is reached there is neither: requests over 8 MiB,
+// unknown methods, failures of the transport; nor in errors of health and reflection. Beside the errors named at a
+// method any call can fail with UNAVAILABLE (DRAINING), RESOURCE_EXHAUSTED (OVERLOADED), DATA_LOSS (NODE_CORRUPT),
 // CANCELLED, DEADLINE_EXCEEDED or INTERNAL.
 //
 // A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
@@ -341,9 +342,10 @@ func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequ
 // Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
 //
 // Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
-// google.rpc.RequestInfo with the id under which the server's log has the call. Where no method is reached there is
-// neither: requests over 8 MiB, unknown methods, failures of the transport; nor in errors of health and reflection.
-// Beside the errors named at a method any call can fail with UNAVAILABLE (DRAINING), DATA_LOSS (NODE_CORRUPT),
+// google.rpc.RequestInfo with the id under which the server's log has the call; it is empty where a write was refused
+// by its head alone (OVERLOADED), which is not logged. Where no method is reached there is neither: requests over 8 MiB,
+// unknown methods, failures of the transport; nor in errors of health and reflection. Beside the errors named at a
+// method any call can fail with UNAVAILABLE (DRAINING), RESOURCE_EXHAUSTED (OVERLOADED), DATA_LOSS (NODE_CORRUPT),
 // CANCELLED, DEADLINE_EXCEEDED or INTERNAL.
 //
 // A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
