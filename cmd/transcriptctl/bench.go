@@ -25,9 +25,9 @@ func (c *benchCommand) Help() string {
 
 It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync.
 
-With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. A side that puts is measured once its process is at rest, which is waited for for 20 seconds; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
+With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. Where sides have a process each, one that puts is measured once its process is at rest, which is waited for for 20 seconds; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
 
---profile takes profiles of each side that was measured in turns with others when its rounds are over, with nothing else at work, so those figures stay what they are; of the put behind 10,000 turns (13) too; and of 60 starts, a file for each, before the first read (3). Of the end of the load (20), the active streams (23) and each flood (25) it takes them while they are measured: do not trust these figures then. The client of an import (22) is another process, and the server beside putting callers (15) is no transcriptd: neither is profiled. docs/performance.md tells how to read the files.
+--profile takes profiles of each side that was measured in turns with others when its rounds are over, with nothing else at work but the puts of row 15, so those figures stay what they are; of the put behind 10,000 turns (13) too; and of 60 starts, a file for each, before the first read (3). Of the end of the load (20), the active streams (23) and each flood (25) it takes them while they are measured: do not trust these figures then. The client of an import (22) is another process, and the server beside putting callers (15) is no transcriptd: neither is profiled. docs/performance.md tells how to read the files.
 
     transcriptctl bench
     transcriptctl bench --quick --rows 1,4,9
@@ -56,7 +56,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) error {
 func (c *benchCommand) list(ctx context.Context, s *session, o bench.Options) error {
 	figures := []bench.Figure{}
 	err := bench.Run(ctx, o, func(m bench.Machine) {
-		fmt.Fprintln(s.notes, machineLine(m))
+		fmt.Fprintln(s.notes, machineLine(m, o.Remote))
 	}, func(f bench.Figure) { figures = append(figures, f) })
 	return errors.Join(err, s.printJSON(figures))
 }
@@ -69,7 +69,7 @@ func (c *benchCommand) table(ctx context.Context, s *session, o bench.Options) e
 		fault = errors.Join(fault, s.printLine(format, args...), s.out.Flush())
 	}
 	err := bench.Run(ctx, o, func(m bench.Machine) {
-		print("%s\n\n%3s  %-72s  %-16s  %9s  %s", machineLine(m), "row", "what", "target", "figure", "met")
+		print("%s\n\n%3s  %-72s  %-16s  %9s  %s", machineLine(m, o.Remote), "row", "what", "target", "figure", "met")
 	}, func(f bench.Figure) {
 		count[benchVerdict(f)]++
 		print("%3d  %-72s  %-16s  %9s  %s", f.Row, f.What, f.Target, figureText(f), benchVerdict(f))
@@ -83,8 +83,13 @@ func (c *benchCommand) table(ctx context.Context, s *session, o bench.Options) e
 	return s.printLine("\n%d met, %d not, %d void", count["yes"], count["NO"], count["void"])
 }
 
-func machineLine(m bench.Machine) string {
-	return fmt.Sprintf("fsync %.0f us (median, %s), %s, %d processors, %s", m.Fsync, m.Dir, m.OS, m.CPUs, m.GoVersion)
+// machineLine tells of this machine, and of a server elsewhere that it runs there.
+func machineLine(m bench.Machine, remote string) string {
+	line := fmt.Sprintf("fsync %.0f us (median, %s), %s, %d processors, %s", m.Fsync, m.Dir, m.OS, m.CPUs, m.GoVersion)
+	if remote != "" {
+		line += "; all of that here, and not where " + remote + " runs"
+	}
+	return line
 }
 
 func benchVerdict(f bench.Figure) string {

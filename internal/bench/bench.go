@@ -156,7 +156,8 @@ func (e *env) figures(ctx context.Context, r row, taken time.Duration) ([]Figure
 	own := e.in(r)
 	figures, err := own.measure(ctx)
 	if err == nil {
-		err = r.check(figures)
+		// What is measured while the caller gives up tells nothing, whatever became of its calls.
+		err = errors.Join(ctx.Err(), r.check(figures))
 	}
 	e.note("row %d took %s", r.number, time.Since(start).Round(time.Second))
 	for i := range figures {

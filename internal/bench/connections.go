@@ -3,8 +3,11 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,19 +24,42 @@ const patience = 60 * time.Second
 // dialers is how many connections are made at once.
 const dialers = 64
 
-// connectLean makes n connections that take little of this process's memory.
-func (s *server) connectLean(n int) ([]*grpc.ClientConn, error) {
-	conns := make([]*grpc.ClientConn, n)
-	for i := range conns {
-		conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+// lean are connections that take little of this process's memory.
+type lean struct {
+	conns []*grpc.ClientConn
+	// made counts the connections that were made, again where one was dropped.
+	made atomic.Int64
+}
+
+// connectLean prepares n lean connections. Each is made at its first call.
+func (s *server) connectLean(n int) (*lean, error) {
+	l := &lean{conns: make([]*grpc.ClientConn, n)}
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			l.made.Add(1)
+		}
+		return conn, err
+	}
+	for i := range l.conns {
+		conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial),
 			grpc.WithDisableRetry(), grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10))
 		if err != nil {
 			return nil, err
 		}
 		s.e.ends(conn.Close)
-		conns[i] = conn
+		l.conns[i] = conn
 	}
-	return conns, nil
+	return l, nil
+}
+
+// dropped counts connections that did not last: a call on one that had to be made again is not served by an idle one.
+func (l *lean) dropped() tally {
+	again := int(l.made.Load()) - len(l.conns)
+	if again <= 0 {
+		return tally{}
+	}
+	return tally{served: -again, fault: fmt.Errorf("%d connections had to be made again", again)}
 }
 
 // tally counts calls.

@@ -55,7 +55,7 @@ const (
 	syncsForNothing = 300
 )
 
-func newEnv(ctx context.Context, o Options) (e *env, err error) {
+func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 	for _, n := range o.Rows {
 		if !slices.Contains(Numbers(), n) {
 			return nil, fmt.Errorf("there is no row %d", n)
@@ -65,7 +65,7 @@ func newEnv(ctx context.Context, o Options) (e *env, err error) {
 	if o.Quick {
 		waits = quickWaits
 	}
-	e = &env{Options: o, seed: new(atomic.Uint64), waits: &waits}
+	e := &env{Options: o, seed: new(atomic.Uint64), waits: &waits}
 	e.seed.Store(1 << 32)
 	if e.dir, err = os.MkdirTemp(o.Dir, "transcriptd-bench-"); err != nil {
 		return nil, err
@@ -77,6 +77,9 @@ func newEnv(ctx context.Context, o Options) (e *env, err error) {
 	}()
 	if e.dir, err = filepath.Abs(e.dir); err != nil {
 		return nil, err
+	}
+	if err := usable(o.Profile); err != nil {
+		return nil, fmt.Errorf("profiles: %w", err)
 	}
 	if o.Remote == "" {
 		if e.program, err = Program(ctx, o.Transcriptd, e.dir); err != nil {

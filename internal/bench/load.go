@@ -31,6 +31,8 @@ type sample struct {
 	took []time.Duration
 	// while is how long the round took.
 	while time.Duration
+	// calls is how many each caller made.
+	calls []int
 }
 
 func (s *sample) p50() float64       { return milliseconds(at(s.took, 0.5)) }
@@ -119,6 +121,7 @@ func (s *side) calling(ctx context.Context, while time.Duration) (*sample, error
 		wait  sync.WaitGroup
 		mu    sync.Mutex
 		all   []time.Duration
+		calls = make([]int, s.callers)
 		fault error
 	)
 	begin := time.Now()
@@ -127,7 +130,7 @@ func (s *side) calling(ctx context.Context, while time.Duration) (*sample, error
 			took, err := s.caller(ctx, caller, begin.Add(while))
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, took...)
+			all, calls[caller] = append(all, took...), len(took)
 			if fault == nil {
 				fault = err
 			}
@@ -135,7 +138,7 @@ func (s *side) calling(ctx context.Context, while time.Duration) (*sample, error
 	}
 	wait.Wait()
 	slices.Sort(all)
-	return &sample{took: all, while: time.Since(begin)}, fault
+	return &sample{took: all, while: time.Since(begin), calls: calls}, fault
 }
 
 // caller calls until a time.

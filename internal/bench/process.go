@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,6 +67,7 @@ const startTime = 60 * time.Second
 // startProcess runs a server and waits until it serves.
 func startProcess(program string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(program, args...), ended: make(chan struct{})}
+	p.cmd.Env = withDefaults(os.Environ())
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -84,6 +86,14 @@ func startProcess(program string, args ...string) (*process, error) {
 	case <-time.After(startTime):
 		return nil, errors.Join(fmt.Errorf("%s does not serve after %s\n%s", program, startTime, p.said()), p.kill())
 	}
+}
+
+// withDefaults is an environment without what would change a server: transcriptd's own settings and those of Go's runtime.
+func withDefaults(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return strings.HasPrefix(name, "TRANSCRIPTD_") || slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GODEBUG"}, name)
+	})
 }
 
 // watch reads what the process says, which must not block it, until it ends.

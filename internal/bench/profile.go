@@ -81,10 +81,7 @@ func (e *env) profileAll(ctx context.Context, while time.Duration, admin string,
 	if admin != "" {
 		admins["server"] = admin
 	}
-	file, err := e.profileFiles(name...)
-	if err != nil {
-		return nil, err
-	}
+	file := e.profileFiles(name...)
 	p := &profiling{group: new(errgroup.Group), allocs: func(when string) (err error) {
 		for of, admin := range admins {
 			// Go tells of an allocation once garbage was collected after it.
@@ -138,15 +135,12 @@ func (e *env) profileHeap(ctx context.Context, name string) error {
 	if e.Profile == "" || admin == "" {
 		return nil
 	}
-	file, err := e.profileFiles(name)
-	if err != nil {
-		return err
-	}
+	file := e.profileFiles(name)
 	return download(ctx, admin+"/debug/pprof/heap", file("server", "heap"))
 }
 
 // profileFiles names the next files of the row, and tells of them.
-func (e *env) profileFiles(name ...string) (file func(of, kind string) string, err error) {
+func (e *env) profileFiles(name ...string) (file func(of, kind string) string) {
 	e.profiles++
 	prefix := fmt.Sprintf("row-%02d-%d", e.row.number, e.profiles)
 	for _, words := range name {
@@ -157,7 +151,7 @@ func (e *env) profileFiles(name ...string) (file func(of, kind string) string, e
 	e.note("profiles %s-*", filepath.Join(e.Profile, prefix))
 	return func(of, kind string) string {
 		return filepath.Join(e.Profile, prefix+"-"+of+"-"+kind+".pprof")
-	}, os.MkdirAll(e.Profile, 0o755)
+	}
 }
 
 // ownAdmin serves this process's profiles as transcriptd does its own, so that both are taken in one way, until the row
@@ -178,6 +172,21 @@ func (e *env) ownAdmin(ctx context.Context) (string, error) {
 	e.ends(server.Close)
 	e.own = "http://" + listener.Addr().String()
 	return e.own, nil
+}
+
+// usable makes a folder for profiles, if there is to be one, and tells why none can be written there.
+func usable(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".bench-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // download writes what an address answers into a file.
@@ -209,10 +218,7 @@ func (s *server) profileFirstReads(ctx context.Context, n int) error {
 	if s.e.Profile == "" {
 		return nil
 	}
-	file, err := s.e.profileFiles()
-	if err != nil {
-		return err
-	}
+	file := s.e.profileFiles()
 	for i := range n {
 		r, err := s.reopened(ctx)
 		if err != nil {

@@ -56,12 +56,18 @@ func contendedAlias(ctx context.Context, e *env) ([]Figure, error) {
 	return append(figures, fairness(contended), lost), nil
 }
 
-// fairness holds the moves of the writer with the most against those of the one with the fewest, over all rounds.
+// fairness holds the moves of the writer with the most against those of the one with the fewest, round by round: over all of
+// them a writer that starves in one would not be seen.
 func fairness(o *outcome) Figure {
-	most, fewest := slices.Max(o.calls), slices.Min(o.calls)
-	return figure(movesOfFastest, float64(most)/float64(fewest),
-		Measured{Name: "the fastest", Value: float64(most), Unit: "moves"},
-		Measured{Name: "the slowest", Value: float64(fewest), Unit: "moves"})
+	var times, most, fewest []float64
+	for _, r := range o.rounds {
+		most, fewest = append(most, float64(slices.Max(r.calls))), append(fewest, float64(slices.Min(r.calls)))
+		times = append(times, most[len(most)-1]/fewest[len(fewest)-1])
+	}
+	return ratios(movesOfFastest, times,
+		Measured{Name: "the fastest of a round", Value: median(most), Unit: "moves"},
+		Measured{Name: "the slowest of a round", Value: median(fewest), Unit: "moves"},
+		Measured{Name: "the fastest, of the slowest's, in the worst round", Value: slices.Max(times), Unit: "times"})
 }
 
 // movers are writers of one alias.

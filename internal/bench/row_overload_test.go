@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A round has both candidates' peaks and as many floods. What a flood offers is twice what was served most, whether to a
+// A round has both candidates' peaks and as many floods. What a flood offers is over twice what was served most, whether to a
 // candidate or in the flood before, and which of the two comes first changes.
 func TestRoundsOfOverload(t *testing.T) {
 	e := rowEnv(t)

@@ -90,7 +90,7 @@ func nodeBytesOnDisk(ctx context.Context, e *env) ([]Figure, error) {
 	if e.Remote != "" {
 		return voids(filesElsewhere, bytesOfNode), nil
 	}
-	nodes := e.fewer(100_000, 30_000)
+	const nodes = 100_000
 	bytes, err := e.atRest(ctx, func(ctx context.Context, s *server) error {
 		chain := make([]*transcriptv1.NewNode, nodes)
 		for i := range chain {

@@ -24,7 +24,7 @@ func deviceBytes(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	turns := e.fewer(10_000, 2000)
+	const turns = 10_000 // so that tables are written meanwhile
 	idle, err := written(s.dir, func() error { return pause(ctx, e.shorter(5*time.Second, 2*time.Second)) })
 	if errors.Is(err, errNoCounters) {
 		return voids(err.Error(), bytesOfDevice), nil

@@ -83,8 +83,8 @@ func TestMoverGivesUp(t *testing.T) {
 
 func TestFairness(t *testing.T) {
 	for most, met := range map[int]bool{30: true, 31: false} {
-		f := fairness(&outcome{side: &side{calls: []int{12, 10, most}}})
-		if f.Met != met || f.Figure != float64(most)/10 {
+		f := fairness(&outcome{rounds: []*sample{{calls: []int{50, 1}}, {calls: []int{12, 10, most}}, {calls: []int{10, 10}}}})
+		if worst := f.Measured[2].Value; worst != 50 || f.Met != met || f.Figure != float64(most)/10 {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -162,10 +162,11 @@ func TestConnectionsAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns, err := s.connectLean(3)
+	lean, err := s.connectLean(3)
 	if err != nil {
 		t.Fatal(err)
 	}
+	conns := lean.conns
 	all := callEach(t.Context(), conns, &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byID(head)})
 	if all.calls != 3 || all.served != 3 || all.fault != nil {
 		t.Errorf("%+v", all)
@@ -173,6 +174,13 @@ func TestConnectionsAreServed(t *testing.T) {
 	all.add(callEach(t.Context(), conns[:1], &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byAlias("none")}))
 	if all.calls != 4 || all.served != 3 || all.fault == nil {
 		t.Errorf("with one that fails: %+v", all)
+	}
+	if d := lean.dropped(); lean.made.Load() != 3 || d.served != 0 || d.fault != nil {
+		t.Errorf("%d connections made, %+v", lean.made.Load(), d)
+	}
+	lean.made.Add(2)
+	if all.add(lean.dropped()); all.calls != 4 || all.served != 1 {
+		t.Errorf("with two that did not last: %+v", all)
 	}
 	n, err := readStream(t.Context(), conns[0], &transcriptv1.StreamAssembleRequest{Namespace: s.namespace, Head: byID(head)})
 	if err != nil || n < 30*3500 {
