@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
-// turnTime is how long callers who lost a race for an alias are kept at most.
+// turnTime is how long callers who lost a race for an alias are kept while it does not move.
 const turnTime = 10 * time.Millisecond
 
 // turns is a store whose losers take turns. Where many callers append to one alias at its head, one wins and all others
 // learn of the new head at once, to lose again together: of 20 writers, 19 calls in 20 are for nothing. So only the first
-// who loses after a move is told at once. Others are kept until the alias moves once more, in the order in which they came,
-// one for each move, and are told of the head that it moved to; or for turnTime. What is told is true when it is told,
-// and a caller without rivals, or with one, never waits.
+// who loses after a move is told at once. Others are kept in the order in which they came, and told one for each move, of the head
+// that the alias moved to; all of them once it has not moved for turnTime, and each shortly before its deadline. What is told is
+// true when it is told, and a caller without rivals, or with one, never waits.
 type turns struct {
 	chainstore.Store
 	mu    sync.Mutex
@@ -26,7 +27,7 @@ type turns struct {
 // raced is an alias.
 type raced struct{ namespace, alias string }
 
-// race is an alias that somebody lost lately. It ends when it is won and nobody waits, or after turnTime.
+// race is an alias that somebody lost lately. It ends when it is won and nobody waits, or turnTime after it was won last.
 type race struct {
 	// waiting has a channel for each caller who is kept, the first to come first: closed when it may go.
 	waiting []chan struct{}
@@ -70,6 +71,7 @@ func (t *turns) won(alias raced) {
 	}
 	close(r.waiting[0])
 	r.waiting = r.waiting[1:]
+	r.end.Reset(turnTime)
 }
 
 // lost keeps a caller until it is its turn, and brings the conflict up to date. Only who appends at a head is kept, and lost
@@ -87,10 +89,14 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 	if turn == nil {
 		return
 	}
+	waiting, cancel := deadline.Early(ctx)
+	defer cancel()
 	select {
 	case <-turn:
-	case <-ctx.Done():
-		return
+	case <-waiting.Done():
+		if ctx.Err() != nil {
+			return
+		}
 	}
 	// What it lost to was true while it was under way; of a head with which the condition would hold it must not be said that
 	// it does not.

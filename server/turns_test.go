@@ -116,13 +116,49 @@ func TestTurnsEnd(t *testing.T) {
 		ctx, leave := context.WithTimeout(t.Context(), turnTime/2)
 		defer leave()
 		begin := time.Now()
-		if _, err := r.append(ctx, id(0), 5); !errors.Is(err, chainstore.ErrAliasMoved) || time.Since(begin) != turnTime/2 {
-			t.Errorf("with a deadline: %v after %v", err, time.Since(begin))
+		_, err := r.append(ctx, id(0), 5)
+		if took := time.Since(begin); !errors.Is(err, chainstore.ErrAliasMoved) || took >= turnTime/2 || took < turnTime/4 {
+			t.Errorf("with a deadline: %v after %v", err, took)
 		}
 		time.Sleep(turnTime) // on the fake clock
 		synctest.Wait()
 		if len(r.races) != 0 {
 			t.Errorf("%d races go on", len(r.races))
+		}
+	})
+}
+
+// While the alias moves on, who waits keeps its turn, however long that takes in all.
+func TestTurnsGoOnWhileTheAliasMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRacers(t)
+		head, err := r.append(t.Context(), id(0), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const racing = 10
+		told := make(chan byte, racing)
+		for n := byte(2); n < 2+racing; n++ {
+			go func() {
+				_, _ = r.append(t.Context(), id(0), n)
+				told <- n
+			}()
+			synctest.Wait()
+		}
+		<-told // the first, at once
+		for n := byte(3); n < 2+racing; n++ {
+			time.Sleep(turnTime * 3 / 4) // on the fake clock
+			synctest.Wait()
+			if len(told) != 0 {
+				t.Fatalf("%d is told before the alias moves", <-told)
+			}
+			if head, err = r.append(t.Context(), head, n+100); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if got := <-told; got != n || len(told) != 0 {
+				t.Errorf("%d is told, not %d; and %d more", got, n, len(told))
+			}
 		}
 	})
 }
