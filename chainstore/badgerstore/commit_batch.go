@@ -104,7 +104,7 @@ func (b *batch) take(r *request) bool {
 		return true
 	}
 	if b.c.failed {
-		r.fail(chainstore.ErrFailed)
+		b.c.fail(r, chainstore.ErrFailed)
 		return true
 	}
 	b.drafts++
@@ -134,7 +134,7 @@ func (b *batch) take(r *request) bool {
 // one of them: a caller must not learn of what readers do not see.
 func (b *batch) refuse(r *request, err error) {
 	if len(b.writes) == 0 {
-		r.fail(err)
+		b.c.fail(r, err)
 		return
 	}
 	r.err = err

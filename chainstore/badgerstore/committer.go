@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -20,16 +19,13 @@ type committer struct {
 	// room is the bytes that changes may yet take in the queue.
 	room     *semaphore.Weighted
 	capacity int64
-	// queued is the bytes that changes take in it; <= capacity.
+	// queued is the bytes that changes take in it, each for as long as it is held; <= capacity.
 	queued atomic.Int64
 	// closing ends the wait for room.
 	closing context.Context
 	close   context.CancelFunc
 
-	mu      sync.Mutex
-	waiting []*request
-	stopped bool
-	wake    chan struct{}
+	waiting *queue
 	done    chan struct{}
 
 	// What follows belongs to the goroutine that commits.
@@ -47,7 +43,10 @@ type committer struct {
 
 // request is a change in the queue.
 type request struct {
-	ctx       context.Context
+	ctx context.Context
+	// weight is the room that the change has. Who the change belongs to at last gives it back: the caller that abandons it, or
+	// the committer as it answers.
+	weight    int64
 	namespace string
 	change    *chainstore.Change
 	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
@@ -60,12 +59,17 @@ type request struct {
 	released, answered chan struct{}
 	committed          *chainstore.Committed
 	err                error
+
+	// What follows belongs to the queue: its neighbours there, and whether it is there.
+
+	before, after *request
+	waits         bool
 }
 
 const (
 	queued    = iota // nobody: the caller may leave
 	taken            // the committer
-	abandoned        // the caller, who has left
+	abandoned        // the caller, who has left: what the change held is free
 )
 
 // changeOverhead is what a change counts in the queue beside its bytes, which bounds their number.
@@ -74,7 +78,7 @@ const changeOverhead = 1 << 10
 func newCommitter(s *Store, o *Options, w *wal) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		waiting: newQueue(), done: make(chan struct{}),
 		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2), wal: w, reserve: o.ReserveBytes,
 	}
 	c.durable = c.commit
@@ -108,15 +112,15 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	if err := c.admit(ctx, weight); err != nil {
 		return nil, err
 	}
-	defer c.leave(weight)
 	r := &request{
-		ctx: ctx, namespace: namespace, change: change, prepared: prepared, last: last,
+		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last,
 		released: make(chan struct{}), answered: make(chan struct{}),
 	}
-	if !c.enqueue(r) {
+	if !c.waiting.add(r) {
+		c.leave(weight)
 		return nil, chainstore.ErrClosed
 	}
-	return r.wait()
+	return c.wait(r)
 }
 
 // sizeOf is what a change holds, roughly.
@@ -129,8 +133,8 @@ func sizeOf(change *chainstore.Change) int64 {
 	return n + 256*int64(len(change.Aliases))
 }
 
-// admit waits for room in the queue: ErrOverloaded shortly before the context's deadline, so that its caller still hears it,
-// or where the context ends.
+// admit waits for room in the queue: ErrOverloaded shortly before the context's deadline, so that its caller still hears it; the
+// context's error where the caller gave up.
 func (c *committer) admit(ctx context.Context, weight int64) error {
 	if c.room.TryAcquire(weight) {
 		c.queued.Add(weight)
@@ -139,14 +143,17 @@ func (c *committer) admit(ctx context.Context, weight int64) error {
 	waiting, cancel := deadline.Early(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
-	if err := c.room.Acquire(waiting, weight); err != nil {
-		if c.closing.Err() != nil {
-			return chainstore.ErrClosed
-		}
+	switch err := c.room.Acquire(waiting, weight); {
+	case err == nil:
+		c.queued.Add(weight)
+		return nil
+	case c.closing.Err() != nil:
+		return chainstore.ErrClosed
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	default:
 		return chainstore.ErrOverloaded
 	}
-	c.queued.Add(weight)
-	return nil
 }
 
 // leave gives back the room that a change was admitted to.
@@ -155,29 +162,16 @@ func (c *committer) leave(weight int64) {
 	c.room.Release(weight)
 }
 
-func (c *committer) enqueue(r *request) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		return false
-	}
-	c.waiting = append(c.waiting, r)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-	return true
-}
-
-// wait returns the outcome. When the context ends it waits only until the change is no longer looked at.
-func (r *request) wait() (*chainstore.Committed, error) {
+// wait returns the outcome. When the context ends it waits only until the change is no longer looked at; the room of one that
+// is being committed is then given back once that is over, since it is held until then.
+func (c *committer) wait(r *request) (*chainstore.Committed, error) {
 	select {
 	case <-r.answered:
 		return r.committed, r.err
 	case <-r.ctx.Done():
 	}
 	if r.state.CompareAndSwap(queued, abandoned) {
-		return nil, r.ctx.Err()
+		return nil, c.abandon(r)
 	}
 	<-r.released
 	select {
@@ -188,21 +182,38 @@ func (r *request) wait() (*chainstore.Committed, error) {
 	}
 }
 
-// release says that the change is no longer looked at.
-func (r *request) release() { close(r.released) }
+// abandon gives back what a change held that its caller took back, and returns why. What the committer may have of it yet is
+// an empty request.
+func (c *committer) abandon(r *request) error {
+	err := r.ctx.Err()
+	c.waiting.remove(r)
+	r.ctx, r.change, r.prepared = nil, nil, nil
+	c.leave(r.weight)
+	return err
+}
+
+// release says that the change is no longer looked at, and lets go of it.
+func (r *request) release() {
+	r.change, r.prepared = nil, nil
+	close(r.released)
+}
+
+// answer tells the outcome, once nothing of the change is held any more.
+func (c *committer) answer(r *request) {
+	c.leave(r.weight)
+	close(r.answered)
+}
 
 // fail answers a change that was refused.
-func (r *request) fail(err error) {
+func (c *committer) fail(r *request, err error) {
 	r.err = err
 	r.release()
-	close(r.answered)
+	c.answer(r)
 }
 
 // stop commits what waits and ends the committer.
 func (c *committer) stop() {
-	c.mu.Lock()
-	c.stopped = true
-	c.mu.Unlock()
+	c.waiting.shutdown()
 	c.close()
 	<-c.done
 }
@@ -210,27 +221,18 @@ func (c *committer) stop() {
 func (c *committer) run() {
 	defer close(c.done)
 	for {
-		requests := c.take()
+		requests := c.waiting.take()
 		if len(requests) > 0 {
 			c.all(requests)
 			continue
 		}
 		select {
-		case <-c.wake:
+		case <-c.waiting.wake:
 		case <-c.closing.Done():
-			c.all(c.take())
+			c.all(c.waiting.take())
 			return
 		}
 	}
-}
-
-// take empties the queue.
-func (c *committer) take() []*request {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	requests := c.waiting
-	c.waiting = nil
-	return requests
 }
 
 // all commits requests in as many transactions as they need.
@@ -268,7 +270,7 @@ func (c *committer) finish(b *batch) {
 		if err != nil {
 			r.committed, r.err = nil, err
 		}
-		close(r.answered)
+		c.answer(r)
 	}
 }
 

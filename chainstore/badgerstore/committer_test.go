@@ -47,9 +47,9 @@ func TestConcurrentChangesShareACommit(t *testing.T) {
 }
 
 func queueLength(s *Store) int {
-	s.committer.mu.Lock()
-	defer s.committer.mu.Unlock()
-	return len(s.committer.waiting)
+	s.committer.waiting.mu.Lock()
+	defer s.committer.waiting.mu.Unlock()
+	return s.committer.waiting.length
 }
 
 func waitFor(tb testing.TB, done func() bool) {
@@ -141,13 +141,7 @@ func TestFullQueueEndsWithTheContext(t *testing.T) {
 		})
 	}
 	<-entered
-	waitFor(t, func() bool {
-		if s.committer.room.TryAcquire(2 << 10) {
-			s.committer.room.Release(2 << 10)
-			return false
-		}
-		return true
-	})
+	waitFor(t, func() bool { return hasNoRoom(s, 2<<10) })
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	large := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, strings.Repeat("x", 4<<10))}}
