@@ -112,12 +112,12 @@ func said(role transcriptv1.Role, text string) *transcriptv1.Message {
 }
 
 // conversations are the chains that programs read and grow, put while the store was open an earlier time.
-type conversations struct{ long, medium, short, grown *chain }
+type conversations struct{ long, medium, short, grown, forked *chain }
 
 func newConversations() conversations {
 	return conversations{
 		long: &chain{name: "chat/long"}, medium: &chain{name: "chat/medium"}, short: &chain{name: "chat/short"},
-		grown: &chain{name: "chat/grown"},
+		grown: &chain{name: "chat/grown"}, forked: &chain{name: "chat/forked"},
 	}
 }
 
@@ -132,6 +132,37 @@ func (c *conversations) put(tb testing.TB, r *rig) {
 			r.make(tb, unary(transcriptv1.TranscriptService_PutNodes_FullMethodName, x.chain.nodes(min(left, 200))))
 		}
 	}
+	c.putApart(tb, r)
+}
+
+// apart is a namespace of its own, small enough to be verified in no time: a check tells how far it is every now and then.
+const apart = "apart"
+
+// children is how many forks there are behind one node of the chain there, and doomed how many aliases to be deleted: more
+// than are.
+const children, doomed = 20, 200
+
+func doomedName(i int) string { return fmt.Sprintf("doomed/%03d", i) }
+
+func (c *conversations) putApart(tb testing.TB, r *rig) {
+	tb.Helper()
+	nodes := c.forked.nodes(11)
+	nodes.Namespace = apart
+	r.make(tb, unary(transcriptv1.TranscriptService_PutNodes_FullMethodName, nodes))
+	for i := range children {
+		r.make(tb, fork(apart, c.forked.ids[5], i))
+	}
+	req := &transcriptv1.AliasRequest{Namespace: apart}
+	for i := range doomed {
+		req.Aliases = append(req.Aliases, &transcriptv1.AliasMove{Name: doomedName(i), Target: c.forked.alias()})
+	}
+	r.make(tb, unary(transcriptv1.TranscriptService_Alias_FullMethodName, req))
+}
+
+// fork puts the i-th of other turns behind a node that has a child already.
+func fork(namespace, parent string, i int) call {
+	return unary(transcriptv1.TranscriptService_PutNode_FullMethodName,
+		&transcriptv1.PutNodeRequest{Namespace: namespace, Parent: byID(parent), Messages: turn("another", i)})
 }
 
 // same makes the same call again and again.
@@ -140,15 +171,16 @@ func same(name string, calls int, method string, req proto.Message) *program {
 	return &program{name, calls, func() call { return one }, false}
 }
 
-func stream(name string, req *transcriptv1.StreamAssembleRequest) *program {
-	one := unary(transcriptv1.TranscriptService_StreamAssemble_FullMethodName, req)
+func stream(name, method string, req proto.Message) *program {
+	one := unary(method, req)
 	one.stream = &grpc.StreamDesc{ServerStreams: true}
 	return &program{name, 3, func() call { return one }, true}
 }
 
 // whole reads a chain.
 func whole(of *chain) *program {
-	return stream(fmt.Sprintf("StreamAssemble, %d turns", of.turns), &transcriptv1.StreamAssembleRequest{Head: of.alias()})
+	return stream(fmt.Sprintf("StreamAssemble, %d turns", of.turns), transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
+		&transcriptv1.StreamAssembleRequest{Head: of.alias()})
 }
 
 // reads are calls that write nothing.
@@ -166,13 +198,13 @@ func (c *conversations) reads() []*program {
 			&transcriptv1.AssembleRequest{Head: head, AfterId: long.ids[len(long.ids)-2]}),
 		same("Assemble, conversation of 1000 turns", 8, transcriptv1.TranscriptService_Assemble_FullMethodName,
 			&transcriptv1.AssembleRequest{Head: head, View: transcriptv1.View_VIEW_CONVERSATION, Policy: &transcriptv1.Policy{}}),
-		same("Assemble, 1000 turns", 3, transcriptv1.TranscriptService_Assemble_FullMethodName,
+		same("Assemble, 1000 turns", 12, transcriptv1.TranscriptService_Assemble_FullMethodName,
 			&transcriptv1.AssembleRequest{Head: head}),
 		whole(long),
-		stream("StreamAssemble, 1000 turns, full", &transcriptv1.StreamAssembleRequest{Head: head, View: transcriptv1.View_VIEW_FULL}),
-		stream("StreamAssemble, 1000 turns, envelopes", &transcriptv1.StreamAssembleRequest{
-			Head: head, NodeDetail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES,
-		}),
+		stream("StreamAssemble, 1000 turns, full", transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
+			&transcriptv1.StreamAssembleRequest{Head: head, View: transcriptv1.View_VIEW_FULL}),
+		stream("StreamAssemble, 1000 turns, envelopes", transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
+			&transcriptv1.StreamAssembleRequest{Head: head, NodeDetail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES}),
 		same("ListRunLoops, a page", 8, transcriptv1.TranscriptService_ListRunLoops_FullMethodName,
 			&transcriptv1.ListRunLoopsRequest{Head: head}),
 		same("RecallToolCall", 16, transcriptv1.TranscriptService_RecallToolCall_FullMethodName,
@@ -186,6 +218,21 @@ func (c *conversations) reads() []*program {
 			&transcriptv1.DescribeRequest{Head: head, Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_METADATA}),
 		same("Compact, dry run, 100 turns", 3, transcriptv1.TranscriptService_Compact_FullMethodName,
 			&transcriptv1.CompactRequest{Head: medium.alias(), DryRun: true, Summary: "What was said."}),
+		same("Search, 100 turns, a hit", 3, transcriptv1.TranscriptService_Search_FullMethodName, &transcriptv1.SearchRequest{
+			Scope:   &transcriptv1.SearchRequest_Head{Head: medium.alias()},
+			Pattern: &transcriptv1.SearchRequest_Text{Text: "prompt of " + medium.name},
+		}),
+		same("ListAliases, a page of 100", 8, transcriptv1.TranscriptService_ListAliases_FullMethodName,
+			&transcriptv1.ListAliasesRequest{Namespace: apart}),
+		same("ListAliases, a page of a folder", 8, transcriptv1.TranscriptService_ListAliases_FullMethodName,
+			&transcriptv1.ListAliasesRequest{Namespace: apart, Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: "doomed"}}),
+		same("ListAliasHistory, 6 states", 16, transcriptv1.TranscriptService_ListAliasHistory_FullMethodName,
+			&transcriptv1.ListAliasHistoryRequest{Name: long.name}),
+		same("ListChildren, 21 of them", 16, transcriptv1.TranscriptService_ListChildren_FullMethodName,
+			&transcriptv1.ListChildrenRequest{Namespace: apart, Node: byID(c.forked.ids[5])}),
+		same("Stats", 8, transcriptv1.AdminService_Stats_FullMethodName, &transcriptv1.StatsRequest{}),
+		stream("Verify, 31 nodes and 201 aliases", transcriptv1.AdminService_Verify_FullMethodName,
+			&transcriptv1.VerifyRequest{Namespace: apart}),
 	}
 }
 
@@ -197,6 +244,9 @@ func (c *conversations) writes() []*program {
 		{name: "PutNode, a turn and its alias", calls: 8, next: c.append},
 		{name: "PutNodes, a chain of 100", calls: 1, next: c.chains()},
 		{name: "Alias, a move", calls: 8, next: c.move()},
+		{name: "PutNode, a turn that forks", calls: 8, next: counted(func(i int) call { return fork("", c.long.ids[500], i) })},
+		{name: "DeleteAlias", calls: 8, next: counted(c.deletion)},
+		{name: "Compact, 100 turns", calls: 3, next: counted(c.compaction)},
 	}
 }
 
@@ -227,6 +277,29 @@ func (c *conversations) move() func() call {
 		return unary(transcriptv1.TranscriptService_Alias_FullMethodName, &transcriptv1.AliasRequest{
 			Aliases: []*transcriptv1.AliasMove{{Name: c.medium.name, Target: byID(at), Precondition: headIs(to)}},
 		})
+	}
+}
+
+// deletion deletes an alias.
+func (c *conversations) deletion(i int) call {
+	return unary(transcriptv1.TranscriptService_DeleteAlias_FullMethodName, &transcriptv1.DeleteAliasRequest{
+		Namespace: apart, Name: doomedName(i), Precondition: headIs(c.forked.head()),
+	})
+}
+
+// compaction condenses a chain, each time with another summary.
+func (c *conversations) compaction(i int) call {
+	return unary(transcriptv1.TranscriptService_Compact_FullMethodName, &transcriptv1.CompactRequest{
+		Head: byID(c.medium.head()), Summary: fmt.Sprintf("What was said, for the %03dth time.", i),
+	})
+}
+
+// counted makes calls by their number.
+func counted(make func(i int) call) func() call {
+	i := -1
+	return func() call {
+		i++
+		return make(i)
 	}
 }
 
