@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -60,10 +61,8 @@ type request struct {
 	committed          *chainstore.Committed
 	err                error
 
-	// What follows belongs to the queue: its neighbours there, and whether it is there.
-
-	before, after *request
-	waits         bool
+	// waits is its place in the queue, to which it belongs; nil: it is not there.
+	waits *list.Element
 }
 
 const (

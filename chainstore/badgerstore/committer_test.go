@@ -49,7 +49,7 @@ func TestConcurrentChangesShareACommit(t *testing.T) {
 func queueLength(s *Store) int {
 	s.committer.waiting.mu.Lock()
 	defer s.committer.waiting.mu.Unlock()
-	return s.committer.waiting.length
+	return s.committer.waiting.requests.Len()
 }
 
 func waitFor(tb testing.TB, done func() bool) {

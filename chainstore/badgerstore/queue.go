@@ -1,14 +1,16 @@
 package badgerstore
 
-import "sync"
+import (
+	"container/list"
+	"sync"
+)
 
 // queue has the requests that wait for the committer, in the order in which they came. One leaves in no more time than it
 // came, however many wait.
 type queue struct {
-	mu          sync.Mutex
-	first, last *request
-	length      int
-	shut        bool
+	mu       sync.Mutex
+	requests list.List
+	shut     bool
 	// wake has a token where a request came since the committer last looked.
 	wake chan struct{}
 }
@@ -22,14 +24,7 @@ func (q *queue) add(r *request) bool {
 	if q.shut {
 		return false
 	}
-	r.before, r.waits = q.last, true
-	if q.last == nil {
-		q.first = r
-	} else {
-		q.last.after = r
-	}
-	q.last = r
-	q.length++
+	r.waits = q.requests.PushBack(r)
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -41,38 +36,23 @@ func (q *queue) add(r *request) bool {
 func (q *queue) remove(r *request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !r.waits {
-		return
+	if r.waits != nil {
+		q.requests.Remove(r.waits)
+		r.waits = nil
 	}
-	if r.before == nil {
-		q.first = r.after
-	} else {
-		r.before.after = r.after
-	}
-	if r.after == nil {
-		q.last = r.before
-	} else {
-		r.after.before = r.before
-	}
-	r.before, r.after, r.waits = nil, nil, false
-	q.length--
 }
 
 // take takes all out.
 func (q *queue) take() []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.length == 0 {
-		return nil
-	}
-	all := make([]*request, 0, q.length)
-	for r := q.first; r != nil; {
-		next := r.after
-		r.before, r.after, r.waits = nil, nil, false
+	all := make([]*request, 0, q.requests.Len())
+	for e := q.requests.Front(); e != nil; e = e.Next() {
+		r := e.Value.(*request)
+		r.waits = nil
 		all = append(all, r)
-		r = next
 	}
-	q.first, q.last, q.length = nil, nil, 0
+	q.requests.Init()
 	return all
 }
 
