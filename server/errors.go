@@ -37,8 +37,10 @@ var (
 	errCompactionTooLarge = errors.New("the compaction is over a node's limits")
 	// errUseStream: a reply would be over maxReply.
 	errUseStream = errors.New("the reply is too large for one message")
-	// errNoRoom: the request was not received, or came late, and there was no room for it before the deadline.
+	// errNoRoom: the request was not received, since there was no room for it before the deadline.
 	errNoRoom = errors.New("no room for the request")
+	// errSlow: the request did not come promptly, and others waited for its room.
+	errSlow = errors.New("the request took too long to come")
 	// errDraining: no new calls are taken.
 	errDraining = errors.New("the server is shutting down")
 	// errGone: a reply could not be sent, since the caller has gone.
@@ -97,6 +99,7 @@ func table() []row {
 		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full; nothing was written", true},
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
 		{errNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
+		{errSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", promptly), false},
 
 		{errDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 		{chainstore.ErrClosed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,7 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
@@ -18,19 +22,26 @@ const (
 	// writesBytes is how much the requests of all writes under way may hold, as they come over the wire, and readsBytes those of
 	// all reads, which are short: what there is room for is eight that have yet to come.
 	writesBytes, readsBytes = 64 << 20, 32 << 20
-	// promptly is how long a request may take to come and count as the largest there is meanwhile.
-	promptly = 2 * time.Second
+	// promptly is how long a request may take to come where others wait for room: one of 4 MiB over 7 Mbit/s.
+	promptly = 5 * time.Second
+	// endEvery is how often one that takes longer is ended, so that many that share a slow line are not all ended at once, and
+	// how often each is looked at again. A room that stalled senders have is free after twice promptly.
+	endEvery = promptly / 16
 )
 
 // intake bounds what requests hold in memory, which the number of calls alone does not: a request is received when there is
 // room for the largest, and from then on counts as what it is, until its call has ended. Before, it has no more of the
-// server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. A request that does not
-// come promptly counts again once it has come, so that senders that stall hold up the others for no longer than that. Writes
-// and reads, those of the administration too, have a room each, so that neither wait for the other.
+// server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. A call whose request does
+// not come promptly is ended where others wait, so that senders that stall hold them up for no longer. Writes and reads, those
+// of the administration too, have a room each, so that neither wait for the other.
 type intake struct{ writes, reads *room }
 
-func newIntake(draining *atomic.Bool, m *roomMetrics) *intake {
-	return &intake{writes: newRoom(writesBytes, draining, m, "writes"), reads: newRoom(readsBytes, draining, m, "reads")}
+func newIntake(draining *atomic.Bool, m *roomMetrics, log *slog.Logger) *intake {
+	statuses := &mapper{rows: table(), log: log}
+	return &intake{
+		writes: newRoom(writesBytes, draining, statuses, m, "writes"),
+		reads:  newRoom(readsBytes, draining, statuses, m, "reads"),
+	}
 }
 
 // service is a service whose requests, of which each method has one, are received as there is room for them. It relies on
@@ -59,24 +70,29 @@ func (i *intake) room(method string) *room {
 type room struct {
 	free     *semaphore.Weighted
 	draining *atomic.Bool
+	statuses *mapper
+	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the epoch.
+	waiters, ended atomic.Int64
 	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
 	bytes, waiting prometheus.Gauge
 	waited         prometheus.Observer
 }
 
-func newRoom(bytes int64, draining *atomic.Bool, m *roomMetrics, kind string) *room {
+func newRoom(bytes int64, draining *atomic.Bool, statuses *mapper, m *roomMetrics, kind string) *room {
 	m.limit.WithLabelValues(kind).Set(float64(bytes))
 	return &room{
-		free: semaphore.NewWeighted(bytes), draining: draining,
+		free: semaphore.NewWeighted(bytes), draining: draining, statuses: statuses,
 		bytes: m.bytes.WithLabelValues(kind), waiting: m.waiting.WithLabelValues(kind), waited: m.waited.WithLabelValues(kind),
 	}
 }
 
-// unary handles a call once there is room for its request, and until then has not asked for it.
+// unary handles a call once there is room for its request, and until then has not asked for it. The call's id is made here, so
+// that it is the same in a status that is sent before the interceptors run.
 func (r *room) unary(next grpc.MethodHandler) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		p := &portion{room: r}
 		defer p.leave()
+		ctx = identify(ctx)
 		reply, err := next(srv, ctx, func(req any) error { return p.receive(ctx, req, receive) }, interceptor)
 		if p.refusal != nil {
 			return tell(srv, ctx, next, interceptor, p.refusal)
@@ -128,7 +144,9 @@ func (r *room) take(ctx context.Context, bytes int64) error {
 func (r *room) wait(ctx context.Context, bytes int64) error {
 	began := time.Now()
 	r.waiting.Inc()
+	r.waiters.Add(1)
 	defer func() {
+		r.waiters.Add(-1)
 		r.waiting.Dec()
 		r.waited.Observe(time.Since(began).Seconds())
 	}()
@@ -152,29 +170,33 @@ func (r *room) give(bytes int64) {
 	r.free.Release(bytes)
 }
 
+// mayEnd tells whether a call whose request does not come is to be ended now, for those that wait.
+func (r *room) mayEnd() bool {
+	now, ended := time.Now().UnixNano(), r.ended.Load()
+	return r.waiters.Load() > 0 && now-ended >= int64(endEvery) && r.ended.CompareAndSwap(ended, now)
+}
+
 // portion is what a call has of a room.
 type portion struct {
 	room *room
-	// refusal is why the call has no room.
-	refusal error
 
 	mu sync.Mutex
-	// bytes is what it has: of a request that is on its way the most that it can be, or nothing if it is late.
+	// refusal is why the request was not received; while it is on its way, isLate writes it.
+	refusal error
+	// bytes is what it has: of a request that is on its way the most that it can be.
 	bytes int64
-	// late gives the room back; nil unless the request is on its way.
+	// late looks whether the request is on its way still; nil unless it is.
 	late *time.Timer
 }
 
 // receive receives the request when there is room.
 func (p *portion) receive(ctx context.Context, req any, receive func(any) error) error {
-	if p.refusal = p.enter(ctx); p.refusal != nil {
-		return p.refusal
+	err := p.enter(ctx)
+	if err == nil {
+		err = p.came(req, receive(req))
 	}
-	if err := receive(req); err != nil {
-		return err
-	}
-	p.refusal = p.came(ctx, int64(size(req)))
-	return p.refusal
+	p.refusal = err
+	return err
 }
 
 // enter takes room for the largest request. Errors are those of take; a server that drains says so at once.
@@ -188,17 +210,50 @@ func (p *portion) enter(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes = maxRequest
-	p.late = time.AfterFunc(promptly, p.isLate)
+	p.late = time.AfterFunc(promptly, func() { p.isLate(ctx) })
 	return nil
 }
 
-// isLate gives the room back where the request is still on its way.
-func (p *portion) isLate() {
+// isLate ends the call where its request is still on its way and others wait, and else looks again before long. What the call
+// has of the room it has until it has left, since the request is in memory as long.
+func (p *portion) isLate(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.late != nil {
-		p.give(p.bytes)
+	switch {
+	case p.late == nil:
+	case p.room.mayEnd():
+		p.refusal, p.late = errSlow, nil
+		hangUp(ctx, p.room.statuses.status(ctx, errSlow))
+	default:
+		p.late.Reset(endEvery)
 	}
+}
+
+// hangUp tells the caller a status and makes a receive that waits for more fail, which gRPC does when a call ends. The handler
+// cannot end it, since it waits, and were only its context cancelled, gRPC would tell the caller CANCELLED by itself: where
+// receiving fails, it sends that as the status at once. If the call has ended already, nothing happens.
+func hangUp(ctx context.Context, told error) {
+	if s, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ WriteStatus(*status.Status) error }); ok {
+		_ = s.WriteStatus(status.Convert(told)) // fails where the caller has gone
+	}
+}
+
+// came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message
+// or several, or one that is cut off or compressed wrong: the caller, whom gRPC has told already, has to mend that.
+func (p *portion) came(req any, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end()
+	switch {
+	case p.refusal != nil:
+		return p.refusal
+	case status.Code(err) == codes.Internal:
+		return &canonical.FieldError{Field: "request", Rule: status.Convert(err).Message(), Kind: canonical.ErrMalformed}
+	case err != nil:
+		return err
+	}
+	p.give(p.bytes - min(int64(size(req)), maxRequest))
+	return nil
 }
 
 // give gives back some of the room. The caller has the lock.
@@ -207,31 +262,12 @@ func (p *portion) give(bytes int64) {
 	p.bytes -= bytes
 }
 
-// came counts a request as what it is; errors are those of take.
-func (p *portion) came(ctx context.Context, bytes int64) error {
-	bytes = min(bytes, maxRequest)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end()
-	if p.bytes > 0 {
-		p.give(p.bytes - bytes)
-		return nil
-	}
-	if err := p.room.take(ctx, bytes); err != nil {
-		return err
-	}
-	p.bytes = bytes
-	return nil
-}
-
 // leave gives back what the call has.
 func (p *portion) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
-	if p.bytes > 0 {
-		p.give(p.bytes)
-	}
+	p.give(p.bytes)
 }
 
 // end says that the request is on its way no more. The caller has the lock.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -38,6 +39,14 @@ func roomFor(t *testing.T, n int64) *room {
 	return r
 }
 
+// text is a put of so many bytes of text.
+func text(n int) *transcriptv1.PutNodeRequest {
+	return &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
+		Role:  transcriptv1.Role_ROLE_USER,
+		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("x", n)}}},
+	}}}
+}
+
 // enter begins a call.
 func enter(t *testing.T, r *room) *portion {
 	t.Helper()
@@ -48,58 +57,12 @@ func enter(t *testing.T, r *room) *portion {
 	return p
 }
 
-// entered begins a call, and tells how long it waited for room.
-func entered(t *testing.T, r *room) <-chan time.Duration {
-	t.Helper()
-	began, waited := time.Now(), make(chan time.Duration, 1)
-	go func() {
-		p := enter(t, r)
-		waited <- time.Since(began)
-		p.leave()
-	}()
-	return waited
-}
-
-// Who sends nothing holds up others for two seconds, also where requests of others come meanwhile; what it sends in the end
-// counts again.
-func TestStalledSendersHoldUpNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := roomFor(t, 2)
-		first := enter(t, r)
-		<-time.After(promptly / 2)
-		second := enter(t, r)
-		waited := entered(t, r)
-		<-time.After(promptly / 4)
-		if err := second.came(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
-		if got := <-waited; got != promptly/2 { // the first is late then
-			t.Errorf("waited for %s", got)
-		}
-		blocking := enter(t, r)
-		came := make(chan error)
-		go func() { came <- first.came(t.Context(), maxRequest+1) }()
-		synctest.Wait()
-		select {
-		case err := <-came:
-			t.Errorf("a late request found room that another has: %v", err)
-		default:
-		}
-		blocking.leave()
-		if err := <-came; err != nil {
-			t.Error(err)
-		}
-		first.leave()
-		second.leave()
-	})
-}
-
 // A call that never finds room is refused before its deadline; one whose caller leaves hears that it has left.
 func TestCallsWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := roomFor(t, 1)
 		large := enter(t, r)
-		if err := large.came(t.Context(), 1<<20); err != nil {
+		if err := large.came(text(1<<20), nil); err != nil {
 			t.Fatal(err)
 		}
 		refused := func(ctx context.Context, want error) {
@@ -123,17 +86,28 @@ func TestCallsWithoutRoom(t *testing.T) {
 	})
 }
 
-// A request that came late and found no room is refused within the interceptors, too, and nothing handles it.
-func TestLateRequestsWithoutRoom(t *testing.T) {
+// statusStream is a call's stream that keeps the status with which the call was ended.
+type statusStream struct {
+	grpc.ServerTransportStream
+	status *status.Status
+}
+
+func (s *statusStream) WriteStatus(st *status.Status) error {
+	s.status = st
+	return nil
+}
+
+// A request that has come just when its call was ended is refused, within the interceptors, too, as its caller was told, and
+// nothing handles it.
+func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := roomFor(t, 1)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*promptly)
-		defer cancel()
+		r, stream := roomFor(t, 1), &statusStream{}
+		ctx := grpc.NewContextWithServerTransportStream(t.Context(), stream)
 		var seen []error
 		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			reply, err := next(ctx, req)
-			seen = append(seen, err)
-			return reply, err
+			_, err := next(ctx, req)
+			seen = append(seen, r.statuses.status(identify(ctx), err))
+			return nil, err
 		}
 		handle := r.unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
 			req := &transcriptv1.PutNodeRequest{}
@@ -142,17 +116,20 @@ func TestLateRequestsWithoutRoom(t *testing.T) {
 			}
 			return within(ctx, req, nil, func(context.Context, any) (any, error) { return "handled", nil })
 		})
-		var another *portion
+		waiter := make(chan *portion)
 		reply, err := handle(nil, ctx, func(req any) error {
+			go func() { waiter <- enter(t, r) }()
 			<-time.After(promptly + time.Millisecond)
-			another = enter(t, r)
 			req.(*transcriptv1.PutNodeRequest).Namespace = "x"
-			return another.came(t.Context(), maxRequest)
+			return nil
 		}, interceptor)
-		if reply != nil || !errors.Is(err, errNoRoom) || len(seen) != 1 || !errors.Is(seen[0], errNoRoom) {
-			t.Errorf("%v, %v; the interceptors saw %v", reply, err, seen)
+		(<-waiter).leave()
+		if reply != nil || !errors.Is(err, errSlow) || len(seen) != 1 {
+			t.Fatalf("%v, %v; the interceptors saw %v", reply, err, seen)
 		}
-		another.leave()
+		if !proto.Equal(stream.status.Proto(), status.Convert(seen[0]).Proto()) || requestOf(seen[0]) == "" {
+			t.Errorf("the caller was told %v, the interceptors %v", stream.status, seen[0])
+		}
 	})
 }
 
@@ -267,12 +244,6 @@ func (c *countedConn) Read(b []byte) (int, error) {
 func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
 	c.server.intake.writes.free = semaphore.NewWeighted(maxRequest)
-	text := func(n int) *transcriptv1.PutNodeRequest {
-		return &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
-			Role:  transcriptv1.Role_ROLE_USER,
-			Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("x", n)}}},
-		}}}
-	}
 	outcomes := make(chan error, 1)
 	c.running.Go(func() {
 		_, err := c.PutNode(t.Context(), text(1<<20))

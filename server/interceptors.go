@@ -65,7 +65,11 @@ func requestID(ctx context.Context) string {
 	return fmt.Sprintf("%016x", id)
 }
 
+// identify gives a call its id, unless it has one.
 func identify(ctx context.Context) context.Context {
+	if ctx.Value(requestKey{}) != nil {
+		return ctx
+	}
 	return context.WithValue(ctx, requestKey{}, rand.Uint64())
 }
 

@@ -15,6 +15,7 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it; replies are compressed only to them
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/reflection"
 
@@ -66,7 +67,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	}
 	s.metrics = newMetrics(cfg.Registerer, s.log)
 	s.admission = newAdmission(&s.draining, cfg.Registerer, s.log)
-	s.intake = newIntake(&s.draining, newRoomMetrics(cfg.Registerer, s.log))
+	s.intake = newIntake(&s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -84,7 +85,7 @@ func serviceNames() []string {
 // GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
 // may not change the codec or the size of requests; its interceptors run outside of the server's, and see replies of
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
-// that gives all of such a reply. Of a call that is refused before its request has come they see an empty request.
+// that gives all of such a reply. Of a unary call whose request has not come, or not whole, they see an empty request.
 func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	unary, stream := s.chains()
 	pool := newBuffers()
@@ -115,6 +116,8 @@ func Transport() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
+		// Calls of clients that are gone without a word, and may have no deadline, wait no longer than this.
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
 		// A goroutine for each call would grow its stack anew each time. Calls beyond this many have one of their own.
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))),
