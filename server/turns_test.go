@@ -29,7 +29,7 @@ func newRacers(t *testing.T) *racers {
 // append puts node n, whose id is n, on head, if the alias is there; on none the alias is made.
 func (r *racers) append(ctx context.Context, head chainstore.ID, n byte) (now chainstore.ID, err error) {
 	change := &chainstore.Change{
-		Nodes:   []chainstore.NewNode{{Identify: func(*chainstore.ID) chainstore.ID { return chainstore.ID{n, 1} }}},
+		Nodes:   []chainstore.NewNode{{Identify: func(*chainstore.ID) chainstore.ID { return id(n) }}},
 		Aliases: []chainstore.AliasChange{{Name: "chat"}},
 	}
 	if head != (chainstore.ID{}) {
@@ -159,6 +159,56 @@ func TestTurnsGoOnWhileTheAliasMoves(t *testing.T) {
 			if got := <-told; got != n || len(told) != 0 {
 				t.Errorf("%d is told, not %d; and %d more", got, n, len(told))
 			}
+		}
+	})
+}
+
+// Who was told and loses again is told before those who were not told yet; who puts something else is not known.
+func TestWhoLosesAgainGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRacers(t)
+		told := make(chan byte, 10)
+		lose := func(n byte) {
+			go func() {
+				_, _ = r.append(t.Context(), id(0), n)
+				told <- n
+			}()
+			synctest.Wait()
+		}
+		head, next := id(0), byte(100)
+		win := func() (n byte) {
+			next++
+			var err error
+			if head, err = r.append(t.Context(), head, next); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			select {
+			case n = <-told:
+			default:
+			}
+			return n
+		}
+		win()
+		for n := byte(2); n <= 5; n++ {
+			lose(n)
+		}
+		if first := <-told; first != 2 {
+			t.Fatalf("%d is told at once", first)
+		}
+		if n := win(); n != 3 {
+			t.Errorf("%d is told first", n)
+		}
+		lose(6)
+		lose(3)
+		lose(2) // told before, too, but came after 3
+		for _, want := range []byte{3, 2, 4, 5, 6, 0} {
+			if n := win(); n != want {
+				t.Errorf("%d is told, not %d", n, want)
+			}
+		}
+		if len(r.races) != 0 {
+			t.Errorf("%d races go on", len(r.races))
 		}
 	})
 }
