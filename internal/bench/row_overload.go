@@ -17,9 +17,13 @@ var saturating = [...]int{16, 64, 256, 1024}
 // the store was empty.
 const candidates = 2
 
-// offeredOver is what a flood offers, in times of what was served lately: a tenth more than twice, since what can be served
-// varies. Where it was less than twice in most rounds, the figure is void.
-const offeredOver = 2.2
+const (
+	// offeredOver is what a flood offers, in times of what was served lately.
+	offeredOver = 2
+	// leastOffered is what it has to be in most rounds, in times of the peak and of what was served then: what can be served
+	// varies. Else the figure is void.
+	leastOffered = 1.8
+)
 
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
@@ -36,8 +40,8 @@ var (
 // that succeed within their deadline of a second, a second, against the peak of the same round: the most that it serves to
 // callers who wait for each reply. At first 16, 64, 256 and 1,024 callers are tried, twice, and the two numbers with the most
 // are candidates. Each round measures both, and the peak is that of the one that was served more in the rounds' median: the
-// better one of each round would be the one that was lucky. A flood offers a tenth more than twice what was served most lately,
-// to either candidate when it was measured last or in the flood before.
+// better one of each round would be the one that was lucky. A flood offers twice what was served most lately, to either
+// candidate when it was measured last or in the flood before.
 //
 // A round is two peaks, one of each candidate, and two floods, in turns; its share is the mean of the floods over the
 // peak. In every other round the floods come first and the candidates the other way round, for all begin once the store is
@@ -255,8 +259,8 @@ func (o *overloads) figures() []Figure {
 		Measured{Name: "p50 of those served in time", Value: median(o.flood50), Unit: "ms"},
 		Measured{Name: "p99 of those served in time", Value: median(o.flood99), Unit: "ms"})
 	good.Measured = append(good.Measured, o.fair()...)
-	if median(times) < 2 {
-		good = good.voided(fmt.Sprintf("less than twice the peak was offered; %d puts were not, since too many were under way", o.unoffered))
+	if median(times) < leastOffered {
+		good = good.voided(fmt.Sprintf("much less than twice the peak was offered; %d puts were not, since too many were under way", o.unoffered))
 	}
 	return append(o.e.durable(false, good), o.clear(), o.silent())
 }

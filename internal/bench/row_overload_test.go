@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A round has both candidates' peaks and as many floods. What a flood offers is over twice what was served most, whether to a
+// A round has both candidates' peaks and as many floods. What a flood offers is twice what was served most, whether to a
 // candidate or in the flood before, and which of the two comes first changes.
 func TestRoundsOfOverload(t *testing.T) {
 	e := rowEnv(t)
@@ -51,16 +51,20 @@ func TestRoundsOfOverload(t *testing.T) {
 // The peak is that of the candidate that was served more in most rounds, in every round.
 func TestPeakOfOverload(t *testing.T) {
 	o := newOverloads(rowEnv(t), nil)
+	o.e.machine.Fsync = syncsForNothing
 	o.peaks = []*peak{{callers: 64, perSecond: []float64{90, 80, 120}}, {callers: 256, perSecond: []float64{100, 100, 50}}}
 	o.served, o.offers = []float64{80, 90, 100}, []float64{200, 210, 150}
 	good := o.figures()[0]
-	if good.Figure != 0.9 || good.Measured[0].Callers != 256 || good.Measured[1].Callers != 64 {
+	if good.Void || good.Figure != 0.9 || good.Measured[0].Callers != 256 || good.Measured[1].Callers != 64 {
 		t.Errorf("%+v", good)
 	}
 	for _, m := range good.Measured {
 		if m.Unit == "times" && m.Value != 2 {
 			t.Errorf("%+v", m)
 		}
+	}
+	if o.offers = []float64{170, 170, 500}; !o.figures()[0].Void {
+		t.Errorf("with 1.7 times the peak in most rounds: %+v", o.figures()[0])
 	}
 }
 
