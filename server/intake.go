@@ -71,7 +71,9 @@ type room struct {
 	free     *semaphore.Weighted
 	draining *atomic.Bool
 	statuses *mapper
-	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the epoch.
+	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no
+	// clock that is set turns back.
+	start          time.Time
 	waiters, ended atomic.Int64
 	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
 	bytes, waiting prometheus.Gauge
@@ -81,7 +83,7 @@ type room struct {
 func newRoom(bytes int64, draining *atomic.Bool, statuses *mapper, m *roomMetrics, kind string) *room {
 	m.limit.WithLabelValues(kind).Set(float64(bytes))
 	return &room{
-		free: semaphore.NewWeighted(bytes), draining: draining, statuses: statuses,
+		free: semaphore.NewWeighted(bytes), draining: draining, statuses: statuses, start: time.Now(),
 		bytes: m.bytes.WithLabelValues(kind), waiting: m.waiting.WithLabelValues(kind), waited: m.waited.WithLabelValues(kind),
 	}
 }
@@ -172,7 +174,7 @@ func (r *room) give(bytes int64) {
 
 // mayEnd tells whether a call whose request does not come is to be ended now, for those that wait.
 func (r *room) mayEnd() bool {
-	now, ended := time.Now().UnixNano(), r.ended.Load()
+	now, ended := int64(time.Since(r.start)), r.ended.Load()
 	return r.waiters.Load() > 0 && now-ended >= int64(endEvery) && r.ended.CompareAndSwap(ended, now)
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"slices"
@@ -15,12 +16,13 @@ import (
 const turnTime = 10 * time.Millisecond
 
 // turns is a store whose losers take turns. Where many callers append to one alias at its head, one wins and all others
-// learn of the new head at once, to lose again together: of 20 writers, 19 calls in 20 are for nothing. So only the first
-// who loses after a move is told at once. Others are kept in the order in which they came, and told one for each move, of the head
-// that the alias moved to; all of them once it has not moved for turnTime, and each shortly before its deadline. Who was told and
-// loses again, to the winner say, who knows the new head as soon, goes before those who were not told yet: else the
-// unlucky would stand behind all others once more. It is known by what it puts, so who puts something else then stands behind.
-// What is told is true when it is told, and a caller without rivals, or with one, never waits.
+// learn of the new head at once, to lose again together: of 20 writers, 19 calls in 20 are for nothing. So only who loses
+// where no race goes on is told at once, which begins one. Others are kept in the order in which they came, and told one for
+// each append that moves the alias, of the head that it moved to; all of them once none has moved it for turnTime, and each
+// shortly before its deadline. Who was told and loses again, to the winner say, who knows the new head as soon, goes before
+// those who were not told yet: else the unlucky would stand behind all others once more. It is known by what it puts, so who
+// puts something else then stands behind. What is told is true when it is told, and a caller without rivals, or with one,
+// never waits.
 type turns struct {
 	chainstore.Store
 	mu    sync.Mutex
@@ -33,7 +35,7 @@ type raced struct{ namespace, alias string }
 // race is an alias that somebody lost lately. It ends when it is won and nobody waits, or turnTime after it was won last.
 type race struct {
 	// again are those who wait though they were told before, waiting the others; in either the first to come is first.
-	again, waiting []*waiter
+	again, waiting list.List
 	// told are the last who were told: see content.
 	told []chainstore.ID
 	end  *time.Timer
@@ -45,29 +47,47 @@ type waiter struct {
 	content chainstore.ID
 	// turn is closed when it may go.
 	turn chan struct{}
+	// in is where it waits, and at its place there; nil once it is told.
+	in *list.List
+	at *list.Element
 }
 
 // mostTold is how many of those who were told are known when they lose again, which they do within a few moves.
 const mostTold = 16
 
+// keep lets a caller wait.
+func (r *race) keep(content chainstore.ID) *waiter {
+	w := &waiter{content: content, turn: make(chan struct{}), in: &r.waiting}
+	if i := slices.Index(r.told, content); i >= 0 {
+		r.told = slices.Delete(r.told, i, i+1)
+		w.in = &r.again
+	}
+	w.at = w.in.PushBack(w)
+	return w
+}
+
 // next lets one go, those first who were told before; false where nobody waits.
 func (r *race) next() bool {
-	from := &r.again
-	if len(*from) == 0 {
-		from = &r.waiting
+	first := r.again.Front()
+	if first == nil {
+		first = r.waiting.Front()
 	}
-	if len(*from) == 0 {
+	if first == nil {
 		return false
 	}
-	w := (*from)[0]
-	*from = (*from)[1:]
-	r.tell(w.content)
-	close(w.turn)
+	r.tell(first.Value.(*waiter))
 	return true
 }
 
-// tell remembers who is told.
-func (r *race) tell(content chainstore.ID) {
+// tell lets a caller go, and remembers it.
+func (r *race) tell(w *waiter) {
+	w.in.Remove(w.at)
+	w.at = nil
+	close(w.turn)
+	r.remember(w.content)
+}
+
+func (r *race) remember(content chainstore.ID) {
 	r.told = append(r.told, content)
 	if len(r.told) > mostTold {
 		r.told = slices.Delete(r.told, 0, 1)
@@ -124,15 +144,16 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 		return
 	}
 	identify := change.Nodes[a.Target.Node].Identify
-	turn := t.wait(raced{namespace, a.Name}, identify(nil))
-	if turn == nil {
+	r, w := t.wait(raced{namespace, a.Name}, identify(nil))
+	if w == nil {
 		return
 	}
 	waiting, cancel := deadline.Early(ctx)
 	defer cancel()
 	select {
-	case <-turn:
+	case <-w.turn:
 	case <-waiting.Done():
+		t.leave(r, w)
 		if ctx.Err() != nil {
 			return
 		}
@@ -145,26 +166,27 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 	}
 }
 
-// wait enters a caller who lost, and returns what is closed when it may go; nil for the first, who need not wait.
-func (t *turns) wait(alias raced, content chainstore.ID) <-chan struct{} {
+// wait enters a caller who lost into the alias's race; nil is a waiter who begins one, and need not wait.
+func (t *turns) wait(alias raced, content chainstore.ID) (*race, *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.races[alias]
-	if r == nil {
-		r = &race{}
-		r.tell(content)
-		r.end = time.AfterFunc(turnTime, func() { t.over(alias, r) })
-		t.races[alias] = r
-		return nil
+	if r := t.races[alias]; r != nil {
+		return r, r.keep(content)
 	}
-	w := &waiter{content, make(chan struct{})}
-	if i := slices.Index(r.told, content); i >= 0 {
-		r.told = slices.Delete(r.told, i, i+1)
-		r.again = append(r.again, w)
-	} else {
-		r.waiting = append(r.waiting, w)
+	r := &race{}
+	r.remember(content)
+	r.end = time.AfterFunc(turnTime, func() { t.over(alias, r) })
+	t.races[alias] = r
+	return r, nil
+}
+
+// leave lets a caller go who can wait no longer, so that no move is spent on it.
+func (t *turns) leave(r *race, w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w.at != nil {
+		r.tell(w)
 	}
-	return w.turn
 }
 
 // over lets all go who wait still.

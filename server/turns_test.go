@@ -212,3 +212,49 @@ func TestWhoLosesAgainGoesFirst(t *testing.T) {
 		}
 	})
 }
+
+// No move is spent on who could wait no longer, and nothing of it is kept but that it was told.
+func TestWhoLeavesTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRacers(t)
+		head, err := r.append(t.Context(), id(0), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := make(chan byte, 10)
+		lose := func(ctx context.Context, n byte) {
+			go func() {
+				_, _ = r.append(ctx, id(0), n)
+				told <- n
+			}()
+			synctest.Wait()
+		}
+		lose(t.Context(), 2)
+		short, leave := context.WithTimeout(t.Context(), turnTime/2)
+		defer leave()
+		gone, cancel := context.WithCancel(t.Context())
+		lose(short, 3)
+		lose(gone, 4)
+		lose(t.Context(), 5)
+		cancel()
+		time.Sleep(turnTime / 2) // on the fake clock
+		synctest.Wait()
+		if len(told) != 3 {
+			t.Fatalf("%d callers are told before the alias moves, want 2, 3 and 4", len(told))
+		}
+		for range 3 {
+			<-told
+		}
+		lose(t.Context(), 6)
+		lose(t.Context(), 3) // told before
+		for _, want := range []byte{3, 5, 6} {
+			if head, err = r.append(t.Context(), head, want+100); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if got := <-told; got != want || len(told) != 0 {
+				t.Errorf("%d is told, not %d; and %d more", got, want, len(told))
+			}
+		}
+	})
+}

@@ -67,15 +67,16 @@ func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 	}
 	e := &env{Options: o, seed: new(atomic.Uint64), waits: &waits}
 	e.seed.Store(1 << 32)
-	if e.dir, err = os.MkdirTemp(o.Dir, "transcriptd-bench-"); err != nil {
+	made, err := os.MkdirTemp(o.Dir, "transcriptd-bench-")
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(e.dir))
+			err = errors.Join(err, os.RemoveAll(made))
 		}
 	}()
-	if e.dir, err = filepath.Abs(e.dir); err != nil {
+	if e.dir, err = filepath.Abs(made); err != nil {
 		return nil, err
 	}
 	if err := usable(o.Profile); err != nil {

@@ -88,7 +88,8 @@ func startProcess(program string, args ...string) (*process, error) {
 	}
 }
 
-// withDefaults is an environment without what would change a server: transcriptd's own settings and those of Go's runtime.
+// withDefaults is an environment without what would change a server alone: transcriptd's own settings and those of Go's runtime,
+// but for the number of processors, which holds for all sides.
 func withDefaults(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
