@@ -19,7 +19,8 @@ func stubSize(c runloop.Call) size { return madeSize(runloop.StubLength(c)) }
 func madeSize(length int) size { return size{int64(length), runloop.EstimateTokens(int64(length))} }
 
 // shortSize is that of a message made shorter, from above: a line at its own length; a cut message without its text, with
-// as much text as its limit allows, the mark, and two bytes that say that it is cut. It is never more than full.
+// as much text as its limit allows, the mark, and two bytes that say that it is cut. It is never more than full, in bytes, in
+// the tokens of so many bytes, nor in those that are noted.
 func (p *Policy) shortSize(i item, m *runloop.Brief, full size) size {
 	if !i.shorter() {
 		return full
@@ -33,8 +34,8 @@ func (p *Policy) shortSize(i item, m *runloop.Brief, full size) size {
 	default:
 		length = m.Mark.LineLength
 	}
-	s := madeSize(length)
-	return size{min(s.bytes, full.bytes), min(s.tokens, full.tokens)}
+	s := madeSize(min(length, int(full.bytes)))
+	return size{s.bytes, min(s.tokens, full.tokens)}
 }
 
 // cutLength bounds from above the encoded size of a message that is cut to limit code points.
