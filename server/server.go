@@ -125,8 +125,8 @@ func Transport() []grpc.ServerOption {
 }
 
 // Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, and tells NOT_SERVING as the health of
-// every service. Calls under way go on, but those whose requests wait to be
-// received: they are refused when it is their turn.
+// every service. Calls under way go on, but those whose requests wait to be received, which are refused when it is their
+// turn.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.health.Shutdown()

@@ -47,7 +47,7 @@ type waiter struct {
 	content chainstore.ID
 	// turn is closed when it may go.
 	turn chan struct{}
-	// in is where it waits, and at its place there; nil once it is told.
+	// in is where it waits, and at its place there; at is nil once it is told.
 	in *list.List
 	at *list.Element
 }

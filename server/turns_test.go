@@ -49,7 +49,16 @@ func (r *racers) append(ctx context.Context, head chainstore.ID, n byte) (now ch
 
 func id(n byte) chainstore.ID { return chainstore.ID{n, 1} }
 
-// The first who loses after a move is told at once; the others one by one as the alias moves on, each of where it is then.
+// lose puts node n on the first head, from which the alias has moved, and tells once it is told of that.
+func (r *racers) lose(ctx context.Context, n byte, told chan<- byte) {
+	go func() {
+		_, _ = r.append(ctx, id(0), n)
+		told <- n
+	}()
+	synctest.Wait()
+}
+
+// The first who loses is told at once; the others one by one as the alias moves on, each of where it is then.
 func TestLosersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRacers(t)
@@ -139,11 +148,7 @@ func TestTurnsGoOnWhileTheAliasMoves(t *testing.T) {
 		const racing = 10
 		told := make(chan byte, racing)
 		for n := byte(2); n < 2+racing; n++ {
-			go func() {
-				_, _ = r.append(t.Context(), id(0), n)
-				told <- n
-			}()
-			synctest.Wait()
+			r.lose(t.Context(), n, told)
 		}
 		<-told // the first, at once
 		for n := byte(3); n < 2+racing; n++ {
@@ -168,13 +173,7 @@ func TestWhoLosesAgainGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRacers(t)
 		told := make(chan byte, 10)
-		lose := func(n byte) {
-			go func() {
-				_, _ = r.append(t.Context(), id(0), n)
-				told <- n
-			}()
-			synctest.Wait()
-		}
+		lose := func(n byte) { r.lose(t.Context(), n, told) }
 		head, next := id(0), byte(100)
 		win := func() (n byte) {
 			next++
@@ -222,13 +221,7 @@ func TestWhoLeavesTakesNoTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := make(chan byte, 10)
-		lose := func(ctx context.Context, n byte) {
-			go func() {
-				_, _ = r.append(ctx, id(0), n)
-				told <- n
-			}()
-			synctest.Wait()
-		}
+		lose := func(ctx context.Context, n byte) { r.lose(ctx, n, told) }
 		lose(t.Context(), 2)
 		short, leave := context.WithTimeout(t.Context(), turnTime/2)
 		defer leave()

@@ -161,9 +161,9 @@ func (c *committer) leave(weight int64) {
 	c.room.Release(weight)
 }
 
-// wait returns the outcome. When the context ends it waits only until the change is no longer looked at, of one that did not
-// fit into a batch while it was tried until it is in the next; the room of one that
-// is being committed is then given back once that is over, since it is held until then.
+// wait returns the outcome. When the context ends it waits only until the change is no longer looked at: of one that is found not
+// to fit into a batch just then, until it is in the next. The room of one that is being committed is given back once that is
+// over, since it is held until then.
 func (c *committer) wait(r *request) (*chainstore.Committed, error) {
 	select {
 	case <-r.answered:
