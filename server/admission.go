@@ -21,6 +21,8 @@ const (
 	freeWrites = 256
 	// refusalsToldEvery is how often the log tells of refusals.
 	refusalsToldEvery = time.Minute
+	// longest is as how long a write counts that took longer: a sender may take hours where nobody waits for its room.
+	longest = time.Minute
 )
 
 // admission refuses writes that would wait too long, as OVERLOADED, when no more than the head of a call has come: what
@@ -35,18 +37,19 @@ type admission struct {
 	underWay atomic.Int64
 	// took is the moving average of how long writes took, in nanoseconds.
 	took atomic.Int64
-	// told is when the log told of refusals last, in nanoseconds since the epoch.
-	told atomic.Int64
+	// again is when the log tells of refusals again, in nanoseconds since the start, which no clock that is set turns back.
+	start time.Time
+	again atomic.Int64
 
-	draining *atomic.Bool
+	draining context.Context
 	refused  prometheus.Counter
 	refusal  error
 	log      *slog.Logger
 }
 
-func newAdmission(draining *atomic.Bool, to prometheus.Registerer, log *slog.Logger) *admission {
+func newAdmission(draining context.Context, to prometheus.Registerer, log *slog.Logger) *admission {
 	return &admission{
-		most: maxWrites, free: freeWrites,
+		most: maxWrites, free: freeWrites, start: time.Now(),
 		draining: draining, refused: newRefused(to, log), log: log,
 		refusal: (&mapper{rows: table(), log: log}).status(context.Background(), chainstore.ErrOverloaded),
 	}
@@ -54,7 +57,7 @@ func newAdmission(draining *atomic.Bool, to prometheus.Registerer, log *slog.Log
 
 // admit judges a call whose head has come. gRPC waits for it before it reads on. A draining server says so elsewhere.
 func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context, error) {
-	if !writes(call.FullMethodName) || a.draining.Load() {
+	if !writes(call.FullMethodName) || a.draining.Err() != nil {
 		return ctx, nil
 	}
 	now := time.Now()
@@ -92,14 +95,14 @@ func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {
 func (a *admission) end(took time.Duration) {
 	a.underWay.Add(-1)
 	old := a.took.Load()
-	a.took.Store(old + (int64(took)-old)/16)
+	a.took.Store(old + (int64(min(took, longest))-old)/16)
 }
 
 // refuse counts a refusal, and tells the log of it now and then.
 func (a *admission) refuse(now time.Time) {
 	a.refused.Inc()
-	told := a.told.Load()
-	if now.UnixNano()-told >= int64(refusalsToldEvery) && a.told.CompareAndSwap(told, now.UnixNano()) {
+	since, again := int64(now.Sub(a.start)), a.again.Load()
+	if since >= again && a.again.CompareAndSwap(again, since+int64(refusalsToldEvery)) {
 		a.log.Warn("writes are refused as OVERLOADED; this line comes once a minute at most", "writes_under_way", a.underWay.Load())
 	}
 }

@@ -64,6 +64,7 @@ func (s *heldStore) Chain(ctx context.Context, namespace string, head chainstore
 type crowd struct {
 	*testing.T
 	transcriptv1.TranscriptServiceClient
+	dial     func(context.Context) (net.Conn, error)
 	conn     *grpc.ClientConn
 	server   *Server
 	store    *heldStore
@@ -89,8 +90,9 @@ func newCrowd(t *testing.T, most int64) *crowd {
 	serving := make(chan error, 1)
 	go func() { serving <- grpcServer.Serve(counting) }()
 	var err error
+	c.dial = listener.DialContext
 	c.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,5 +373,18 @@ func TestWritesThatWouldComeLateAreRefused(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "OVERLOADED"); n != 1 {
 		t.Errorf("%d lines tell of refusals, not one: %s", n, log.String())
+	}
+}
+
+// A write that took hours, since nobody waited and its sender was slow, does not count as such when others are judged.
+func TestOneSlowSenderCountsForLittle(t *testing.T) {
+	a := New(memstore.New(memstore.Options{}), Config{}).admission
+	a.free = 0
+	a.underWay.Add(1)
+	a.end(6 * time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := a.admit(ctx, &tap.Info{FullMethodName: transcriptv1.TranscriptService_PutNode_FullMethodName}); err != nil {
+		t.Error(err)
 	}
 }

@@ -28,6 +28,9 @@ type assembleRequest interface {
 	GetCondenseLast() bool
 }
 
+// maxEtag is the most bytes of an etag that is asked with; ours have 32. A stream keeps its request, so that must be short.
+const maxEtag = 256
+
 // assembly is a view of a chain, found but not read yet.
 type assembly struct {
 	chain chainstore.Chain
@@ -89,6 +92,8 @@ func checkOptions(req assembleRequest) error {
 	}
 	conversation := req.GetView() == transcriptv1.View_VIEW_CONVERSATION
 	switch {
+	case len(req.GetIfNoneMatch()) > maxEtag:
+		return overLimit("if_none_match", "must be the etag of a reply, at most %d bytes", maxEtag)
 	case conversation && req.GetAfterId() != "":
 		return invalidField("after_id", "must be empty with VIEW_CONVERSATION")
 	case !conversation && req.GetPolicy() != nil:

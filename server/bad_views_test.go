@@ -93,6 +93,8 @@ func badViews(w *planted) []bad {
 		{"a view below", callView(&Assemble{Head: chat, View: -1}), invalid, badField, "view"},
 		{"a detail unknown", callView(&Assemble{Head: chat, NodeDetail: 3}), invalid, badField, "node_detail"},
 		{"a detail below", callView(&Assemble{Head: chat, NodeDetail: -1}), invalid, badField, "node_detail"},
+		{"a long etag", callView(&Assemble{Head: chat, IfNoneMatch: strings.Repeat("x", 257)}), invalid, overLimit, "if_none_match"},
+		{"the longest etag", callView(&Assemble{Head: chat, IfNoneMatch: strings.Repeat("x", 256)}), codes.OK, "", ""},
 		{"after no id", callView(&Assemble{Head: chat, AfterId: "x"}), invalid, badField, "after_id"},
 		{"after what is not there", callView(&Assemble{Head: chat, AfterId: absent}), notFound, noNode, ""},
 		{"after a branch", callView(&Assemble{Head: chat, AfterId: w.elsewhere}), unfit, "NOT_AN_ANCESTOR", ""},

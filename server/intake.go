@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -20,8 +24,11 @@ import (
 
 const (
 	// writesBytes is how much the requests of all writes under way may hold, as they come over the wire, and readsBytes those of
-	// all reads, which are short: what there is room for is eight that have yet to come.
-	writesBytes, readsBytes = 64 << 20, 32 << 20
+	// all reads, which are short: what there is room for is eight that have yet to come. otherBytes is that of health, and of
+	// reflection.
+	writesBytes, readsBytes, otherBytes = 64 << 20, 32 << 20, 16 << 20
+	// mostWaiting calls may wait for a room; further ones are refused at once.
+	mostWaiting = 4096
 	// promptly is how long a request may take to come where others wait for room: one of 4 MiB over 7 Mbit/s.
 	promptly = 5 * time.Second
 	// endEvery is how often one that takes longer is ended, so that many that share a slow line are not all ended at once, and
@@ -31,45 +38,61 @@ const (
 
 // intake bounds what requests hold in memory, which the number of calls alone does not: a request is received when there is
 // room for the largest, and from then on counts as what it is, until its call has ended. Before, it has no more of the
-// server's memory than streamWindow, since gRPC asks a client for more only once a handler receives. A call whose request does
-// not come promptly is ended where others wait, so that senders that stall hold them up for no longer. Writes and reads, those
-// of the administration too, have a room each, so that neither wait for the other.
-type intake struct{ writes, reads *room }
+// server's memory than streamWindow and its head, since gRPC asks a client for more only once a handler receives. A call whose
+// request does not come promptly is ended where others wait, so that senders that stall hold them up for no longer. Writes,
+// reads with those of the administration, health and reflection have a room each, so that none waits for another.
+type intake struct{ writes, reads, health, reflection *room }
 
-func newIntake(draining *atomic.Bool, m *roomMetrics, log *slog.Logger) *intake {
+// newIntake makes rooms, of which all but that of health are closed when draining ends.
+func newIntake(draining context.Context, m *roomMetrics, log *slog.Logger) *intake {
 	statuses := &mapper{rows: table(), log: log}
 	return &intake{
-		writes: newRoom(writesBytes, draining, statuses, m, "writes"),
-		reads:  newRoom(readsBytes, draining, statuses, m, "reads"),
+		writes:     newRoom(writesBytes, draining, statuses, m, "writes"),
+		reads:      newRoom(readsBytes, draining, statuses, m, "reads"),
+		health:     newRoom(otherBytes, context.Background(), statuses, m, "health"),
+		reflection: newRoom(otherBytes, draining, statuses, m, "reflection"),
 	}
 }
 
-// service is a service whose requests, of which each method has one, are received as there is room for them. It relies on
-// gRPC's receiving a request when the method's handler asks for it.
-func (i *intake) service(desc grpc.ServiceDesc) *grpc.ServiceDesc {
-	desc.Methods, desc.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
-	for n := range desc.Methods {
-		m := &desc.Methods[n]
-		m.Handler = i.room("/" + desc.ServiceName + "/" + m.MethodName).unary(m.Handler)
-	}
-	for n := range desc.Streams {
-		s := &desc.Streams[n]
-		s.Handler = i.room("/" + desc.ServiceName + "/" + s.StreamName).stream(s.Handler)
-	}
-	return &desc
+// registrar registers services whose requests are received as there is room for them.
+type registrar struct {
+	*grpc.Server
+	intake *intake
 }
 
-func (i *intake) room(method string) *room {
-	if writes(method) {
+// RegisterService relies on gRPC's receiving a request when the method's handler asks for it.
+func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
+	d := *desc
+	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
+	for n := range d.Methods {
+		m := &d.Methods[n]
+		m.Handler = r.intake.room(d.ServiceName, m.MethodName).unary(m.Handler)
+	}
+	for n := range d.Streams {
+		s := &d.Streams[n]
+		s.Handler = r.intake.room(d.ServiceName, s.StreamName).stream(s.Handler)
+	}
+	r.Server.RegisterService(&d, service)
+}
+
+func (i *intake) room(service, method string) *room {
+	switch {
+	case service == healthv1.Health_ServiceDesc.ServiceName:
+		return i.health
+	case strings.HasPrefix(service, "grpc.reflection."):
+		return i.reflection
+	case writes("/" + service + "/" + method):
 		return i.writes
+	default:
+		return i.reads
 	}
-	return i.reads
 }
 
 // room is what the requests of one kind of calls may hold together.
 type room struct {
-	free     *semaphore.Weighted
-	draining *atomic.Bool
+	free *semaphore.Weighted
+	// draining ends when no more calls are taken.
+	draining context.Context
 	statuses *mapper
 	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no
 	// clock that is set turns back.
@@ -80,7 +103,7 @@ type room struct {
 	waited         prometheus.Observer
 }
 
-func newRoom(bytes int64, draining *atomic.Bool, statuses *mapper, m *roomMetrics, kind string) *room {
+func newRoom(bytes int64, draining context.Context, statuses *mapper, m *roomMetrics, kind string) *room {
 	m.limit.WithLabelValues(kind).Set(float64(bytes))
 	return &room{
 		free: semaphore.NewWeighted(bytes), draining: draining, statuses: statuses, start: time.Now(),
@@ -112,28 +135,41 @@ func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grp
 		})
 }
 
-// stream is unary for streams of replies, whose request is received within the interceptors.
+// stream is unary for streams, whose requests are received within the interceptors.
 func (r *room) stream(next grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, ss grpc.ServerStream) error {
-		p := &portion{room: r}
-		defer p.leave()
-		return next(srv, &roomStream{ServerStream: ss, portion: p})
+		s := &roomStream{ServerStream: ss, room: r}
+		defer s.leave()
+		return next(srv, s)
 	}
 }
 
-// roomStream is a stream with one request.
+// roomStream is a stream with one request, or with several of which each is handled before the next is received.
 type roomStream struct {
 	grpc.ServerStream
+	room *room
+	// portion is that of the request that was received last; nil before the first.
 	portion *portion
 }
 
 func (s *roomStream) RecvMsg(m any) error {
+	s.leave()
+	s.portion = &portion{room: s.room}
 	return s.portion.receive(s.Context(), m, s.ServerStream.RecvMsg)
 }
 
-// take takes some of the room, and waits for it. Errors are errNoRoom shortly before the deadline, that of the context, and
-// errDraining where the server began to drain meanwhile.
+func (s *roomStream) leave() {
+	if s.portion != nil {
+		s.portion.leave()
+	}
+}
+
+// take takes some of the room, and waits for it. Errors are errNoRoom shortly before the deadline, or at once where mostWaiting
+// wait; that of the context; and errDraining where no more calls are taken.
 func (r *room) take(ctx context.Context, bytes int64) error {
+	if r.draining.Err() != nil {
+		return errDraining
+	}
 	if !r.free.TryAcquire(bytes) {
 		if err := r.wait(ctx, bytes); err != nil {
 			return err
@@ -144,26 +180,28 @@ func (r *room) take(ctx context.Context, bytes int64) error {
 }
 
 func (r *room) wait(ctx context.Context, bytes int64) error {
+	defer r.waiters.Add(-1)
+	if r.waiters.Add(1) > mostWaiting {
+		return errNoRoom
+	}
 	began := time.Now()
 	r.waiting.Inc()
-	r.waiters.Add(1)
 	defer func() {
-		r.waiters.Add(-1)
 		r.waiting.Dec()
 		r.waited.Observe(time.Since(began).Seconds())
 	}()
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
+	defer context.AfterFunc(r.draining, cancel)()
 	switch err := r.free.Acquire(early, bytes); {
-	case err != nil && ctx.Err() != nil:
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
-		return errNoRoom
-	case r.draining.Load():
-		r.free.Release(bytes)
+	case r.draining.Err() != nil:
 		return errDraining
 	default:
-		return nil
+		return errNoRoom
 	}
 }
 
@@ -178,7 +216,7 @@ func (r *room) mayEnd() bool {
 	return r.waiters.Load() > 0 && now-ended >= int64(endEvery) && r.ended.CompareAndSwap(ended, now)
 }
 
-// portion is what a call has of a room.
+// portion is what a request has of a room.
 type portion struct {
 	room *room
 
@@ -201,11 +239,8 @@ func (p *portion) receive(ctx context.Context, req any, receive func(any) error)
 	return err
 }
 
-// enter takes room for the largest request. Errors are those of take; a server that drains says so at once.
+// enter takes room for the largest request. Errors are those of take.
 func (p *portion) enter(ctx context.Context) error {
-	if p.room.draining.Load() {
-		return errDraining
-	}
 	if err := p.room.take(ctx, maxRequest); err != nil {
 		return err
 	}
@@ -216,19 +251,24 @@ func (p *portion) enter(ctx context.Context) error {
 	return nil
 }
 
-// isLate ends the call where its request is still on its way and others wait, and else looks again before long. What the call
-// has of the room it has until it has left, since the request is in memory as long.
+// isLate ends the call where its request is still on its way and others wait, or the server drains, and else looks again before
+// long. What the call has of the room it has until it has left, since the request is in memory as long.
 func (p *portion) isLate(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.late == nil:
+		return
+	case p.room.draining.Err() != nil:
+		p.refusal = errDraining
 	case p.room.mayEnd():
-		p.refusal, p.late = errSlow, nil
-		hangUp(ctx, p.room.statuses.status(ctx, errSlow))
+		p.refusal = errSlow
 	default:
 		p.late.Reset(endEvery)
+		return
 	}
+	p.late = nil
+	hangUp(ctx, p.room.statuses.status(ctx, p.refusal))
 }
 
 // hangUp tells the caller a status and makes a receive that waits for more fail, which gRPC does when a call ends. The handler
@@ -241,7 +281,8 @@ func hangUp(ctx context.Context, told error) {
 }
 
 // came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message
-// or several, or one that is cut off or compressed wrong: the caller, whom gRPC has told already, has to mend that.
+// or several, or one that is cut off or compressed wrong: the caller, whom gRPC has told already, has to mend that. So has who
+// sends part of a message more.
 func (p *portion) came(req any, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -249,7 +290,7 @@ func (p *portion) came(req any, err error) error {
 	switch {
 	case p.refusal != nil:
 		return p.refusal
-	case status.Code(err) == codes.Internal:
+	case status.Code(err) == codes.Internal || errors.Is(err, io.ErrUnexpectedEOF):
 		return &canonical.FieldError{Field: "request", Rule: status.Convert(err).Message(), Kind: canonical.ErrMalformed}
 	case err != nil:
 		return err

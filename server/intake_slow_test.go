@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -11,6 +13,8 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
@@ -26,7 +30,7 @@ func slowly(t *testing.T, n int64, test func(c *crowd)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 100)
 		close(c.store.gate)
-		rooms := []*room{c.server.intake.writes, c.server.intake.reads}
+		rooms := []*room{c.server.intake.writes, c.server.intake.reads, c.server.intake.health, c.server.intake.reflection}
 		for _, r := range rooms {
 			r.free = semaphore.NewWeighted(n * maxRequest)
 		}
@@ -48,16 +52,18 @@ type slow struct {
 	grpc.ClientStream
 	*crowd
 	ended chan error
+	leave func()
 }
 
 // begin begins a call with messages, and does not end the request. How the call ends follows.
 func (c *crowd) begin(method string, messages ...proto.Message) *slow {
 	c.Helper()
-	stream, err := c.conn.NewStream(c.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
+	ctx, leave := context.WithCancel(c.Context())
+	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
 	if err != nil {
 		c.Fatal(err)
 	}
-	s := &slow{stream, c, make(chan error, 1)}
+	s := &slow{stream, c, make(chan error, 1), leave}
 	for _, m := range messages {
 		s.send(m)
 	}
@@ -101,6 +107,10 @@ func slowCalls() map[string]slowCall {
 			&transcriptv1.ResolveAliasRequest{Namespace: large}, reads},
 		"StreamAssemble": {transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
 			&transcriptv1.StreamAssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: large}, reads},
+		"Check": {healthv1.Health_Check_FullMethodName, &healthv1.HealthCheckRequest{Service: large},
+			func(c *crowd) *room { return c.server.intake.health }},
+		"Watch": {healthv1.Health_Watch_FullMethodName, &healthv1.HealthCheckRequest{Service: large},
+			func(c *crowd) *room { return c.server.intake.health }},
 	}
 }
 
@@ -167,6 +177,130 @@ func TestSlowRequestsAreServed(t *testing.T) {
 			c.Error(err)
 		}
 	})
+}
+
+// However many callers send large requests at once, no more come than there is room for, until those before have ended; then all
+// are answered.
+func TestLargeRequestsShareTheRoom(t *testing.T) {
+	const callers, fit = 10, 3
+	for name, call := range slowCalls() {
+		t.Run(name, func(t *testing.T) {
+			slowly(t, fit, func(c *crowd) {
+				var calls []*slow
+				for range callers {
+					calls = append(calls, c.begin(call.method, call.req))
+				}
+				if n := c.metric("transcriptd_server_requests_waiting"); n != callers-fit {
+					c.Errorf("%v wait", n)
+				}
+				if n := c.metric("transcriptd_server_requests_bytes"); n != fit*maxRequest {
+					c.Errorf("%v bytes are taken", n)
+				}
+				if n := c.received.Load(); n > fit*maxRequest+(callers-fit)*streamWindow+64<<10 {
+					c.Errorf("%d bytes came, with room for %d requests", n, fit)
+				}
+				for _, s := range calls {
+					if err := s.CloseSend(); err != nil {
+						c.Error(err)
+					}
+				}
+				for _, s := range calls {
+					if name == "Watch" { // which answers, and goes on
+						s.leave()
+						continue
+					}
+					if err := <-s.ended; requestOf(err) == "" && err != nil && name != "Check" || status.Code(err) == codes.ResourceExhausted {
+						c.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A stream of several requests has room for one at a time, as reflection's do, and is not ended between them while nobody waits.
+func TestRequestsOfAStreamFollowEachOther(t *testing.T) {
+	slowly(t, 1, func(c *crowd) {
+		ctx, cancel := context.WithCancel(c.Context())
+		defer cancel()
+		stream, err := reflectionv1.NewServerReflectionClient(c.conn).ServerReflectionInfo(ctx)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for range 3 {
+			<-time.After(10 * promptly)
+			list := &reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}
+			if err := stream.Send(list); err != nil {
+				c.Fatal(err)
+			}
+			reply, err := stream.Recv()
+			if err != nil || len(reply.GetListServicesResponse().GetService()) < 4 {
+				c.Fatalf("%v, %v", reply, err)
+			}
+			synctest.Wait()
+			if n := c.metric("transcriptd_server_requests_bytes", "reflection"); n != maxRequest {
+				c.Errorf("%v bytes are taken for what may come next", n)
+			}
+		}
+		if _, err := healthv1.NewHealthClient(c.conn).Check(ctx, &healthv1.HealthCheckRequest{}); err != nil {
+			c.Errorf("beside it, health: %v", err)
+		}
+		if waited := <-c.waiting(c.server.intake.reflection); waited > promptly+endEvery {
+			c.Errorf("who needs its room waits for %s", waited)
+		}
+		if _, err := stream.Recv(); status.Code(err) != codes.ResourceExhausted {
+			c.Errorf("ended with %v", err)
+		}
+	})
+}
+
+// Where mostWaiting wait already, who comes is refused at once.
+func TestWaitingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := roomFor(t, 1)
+		first := enter(t, r)
+		ended := make(chan error, mostWaiting)
+		for range mostWaiting {
+			go func() {
+				p := &portion{room: r}
+				defer p.leave()
+				ended <- p.enter(t.Context())
+			}()
+		}
+		synctest.Wait()
+		if err := (&portion{room: r}).enter(t.Context()); !errors.Is(err, errNoRoom) || len(ended) != 0 {
+			t.Errorf("one more: %v", err)
+		}
+		first.leave()
+		for range mostWaiting {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A server that drains ends calls whose requests do not come promptly, and lets the others come.
+func TestDrainingDoesNotWaitForSlowRequests(t *testing.T) {
+	for name, call := range slowCalls() {
+		t.Run(name, func(t *testing.T) {
+			slowly(t, 2, func(c *crowd) {
+				began := time.Now()
+				stalled := c.begin(call.method)
+				c.server.Drain()
+				if name == "Check" || name == "Watch" { // health is told to the end
+					<-time.After(10 * promptly)
+					stalled.goesOn()
+					stalled.leave()
+					return
+				}
+				err := <-stalled.ended
+				if took := time.Since(began); took > promptly+endEvery || status.Code(err) != codes.Unavailable || requestOf(err) == "" {
+					c.Errorf("ended after %s with %v", took, err)
+				}
+			})
+		})
+	}
 }
 
 // Slow requests are ended one by one, when each was promptly on its way, and those that stall hold up others for as long as
@@ -247,34 +381,6 @@ func TestRequestsEndAsTheyAreEnded(t *testing.T) {
 		}
 		c.Logf("%d of 200 were served", served)
 	})
-}
-
-// Calls whose request gRPC cannot receive stand in the log and the metrics as the caller's mistake, with a request's id of their
-// own, though gRPC tells the caller INTERNAL, by itself and without a reason (docs/api.md).
-func TestNoRequestOrSeveral(t *testing.T) {
-	for name, call := range slowCalls() {
-		for what, messages := range map[string][]proto.Message{"none": nil, "two": {&emptypb.Empty{}, &emptypb.Empty{}}} {
-			t.Run(name+" with "+what, func(t *testing.T) {
-				slowly(t, 1, func(c *crowd) {
-					s := c.begin(call.method, messages...)
-					if err := s.CloseSend(); err != nil {
-						c.Error(err)
-					}
-					if err := <-s.ended; status.Code(err) != codes.Internal || requestOf(err) != "" {
-						c.Errorf("ended with %v", err)
-					}
-					synctest.Wait()
-					if log := c.logs.String(); !strings.Contains(log, "level=INFO") || !strings.Contains(log, "grpc.code=InvalidArgument") ||
-						!strings.Contains(log, "cardinality") || strings.Contains(log, "ERROR") {
-						c.Errorf("the log: %s", log)
-					}
-					if n := c.metric("grpc_server_handled_total", name, "InvalidArgument"); n != 1 {
-						c.Errorf("%v calls count as malformed", n)
-					}
-				})
-			})
-		}
-	}
 }
 
 // A client that is gone without a word keeps its connection, and so its calls, for no more than 80 seconds.

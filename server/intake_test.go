@@ -179,10 +179,11 @@ func (c *crowd) stream(ctx context.Context, method string, req any) error {
 	}
 }
 
-// A server that drains says so, whether or not there is room; also to those who wait for some.
+// A server that drains says so at once, whether or not there is room; also to those who wait for some.
 func TestDrainingWinsOverRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	emptyWrites, emptyReads := c.fillRoom(c.server.intake.writes, writesBytes), c.fillRoom(c.server.intake.reads, readsBytes)
+	defer c.fillRoom(c.server.intake.writes, writesBytes)()
+	defer c.fillRoom(c.server.intake.reads, readsBytes)()
 	drained := func(what string, n int, outcomes <-chan error) {
 		t.Helper()
 		for range n {
@@ -197,14 +198,12 @@ func TestDrainingWinsOverRoom(t *testing.T) {
 		return c.metric("transcriptd_server_requests_waiting") == float64(writers+readers)
 	})
 	c.server.Drain()
+	drained("writes that waited", writers, written)
+	drained("reads that waited", readers, read)
 	for _, writing := range []bool{true, false} {
 		n, outcomes := c.all(writing)
 		drained("without room", n, outcomes)
 	}
-	emptyWrites()
-	emptyReads()
-	drained("writes that waited", writers, written)
-	drained("reads that waited", readers, read)
 }
 
 // requestOf is the id of the request that an error carries.
@@ -339,57 +338,6 @@ func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
 	c.fillRoom(c.server.intake.reads, readsBytes)()
 }
 
-// However many callers send large requests of reads at once, no more come than there is room for, until those before have
-// ended.
-func TestLargeReadsShareTheRoom(t *testing.T) {
-	const (
-		callers = 10
-		large   = 1 << 20
-		fit     = 3 // with the largest request that comes last: 2 MiB are taken then, and 4 are free
-	)
-	for name, call := range map[string]func(c *crowd, etag string) error{
-		"Assemble": func(c *crowd, etag string) error {
-			_, err := c.Assemble(c.Context(), &transcriptv1.AssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: etag})
-			return err
-		},
-		"StreamAssemble": func(c *crowd, etag string) error {
-			return c.stream(c.Context(), transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
-				&transcriptv1.StreamAssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: etag})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newCrowd(t, 100)
-			c.server.intake.reads.free = semaphore.NewWeighted(2*large + maxRequest + 4<<10)
-			etag, outcomes := strings.Repeat("x", large), make(chan error, callers)
-			for range callers {
-				c.running.Go(func() { outcomes <- call(c, etag) })
-			}
-			for range fit {
-				<-c.store.came
-			}
-			c.until("all others wait", func() bool {
-				return c.metric("transcriptd_server_requests_waiting", "reads") == callers-fit
-			})
-			if taken := c.metric("transcriptd_server_requests_bytes", "reads"); taken < fit*large || taken > fit*large+4<<10 {
-				t.Errorf("%v bytes are taken", taken)
-			}
-			if n := c.received.Load(); n > fit*large+(callers-fit)*streamWindow+64<<10 {
-				t.Errorf("%d bytes came, with room for %d requests", n, fit)
-			}
-			close(c.store.gate)
-			for range callers {
-				if err := <-outcomes; status.Code(err) != codes.NotFound {
-					t.Errorf("with room: %v", err)
-				}
-			}
-			if n := c.metric("transcriptd_server_requests_wait_seconds", "reads"); n < callers-fit {
-				t.Errorf("%v waits are told, of %d", n, callers-fit)
-			}
-			c.until("all room was given back", func() bool { return c.metric("transcriptd_server_requests_bytes") == 0 })
-		})
-	}
-}
-
 func aliasRef(name string) *transcriptv1.NodeRef {
 	return &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: name}}
 }
@@ -400,6 +348,7 @@ func TestRoomMetrics(t *testing.T) {
 	another := New(memstore.New(memstore.Options{}), Config{Registerer: c.registry})
 	for kind, r := range map[string][2]*room{
 		"writes": {c.server.intake.writes, another.intake.writes}, "reads": {c.server.intake.reads, another.intake.reads},
+		"health": {c.server.intake.health, another.intake.health}, "reflection": {c.server.intake.reflection, another.intake.reflection},
 	} {
 		for i, one := range r {
 			if err := one.take(t.Context(), 1000); err != nil {

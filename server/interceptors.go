@@ -91,7 +91,7 @@ func (s *stream) Context() context.Context { return s.ctx }
 
 // admit refuses new calls of a draining server; health is told to the end.
 func (s *Server) admit(method string) error {
-	if s.draining.Load() && !strings.HasPrefix(method, "/grpc.health.") {
+	if s.draining.Err() != nil && !strings.HasPrefix(method, "/grpc.health.") {
 		return errDraining
 	}
 	return nil
@@ -129,7 +129,7 @@ type watch struct {
 
 func (w *watch) SendMsg(m any) error {
 	err := w.stream.SendMsg(m)
-	if w.server.draining.Load() {
+	if w.server.draining.Err() != nil {
 		w.end()
 	}
 	return err

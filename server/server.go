@@ -3,9 +3,9 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,7 +51,9 @@ type Server struct {
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	health    *health.Server
-	draining  atomic.Bool
+	// draining ends when Drain is called, which calls drain.
+	draining  context.Context
+	drain     context.CancelFunc
 	admission *admission
 	intake    *intake
 }
@@ -65,9 +67,10 @@ func New(store chainstore.Store, cfg Config) *Server {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.draining, s.drain = context.WithCancel(context.Background())
 	s.metrics = newMetrics(cfg.Registerer, s.log)
-	s.admission = newAdmission(&s.draining, cfg.Registerer, s.log)
-	s.intake = newIntake(&s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
+	s.admission = newAdmission(s.draining, cfg.Registerer, s.log)
+	s.intake = newIntake(s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -99,12 +102,13 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
-	server.RegisterService(s.intake.service(transcriptv1.TranscriptService_ServiceDesc), &transcripts{
+	services := &registrar{Server: server, intake: s.intake}
+	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
 		store: s.store, now: s.now, renderers: s.renderers, buffers: pool,
 	})
-	server.RegisterService(s.intake.service(transcriptv1.AdminService_ServiceDesc), &admin{store: s.store, version: s.version})
-	healthv1.RegisterHealthServer(server, s.health)
-	reflection.Register(server)
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version})
+	healthv1.RegisterHealthServer(services, s.health)
+	reflection.Register(services)
 	s.metrics.prepare(server)
 	return server
 }
@@ -113,6 +117,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 func Transport() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxHeaderListSize(maxHead),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
@@ -124,11 +129,10 @@ func Transport() []grpc.ServerOption {
 	}
 }
 
-// Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, and tells NOT_SERVING as the health of
-// every service. Calls under way go on, but those whose requests wait to be received, which are refused when it is their
-// turn.
+// Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, those too whose requests wait to be received or do
+// not come promptly, and tells NOT_SERVING as the health of every service. Other calls under way go on.
 func (s *Server) Drain() {
-	s.draining.Store(true)
+	s.drain()
 	s.health.Shutdown()
 }
 

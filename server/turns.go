@@ -20,9 +20,9 @@ const turnTime = 10 * time.Millisecond
 // where no race goes on is told at once, which begins one. Others are kept in the order in which they came, and told one for
 // each append that moves the alias, of the head that it moved to; all of them once none has moved it for turnTime, and each
 // shortly before its deadline. Who was told and loses again, to the winner say, who knows the new head as soon, goes before
-// those who were not told yet: else the unlucky would stand behind all others once more. It is known by what it puts, so who
-// puts something else then stands behind. What is told is true when it is told, and a caller without rivals, or with one,
-// never waits.
+// those who were not told yet, else the unlucky would stand behind all others once more; after mostInRow of them one of the others
+// is told. Who loses again is known by what it puts, so who puts something else then stands behind, and so does who repeats a call
+// as it was, with the head that it lost with. What is told is true when it is told, and a caller without rivals, or with one, never waits.
 type turns struct {
 	chainstore.Store
 	mu    sync.Mutex
@@ -36,15 +36,22 @@ type raced struct{ namespace, alias string }
 type race struct {
 	// again are those who wait though they were told before, waiting the others; in either the first to come is first.
 	again, waiting list.List
-	// told are the last who were told: see content.
-	told []chainstore.ID
+	// inRow is how many of again were told one after the other.
+	inRow int
+	// told are the last who were told.
+	told []attempt
 	end  *time.Timer
+}
+
+// attempt is what a caller tried in vain.
+type attempt struct {
+	// content is the id that its node would have as a root, the same behind any head.
+	content, head chainstore.ID
 }
 
 // waiter is a caller who is kept.
 type waiter struct {
-	// content is the id that its node would have as a root, the same behind any head.
-	content chainstore.ID
+	attempt
 	// turn is closed when it may go.
 	turn chan struct{}
 	// in is where it waits, and at its place there; at is nil once it is told.
@@ -55,23 +62,33 @@ type waiter struct {
 // mostTold is how many of those who were told are known when they lose again, which they do within a few moves.
 const mostTold = 16
 
+// mostInRow is how many of those who lose again are told before one who was not told yet: a winner who is always faster than all of
+// them keeps nobody else waiting for ever.
+const mostInRow = 8
+
 // keep lets a caller wait.
-func (r *race) keep(content chainstore.ID) *waiter {
-	w := &waiter{content: content, turn: make(chan struct{}), in: &r.waiting}
-	if i := slices.Index(r.told, content); i >= 0 {
-		r.told = slices.Delete(r.told, i, i+1)
-		w.in = &r.again
+func (r *race) keep(lost attempt) *waiter {
+	w := &waiter{attempt: lost, turn: make(chan struct{}), in: &r.waiting}
+	before := slices.IndexFunc(r.told, func(a attempt) bool { return a.content == lost.content })
+	if before >= 0 {
+		if r.told[before].head != lost.head {
+			w.in = &r.again
+		}
+		r.told = slices.Delete(r.told, before, before+1)
 	}
 	w.at = w.in.PushBack(w)
 	return w
 }
 
-// next lets one go, those first who were told before; false where nobody waits.
+// next lets one go, those first who were told before, but mostInRow of them in a row if others wait; false where nobody waits.
 func (r *race) next() bool {
-	first := r.again.Front()
-	if first == nil {
-		first = r.waiting.Front()
+	from := &r.again
+	if from.Len() == 0 || r.inRow >= mostInRow && r.waiting.Len() > 0 {
+		from, r.inRow = &r.waiting, 0
+	} else {
+		r.inRow++
 	}
+	first := from.Front()
 	if first == nil {
 		return false
 	}
@@ -84,11 +101,11 @@ func (r *race) tell(w *waiter) {
 	w.in.Remove(w.at)
 	w.at = nil
 	close(w.turn)
-	r.remember(w.content)
+	r.remember(w.attempt)
 }
 
-func (r *race) remember(content chainstore.ID) {
-	r.told = append(r.told, content)
+func (r *race) remember(lost attempt) {
+	r.told = append(r.told, lost)
 	if len(r.told) > mostTold {
 		r.told = slices.Delete(r.told, 0, 1)
 	}
@@ -144,7 +161,7 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 		return
 	}
 	identify := change.Nodes[a.Target.Node].Identify
-	r, w := t.wait(raced{namespace, a.Name}, identify(nil))
+	r, w := t.wait(raced{namespace, a.Name}, attempt{identify(nil), a.Condition.Head})
 	if w == nil {
 		return
 	}
@@ -167,14 +184,14 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 }
 
 // wait enters a caller who lost into the alias's race; nil is a waiter who begins one, and need not wait.
-func (t *turns) wait(alias raced, content chainstore.ID) (*race, *waiter) {
+func (t *turns) wait(alias raced, lost attempt) (*race, *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.races[alias]; r != nil {
-		return r, r.keep(content)
+		return r, r.keep(lost)
 	}
 	r := &race{}
-	r.remember(content)
+	r.remember(lost)
 	r.end = time.AfterFunc(turnTime, func() { t.over(alias, r) })
 	t.races[alias] = r
 	return r, nil

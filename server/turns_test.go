@@ -49,13 +49,51 @@ func (r *racers) append(ctx context.Context, head chainstore.ID, n byte) (now ch
 
 func id(n byte) chainstore.ID { return chainstore.ID{n, 1} }
 
-// lose puts node n on the first head, from which the alias has moved, and tells once it is told of that.
-func (r *racers) lose(ctx context.Context, n byte, told chan<- byte) {
+// lose puts node n on a head from which the alias has moved, and tells once it is told of that.
+func (r *racers) lose(ctx context.Context, head chainstore.ID, n byte, told chan<- byte) {
 	go func() {
-		_, _ = r.append(ctx, id(0), n)
+		_, _ = r.append(ctx, head, n)
 		told <- n
 	}()
 	synctest.Wait()
+}
+
+// testRace is a race of which the test is the winner.
+type testRace struct {
+	*racers
+	head chainstore.ID
+	next byte
+	told chan byte
+}
+
+func newTestRace(t *testing.T) *testRace {
+	return &testRace{racers: newRacers(t), head: id(0), next: 100, told: make(chan byte, 10)}
+}
+
+// win moves the alias, to id(101) at first, and returns who is told then; 0: nobody.
+func (r *testRace) win() (n byte) {
+	r.Helper()
+	r.next++
+	var err error
+	if r.head, err = r.append(r.Context(), r.head, r.next); err != nil {
+		r.Fatal(err)
+	}
+	synctest.Wait()
+	select {
+	case n = <-r.told:
+	default:
+	}
+	return n
+}
+
+// tells asserts who is told as the alias moves, one after the other.
+func (r *testRace) tells(wanted ...byte) {
+	r.Helper()
+	for _, want := range wanted {
+		if n := r.win(); n != want {
+			r.Errorf("%d is told, not %d", n, want)
+		}
+	}
 }
 
 // The first who loses is told at once; the others one by one as the alias moves on, each of where it is then.
@@ -148,7 +186,7 @@ func TestTurnsGoOnWhileTheAliasMoves(t *testing.T) {
 		const racing = 10
 		told := make(chan byte, racing)
 		for n := byte(2); n < 2+racing; n++ {
-			r.lose(t.Context(), n, told)
+			r.lose(t.Context(), id(0), n, told)
 		}
 		<-told // the first, at once
 		for n := byte(3); n < 2+racing; n++ {
@@ -168,46 +206,52 @@ func TestTurnsGoOnWhileTheAliasMoves(t *testing.T) {
 	})
 }
 
-// Who was told and loses again is told before those who were not told yet; who puts something else is not known.
+// Who was told and loses again is told before those who were not told yet; who puts something else is not known, and who repeats a
+// call as it was stands behind.
 func TestWhoLosesAgainGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRacers(t)
-		told := make(chan byte, 10)
-		lose := func(n byte) { r.lose(t.Context(), n, told) }
-		head, next := id(0), byte(100)
-		win := func() (n byte) {
-			next++
-			var err error
-			if head, err = r.append(t.Context(), head, next); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			select {
-			case n = <-told:
-			default:
-			}
-			return n
-		}
-		win()
+		r := newTestRace(t)
+		lose := func(head chainstore.ID, n byte) { r.lose(t.Context(), head, n, r.told) }
+		r.win()
 		for n := byte(2); n <= 5; n++ {
-			lose(n)
+			lose(id(0), n)
 		}
-		if first := <-told; first != 2 {
+		if first := <-r.told; first != 2 {
 			t.Fatalf("%d is told at once", first)
 		}
-		if n := win(); n != 3 {
-			t.Errorf("%d is told first", n)
-		}
-		lose(6)
-		lose(3)
-		lose(2) // told before, too, but came after 3
-		for _, want := range []byte{3, 2, 4, 5, 6, 0} {
-			if n := win(); n != want {
-				t.Errorf("%d is told, not %d", n, want)
-			}
-		}
+		r.tells(3, 4)
+		lose(id(101), 6)
+		lose(id(0), 2) // as it was
+		lose(id(101), 4)
+		lose(id(101), 3) // told before, too, but came after 4
+		r.tells(4, 3, 5, 6, 2, 0)
 		if len(r.races) != 0 {
 			t.Errorf("%d races go on", len(r.races))
+		}
+	})
+}
+
+// Where those who were told lose each time, the others are told all the same.
+func TestWhoLosesAgainKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTestRace(t)
+		r.win()
+		for n := byte(2); n <= 4; n++ {
+			r.lose(t.Context(), id(0), n, r.told)
+		}
+		<-r.told // the first, at once
+		for moves, waiting := 0, 2; waiting > 0; moves++ {
+			if moves > 3*(mostInRow+1) {
+				t.Fatalf("%d wait still after %d moves", waiting, moves)
+			}
+			lost := r.head
+			n := r.win()
+			if n == 3 || n == 4 {
+				waiting--
+			}
+			r.lose(t.Context(), lost, 2, r.told) // always slower than the winner
+		}
+		for r.win() != 0 {
 		}
 	})
 }
@@ -215,13 +259,9 @@ func TestWhoLosesAgainGoesFirst(t *testing.T) {
 // No move is spent on who could wait no longer, and nothing of it is kept but that it was told.
 func TestWhoLeavesTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRacers(t)
-		head, err := r.append(t.Context(), id(0), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		told := make(chan byte, 10)
-		lose := func(ctx context.Context, n byte) { r.lose(ctx, n, told) }
+		r := newTestRace(t)
+		r.tells(0, 0)
+		lose := func(ctx context.Context, n byte) { r.lose(ctx, id(0), n, r.told) }
 		lose(t.Context(), 2)
 		short, leave := context.WithTimeout(t.Context(), turnTime/2)
 		defer leave()
@@ -232,22 +272,14 @@ func TestWhoLeavesTakesNoTurn(t *testing.T) {
 		cancel()
 		time.Sleep(turnTime / 2) // on the fake clock
 		synctest.Wait()
-		if len(told) != 3 {
-			t.Fatalf("%d callers are told before the alias moves, want 2, 3 and 4", len(told))
+		if len(r.told) != 3 {
+			t.Fatalf("%d callers are told before the alias moves, want 2, 3 and 4", len(r.told))
 		}
 		for range 3 {
-			<-told
+			<-r.told
 		}
 		lose(t.Context(), 6)
-		lose(t.Context(), 3) // told before
-		for _, want := range []byte{3, 5, 6} {
-			if head, err = r.append(t.Context(), head, want+100); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			if got := <-told; got != want || len(told) != 0 {
-				t.Errorf("%d is told, not %d; and %d more", got, want, len(told))
-			}
-		}
+		r.lose(t.Context(), id(101), 3, r.told) // told before
+		r.tells(3, 5, 6, 0)
 	})
 }

@@ -2621,7 +2621,7 @@ type AssembleRequest struct {
 	// the ancestor, and the reply is the whole view, without base_id.
 	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
 	// The etag of the view that the caller holds, with or without after_id. Where that is still the view of the head, the
-	// reply says not_modified and carries no messages.
+	// reply says not_modified and carries no messages. At most 256 bytes.
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	// What to tell of the nodes.
 	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
