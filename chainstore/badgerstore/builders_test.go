@@ -5,13 +5,19 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
 // TestBuildersKeepNoMemory: what comes into the database's pool leaves it. A version of Badger in which there is no pool of
 // that name fails here.
 func TestBuildersKeepNoMemory(t *testing.T) {
-	s := openAt(t, t.TempDir(), Options{})
-	pool, ok := builderPool(s.db)
+	buildersKeepNoMemory(t, openAt(t, t.TempDir(), Options{}).db.DB)
+}
+
+func buildersKeepNoMemory(t *testing.T, db *badger.DB) {
+	t.Helper()
+	pool, ok := builderPool(db)
 	if !ok {
 		t.Fatal("Badger keeps builders elsewhere now")
 	}

@@ -25,7 +25,7 @@ func cost(key string, w write) int64 { return int64(len(key)+len(w.value)) + wri
 type batch struct {
 	c    *committer
 	view *view
-	// maxBytes and maxWrites are below what the database takes in a transaction.
+	// maxBytes and maxWrites are what the database takes in a commit.
 	maxBytes, maxWrites int64
 	// pending are answered once the batch is durable.
 	pending []*request
@@ -58,10 +58,10 @@ func (c *committer) begin() *batch {
 	b := c.spare
 	if b == nil {
 		b = &batch{
-			c: c, maxBytes: c.s.db.MaxBatchSize() - 1024, maxWrites: c.s.db.MaxBatchCount() - 8,
-			writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
+			c: c, writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
 			calls: map[segmentCall]uint32{}, begun: map[segmentOf]struct{}{}, awaiting: map[nodeKey][]spawned{},
 		}
+		b.maxBytes, b.maxWrites = c.s.db.Room()
 	}
 	c.spare = nil
 	b.view = c.s.viewAt(c.s.reads.last(), ownNamespace)

@@ -35,7 +35,6 @@ type committer struct {
 	calls *callCache
 	// spare is the memory of the batch before; nil where there is none.
 	spare   *batch
-	wal     *wal
 	reserve int64
 	failed  bool
 	// durable commits writes; a field so that tests can let it fail.
@@ -74,11 +73,11 @@ const (
 // changeOverhead is what a change counts in the queue beside its bytes, which bounds their number.
 const changeOverhead = 1 << 10
 
-func newCommitter(s *Store, o *Options, w *wal) *committer {
+func newCommitter(s *Store, o *Options) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		waiting: newQueue(), done: make(chan struct{}),
-		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2), wal: w, reserve: o.ReserveBytes,
+		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2), reserve: o.ReserveBytes,
 	}
 	c.durable = c.commit
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -310,9 +309,6 @@ func (b *batch) count() {
 // commit is what durable is outside tests.
 func (c *committer) commit(writes map[string]write, ts uint64) error {
 	if err := c.s.write(writes, ts); err != nil {
-		return err
-	}
-	if err := c.wal.sync(); err != nil {
 		return err
 	}
 	c.s.reads.publish(ts)

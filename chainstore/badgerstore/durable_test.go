@@ -19,13 +19,13 @@ import (
 func TestFailedSyncOfTheDirectory(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "before"))[0].ID
-	published, good := s.reads.last(), s.committer.wal
-	s.committer.wal = &wal{dir: "\x00", last: good.last} // a name that no file has, and that cannot be looked for
+	published, good := s.reads.last(), s.db.wal
+	s.db.wal = &wal{dir: "\x00", last: good.last} // a name that no file has, and that cannot be looked for
 	_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "lost")}})
 	if !errors.Is(err, chainstore.ErrFailed) {
 		t.Errorf("error is %v", err)
 	}
-	s.committer.wal = good
+	s.db.wal = good
 	children, err := s.Children(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil, 10)
 	if err != nil || len(children) != 0 || s.reads.last() != published {
 		t.Errorf("readers see %d children, %v", len(children), err)
@@ -48,8 +48,8 @@ func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
 	}
 	s := openStore(t, Options{MemtableBytes: 1 << 20})
 	var text string
-	syncs, logs, sync := 0, map[string]bool{}, s.committer.wal.content
-	s.committer.wal.content = func(log *os.File) error {
+	syncs, logs, sync := 0, map[string]bool{}, s.db.wal.content
+	s.db.wal.content = func(log *os.File) error {
 		b, err := os.ReadFile(log.Name())
 		if err != nil || !bytes.Contains(b, []byte(text)) {
 			t.Errorf("%s does not have %.10q yet: %v", filepath.Base(log.Name()), text, err)
@@ -78,7 +78,7 @@ func TestFailedSyncOfTheLog(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "before"))[0].ID
 	broken := errors.New("input/output error")
-	s.committer.wal.content = func(*os.File) error { return broken }
+	s.db.wal.content = func(*os.File) error { return broken }
 	for _, text := range []string{"lost", "later"} {
 		_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, text)}})
 		if !errors.Is(err, chainstore.ErrFailed) || errors.Is(err, broken) != (text == "lost") {
@@ -105,7 +105,7 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 		t.Errorf("discarded up to %d, published %d", s.reads.discarded, s.reads.published)
 	}
 	key := countersKey(firstNamespace)
-	if n := versions(s.db, key); n != 5 {
+	if n := versions(s.db.DB, key); n != 5 {
 		t.Fatalf("%d versions of a row that was written 5 times", n)
 	}
 	if err := s.Close(); err != nil {
@@ -121,7 +121,7 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := versions(openAt(t, s.dir, Options{}).db, key); n != 1 {
+	if n := versions(openAt(t, s.dir, Options{}).db.DB, key); n != 1 {
 		t.Errorf("a compaction left %d versions", n)
 	}
 }

@@ -21,27 +21,29 @@ func TestTablesOfTheFirstLevelStayYoung(t *testing.T) {
 		}
 	}
 	s := openAt(t, dir, Options{})
-	l, ok := firstLevelOf(s.db)
+	l, ok := firstLevelOf(s.db.DB)
 	if !ok {
 		t.Fatal("Badger keeps the tables of its first level elsewhere now")
 	}
-	young := func() (n int) {
-		l.lock.RLock()
-		defer l.lock.RUnlock()
-		for _, table := range *l.tables {
-			if time.Until(table.CreatedAt) > youngFor/2 {
-				n++
-			}
-		}
-		return n
-	}
-	if n := young(); n != 2 {
+	if n := l.youngTables(); n != 2 {
 		t.Fatalf("%d tables are young at the start, want 2", n)
 	}
 	l.lock.Lock()
 	(*l.tables)[0].CreatedAt = time.Now().Add(-time.Hour)
 	l.lock.Unlock()
-	if l.renew(); young() != 2 {
+	if l.renew(); l.youngTables() != 2 {
 		t.Error("a table stays old")
 	}
+}
+
+// youngTables counts them.
+func (l firstLevel) youngTables() (n int) {
+	l.lock.RLock()
+	defer l.lock.RUnlock()
+	for _, table := range *l.tables {
+		if time.Until(table.CreatedAt) > youngFor/2 {
+			n++
+		}
+	}
+	return n
 }

@@ -158,7 +158,7 @@ func rewrite(tb testing.TB, s *Store, writes map[string]write) {
 
 func TestNamesOfLogsAreMadeDurable(t *testing.T) {
 	s := openStore(t, Options{MemtableBytes: 1 << 20})
-	w := s.committer.wal
+	w := s.db.wal
 	if w.last != 1 {
 		t.Fatalf("the first log has number %d", w.last)
 	}

@@ -5,12 +5,8 @@ package badgerstore
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -75,15 +71,13 @@ func (o Options) complete() Options {
 type Store struct {
 	dir       string
 	now       func() time.Time
-	db        *badger.DB
+	db        *Database
 	reads     *openReads
 	names     *namespaceNumbers
 	rows      *rowCache
 	heads     *headCache
 	committer *committer
 	counts    counts
-	// stopYoung ends keepYoung.
-	stopYoung func()
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
@@ -123,12 +117,7 @@ func (s *Store) Close() error {
 	}
 	s.committer.stop()
 	s.reads.wait()
-	s.stopYoung()
-	err := s.committer.wal.close()
-	if closing := s.db.Close(); closing != nil {
-		err = errors.Join(err, fmt.Errorf("close the database: %w", closing))
-	}
-	return err
+	return s.db.Close()
 }
 
 // millis is the time in milliseconds since the epoch, never negative.

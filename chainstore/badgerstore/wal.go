@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // wal makes the database's log files durable: what is in them, where syncsLog says that this is ours to do, and their
@@ -23,6 +24,8 @@ type wal struct {
 	log *os.File
 	// content syncs what is in a log; a field so that tests can watch it and let it fail.
 	content func(log *os.File) error
+	// syncs counts those of content that did not fail.
+	syncs atomic.Uint64
 }
 
 const walSuffix = ".mem"
@@ -74,6 +77,7 @@ func (w *wal) sync() error {
 	if err := w.content(w.log); err != nil {
 		return fmt.Errorf("sync the log: %w", err)
 	}
+	w.syncs.Add(1)
 	return nil
 }
 
@@ -94,9 +98,9 @@ func (w *wal) reopen() error {
 	return nil
 }
 
-// close is called when nothing is written any more; w may be nil.
+// close is called when nothing is written any more.
 func (w *wal) close() error {
-	if w == nil || w.log == nil {
+	if w.log == nil {
 		return nil
 	}
 	log := w.log

@@ -1,0 +1,113 @@
+package badgerstore
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+func openDatabase(t *testing.T, dir string) *Database {
+	t.Helper()
+	d, err := OpenDatabase(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A commit that returned is in the log, which was synced behind it once, and is there when the database is opened again.
+func TestCommitIsSyncedOnce(t *testing.T) {
+	dir := t.TempDir()
+	d := openDatabase(t, dir)
+	value, syncs, sync := []byte("what is to be durable"), 0, d.wal.content
+	d.wal.content = func(log *os.File) error {
+		if b, err := os.ReadFile(log.Name()); err != nil || !bytes.Contains(b, value) {
+			t.Errorf("it is synced before the value is in it: %v", err)
+		}
+		syncs++
+		return sync(log)
+	}
+	set := func(txn *badger.Txn) error { return txn.Set([]byte("key"), value) }
+	if err := d.Commit(1, set); err != nil {
+		t.Fatal(err)
+	}
+	if syncsLog && (syncs != 1 || d.Syncs() != 1) || d.Opts().SyncWrites == syncsLog {
+		t.Errorf("%d syncs, %d counted; Badger syncs: %v", syncs, d.Syncs(), d.Opts().SyncWrites)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d = openDatabase(t, dir)
+	if d.MaxVersion() != 1 || versions(d.DB, []byte("key")) != 1 {
+		t.Errorf("opened again, it is at %d", d.MaxVersion())
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What could not be made a transaction leaves the database alone; what could not be synced is an error that does not.
+func TestCommitTellsWhatItLeft(t *testing.T) {
+	d := openDatabase(t, t.TempDir())
+	defer d.Close()
+	fault := errors.New("fault")
+	err := d.Commit(1, func(txn *badger.Txn) error { return errors.Join(txn.Set([]byte("key"), nil), fault) })
+	if !errors.Is(err, fault) || !asUnwritten(err) || versions(d.DB, []byte("key")) != 0 || d.Syncs() != 0 {
+		t.Errorf("%v; unwritten: %v", err, asUnwritten(err))
+	}
+	if !syncsLog {
+		return
+	}
+	d.wal.content = func(*os.File) error { return fault }
+	err = d.Commit(1, func(txn *badger.Txn) error { return txn.Set([]byte("key"), nil) })
+	if !errors.Is(err, fault) || asUnwritten(err) || d.Syncs() != 0 {
+		t.Errorf("%v; unwritten: %v, %d syncs", err, asUnwritten(err), d.Syncs())
+	}
+}
+
+// Room is within what Badger takes.
+func TestCommitOfAllTheRoom(t *testing.T) {
+	d := openDatabase(t, t.TempDir())
+	defer d.Close()
+	_, writes := d.Room()
+	err := d.Commit(1, func(txn *badger.Txn) error {
+		for i := range writes {
+			if err := txn.Set(numberValue(uint64(i+1)), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A database for what a store is measured against has a store's options but for what is changed, its builders are freed, and
+// the tables of its first level stay young.
+func TestOpenBare(t *testing.T) {
+	dir := t.TempDir()
+	change := func(o badger.Options) badger.Options { return o.WithSyncWrites(true) }
+	for i := range 2 { // one that is closed leaves a table
+		b, err := OpenBare(dir, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := b.Opts(); !o.SyncWrites || o.BaseTableSize != baseTableBytes || o.ExternalMagicVersion != externalMagic {
+			t.Errorf("opened with %+v", o)
+		}
+		if err := b.Update(func(txn *badger.Txn) error { return txn.Set([]byte("key"), nil) }); err != nil {
+			t.Error(err)
+		}
+		if l, ok := firstLevelOf(b.DB); !ok || l.youngTables() != i {
+			t.Errorf("%d tables are young, want %d", l.youngTables(), i)
+		}
+		buildersKeepNoMemory(t, b.DB)
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// prepareDirectory creates the directory and refuses one that holds something else.
+func prepareDirectory(dir string) error {
+	if err := createDirectory(filepath.Clean(dir)); err != nil {
+		return fmt.Errorf("create the store's directory: %w", err)
+	}
+	head, err := readHead(filepath.Join(dir, badger.ManifestFilename), 8)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return refuseStrangers(dir)
+	case err != nil:
+		return fmt.Errorf("read the store's manifest: %w", err)
+	case len(head) < 8 || string(head[:4]) != "Bdgr" || binary.BigEndian.Uint16(head[4:]) != externalMagic:
+		return fmt.Errorf("%w: %s holds another program's database", ErrFormat, dir)
+	}
+	return nil
+}
+
+// createDirectory creates a directory, and those above it, that is there after a power loss.
+func createDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is a file", dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := createDirectory(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncDirectory(parent)
+}
+
+func readHead(path string, n int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, n)
+	n, err = f.ReadAt(b, 0)
+	if n > 0 {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// refuseStrangers refuses a directory without a manifest that holds anything but what a first Open that was cut short
+// leaves, or a file system's own.
+func refuseStrangers(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the store's directory: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case "LOCK", "MANIFEST-REWRITE", "lost+found":
+		default:
+			return fmt.Errorf("%w: %s is not empty and holds no database", ErrFormat, dir)
+		}
+	}
+	return nil
+}
