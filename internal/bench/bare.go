@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/options"
+
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 )
 
 // bareNode is a node as bare things keep it, under two keys: by its id its place, by its place its payload.
@@ -46,45 +47,20 @@ func (n *bareNode) set(txn *badger.Txn) error {
 	return txn.Set(place, n.payload)
 }
 
-// bareOptions are those with which transcriptd opens its database, but for the syncs, which it does itself, and the cache of
-// blocks, which puts do not use.
-func bareOptions(dir string) badger.Options {
-	return badger.DefaultOptions(dir).
-		WithSyncWrites(true).
-		WithDetectConflicts(false).
-		WithNumVersionsToKeep(1).
-		WithMemTableSize(32 << 20).
-		WithNumMemtables(1).
-		WithBaseLevelSize(64 << 20).
-		WithBaseTableSize(3 << 19).
-		WithNumCompactors(2).
-		WithNumLevelZeroTables(6).
-		WithNumLevelZeroTablesStall(16).
-		WithValueThreshold(1 << 20).
-		WithValueLogFileSize(1 << 20).
-		WithCompression(options.ZSTD).
-		WithZSTDCompressionLevel(1).
-		WithBlockSize(32 << 10).
-		WithBlockCacheSize(40 << 20).
-		WithIndexCacheSize(0).
-		WithMetricsEnabled(false).
-		WithLogger(nil)
-}
-
 // putter makes payloads durable, one for each call, of any number of callers.
 type putter interface {
 	put(payload []byte) (*bareNode, error)
 	Close() error
 }
 
-// bareTransactions is bare Badger with a transaction a node, committed by whoever puts it.
+// bareTransactions is bare Badger with SyncWrites and a transaction a node, committed by whoever puts it.
 type bareTransactions struct {
 	bareNodes
-	db *badger.DB
+	db *badgerstore.Bare
 }
 
 func openTransactions(dir string) (putter, error) {
-	db, err := badger.Open(bareOptions(dir))
+	db, err := badgerstore.OpenBare(dir, func(o badger.Options) badger.Options { return o.WithSyncWrites(true) })
 	if err != nil {
 		return nil, err
 	}
@@ -98,24 +74,61 @@ func (b *bareTransactions) put(payload []byte) (*bareNode, error) {
 
 func (b *bareTransactions) Close() error { return b.db.Close() }
 
-// bareCommitter is one goroutine that commits whatever waits as one durable transaction of bare Badger, in managed mode,
-// so that it waits for no reader either.
-type bareCommitter struct {
+// bareDatabase is transcriptd's own database, which commits and syncs as it does for transcriptd, with nothing but nodes in
+// it: a transaction a node, of one caller at a time.
+type bareDatabase struct {
 	bareNodes
-	*gatherer
-	db *badger.DB
+	db *badgerstore.Database
 	// ts is the last transaction's.
 	ts uint64
 }
 
-func openCommitter(dir string) (putter, error) {
-	db, err := badger.OpenManaged(bareOptions(dir))
+func openDatabase(dir string) (putter, error) {
+	db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
 	if err != nil {
 		return nil, err
 	}
-	b := &bareCommitter{db: db}
-	b.gatherer = gather(b.commit)
-	return b, nil
+	return &bareDatabase{db: db}, nil
+}
+
+func (b *bareDatabase) put(payload []byte) (*bareNode, error) {
+	n := b.node(payload)
+	return n, b.commit([]*bareNode{n})
+}
+
+// commit makes nodes durable in one transaction, or in as many as they need.
+func (b *bareDatabase) commit(nodes []*bareNode) error {
+	maxBytes, maxKeys := b.db.Room()
+	for len(nodes) > 0 {
+		b.ts++
+		n := 0
+		err := b.db.Commit(b.ts, func(txn *badger.Txn) (err error) {
+			n, err = fillTransaction(txn, nodes, maxBytes, maxKeys)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		nodes = nodes[n:]
+	}
+	return nil
+}
+
+func (b *bareDatabase) Close() error { return b.db.Close() }
+
+// bareCommitter is one goroutine that commits whatever waits as one transaction of such a database.
+type bareCommitter struct {
+	*bareDatabase
+	*gatherer
+}
+
+func openCommitter(dir string) (putter, error) {
+	p, err := openDatabase(dir)
+	if err != nil {
+		return nil, err
+	}
+	db := p.(*bareDatabase)
+	return &bareCommitter{db, gather(db.commit)}, nil
 }
 
 func (b *bareCommitter) put(payload []byte) (*bareNode, error) {
@@ -123,22 +136,9 @@ func (b *bareCommitter) put(payload []byte) (*bareNode, error) {
 	return n, b.hand(n)
 }
 
-// commit makes nodes durable in one transaction, or in as many as they need.
-func (b *bareCommitter) commit(nodes []*bareNode) error {
-	for len(nodes) > 0 {
-		txn := b.db.NewTransactionAt(b.ts, true)
-		n, err := fillTransaction(txn, nodes, b.db.MaxBatchSize()-1024, b.db.MaxBatchCount()-8)
-		if err == nil {
-			b.ts++
-			err = txn.CommitAt(b.ts, nil)
-		}
-		txn.Discard()
-		if err != nil {
-			return err
-		}
-		nodes = nodes[n:]
-	}
-	return nil
+func (b *bareCommitter) Close() error {
+	b.stop()
+	return b.bareDatabase.Close()
 }
 
 // fillTransaction puts nodes into a transaction until it is full; the first in any case.
@@ -155,11 +155,6 @@ func fillTransaction(txn *badger.Txn, nodes []*bareNode, maxBytes, maxKeys int64
 		n++
 	}
 	return n, nil
-}
-
-func (b *bareCommitter) Close() error {
-	b.stop()
-	return b.db.Close()
 }
 
 // bareLogBytes is the size of a bare log.

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -42,9 +44,9 @@ func distinctPayloads(n int) [][]byte {
 }
 
 // payloadByID reads a node's payload from a database under both of its keys.
-func payloadByID(t *testing.T, db *badger.DB, ts uint64, id []byte) (payload []byte) {
+func payloadByID(t *testing.T, db *badgerstore.Database, id []byte) (payload []byte) {
 	t.Helper()
-	txn := db.NewTransactionAt(ts, false)
+	txn := db.NewTransactionAt(db.MaxVersion(), false)
 	defer txn.Discard()
 	item, err := txn.Get(append([]byte{'i'}, id...))
 	if err != nil {
@@ -68,7 +70,7 @@ func payloadByID(t *testing.T, db *badger.DB, ts uint64, id []byte) (payload []b
 
 func TestBareBadgerKeepsTwoKeysANode(t *testing.T) {
 	for name, open := range map[string]func(string) (putter, error){
-		"transactions": openTransactions, "committer": openCommitter,
+		"transactions": openTransactions, "transactions synced once": openDatabase, "committer": openCommitter,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -77,17 +79,24 @@ func TestBareBadgerKeepsTwoKeysANode(t *testing.T) {
 				t.Fatal(err)
 			}
 			payloads := distinctPayloads(40)
-			nodes := putMany(t, p, payloads)
+			var nodes []*bareNode
+			if name == "transactions synced once" { // which take one caller at a time
+				for i := range payloads {
+					nodes = append(nodes, putMany(t, p, payloads[i:i+1])...)
+				}
+			} else {
+				nodes = putMany(t, p, payloads)
+			}
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
 			}
-			db, err := badger.OpenManaged(bareOptions(dir))
+			db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = db.Close() }()
 			for i, n := range nodes {
-				if got := payloadByID(t, db, db.MaxVersion(), n.id[:]); !bytes.Equal(got, payloads[i]) {
+				if got := payloadByID(t, db, n.id[:]); !bytes.Equal(got, payloads[i]) {
 					t.Fatalf("node %d has payload %q", i, got)
 				}
 			}
@@ -108,7 +117,7 @@ func TestBareBadgerKeepsTwoKeysANode(t *testing.T) {
 
 // What comes together is one transaction, unless it is more than one takes.
 func TestFillTransaction(t *testing.T) {
-	db, err := badger.OpenManaged(bareOptions(t.TempDir()))
+	db, err := badgerstore.OpenDatabase(t.TempDir(), badgerstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +237,7 @@ func TestPutLimits(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		db, err := badger.OpenManaged(bareOptions(dir))
+		db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +247,7 @@ func TestPutLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			kept := new(transcriptv1.Payload)
-			if err := proto.Unmarshal(payloadByID(t, db, db.MaxVersion(), raw), kept); err != nil {
+			if err := proto.Unmarshal(payloadByID(t, db, raw), kept); err != nil {
 				t.Fatal(err)
 			}
 			if !proto.Equal(kept, &transcriptv1.Payload{Messages: messages}) {
@@ -254,28 +263,101 @@ func TestPutLimits(t *testing.T) {
 	}
 }
 
-// Bare Badger is opened as transcriptd opens it, but for what bareOptions says, and for the mark of transcriptd's format.
-func TestBareOptionsAreTranscriptds(t *testing.T) {
-	const file = "../../chainstore/badgerstore/testdata/options.json" // TestDatabaseOptions there holds it to what is opened
-	golden, err := os.ReadFile(file)
+// A put that returned was synced once, by transcriptd's own database: not by Badger, which syncs twice.
+func TestBareCommitterSyncsOncePerTransaction(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("Badger syncs the log here")
+	}
+	for name, open := range map[string]func(string) (putter, error){"lone": openDatabase, "committer": openCommitter} {
+		t.Run(name, func(t *testing.T) {
+			p, err := open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			database, ok := p.(*bareDatabase)
+			if !ok {
+				database = p.(*bareCommitter).bareDatabase
+			}
+			if database.db.Opts().SyncWrites {
+				t.Error("Badger syncs too")
+			}
+			for i, payload := range distinctPayloads(10) {
+				if _, err := p.put(payload); err != nil {
+					t.Fatal(err)
+				}
+				if n := database.db.Syncs(); n != uint64(i+1) {
+					t.Fatalf("%d syncs for %d puts behind each other", n, i+1)
+				}
+			}
+		})
+	}
+}
+
+// What many callers bring at once shares transactions, and each transaction has its sync.
+func TestBareCommitterSyncsWhatWaitsTogether(t *testing.T) {
+	db, err := badgerstore.OpenDatabase(t.TempDir(), badgerstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var theirs badger.Options
-	if err := json.Unmarshal(golden, &theirs); err != nil {
-		t.Fatal(err)
+	b := &bareDatabase{db: db}
+	defer func() { _ = b.Close() }()
+	nodes := make([]*bareNode, 50)
+	for i := range nodes {
+		nodes[i] = b.node(make([]byte, 3500))
 	}
-	bare := bareOptions("")
-	if !bare.SyncWrites {
-		t.Error("the log is not synced")
+	if err := b.commit(nodes); err != nil || b.ts != 1 {
+		t.Errorf("%d transactions for 50 nodes, %v", b.ts, err)
 	}
-	bare.SyncWrites, bare.BlockCacheSize = theirs.SyncWrites, theirs.BlockCacheSize
-	bare.ExternalMagicVersion = theirs.ExternalMagicVersion
-	ours, err := json.MarshalIndent(bare, "", "  ")
+	for i := range nodes {
+		nodes[i] = b.node(make([]byte, 200<<10))
+	}
+	if err := b.commit(nodes); err != nil || b.ts < 4 {
+		t.Errorf("%d transactions for 50 small and 50 large nodes, %v", b.ts, err)
+	}
+	if n := db.Syncs(); runtime.GOOS == "linux" && n != b.ts {
+		t.Errorf("%d syncs of %d transactions", n, b.ts)
+	}
+}
+
+// Bare Badger is opened as transcriptd opens its own, but for what it is bare Badger for.
+func TestLimitsAreOpenedAsTranscriptd(t *testing.T) {
+	db, err := badgerstore.OpenDatabase(t.TempDir(), badgerstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ours = append(ours, '\n'); !bytes.Equal(ours, golden) {
-		t.Errorf("bare Badger is opened with other options than %s:\n%s", file, ours)
+	defer func() { _ = db.Close() }()
+	theirs := db.Opts()
+	p, err := openTransactions(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer func() { _ = p.Close() }()
+	w, err := openWalk(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	for name, c := range map[string]struct{ opened, want badger.Options }{
+		"transactions": {p.(*bareTransactions).db.Opts(), theirs.WithSyncWrites(true)},
+		"walk":         {w.(*walkLimit).db.Opts(), theirs.WithSyncWrites(false).WithBlockCacheSize(walkCacheBytes)},
+	} {
+		if got, want := shown(t, c.opened), shown(t, c.want); got != want {
+			t.Errorf("%s: opened with %s, want %s", name, got, want)
+		}
+	}
+}
+
+// shown are options but for folders and the logger.
+func shown(t *testing.T, o badger.Options) string {
+	t.Helper()
+	b, err := json.Marshal(o.WithDir("").WithValueDir("").WithLogger(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -9,12 +9,12 @@ import (
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/options"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -28,7 +28,7 @@ type walkLimit struct {
 	dir string
 
 	mu sync.RWMutex
-	db *badger.DB
+	db *badgerstore.Bare
 	// fresh says that something was put since the database was opened.
 	fresh bool
 }
@@ -38,18 +38,13 @@ func openWalk(dir string, _ []string) (limit, error) {
 	return l, l.open()
 }
 
-// open opens the database with transcriptd's compression and memtable, and with all of its cache for blocks and indexes.
+// walkCacheBytes is what transcriptd has for all of its caches; the walk has it for blocks.
+const walkCacheBytes = 64 << 20
+
 func (l *walkLimit) open() (err error) {
-	l.db, err = badger.Open(badger.DefaultOptions(l.dir).
-		WithMemTableSize(32 << 20).
-		WithCompression(options.ZSTD).
-		WithZSTDCompressionLevel(3).
-		WithBlockSize(32 << 10).
-		WithBlockCacheSize(48 << 20).
-		WithIndexCacheSize(16 << 20).
-		WithDetectConflicts(false).
-		WithMetricsEnabled(false).
-		WithLogger(nil))
+	l.db, err = badgerstore.OpenBare(l.dir, func(o badger.Options) badger.Options {
+		return o.WithSyncWrites(false).WithBlockCacheSize(walkCacheBytes)
+	})
 	return err
 }
 

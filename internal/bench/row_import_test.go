@@ -65,7 +65,7 @@ func TestPutChain(t *testing.T) {
 		{"more than a MiB alone", []int{1, importBatchBytes + 1, 1}, 250, []int{1, 1, 1}},
 	} {
 		var got []int
-		b := &bareCommitter{gatherer: gather(func(nodes []*bareNode) error {
+		b := &bareCommitter{&bareDatabase{}, gather(func(nodes []*bareNode) error {
 			got = append(got, len(nodes))
 			return nil
 		})}
@@ -86,7 +86,7 @@ func TestPutChain(t *testing.T) {
 
 func TestPutChainTellsWhatFails(t *testing.T) {
 	fault := errors.New("fault")
-	b := &bareCommitter{gatherer: gather(func([]*bareNode) error { return fault })}
+	b := &bareCommitter{&bareDatabase{}, gather(func([]*bareNode) error { return fault })}
 	defer b.stop()
 	if err := b.putChain([][]byte{{1}}, 1); !errors.Is(err, fault) {
 		t.Errorf("%v", err)

@@ -111,6 +111,27 @@ func TestWritersRefuseRepeats(t *testing.T) {
 	}
 }
 
+// A lone put is held against a transaction that Badger syncs, and what it is to one synced once stands beside.
+func TestLonePutFigure(t *testing.T) {
+	of := func(name string, took ...time.Duration) *outcome {
+		o := &outcome{side: &side{name: name, callers: 1}}
+		for _, d := range took {
+			o.rounds = append(o.rounds, &sample{took: []time.Duration{d * time.Millisecond}, while: time.Second})
+		}
+		return o
+	}
+	f := new(env).lonePutFigure(of("ours", 12, 24, 30), of("twice", 8, 15, 9), of("once", 4, 7, 1), of("echo", 2, 1, 1))
+	if f.Figure != 1.5 || !f.Met {
+		t.Errorf("%g, met: %v", f.Figure, f.Met)
+	}
+	if n := len(f.Measured); n != 5 || f.Measured[2].Name != "once" || f.Measured[4].Value != 3 || f.Measured[4].Unit != "times" {
+		t.Errorf("beside it stands %+v", f.Measured)
+	}
+	if f = new(env).lonePutFigure(of("ours", 12), of("twice"), of("once"), of("echo")); !f.Void {
+		t.Errorf("beside a server elsewhere: %+v", f)
+	}
+}
+
 // Beside a server elsewhere nothing is started that it would be held against.
 func TestNoLimitsBesideRemote(t *testing.T) {
 	e := rowEnv(t)
