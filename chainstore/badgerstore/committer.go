@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
@@ -121,14 +122,35 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	return c.wait(r)
 }
 
-// sizeOf is what a change holds, roughly.
+// sizeOf is what a change holds, roughly: its bytes and texts, and something for what they hang on.
 func sizeOf(change *chainstore.Change) int64 {
-	n := int64(changeOverhead)
+	n := changeOverhead
 	for i := range change.Nodes {
 		node := &change.Nodes[i]
-		n += int64(len(node.Payload) + len(node.Metadata) + 128*(1+len(node.Messages)))
+		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Salt)
+		for _, name := range node.Variables {
+			n += 16 + len(name)
+		}
+		for j := range node.Messages {
+			n += sizeOfFacts(&node.Messages[j])
+		}
 	}
-	return n + 256*int64(len(change.Aliases))
+	for i := range change.Aliases {
+		a := &change.Aliases[i]
+		n += 256 + len(a.Name)
+		for key, value := range a.Labels {
+			n += 64 + len(key) + len(value)
+		}
+	}
+	return int64(n)
+}
+
+func sizeOfFacts(m *runloop.Facts) int {
+	n := 128 + len(m.Name.Value) + len(m.CallID.Value)
+	for i := range m.Calls {
+		n += 64 + len(m.Calls[i].ID.Value) + len(m.Calls[i].Name.Value)
+	}
+	return n
 }
 
 // admit waits for room in the queue: ErrOverloaded shortly before the context's deadline, so that its caller still hears it; the

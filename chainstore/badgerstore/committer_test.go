@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // blocked holds the committer in its next commit until the function that it returns is called.
@@ -329,5 +330,32 @@ func TestValueLogStaysEmpty(t *testing.T) {
 	mustBeClean(t, s)
 	if _, vlog := s.db.Size(); vlog > 4<<20 {
 		t.Errorf("the value log has %d bytes", vlog)
+	}
+}
+
+// Whatever a change holds counts in the queue.
+func TestWhatAChangeHoldsCounts(t *testing.T) {
+	const large = 1 << 20
+	text := strings.Repeat("x", large)
+	of := func(facts runloop.Facts) *chainstore.Change {
+		return &chainstore.Change{Nodes: []chainstore.NewNode{{Messages: []runloop.Facts{facts}}}}
+	}
+	for name, change := range map[string]*chainstore.Change{
+		"payload":   {Nodes: []chainstore.NewNode{{Payload: []byte(text)}}},
+		"metadata":  {Nodes: []chainstore.NewNode{{Metadata: []byte(text)}}},
+		"salt":      {Nodes: []chainstore.NewNode{{Salt: []byte(text)}}},
+		"variable":  {Nodes: []chainstore.NewNode{{Variables: []string{text}}}},
+		"name":      of(runloop.Facts{Name: runloop.Some(text)}),
+		"result":    of(runloop.Facts{CallID: runloop.Some(text)}),
+		"call":      of(runloop.Facts{Calls: []runloop.Call{{ID: runloop.Some(text)}}}),
+		"tool":      of(runloop.Facts{Calls: []runloop.Call{{Name: runloop.Some(text)}}}),
+		"calls":     of(runloop.Facts{Calls: make([]runloop.Call, large/64)}),
+		"alias":     {Aliases: []chainstore.AliasChange{{Name: text}}},
+		"a label":   {Aliases: []chainstore.AliasChange{{Labels: map[string]string{"key": text}}}},
+		"label key": {Aliases: []chainstore.AliasChange{{Labels: map[string]string{text: ""}}}},
+	} {
+		if n := sizeOf(change); n < large || n > large+4<<10 {
+			t.Errorf("%s of %d bytes counts %d", name, large, n)
+		}
 	}
 }
