@@ -154,14 +154,22 @@ func (e *env) figures(ctx context.Context, r row, taken time.Duration) ([]Figure
 	e.note("row %d: %s", r.number, r.name)
 	start := time.Now()
 	own := e.in(r)
+	fsync, err := own.fsync()
+	if err != nil {
+		return nil, err
+	}
 	figures, err := own.measure(ctx)
 	if err == nil {
 		// What is measured while the caller gives up tells nothing, whatever became of its calls.
 		err = errors.Join(ctx.Err(), r.check(figures))
 	}
 	e.note("row %d took %s", r.number, time.Since(start).Round(time.Second))
-	for i := range figures {
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range r.claims {
+		figures[i] = figures[i].onDisk(c, fsync)
 		figures[i].Row, figures[i].Busy = r.number, own.busy
 	}
-	return figures, err
+	return figures, nil
 }

@@ -44,16 +44,9 @@ type Machine struct {
 	CPUs      int    `json:"cpus"`
 	GoVersion string `json:"go_version"`
 	Dir       string `json:"dir"`
-	// Fsync is the median of fdatasync after a write of 4 KiB, in microseconds.
+	// Fsync is the median of fdatasync after a write of 4 KiB, in microseconds, before the first row.
 	Fsync float64 `json:"fsync_us"`
 }
-
-// Bounds of Machine.Fsync below which figures that depend on the disk are void: the disk does not sync, or syncs so fast
-// that it does not matter how often.
-const (
-	syncsNothing    = 50
-	syncsForNothing = 300
-)
 
 func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 	for _, n := range o.Rows {
@@ -94,7 +87,7 @@ func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 	e.machine = Machine{
 		Run: rand.Uint64(),
 		OS:  runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version(), Dir: filepath.Dir(e.dir),
-		Fsync: float64(fsync) / float64(time.Microsecond),
+		Fsync: fsync,
 	}
 	return e, nil
 }
@@ -149,19 +142,4 @@ func (e *env) folder(name string) (string, error) {
 		e.ends(func() error { return os.RemoveAll(dir) })
 	}
 	return dir, err
-}
-
-// durable voids figures that depend on the disk where it does not sync, and those for which it has to be slow where it is
-// not.
-func (e *env) durable(slow bool, figures ...Figure) []Figure {
-	for i := range figures {
-		switch {
-		case e.Remote != "" || figures[i].Void:
-		case e.machine.Fsync < syncsNothing:
-			figures[i] = figures[i].voided(fmt.Sprintf("fsync takes %.0f us: this disk syncs nothing", e.machine.Fsync))
-		case slow && e.machine.Fsync < syncsForNothing:
-			figures[i] = figures[i].voided(fmt.Sprintf("fsync takes %.0f us: under %d it hardly matters how often", e.machine.Fsync, syncsForNothing))
-		}
-	}
-	return figures
 }

@@ -47,6 +47,8 @@ type target struct {
 	// atLeast bounds from below; strict leaves the bound itself out.
 	atLeast, strict bool
 	unit            string
+	// syncs is what fsync has to take, in microseconds, for a figure to tell something; 0: it does not depend on the disk.
+	syncs float64
 }
 
 func atLeast(bound float64) target { return target{bound: bound, atLeast: true} }
@@ -56,6 +58,12 @@ func under(bound float64) target   { return target{bound: bound, strict: true} }
 // in is the target with a unit.
 func (t target) in(unit string) target {
 	t.unit = unit
+	return t
+}
+
+// onDisk is the target of a figure that tells nothing where fsync takes less than some microseconds.
+func (t target) onDisk(syncs float64) target {
+	t.syncs = syncs
 	return t
 }
 

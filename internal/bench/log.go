@@ -44,8 +44,8 @@ func (l *syncLog) sync() error { return datasync(l.f) }
 
 func (l *syncLog) close() error { return errors.Join(l.f.Close(), os.Remove(l.f.Name())) }
 
-// medianSync is the median time that it takes to make 4 KiB of a file durable whose size does not change.
-func medianSync(dir string) (median time.Duration, err error) {
+// medianSync is the median time, in microseconds, that it takes to make 4 KiB of a file durable whose size does not change.
+func medianSync(dir string) (median float64, err error) {
 	l, err := openLog(filepath.Join(dir, "fsync"), 1<<20)
 	if err != nil {
 		return 0, err
@@ -64,5 +64,5 @@ func medianSync(dir string) (median time.Duration, err error) {
 		took[i] = time.Since(begin)
 	}
 	slices.Sort(took)
-	return at(took, 0.5), nil
+	return float64(at(took, 0.5)) / float64(time.Microsecond), nil
 }

@@ -54,13 +54,13 @@ func importReal(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.durable(false, importFigures(o[0], o[1], o[2], o[3], nodesIn(chains))...), nil
+	return importFigures(o[0], o[1], o[2], o[3], nodesIn(chains)), nil
 }
 
 // What the figures of the import are of.
 var (
-	importLike  = claim{"import of real conversations, 10 workers: speed of a bare committer's", atLeast(0.5)}
-	importAlone = claim{"the same: speed of a bare committer that has the nodes at hand", atLeast(0.5)}
+	importLike  = claim{"import of real conversations, 10 workers: speed of a bare committer's", atLeast(0.5).onDisk(syncsAtAll)}
+	importAlone = claim{"the same: speed of a bare committer that has the nodes at hand", atLeast(0.5).onDisk(syncsAtAll)}
 )
 
 // importFigures are made of imports of so many nodes into transcriptd and into the bare committer, and of the committer

@@ -30,7 +30,7 @@ const maxUnderWay = 1 << 16
 
 // What the figures of this row are of.
 var (
-	putsServed = claim{"puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9)}
+	putsServed = claim{"puts served a second at twice the load that it can serve, of the peak's", atLeast(0.9).onDisk(syncsAtAll)}
 	putsClear  = claim{"puts refused with a clear status, of all that the server refused", atLeast(1)}
 	// Who is refused at once can wait and repeat; who hears nothing has lost all of the time that there was.
 	putsSilent = claim{"puts without a status by their deadline, of all that were offered", atMost(0.01)}
@@ -262,7 +262,7 @@ func (o *overloads) figures() []Figure {
 	if median(times) < leastOffered {
 		good = good.voided(fmt.Sprintf("much less than twice the peak was offered; %d puts were not, since too many were under way", o.unoffered))
 	}
-	return append(o.e.durable(false, good), o.clear(), o.silent())
+	return []Figure{good, o.clear(), o.silent()}
 }
 
 // fair tells what the bystander got, beside what the floods did, of all of them together.

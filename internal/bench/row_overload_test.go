@@ -51,7 +51,6 @@ func TestRoundsOfOverload(t *testing.T) {
 // The peak is that of the candidate that was served more in most rounds, in every round.
 func TestPeakOfOverload(t *testing.T) {
 	o := newOverloads(rowEnv(t), nil)
-	o.e.machine.Fsync = syncsForNothing
 	o.peaks = []*peak{{callers: 64, perSecond: []float64{90, 80, 120}}, {callers: 256, perSecond: []float64{100, 100, 50}}}
 	o.served, o.offers = []float64{80, 90, 100}, []float64{200, 210, 150}
 	good := o.figures()[0]

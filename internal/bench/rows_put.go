@@ -14,8 +14,8 @@ import (
 
 // What the figures of these rows are of; see ofCommitter and ofTransactions too.
 var (
-	ofEcho      = claim{"PutNode, 64 callers: share of an echo's throughput", atLeast(0.5)}
-	lonePutTime = claim{"PutNode, 1 caller: time over that of a bare durable transaction and an echo", atMost(1.5)}
+	ofEcho      = claim{"PutNode, 64 callers: share of an echo's throughput", atLeast(0.5).onDisk(syncsAtAll)}
+	lonePutTime = claim{"PutNode, 1 caller: time over that of a bare durable transaction and an echo", atMost(1.5).onDisk(syncsAtAll)}
 )
 
 // putsAgainstEcho holds 64 callers, each appending turns to a chain of its own, against the same requests to a server that
@@ -33,7 +33,7 @@ func putsAgainstEcho(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.durable(false, e.versus(ofEcho, o[0], o[1], (*sample).perSecond)), nil
+	return []Figure{e.versus(ofEcho, o[0], o[1], (*sample).perSecond)}, nil
 }
 
 // manyCallers are the numbers of callers that puts are held against bare things at.
@@ -48,11 +48,11 @@ func byCallers(of func(callers int) claim) (claims []claim) {
 }
 
 func ofCommitter(callers int) claim {
-	return claim{fmt.Sprintf("PutNode, %d callers: share of the bare committer's throughput", callers), atLeast(0.6)}
+	return claim{fmt.Sprintf("PutNode, %d callers: share of the bare committer's throughput", callers), atLeast(0.6).onDisk(syncsAtAll)}
 }
 
 func ofTransactions(callers int) claim {
-	targets := map[int]target{64: atLeast(3.5), 256: atLeast(8)}
+	targets := map[int]target{64: atLeast(3.5).onDisk(syncsSlowly), 256: atLeast(8).onDisk(syncsSlowly)}
 	return claim{fmt.Sprintf("PutNode, %d callers: throughput over that of a transaction a node", callers), targets[callers]}
 }
 
@@ -62,8 +62,8 @@ func ofTransactions(callers int) claim {
 func putsAgainstCommitter(ctx context.Context, e *env) ([]Figure, error) {
 	return e.putsAgainst(ctx, "committer", "bare committer behind gRPC",
 		[]bare{{"bare committer, in process", openCommitter}, {"bare log, in process", openBareLog}},
-		func(o []*outcome) []Figure {
-			return e.durable(false, e.versus(ofCommitter(o[0].callers), o[0], o[1], (*sample).perSecond))
+		func(o []*outcome) Figure {
+			return e.versus(ofCommitter(o[0].callers), o[0], o[1], (*sample).perSecond)
 		})
 }
 
@@ -72,8 +72,8 @@ func putsAgainstCommitter(ctx context.Context, e *env) ([]Figure, error) {
 func putsAgainstTransactions(ctx context.Context, e *env) ([]Figure, error) {
 	return e.putsAgainst(ctx, "txn", "transaction a node behind gRPC",
 		[]bare{{"transaction a node, in process", openTransactions}},
-		func(o []*outcome) []Figure {
-			return e.durable(true, e.versus(ofTransactions(o[0].callers), o[0], o[1], (*sample).perSecond))
+		func(o []*outcome) Figure {
+			return e.versus(ofTransactions(o[0].callers), o[0], o[1], (*sample).perSecond)
 		})
 }
 
@@ -84,7 +84,7 @@ type bare struct {
 }
 
 // putsAgainst measures transcriptd, a limit and bare things in this order, for each number of callers, and judges.
-func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare, judge func([]*outcome) []Figure) (figures []Figure, err error) {
+func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare, judge func([]*outcome) Figure) (figures []Figure, err error) {
 	server, err := e.transcriptd()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (e *env) putsAgainst(ctx context.Context, kind, name string, beside []bare,
 		if err != nil {
 			return nil, err
 		}
-		f := judge(o)[0]
+		f := judge(o)
 		for _, b := range o[2:] {
 			if len(b.rounds) > 0 {
 				f.Measured = append(f.Measured, b.measured())
@@ -135,7 +135,7 @@ func lonePut(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.durable(false, e.lonePutFigure(o[0], o[1], o[2], o[3])), nil
+	return []Figure{e.lonePutFigure(o[0], o[1], o[2], o[3])}, nil
 }
 
 // lonePutSides are transcriptd, transactions that Badger syncs, those that are synced once, and an echo.
