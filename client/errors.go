@@ -137,8 +137,9 @@ func (e *Error) Head() string {
 	return e.Conflicts[0].NodeID
 }
 
-// typed is what gRPC or a context returned as an *Error; other errors pass.
-func typed(err error) error {
+// Typed is what gRPC or a context returned, to who calls with the generated code, as the *Error that a Client returns; other
+// errors pass.
+func Typed(err error) error {
 	var own *Error
 	if err == nil || errors.As(err, &own) {
 		return err

@@ -25,7 +25,7 @@ func TestEveryReasonHasASentinel(t *testing.T) {
 	have := map[Reason]bool{0: true}
 	for _, s := range sentinels {
 		have[s] = true
-		err := typed(refusal(t, codes.Unknown, s))
+		err := Typed(refusal(t, codes.Unknown, s))
 		for _, other := range sentinels {
 			if errors.Is(err, other) != (other == s) {
 				t.Errorf("errors.Is(%v, %v) = %v", s, other, !errors.Is(err, other))
@@ -59,7 +59,7 @@ func TestTypedReadsDetails(t *testing.T) {
 		Conflicts:  []Conflict{{Field: "aliases[0]", NodeID: "aa"}, {Field: "aliases[2]"}},
 		Candidates: []string{"aa1", "aa2"},
 	}
-	got := typed(status)
+	got := Typed(status)
 	if e, ok := errors.AsType[*Error](got); !ok || !reflect.DeepEqual(e, want) {
 		t.Fatalf("got %#v, want %#v", got, want)
 	}
@@ -90,9 +90,9 @@ func TestTypedOfOtherErrors(t *testing.T) {
 		{status.Error(codes.DeadlineExceeded, "x"), codes.DeadlineExceeded, ErrDeadlineExceeded, context.DeadlineExceeded},
 		{status.Error(codes.Unavailable, "x"), codes.Unavailable, 0, nil},
 	} {
-		e, ok := errors.AsType[*Error](typed(c.in))
+		e, ok := errors.AsType[*Error](Typed(c.in))
 		if !ok || e.Code != c.code || e.Reason != c.reason || c.is != nil && !errors.Is(e, c.is) {
-			t.Errorf("typed(%v) = %#v", c.in, e)
+			t.Errorf("Typed(%v) = %#v", c.in, e)
 		}
 		if errors.Is(e, Reason(0)) {
 			t.Errorf("%v is the unspecified reason", e)
@@ -101,7 +101,7 @@ func TestTypedOfOtherErrors(t *testing.T) {
 			t.Errorf("%v: status code %v", e, status.Code(e))
 		}
 	}
-	if typed(nil) != nil || typed(ErrVerification) != ErrVerification {
+	if Typed(nil) != nil || Typed(ErrVerification) != ErrVerification {
 		t.Error("nil and this package's errors must pass")
 	}
 }

@@ -26,7 +26,7 @@ type Retry struct {
 // outlast the deadline. It tells how often it tried.
 func (r Retry) run(ctx context.Context, may func(error) bool, attempt func() error) (attempts int, err error) {
 	for n := 1; ; n++ {
-		err := typed(attempt())
+		err := Typed(attempt())
 		if err == nil || n >= r.Attempts || !may(err) || !r.pause(ctx, n) {
 			return n, err
 		}

@@ -69,5 +69,5 @@ func (c *Client) streamError(ctx context.Context, err error) error {
 		message := fmt.Sprintf("no frame for %v", c.options.idle)
 		return &Error{Code: codes.DeadlineExceeded, Reason: ErrDeadlineExceeded, Message: message}
 	}
-	return typed(err)
+	return Typed(err)
 }

@@ -14,7 +14,12 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // Options are what a run is to do. The zero Options measure every row, at length, beside stores in the system's folder for
@@ -38,6 +43,9 @@ type Options struct {
 	// Profile is the folder for profiles of server and client, which the rows that count bytes have none of; empty: none are
 	// taken.
 	Profile string
+	// Timeout ends a row where nothing is answered for so long; 0: never. Puts of row 25 have a second and calls of row 23 a
+	// minute of their own.
+	Timeout time.Duration
 	// Transcripts is the folder of the real conversations; empty or not there: their row is void.
 	Transcripts string
 	// Notes takes remarks on what is being done, a line each; nil: none.
@@ -64,6 +72,15 @@ func (r row) check(figures []Figure) error {
 		return errOtherFigures
 	}
 	return nil
+}
+
+// voids are the row's figures where it was not measured.
+func (r row) voids(why string) []Figure {
+	figures := voids(why, r.claims...)
+	for i := range figures {
+		figures[i].Row = r.number
+	}
+	return figures
 }
 
 // rows are the table, in order.
@@ -112,7 +129,8 @@ const clientGC = 400
 // quickWithin is how long after its beginning a quick run begins no other row, so that it ends within ten minutes.
 const quickWithin = 8 * time.Minute
 
-// Run measures the rows and yields each one's figures as they come. An error names the row, and ends the run.
+// Run measures the rows and yields each one's figures as they come. A row that fails is void, and an error in the end names
+// it. Where the run is given up, or there is no transcriptd any more to measure, it ends there.
 func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)) (err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(clientGC))
 	e, err := newEnv(ctx, o)
@@ -124,32 +142,61 @@ func Run(ctx context.Context, o Options, began func(Machine), yield func(Figure)
 	if o.Remote != "" {
 		e.note("a server elsewhere is not waited for: it may still be at work on what came before when something is measured")
 	}
+	return e.all(ctx, rows(), yield)
+}
+
+// all measures those of some rows that are to be.
+func (e *env) all(ctx context.Context, some []row, yield func(Figure)) error {
 	start, waits := time.Now(), *e.waits
-	for _, r := range rows() {
-		if len(o.Rows) > 0 && !slices.Contains(o.Rows, r.number) {
+	var failed []error
+	for _, r := range some {
+		if len(e.Rows) > 0 && !slices.Contains(e.Rows, r.number) {
 			continue
 		}
 		figures, err := e.figures(ctx, r, time.Since(start))
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("row %d (%s): %w", r.number, r.name, err)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("row %d (%s): %w", r.number, r.name, err))
+			why, _, _ := strings.Cut(err.Error(), "\n")
+			figures = r.voids("it failed: " + why)
 		}
 		for _, f := range figures {
 			yield(f)
 		}
+		if e.nothingLeft(err) {
+			break
+		}
 	}
 	e.note("all of it took %s, of which processes were waited for for %s", time.Since(start).Round(time.Second), (waits - *e.waits).Round(time.Second))
-	return nil
+	return failure(failed)
+}
+
+// nothingLeft tells whether a row's fault leaves nothing to measure: the server elsewhere is gone or silent, or a process that
+// this one started ended by itself, as the next one would.
+func (e *env) nothingLeft(fault error) bool {
+	call, ok := errors.AsType[*client.Error](fault)
+	gone := ok && (call.Code == codes.Unavailable || call.Code == codes.DeadlineExceeded)
+	return e.Remote != "" && gone || errors.Is(fault, errDied)
+}
+
+// failure tells of rows that failed.
+func failure(failed []error) error {
+	switch len(failed) {
+	case 0:
+		return nil
+	case 1:
+		return failed[0]
+	}
+	return fmt.Errorf("%d rows failed, the first: %w", len(failed), failed[0])
 }
 
 // figures measures a row of a run that has taken so long, with notes; where a quick run has taken too long, all of the row is
 // void.
 func (e *env) figures(ctx context.Context, r row, taken time.Duration) ([]Figure, error) {
 	if e.Quick && taken > quickWithin {
-		figures := voids(fmt.Sprintf("left out: the quick run has taken %s", taken.Round(time.Second)), r.claims...)
-		for i := range figures {
-			figures[i].Row = r.number
-		}
-		return figures, nil
+		return r.voids(fmt.Sprintf("left out: the quick run has taken %s", taken.Round(time.Second))), nil
 	}
 	e.note("row %d: %s", r.number, r.name)
 	start := time.Now()

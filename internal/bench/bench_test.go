@@ -3,8 +3,14 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // Every row says beforehand what its figures are of, and no two figures are of the same.
@@ -53,5 +59,57 @@ func TestRowsReturnWhatTheyClaim(t *testing.T) {
 		if _, err := e.figures(t.Context(), r, 0); !errors.Is(err, errOtherFigures) {
 			t.Errorf("%+v: %v", figures, err)
 		}
+	}
+}
+
+// A row that fails is void, says why, and does not end the run, unless nothing is left to measure; the run fails in the end.
+func TestRowsThatFail(t *testing.T) {
+	one := []claim{{"one", atMost(1)}}
+	good := func(context.Context, *env) ([]Figure, error) { return []Figure{figure(one[0], 1)}, nil }
+	failing := func(err error) func(context.Context, *env) ([]Figure, error) {
+		return func(context.Context, *env) ([]Figure, error) { return nil, err }
+	}
+	died := fmt.Errorf("transcriptd %w\nits last words", errDied)
+	gone := &client.Error{Code: codes.Unavailable, Message: "gone"}
+	for _, c := range []struct {
+		err    error
+		remote string
+		goesOn bool
+	}{{errNotCreated, "", true}, {errNotCreated, "there", true}, {died, "", false}, {gone, "", true}, {gone, "there", false}} {
+		e := rowEnv(t)
+		e.Remote = c.remote
+		var got []Figure
+		err := e.all(t.Context(), []row{{1, "a", good, one}, {2, "b", failing(c.err), one}, {3, "c", good, one}},
+			func(f Figure) { got = append(got, f) })
+		if !errors.Is(err, c.err) || !strings.Contains(err.Error(), "row 2 (b)") {
+			t.Errorf("%v", err)
+		}
+		if len(got) != 3 && c.goesOn || len(got) != 2 && !c.goesOn || !got[0].Met {
+			t.Fatalf("after %v: %+v", c.err, got)
+		}
+		if f := got[1]; !f.Void || f.Row != 2 || !strings.HasPrefix(f.Why, "it failed: ") || strings.Contains(f.Why, "\n") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// Of several rows that failed, the error tells how many there were, and the first.
+func TestSeveralRowsFail(t *testing.T) {
+	r := row{1, "a", func(context.Context, *env) ([]Figure, error) { return nil, errNotCreated }, []claim{{"one", atMost(1)}}}
+	err := rowEnv(t).all(t.Context(), []row{r, r}, func(Figure) {})
+	if !errors.Is(err, errNotCreated) || !strings.HasPrefix(err.Error(), "2 rows failed, the first: row 1 (a): ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Who gives a run up gets no figures of the row that was under way.
+func TestRunGivenUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := row{1, "a", func(context.Context, *env) ([]Figure, error) {
+		cancel()
+		return nil, errNotCreated
+	}, []claim{{"one", atMost(1)}}}
+	if err := rowEnv(t).all(ctx, []row{r, r}, func(f Figure) { t.Errorf("%+v", f) }); err == nil {
+		t.Error("no error")
 	}
 }

@@ -34,6 +34,8 @@ type env struct {
 	// waits is how long the run may still wait for processes to be at rest; busy is how often the row gave that up.
 	waits *time.Duration
 	busy  int
+	// dog watches the row's calls.
+	dog *watchdog
 }
 
 // Machine is what a run was made on.
@@ -95,19 +97,29 @@ func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 // in is the environment of one row, with nothing started.
 func (e *env) in(r row) *env {
 	own := *e
-	own.row, own.closers = r, new([]func() error)
+	own.row, own.closers, own.dog = r, new([]func() error), new(watchdog)
 	return &own
 }
 
-// measure runs the row and ends whatever it started.
+// measure runs the row and ends whatever it started. Where nothing is answered for Timeout it ends it, and says so.
 func (e *env) measure(ctx context.Context) (figures []Figure, err error) {
+	watched, end := e.dog.watch(ctx, e.Timeout)
 	defer func() {
+		end()
 		for _, end := range slices.Backward(*e.closers) {
-			err = errors.Join(err, end())
+			if fault := end(); errors.Is(fault, errDied) {
+				err = fault // which is why the row failed
+			} else {
+				err = errors.Join(err, fault)
+			}
 		}
 		debug.FreeOSMemory() // of this process: the next row's begins as this one's did
 	}()
-	return e.row.run(ctx, e)
+	figures, err = e.row.run(watched, e)
+	if ctx.Err() == nil && watched.Err() != nil {
+		err = context.Cause(watched)
+	}
+	return figures, err
 }
 
 // ends lets f run when the row has ended, before what was handed to ends earlier.

@@ -22,6 +22,7 @@ func (s *server) metrics(ctx context.Context) (values map[string]float64, err er
 	if s.process == nil {
 		return nil, errNotOurs
 	}
+	defer s.e.dog.await()()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.process.admin+"/metrics", http.NoBody)
 	if err != nil {
 		return nil, err

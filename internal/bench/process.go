@@ -82,7 +82,7 @@ func startProcess(program string, args ...string) (*process, error) {
 		p.addr, p.admin = found[1], found[2]
 		return p, nil
 	case <-p.ended:
-		return nil, fmt.Errorf("%s ended before it served: %w\n%s", program, p.err, p.said())
+		return nil, fmt.Errorf("before it served, %w", p.died())
 	case <-time.After(startTime):
 		return nil, errors.Join(fmt.Errorf("%s does not serve after %s\n%s", program, startTime, p.said()), p.kill())
 	}
@@ -122,8 +122,21 @@ func (p *process) said() string {
 	return p.lines.String()
 }
 
+// errDied: a process ended that was not asked to.
+var errDied = errors.New("ended by itself")
+
+// died tells how a process ended that was not asked to, and what it said last.
+func (p *process) died() error {
+	return fmt.Errorf("%s %w (%s)\n%s", p.cmd.Path, errDied, p.cmd.ProcessState, p.said())
+}
+
 // stop asks the process to end and waits until it has, which must be without an error.
 func (p *process) stop() error {
+	select {
+	case <-p.ended:
+		return p.died()
+	default:
+	}
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
@@ -132,10 +145,14 @@ func (p *process) stop() error {
 	case <-time.After(startTime):
 		return errors.Join(fmt.Errorf("%s does not end", p.cmd.Path), p.kill())
 	}
-	if p.err != nil {
+	switch {
+	case p.err == nil:
+		return nil
+	case p.cmd.ProcessState.ExitCode() < 0: // by a signal, and another than it was sent
+		return p.died()
+	default:
 		return fmt.Errorf("%s ended with %w\n%s", p.cmd.Path, p.err, p.said())
 	}
-	return nil
 }
 
 // kill ends the process at once.

@@ -210,6 +210,7 @@ func (s *server) reopened(ctx context.Context) (*reader, error) {
 
 // connected waits until the connection stands.
 func (r *reader) connected(ctx context.Context) error {
+	defer r.s.e.dog.await()()
 	r.conn.Connect()
 	for state := r.conn.GetState(); state != connectivity.Ready; state = r.conn.GetState() {
 		if !r.conn.WaitForStateChange(ctx, state) {

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/status"
-
+	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -112,22 +111,12 @@ func (m *movers) move(ctx context.Context, writer, i int) error {
 			}
 			return nil
 		}
-		won, moved := winner(err)
-		if !moved {
+		lost, ok := errors.AsType[*client.Error](err)
+		if !ok || lost.Head() == "" {
 			return err
 		}
-		m.seen[writer] = won
+		m.seen[writer] = lost.Head() // which won
 	}
-}
-
-// winner is the head that an ALIAS_MOVED tells.
-func winner(err error) (head string, moved bool) {
-	for _, detail := range status.Convert(err).Details() {
-		if c, ok := detail.(*transcriptv1.AliasConflicts); ok && len(c.Conflicts) == 1 {
-			return c.Conflicts[0].NodeId, c.Conflicts[0].NodeId != ""
-		}
-	}
-	return "", false
 }
 
 // lost holds the nodes of the chain, less its root, against the moves that each writer was told had succeeded.

@@ -88,9 +88,11 @@ func (e *env) limit(kind string, args ...string) (*server, error) {
 }
 
 // connect makes a connection as the SDK's is, which ends with the row, and waits for nothing. Every side has one of its own.
+// Its calls have no deadline; the row's watchdog counts them.
 func (s *server) connect() (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient(s.addr, append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8<<20)))...)
+	options := append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8<<20)))
+	conn, err := grpc.NewClient(s.addr, append(options, s.e.dog.options()...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +111,11 @@ func (s *server) rpc() (transcriptv1.TranscriptServiceClient, error) {
 
 // client is the SDK's on a connection of its own.
 func (s *server) client(options ...client.Option) (*client.Client, error) {
-	c, err := client.Dial(s.addr, append([]client.Option{client.WithNamespace(s.namespace), client.WithInsecure()}, options...)...)
+	own := []client.Option{client.WithNamespace(s.namespace), client.WithInsecure()}
+	if s.e.Timeout > 0 {
+		own = append(own, client.WithDeadline(s.e.Timeout), client.WithIdle(s.e.Timeout))
+	}
+	c, err := client.Dial(s.addr, append(own, options...)...)
 	if err != nil {
 		return nil, err
 	}
