@@ -5,19 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/internal/bench"
 )
 
 type benchCommand struct {
-	Rows        []int  `placeholder:"N,..." help:"Measure these rows of the table only."`
-	Quick       bool   `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes; rows that it has not begun after eight are void."`
-	JSON        bool   `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
-	Dir         string `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
-	Transcriptd string `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
-	Transcripts string `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
-	Profile     string `placeholder:"DIR" help:"Write profiles of server and client here, for all rows but 16 to 19, 21 and 24, which count bytes; see below."`
+	Rows        rowNumbers `placeholder:"N,..." help:"Measure these rows of the table only."`
+	Quick       bool       `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes; rows that it has not begun after eight are void."`
+	JSON        bool       `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
+	Dir         string     `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
+	Transcriptd string     `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
+	Transcripts string     `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
+	Profile     string     `placeholder:"DIR" help:"Write profiles of server and client here, for all rows but 16 to 19, 21 and 24, which count bytes; see below."`
+}
+
+// rowNumbers are rows of the table.
+type rowNumbers []int
+
+// UnmarshalText adds numbers with commas between. Each must be of a row, and there must be one: who names none wants none.
+func (r *rowNumbers) UnmarshalText(text []byte) error {
+	all := bench.Numbers()
+	for word := range strings.SplitSeq(string(text), ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || !slices.Contains(all, n) {
+			return fmt.Errorf("there is no row %q: rows are %d to %d, with commas between", word, all[0], all[len(all)-1])
+		}
+		*r = append(*r, n)
+	}
+	return nil
 }
 
 func (c *benchCommand) Help() string {
@@ -40,9 +58,14 @@ func (c *benchCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if c.Transcriptd != "" && !s.addrGiven {
+		if _, err := bench.Program(ctx, c.Transcriptd, ""); err != nil {
+			return usagef("--transcriptd %s: %w", c.Transcriptd, err)
+		}
+	}
 	o := bench.Options{
-		Rows: c.Rows, Quick: c.Quick, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,
-		Limit: []string{self, "bench-limit"}, Import: []string{self, "import"}, Notes: s.notes,
+		Timeout: s.flags.Timeout, Rows: c.Rows, Quick: c.Quick, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,
+		Limit: []string{self, "bench-limit"}, Import: []string{self, "import", "--timeout=" + s.flags.Timeout.String()}, Notes: s.notes,
 	}
 	if s.addrGiven {
 		o.Remote = s.flags.Addr
@@ -56,20 +79,27 @@ func (c *benchCommand) Run(ctx context.Context, s *session) error {
 func (c *benchCommand) list(ctx context.Context, s *session, o bench.Options) error {
 	figures := []bench.Figure{}
 	err := bench.Run(ctx, o, func(m bench.Machine) {
-		fmt.Fprintln(s.notes, machineLine(m, o.Remote))
+		fmt.Fprintln(s.notes, machineLines(m, o.Remote))
 	}, func(f bench.Figure) { figures = append(figures, f) })
 	return errors.Join(err, s.printJSON(figures))
 }
 
-// table prints each figure as soon as it is there, then how many were met.
+// table prints each figure as soon as it is there, then how many were met. Where it cannot print, it ends the run.
 func (c *benchCommand) table(ctx context.Context, s *session, o bench.Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	count := map[string]int{}
 	var fault error
 	print := func(format string, args ...any) {
-		fault = errors.Join(fault, s.printLine(format, args...), s.out.Flush())
+		if fault == nil {
+			fault = errors.Join(s.printLine(format, args...), s.out.Flush())
+		}
+		if fault != nil {
+			cancel()
+		}
 	}
 	err := bench.Run(ctx, o, func(m bench.Machine) {
-		print("%s\n\n%3s  %-72s  %-16s  %9s  %s", machineLine(m, o.Remote), "row", "what", "target", "figure", "met")
+		print("%s\n\n%3s  %-72s  %-16s  %9s  %s", machineLines(m, o.Remote), "row", "what", "target", "figure", "met")
 	}, func(f bench.Figure) {
 		count[benchVerdict(f)]++
 		print("%3d  %-72s  %-16s  %9s  %s", f.Row, f.What, f.Target, figureText(f), benchVerdict(f))
@@ -77,19 +107,22 @@ func (c *benchCommand) table(ctx context.Context, s *session, o bench.Options) e
 			print("       %s", line)
 		}
 	})
-	if err := errors.Join(err, fault); err != nil {
+	if fault != nil {
+		return fault
+	}
+	if len(count) == 0 {
 		return err
 	}
-	return s.printLine("\n%d met, %d not, %d void", count["yes"], count["NO"], count["void"])
+	return errors.Join(err, s.printLine("\n%d met, %d not, %d void", count["yes"], count["NO"], count["void"]))
 }
 
-// machineLine tells of this machine, and of a server elsewhere that it runs there.
-func machineLine(m bench.Machine, remote string) string {
+// machineLines tell of this machine, and of a server elsewhere that it runs there; and what is measured.
+func machineLines(m bench.Machine, remote string) string {
 	line := fmt.Sprintf("fsync %.0f us (median, %s), %s, %d processors, %s", m.Fsync, m.Dir, m.OS, m.CPUs, m.GoVersion)
 	if remote != "" {
 		line += "; all of that here, and not where " + remote + " runs"
 	}
-	return line
+	return line + "\n" + m.Transcriptd
 }
 
 func benchVerdict(f bench.Figure) string {

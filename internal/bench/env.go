@@ -7,12 +7,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // env is what a row has to work with.
@@ -46,6 +50,8 @@ type Machine struct {
 	CPUs      int    `json:"cpus"`
 	GoVersion string `json:"go_version"`
 	Dir       string `json:"dir"`
+	// Transcriptd is what is measured: its version, and its file or address.
+	Transcriptd string `json:"transcriptd"`
 	// Fsync is the median of fdatasync after a write of 4 KiB, in microseconds, before the first row.
 	Fsync float64 `json:"fsync_us"`
 }
@@ -82,6 +88,10 @@ func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 			return nil, err
 		}
 	}
+	measured, err := e.measured(ctx)
+	if err != nil {
+		return nil, err
+	}
 	fsync, err := medianSync(e.dir)
 	if err != nil {
 		return nil, err
@@ -89,9 +99,37 @@ func newEnv(ctx context.Context, o Options) (_ *env, err error) {
 	e.machine = Machine{
 		Run: rand.Uint64(),
 		OS:  runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version(), Dir: filepath.Dir(e.dir),
-		Fsync: fsync,
+		Transcriptd: measured, Fsync: fsync,
 	}
 	return e, nil
+}
+
+// measured tells which transcriptd is measured; an error where it does not answer.
+func (e *env) measured(ctx context.Context) (string, error) {
+	if e.Remote != "" {
+		options := []client.Option{client.WithNamespace("bench"), client.WithInsecure(), client.WithRetry(client.Retry{Attempts: 1})}
+		if e.Timeout > 0 {
+			options = append(options, client.WithDeadline(e.Timeout))
+		}
+		c, err := client.Dial(e.Remote, options...)
+		if err != nil {
+			return "", err
+		}
+		stats, err := c.Stats(ctx)
+		return fmt.Sprintf("transcriptd %s at %s", stats.GetServerVersion(), e.Remote), errors.Join(err, c.Close())
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, e.program, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", e.program, err)
+	}
+	line, _, _ := strings.Cut(string(version), "\n")
+	if !strings.HasPrefix(line, "transcriptd ") {
+		return "", fmt.Errorf("%s is no transcriptd, its version is %q: name one with --transcriptd", e.program, line)
+	}
+	path, err := filepath.Abs(e.program)
+	return fmt.Sprintf("%s (%s)", line, path), err
 }
 
 // in is the environment of one row, with nothing started.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +17,14 @@ func TestWhatCannotBeBegunLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("#!/bin/sh\necho other 1.0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for want, o := range map[string]Options{
 		"nowhere":         {Transcriptd: filepath.Join(t.TempDir(), "nowhere")},
+		"no transcriptd":  {Transcriptd: other},
+		"Unavailable":     {Remote: "127.0.0.1:1"}, // where nobody answers
 		"profiles":        {Profile: filepath.Join(file, "profiles")},
 		"there is no row": {Rows: []int{99}},
 	} {
@@ -28,6 +35,19 @@ func TestWhatCannotBeBegunLeavesNothing(t *testing.T) {
 		}
 		if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
 			t.Errorf("%s: %v is left, %v", want, left, err)
+		}
+	}
+}
+
+// A server that ends before it serves has ended by itself, also where it says that all went well.
+func TestServerThatEndsAtOnce(t *testing.T) {
+	for program, want := range map[string]string{"true": "exit status 0", "false": "exit status 1"} {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			t.Skip(err)
+		}
+		if _, err := startProcess(path); !errors.Is(err, errDied) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -24,7 +24,11 @@ const modulePath = "github.com/transcriptd/transcriptd"
 // folder is in, if that is ours, else the one on PATH. What is built goes to dir.
 func Program(ctx context.Context, path, dir string) (string, error) {
 	if path != "" {
-		return exec.LookPath(path)
+		found, err := exec.LookPath(path)
+		if fault, ok := errors.AsType[*exec.Error](err); ok {
+			err = fault.Err // without the name once more
+		}
+		return found, err
 	}
 	if self, err := os.Executable(); err == nil {
 		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), "transcriptd")); err == nil {
@@ -119,7 +123,7 @@ func (p *process) watch(stderr io.Reader, serves chan<- []string) {
 func (p *process) said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.lines.String()
+	return strings.TrimSpace(p.lines.String())
 }
 
 // errDied: a process ended that was not asked to.
@@ -127,7 +131,7 @@ var errDied = errors.New("ended by itself")
 
 // died tells how a process ended that was not asked to, and what it said last.
 func (p *process) died() error {
-	return fmt.Errorf("%s %w (%s)\n%s", p.cmd.Path, errDied, p.cmd.ProcessState, p.said())
+	return fmt.Errorf("%s %w: %s\n%s", p.cmd.Path, errDied, p.cmd.ProcessState, p.said())
 }
 
 // stop asks the process to end and waits until it has, which must be without an error.
