@@ -12,7 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -21,7 +23,7 @@ import (
 // patience is how long a call of a connection may take: one that takes longer is not served.
 const patience = 60 * time.Second
 
-// dialers is how many connections are made at once.
+// dialers is how many connections are made, or closed, at once.
 const dialers = 64
 
 // lean are connections that take little of this process's memory.
@@ -34,23 +36,36 @@ type lean struct {
 // connectLean prepares n lean connections. Each is made at its first call.
 func (s *server) connectLean(n int) (*lean, error) {
 	l := &lean{conns: make([]*grpc.ClientConn, n)}
-	dial := func(ctx context.Context, addr string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	dial := func(ctx context.Context, target string) (net.Conn, error) {
+		conn, err := dialTarget(ctx, target)
 		if err == nil {
 			l.made.Add(1)
 		}
 		return conn, err
 	}
+	s.e.ends(l.close)
 	for i := range l.conns {
 		conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial),
+			grpc.WithDisableServiceConfig(), // which a DNS server would be asked for, for each of them
 			grpc.WithDisableRetry(), grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10))
 		if err != nil {
 			return nil, err
 		}
-		s.e.ends(conn.Close)
 		l.conns[i] = conn
 	}
 	return l, nil
+}
+
+// close closes all connections, many at once: each takes about a millisecond.
+func (l *lean) close() error {
+	group := new(errgroup.Group)
+	group.SetLimit(dialers)
+	for _, conn := range l.conns {
+		if conn != nil {
+			group.Go(conn.Close)
+		}
+	}
+	return group.Wait()
 }
 
 // dropped counts connections that did not last: a call on one that had to be made again is not served by an idle one.
@@ -86,21 +101,33 @@ func (t *tally) count(err error) {
 	}
 }
 
-// callEach makes one call on each connection.
-func callEach(ctx context.Context, conns []*grpc.ClientConn, req *transcriptv1.GetNodeRequest) (all tally) {
+// callEach makes one call on each connection. Once one was not served for as long as while, patience that is, the others are
+// given up: a server that takes no more connections would have each of them wait.
+func callEach(ctx context.Context, conns []*grpc.ClientConn, req *transcriptv1.GetNodeRequest, while time.Duration) (all tally) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	group := new(errgroup.Group)
 	group.SetLimit(dialers)
 	errs := make([]error, len(conns))
 	for i, conn := range conns {
 		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			if errs[i] = context.Cause(ctx); errs[i] != nil {
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(ctx, while)
 			defer cancel()
 			_, errs[i] = transcriptv1.NewTranscriptServiceClient(conn).GetNode(ctx, req, grpc.WaitForReady(true))
+			if status.Code(errs[i]) == codes.DeadlineExceeded {
+				giveUp(fmt.Errorf("no answer within %s: %w", while, errs[i]))
+			}
 			return nil
 		})
 	}
 	_ = group.Wait() // they are in errs
 	for _, err := range errs {
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
+		}
 		all.count(err)
 	}
 	return all

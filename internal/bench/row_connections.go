@@ -25,7 +25,8 @@ var callsServed = claim{
 
 // manyConnections makes 5,000 connections, a call on each, and leaves them idle; then 200 callers on connections of their
 // own read streams of 1,000 turns without pause; then each idle connection calls once more. The figure is the share of all
-// these calls that were served, each within a minute, whole, and on the connection that there was.
+// these calls that were served, each within a minute, whole, and on the connection that there was. Where connections are not
+// all served at first, it is their share, and the row ends there.
 //
 // The memory of an idle connection is what the anonymous memory of transcriptd (RssAnon) grows by from before the first of
 // them, on a fresh store, until all of them have called and are idle, over their number; before each look transcriptd
@@ -47,21 +48,29 @@ func manyConnections(ctx context.Context, e *env) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	if all.fault != nil {
+		return all.figures(e, memory...), nil // where connections are not taken, streams would fail for that
+	}
 	streams, err := s.active(ctx, e.shorter(8*time.Second, 3*time.Second))
 	if err != nil {
 		return nil, err
 	}
 	all.add(streams.tally)
-	all.add(callEach(ctx, idle.conns, req))
+	all.add(callEach(ctx, idle.conns, req, patience))
 	all.add(idle.dropped())
-	if all.fault != nil {
-		e.note("a call was not served: %v", all.fault)
-	}
-	return []Figure{figure(callsServed, float64(all.served)/float64(all.calls), append(memory,
-		Measured{Name: "calls", Value: float64(all.calls), Unit: "calls"},
+	return all.figures(e, append(memory,
 		Measured{Name: "streams of 1,000 turns", Value: streams.perSecond(float64(streams.served)), Unit: "a second"},
 		Measured{Name: "the same", Value: streams.perSecond(float64(streams.bytes)) / (1 << 20), Unit: "MiB a second"},
-	)...)}, nil
+	)...), nil
+}
+
+// figures are what calls make of the row, and a note on one that was not served.
+func (t *tally) figures(e *env, measured ...Measured) []Figure {
+	if t.fault != nil {
+		e.note("a call was not served: %v", t.fault)
+	}
+	return []Figure{figure(callsServed, float64(t.served)/float64(t.calls), append(measured,
+		Measured{Name: "calls", Value: float64(t.calls), Unit: "calls"})...)}
 }
 
 // idle makes the connections that are to be idle, and tells what one takes where that can be known.
@@ -75,18 +84,18 @@ func (s *server) idle(ctx context.Context, req *transcriptv1.GetNodeRequest) (id
 	if idle, err = s.connectLean(idleConnections); err != nil {
 		return nil, nil, all, err
 	}
-	all = callEach(ctx, idle.conns, req)
-	if before > 0 {
+	all = callEach(ctx, idle.conns, req, patience)
+	memory = []Measured{{Name: "idle connections that were served", Value: float64(all.served), Unit: fmt.Sprintf("of %d", all.calls)}}
+	if before > 0 && all.fault == nil {
 		if after, err = s.settledMemory(ctx); err != nil {
 			return nil, nil, all, err
 		}
 		if err := s.e.profileHeap(ctx, "idle connections"); err != nil {
 			return nil, nil, all, err
 		}
-		memory = []Measured{
-			{Name: "memory of an idle connection", Value: float64(after-before) / idleConnections / 1024, Unit: "KiB"},
-			{Name: "memory of transcriptd with them", Value: float64(after) / (1 << 20), Unit: "MiB"},
-		}
+		memory = append(memory,
+			Measured{Name: "memory of an idle connection", Value: float64(after-before) / idleConnections / 1024, Unit: "KiB"},
+			Measured{Name: "memory of transcriptd with them", Value: float64(after) / (1 << 20), Unit: "MiB"})
 	}
 	return idle, memory, all, nil
 }

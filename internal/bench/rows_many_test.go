@@ -4,6 +4,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
@@ -156,6 +157,30 @@ func TestKeepBusy(t *testing.T) {
 	}
 }
 
+// A server that takes no more connections is not waited for by one connection after the other.
+func TestConnectionsThatAreNotTaken(t *testing.T) {
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // where the kernel answers, and nobody else
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	s := &server{e: rowEnv(t), addr: listener.Addr().String(), namespace: "test"}
+	lean, err := s.connectLean(100 * dialers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := callEach(t.Context(), lean.conns, &transcriptv1.GetNodeRequest{}, 10*time.Millisecond)
+	if all.calls != 100*dialers || all.served != 0 || all.fault == nil {
+		t.Errorf("%+v", all)
+	}
+	if made := lean.made.Load(); made > 2*dialers {
+		t.Errorf("%d connections were tried", made)
+	}
+	if f := all.figures(s.e)[0]; f.Met || f.Figure != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestConnectionsAreServed(t *testing.T) {
 	s := inMemory(t)
 	head, err := s.fill(t.Context(), "one", 1, 30)
@@ -167,11 +192,11 @@ func TestConnectionsAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	conns := lean.conns
-	all := callEach(t.Context(), conns, &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byID(head)})
+	all := callEach(t.Context(), conns, &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byID(head)}, patience)
 	if all.calls != 3 || all.served != 3 || all.fault != nil {
 		t.Errorf("%+v", all)
 	}
-	all.add(callEach(t.Context(), conns[:1], &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byAlias("none")}))
+	all.add(callEach(t.Context(), conns[:1], &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byAlias("none")}, patience))
 	if all.calls != 4 || all.served != 3 || all.fault == nil {
 		t.Errorf("with one that fails: %+v", all)
 	}

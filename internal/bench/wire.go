@@ -14,6 +14,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // wire is a connection that calls PutNode with a fraction of the work of a gRPC client: requests are laid together from
@@ -95,9 +97,11 @@ const (
 
 // dialWire connects to a server.
 func dialWire(ctx context.Context, addr string) (*wire, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := dialTarget(ctx, addr)
 	if err != nil {
-		return nil, err
+		return nil, &client.Error{Code: codes.Unavailable, Message: err.Error()}
 	}
 	w := &wire{
 		conn: conn, wake: make(chan struct{}, 1), sent: map[uint32]*wireCall{},
