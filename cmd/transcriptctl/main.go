@@ -10,11 +10,15 @@ import (
 
 func main() { os.Exit(runUntilSignal()) }
 
-// runUntilSignal ends calls that run on the first SIGINT or SIGTERM; a second one ends the process at once. A reader
-// that went away (SIGPIPE) is seen as an error of the write.
+// runUntilSignal ends calls that run on the first SIGINT, SIGTERM or, but under nohup, SIGHUP; a second one ends the process
+// at once. A reader that went away (SIGPIPE) is seen as an error of the write.
 func runUntilSignal() int {
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return report(os.Stderr, run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

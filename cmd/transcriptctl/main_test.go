@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -73,6 +75,18 @@ func readSome(command string, r io.Reader) error {
 // TestInterrupt: a signal ends an import that waits for input, with its own exit code and without losing what it
 // stored.
 func TestInterrupt(t *testing.T) {
+	for _, with := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(with.String(), func(t *testing.T) {
+			if signal.Ignored(with) {
+				t.Skip("under nohup a tool goes on")
+			}
+			interrupt(t, with)
+		})
+	}
+}
+
+func interrupt(t *testing.T, with os.Signal) {
+	t.Helper()
 	s := newStack(t)
 	c := s.process("import", "--workers", "1")
 	var notes bytes.Buffer
@@ -91,7 +105,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	// Once the second is stored by the only worker, the first is counted.
 	waitFor(t, func() bool { return s.run("alias", "resolve", "chat/b").code == exitOK })
-	if err := c.Process.Signal(os.Interrupt); err != nil {
+	if err := c.Process.Signal(with); err != nil {
 		t.Fatal(err)
 	}
 	err = c.Wait()

@@ -72,6 +72,7 @@ const startTime = 60 * time.Second
 func startProcess(program string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	p.cmd.Env = withDefaults(os.Environ())
+	endWithParent(p.cmd)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
