@@ -41,7 +41,9 @@ func (r *rowNumbers) UnmarshalText(text []byte) error {
 func (c *benchCommand) Help() string {
 	return `Holds a transcriptd, in a process of its own on a fresh store, against what the machine allows: a gRPC server that answers the same bytes from memory, a gRPC echo, bare Badger, a bare log. Each figure is the median of ratios of sides that were measured in turns in this run, or a count of bytes. docs/performance.md tells what each means.
 
-It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync.
+It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync: fsync is measured before each such row.
+
+A row that fails is void, and says why; the others are measured all the same, and the exit code tells of the first that failed. A transcriptd that ends by itself, or a server elsewhere that is gone or silent, ends the run. Calls have no deadline, which would be measured with them; a row in which nothing is answered for --timeout ends. Calls on row 23's connections have a minute and row 25's puts a second, whatever --timeout says.
 
 With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. Where sides have a process each, one that puts is measured once its process is at rest, which is waited for for 20 seconds; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
 
