@@ -152,7 +152,7 @@ func TestMetrics(t *testing.T) {
 		fmt.Fprintf(w, "# HELP %s keys\n# TYPE %[1]s counter\n%[1]s %d\nother{code=\"a b\"} 1.5e+06\n", engineSets, sets)
 	}))
 	defer admin.Close()
-	s := &server{process: &process{admin: admin.URL}}
+	s := &server{e: rowEnv(t), process: &process{admin: admin.URL}}
 	values, err := s.metrics(t.Context())
 	if err != nil || values[engineSets] != 5 || values[`other{code="a b"}`] != 1.5e6 {
 		t.Errorf("%v, %v", values, err)

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -37,12 +36,7 @@ func TestNetworkOf(t *testing.T) {
 
 // Each kind of connection of a row takes the targets that gRPC takes.
 func TestConnectionsTakeTargets(t *testing.T) {
-	dir, err := os.MkdirTemp("", "bench-") // short: a socket's path is
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
+	socket := filepath.Join(t.TempDir(), "s")
 	store := memstore.New(memstore.Options{})
 	t.Cleanup(func() { _ = store.Close() })
 	g := transcriptd.New(store, transcriptd.Config{}).GRPC()
