@@ -10,7 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// How often Verify reports: well within the second that it promises, and before it holds many problems.
+// How often Verify reports, by the store's clock: well within the second that it promises, and before it holds many problems.
 const (
 	reportInterval = 300 * time.Millisecond
 	maxProblems    = 1000
@@ -21,7 +21,7 @@ const (
 func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	return s.read(ctx, namespace, func(v *view) error {
 		c := &checker{
-			view: v, ctx: ctx, judge: judge, report: report, reported: time.Now(), found: map[byte]int64{},
+			view: v, ctx: ctx, judge: judge, report: report, reported: s.now(), found: map[byte]int64{},
 		}
 		var err error
 		if c.stored, err = v.counters(); c.judged(nil, err) != nil {
@@ -63,7 +63,7 @@ func (c *checker) tick() error {
 	if c.s.reads.isShut() {
 		return chainstore.ErrClosed
 	}
-	if len(c.out.Problems) < maxProblems && time.Since(c.reported) < reportInterval {
+	if len(c.out.Problems) < maxProblems && c.s.now().Sub(c.reported) < reportInterval {
 		return nil
 	}
 	return c.flush()
@@ -71,7 +71,7 @@ func (c *checker) tick() error {
 
 func (c *checker) flush() error {
 	out := c.out
-	c.out.Problems, c.reported = nil, time.Now()
+	c.out.Problems, c.reported = nil, c.s.now()
 	return c.report(out)
 }
 

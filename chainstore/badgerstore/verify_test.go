@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
 // goldenRows opens a copy of the golden store and returns its rows.
@@ -242,4 +244,31 @@ func sample(keys []string, n int) (some []string) {
 		some = append(some, keys[i*len(keys)/min(n, len(keys))])
 	}
 	return some
+}
+
+// TestVerifyReportsByTheStoresClock: while the clock stands still there is one report, however long that takes; one that
+// jumps makes a report of each row.
+func TestVerifyReportsByTheStoresClock(t *testing.T) {
+	at, step := time.Unix(1_700_000_000, 0), time.Duration(0)
+	s := openStore(t, Options{Now: func() time.Time {
+		at = at.Add(step)
+		return at
+	}})
+	put(t, s, node(nil, "root"), node(nil, "another"))
+	reports := func() (n int) {
+		if err := s.Verify(t.Context(), testNamespace, storetest.Simple().Judge, func(chainstore.VerifyReport) error {
+			n++
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := reports(); n != 1 {
+		t.Errorf("%d reports where no time passes", n)
+	}
+	step = reportInterval
+	if n := reports(); n < 3 {
+		t.Errorf("%d reports where time passes with every row", n)
+	}
 }
