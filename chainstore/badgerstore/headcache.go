@@ -63,15 +63,15 @@ func (c *headCache) place(ns uint32, id chainstore.ID) (p place, ok bool) {
 	return p, ok
 }
 
-// put keeps a head.
+// put keeps a head, unless it is larger than the cache.
 func (c *headCache) put(ns uint32, h *head) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.places[nodeKey{ns, h.header.ID}] = h.lineage.head // first: it goes again if the head is too large to be kept
 	c.byPlace.put(nodePlace{ns, h.lineage.head}, &cachedHead{ns, *h}, h.size())
-	c.places[nodeKey{ns, h.header.ID}] = h.lineage.head
 }
 
 // size is roughly the memory that h takes.

@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// lru keeps what was put or used last, bounded by its size. Not for use by several goroutines at once.
+// lru keeps what was put or used last, bounded by its size: nothing of a value that is larger than all that may be kept. Not
+// for use by several goroutines at once.
 type lru[K comparable, V any] struct {
-	// limit may be exceeded by one value.
+	// limit >= size but within put.
 	limit  int64
 	latest list.List
 	byKey  map[K]*list.Element
-	// dropped is called with what is kept no more and was not replaced; nil: nothing is.
+	// dropped is called with what is kept no more and was not replaced, and with what is too large to be kept; nil: nothing is.
 	dropped func(V)
 	// size may be read by anyone at any time.
 	size atomic.Int64
@@ -39,8 +40,15 @@ func (c *lru[K, V]) get(key K) (value V) {
 // has tells whether a value is kept.
 func (c *lru[K, V]) has(key K) bool { return c.byKey[key] != nil }
 
-// put keeps a value in place of the one before.
+// put keeps a value in place of the one before; of one that is too large to be kept, neither.
 func (c *lru[K, V]) put(key K, value V, size int64) {
+	if size > c.limit {
+		c.drop(key)
+		if c.dropped != nil {
+			c.dropped(value)
+		}
+		return
+	}
 	if e := c.byKey[key]; e != nil {
 		entry := e.Value.(*lruEntry[K, V])
 		c.size.Add(size - entry.size)
@@ -50,7 +58,7 @@ func (c *lru[K, V]) put(key K, value V, size int64) {
 		c.byKey[key] = c.latest.PushFront(&lruEntry[K, V]{key, value, size})
 		c.size.Add(size)
 	}
-	for c.size.Load() > c.limit && c.latest.Len() > 1 {
+	for c.size.Load() > c.limit {
 		c.remove(c.latest.Back())
 	}
 }

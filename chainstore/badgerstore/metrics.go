@@ -23,7 +23,7 @@ type Metrics struct {
 
 // CacheMetrics are those of a cache.
 type CacheMetrics struct {
-	// Bytes may exceed LimitBytes by little and for moments.
+	// Bytes may exceed LimitBytes for a moment, by what is being put. What is larger than the limit is not kept.
 	Bytes, LimitBytes int64
 	// Misses of blocks are reads of files; the others', of the database.
 	Hits, Misses uint64
