@@ -18,9 +18,10 @@ type sizedPool struct {
 	pool *sync.Pool
 }
 
-// bufferSizes are those of buffers that are used again.
+// bufferSizes are those of buffers that are used again. The least is more than gRPC's threshold (mem.IsBelowBufferPoolingThreshold),
+// at or below which mem.NewBuffer forgets the pool and gives nothing back.
 var bufferSizes = []int{
-	1 << 10, 4 << 10, 16 << 10, 32 << 10, frameBytes + 8<<10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, maxReply + 64<<10,
+	2 << 10, 4 << 10, 16 << 10, 32 << 10, frameBytes + 8<<10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, maxReply + 64<<10,
 }
 
 func newBuffers() mem.BufferPool {

@@ -11,7 +11,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// countedPool counts what is given out and not given back, but for small memory, which gRPC leaves to the garbage collector.
+// countedPool counts what is given out and not given back.
 type countedPool struct {
 	mem.BufferPool
 	out map[*byte]bool
@@ -19,9 +19,7 @@ type countedPool struct {
 
 func (p *countedPool) Get(n int) *[]byte {
 	b := p.BufferPool.Get(n)
-	if !mem.IsBelowBufferPoolingThreshold(cap(*b)) {
-		p.out[&(*b)[:1][0]] = true
-	}
+	p.out[&(*b)[:1][0]] = true
 	return b
 }
 
