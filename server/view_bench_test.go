@@ -173,7 +173,7 @@ func (c *turns) benchmarkCompact(b *testing.B) {
 	}{{"default", &Policy{Now: timestamppb.New(begun)}}, {"max_bytes", byBytes(100_000)}, {"250 whole loops", many}} {
 		b.Run(x.name, func(b *testing.B) {
 			c := c.in(b)
-			stream, compact := c.streamed("10000"), c.compacting("10000", x.policy)
+			stream, compact := c.streamed(&transcriptv1.StreamAssembleRequest{Head: byAlias("10000"), View: full}), c.compacting("10000", x.policy)
 			c.compare(b, stream, compact)
 			b.ReportMetric(allocated(stream), "MB_a")
 			var reply transcriptv1.CompactResponse

@@ -112,6 +112,16 @@ func (c *turns) growCompacted(alias string, times int, of sizes) {
 	c.grow(alias, 10, 0, of)
 }
 
+// head is the node that an alias points to.
+func (c *turns) head(alias string) string {
+	c.Helper()
+	reply, err := c.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: alias})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return reply.Alias.NodeId
+}
+
 // unary makes a call that returns the bytes of its reply.
 func (c *turns) unary(method string, req proto.Message) func() []byte {
 	return func() (reply []byte) {
@@ -132,13 +142,13 @@ func (c *turns) describe(alias string, mode transcriptv1.DescribeMode) func() []
 	})
 }
 
-// streamed reads a whole chain, frame by frame.
-func (c *turns) streamed(alias string) func() []byte {
+// streamed makes a call whose reply comes frame by frame, and returns the last one.
+func (c *turns) streamed(req *transcriptv1.StreamAssembleRequest) func() []byte {
 	desc := &transcriptv1.TranscriptService_ServiceDesc.Streams[0]
 	return func() (frame []byte) {
 		s, err := c.conn.NewStream(context.Background(), desc, transcriptv1.TranscriptService_StreamAssemble_FullMethodName, grpc.ForceCodecV2(raw{}))
 		if err == nil {
-			err = s.SendMsg(&transcriptv1.StreamAssembleRequest{Head: byAlias(alias), View: full})
+			err = s.SendMsg(req)
 		}
 		if err == nil {
 			err = s.CloseSend()
@@ -156,14 +166,11 @@ func (c *turns) streamed(alias string) func() []byte {
 // compacting compacts a whole chain each time anew, beside what was made before, and leaves its alias where it is.
 func (c *turns) compacting(alias string, policy *Policy) func() []byte {
 	c.Helper()
-	head, err := c.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: alias})
-	if err != nil {
-		c.Fatal(err)
-	}
+	head := c.head(alias)
 	salt := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
 	return func() []byte {
 		return c.unary(transcriptv1.TranscriptService_Compact_FullMethodName, &Compact{
-			Head: byID(head.Alias.NodeId), Policy: policy,
+			Head: byID(head), Policy: policy,
 			Salt: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, salt.Uint64()), salt.Uint64()),
 		})()
 	}
@@ -243,6 +250,27 @@ func TestReadsOfViews(t *testing.T) {
 
 func (c *turns) views(one, other string, view transcriptv1.View, policy *Policy) [2]func() []byte {
 	return [2]func() []byte{c.view(one, view, policy), c.view(other, view, policy)}
+}
+
+// TestReadsOfDeltas: what came after one turn ago, and that nothing came after the head, asks the database for as much at the end
+// of a short chain as at the end of a long one, as a stream and at once.
+func TestReadsOfDeltas(t *testing.T) {
+	c := openTurns(t, t.TempDir(), uncached)
+	for _, n := range []int{10, deepTurns()} {
+		alias := fmt.Sprint(n)
+		c.grow(alias, n-1, 1, tiny)
+		before := c.head(alias)
+		c.grow(alias, 1, 0, tiny)
+		for after, want := range map[string]cost{before: {gets: 3, seeks: 1}, c.head(alias): {gets: 3}} {
+			once := c.unary(transcriptv1.TranscriptService_Assemble_FullMethodName, &Assemble{Head: byAlias(alias), View: full, AfterId: after})
+			streamed := c.streamed(&transcriptv1.StreamAssembleRequest{Head: byAlias(alias), View: full, AfterId: after})
+			for how, call := range map[string]func() []byte{"at once": once, "as a stream": streamed} {
+				if got := c.reads(call); got != want {
+					t.Errorf("what came after %.8s, %s, costs %+v at %d turns, not %+v", after, how, got, n, want)
+				}
+			}
+		}
+	}
 }
 
 // TestReadsOfFolds: a window by bytes, and compactions, take one step for each node of the chain, for its header, and
