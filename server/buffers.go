@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/mem"
 )
@@ -10,7 +11,11 @@ import (
 // buffers are what replies are laid and encoded into. gRPC's own pool goes from 32 KiB to 1 MiB at once, of which each frame
 // of a stream would hold several for as long as its reader is slow, and clears what it gives out; a reply is written over
 // all that is sent of its buffer.
-type buffers struct{ pools []sizedPool }
+type buffers struct {
+	pools []sizedPool
+	// given is the bytes that were asked for so far.
+	given atomic.Int64
+}
 
 // sizedPool has buffers of one capacity.
 type sizedPool struct {
@@ -37,6 +42,7 @@ func newBuffers() mem.BufferPool {
 
 // Get returns a buffer of a length; what is in it is whatever was there before.
 func (b *buffers) Get(length int) *[]byte {
+	b.given.Add(int64(length))
 	i, _ := slices.BinarySearchFunc(b.pools, length, func(p sizedPool, n int) int { return p.size - n })
 	if i < len(b.pools) {
 		if got, ok := b.pools[i].pool.Get().(*[]byte); ok {
@@ -54,4 +60,13 @@ func (b *buffers) Put(buffer *[]byte) {
 	if found {
 		b.pools[i].pool.Put(buffer)
 	}
+}
+
+// BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used
+// again. Interceptors outside of the server's find it at their call's server.
+func (t *transcripts) BytesLaid() int64 {
+	if b, ok := t.buffers.(*buffers); ok {
+		return b.given.Load()
+	}
+	return 0
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/testserver"
 	"github.com/transcriptd/transcriptd/server"
 )
@@ -37,40 +38,49 @@ const (
 	// copied is the bytes of values that the engine copied out of the database's memory, be it into a cache, instead of
 	// reading them there.
 	copied
-	// reply is the bytes of the reply's messages on the wire.
+	// laid is the bytes of the server's buffers that the reply was laid and encoded into, new or used before: what is copied
+	// once more on its way shows up here, or, copied into memory from elsewhere, as allocated.
+	laid
+	// reply is the bytes of the reply's messages on the wire; of a program that calls the SDK, of the messages it gives.
 	reply
 	// allocs is the allocations of the whole process, and allocated their bytes, when calls like this one have filled all
 	// pools. The client is part of it, the same for each kind of call; it does not decode replies.
 	allocs
 	allocated
-	// cold is the bytes allocated by a call that finds all pools empty. It is how copying is counted: every buffer that
-	// bytes are laid into is allocated then, whatever pool it goes to later, so a reply that is copied once more shows up
-	// with its size. What stays unseen is a copy into a buffer that the same call has used already; of a stream, as many
-	// frames show up as are in use at once. The client's buffers, one copy of the reply, are part of it too.
+	// cold is the bytes allocated by a call that finds all pools empty, gRPC's too: every buffer that bytes are copied into is
+	// allocated then, whatever pool it goes to later. What stays unseen is a copy into a buffer that the same call has used
+	// already; of a stream, as many frames show up as are in use at once. The client's buffers, one copy of the reply, are
+	// part of it too. It is the middle of several calls, for what goes to a pool while one is emptied is not allocated anew.
 	cold
 	columns
 )
 
-var names = [columns]string{"gets", "seeks", "nexts", "sets", "copied", "reply", "allocs", "allocated", "cold"}
+var names = [columns]string{"gets", "seeks", "nexts", "sets", "copied", "laid", "reply", "allocs", "allocated", "cold"}
 
 // allowances are the parts of the numbers that a call may take more or less. Between runs, alone and beside other work, with
 // 1 to 8 processors, they differ by less.
 var allowances = [columns]float64{allocs: 0.02, allocated: 0.02, cold: 0.04}
 
-// streamBuffers is the bytes that a stream may allocate more or less besides: how many of its frames are in use at once is up
-// to the scheduler.
-const streamBuffers = 64 << 10
+// Bytes that the reply of a stream may allocate more besides: how many frames are in use at once is up to the scheduler; what is
+// laid does not depend on it. aheadBuffers is for where one side may be far ahead of the other: the first read of a chain, while
+// the disk is waited for, and the SDK's, while frames are looked at. It is less than a copy of the 1,000 turns.
+const (
+	streamBuffers = 64 << 10
+	aheadBuffers  = 2 << 20
+)
 
 const file = "testdata/costs.txt"
 
 // TestCosts fails for a program that takes more than is committed, and for one that takes less: then the number is to be
-// written anew, so that it holds. A commit that makes a number worse says why.
+// written anew, so that it holds. Less of what depends on the moment besides, cold and the bytes of streams, is no failure: on a
+// machine that is busy enough a pool is filled by what ends late. A commit that makes a number worse says why.
 func TestCosts(t *testing.T) {
 	committed, err := read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := count(t)
+	t.Logf("What one call takes:\n%s", table(now))
 	var rows []row
 	for _, r := range now {
 		was, known := find(committed, r.name)
@@ -94,7 +104,7 @@ func TestCosts(t *testing.T) {
 		t.Log("If this is meant, write the numbers with: go test ./internal/costs -costs.update")
 		t.Log("and where one is worse, say in the commit why.")
 	} else if *update {
-		if err := write(file, rows); err != nil {
+		if err := os.WriteFile(file, append([]byte(head), table(rows)...), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,9 +112,10 @@ func TestCosts(t *testing.T) {
 
 // row is what a program takes.
 type row struct {
-	name   string
-	cost   cost
-	stream bool // of what is now counted
+	name string
+	cost cost
+	// buffers is what may be allocated more, of what is now counted; see program.
+	buffers int64
 }
 
 func find(rows []row, name string) (row, bool) {
@@ -116,17 +127,19 @@ func find(rows []row, name string) (row, bool) {
 	return row{}, false
 }
 
-// judge tells in what way a program does not take what is committed, with a share of what is allowed to it.
+// judge tells in what way a program does not take what is committed, with a share of what is allowed to it; with less than all of
+// it, also of what it may take less of.
 func (r *row) judge(was cost, share float64) (wrong []string) {
 	for i, n := range r.cost {
 		allowed := share * allowances[i] * float64(was[i])
-		if r.stream && i >= allocated {
-			allowed += share * streamBuffers
+		if i >= allocated {
+			allowed += share * float64(r.buffers)
 		}
+		momentary := i == cold || i == allocated && r.buffers > 0
 		switch by := float64(n - was[i]); {
 		case by > allowed:
 			wrong = append(wrong, fmt.Sprintf("takes more: %s %d, %d committed", names[i], n, was[i]))
-		case -by > allowed:
+		case -by > allowed && !(momentary && share == 1):
 			wrong = append(wrong, fmt.Sprintf("takes less: %s %d, %d committed", names[i], n, was[i]))
 		}
 	}
@@ -134,7 +147,7 @@ func (r *row) judge(was cost, share float64) (wrong []string) {
 }
 
 func TestJudge(t *testing.T) {
-	was := cost{3, 1, 0, 10, 25, 196, 1000, 50_000, 90_000}
+	was := cost{3, 1, 0, 10, 25, 80, 196, 1000, 50_000, 90_000}
 	for _, c := range []struct {
 		column int
 		by     int64
@@ -144,6 +157,7 @@ func TestJudge(t *testing.T) {
 		{nexts, 1, "takes more: nexts 1, 0 committed"},
 		{sets, -1, "takes less: sets 9, 10 committed"},
 		{copied, 1, "takes more: copied 26, 25 committed"},
+		{laid, 1, "takes more: laid 81, 80 committed"},
 		{reply, 1, "takes more: reply 197, 196 committed"},
 		{allocs, 21, "takes more: allocs 1021, 1000 committed"},
 		{allocs, 20, ""},
@@ -151,6 +165,7 @@ func TestJudge(t *testing.T) {
 		{allocated, -1001, "takes less: allocated 48999, 50000 committed"},
 		{cold, 3600, ""},
 		{cold, 3601, "takes more: cold 93601, 90000 committed"},
+		{cold, -90_000, ""},
 	} {
 		r := row{name: "x", cost: was}
 		r.cost[c.column] += c.by
@@ -158,7 +173,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s by %d: %q, want %q", names[c.column], c.by, got, c.want)
 		}
 	}
-	stream := row{"x", was, true}
+	stream := row{"x", was, streamBuffers}
 	stream.cost[gets]++
 	stream.cost[allocs] += 21
 	stream.cost[allocated] += 1000 + streamBuffers
@@ -166,15 +181,22 @@ func TestJudge(t *testing.T) {
 	if wrong := stream.judge(was, 1); len(wrong) != 3 {
 		t.Errorf("a stream: %q", wrong)
 	}
+	stream.cost = was
+	if stream.cost[allocated] = 1; stream.judge(was, 1) != nil {
+		t.Error("fewer bytes of a stream are a failure")
+	}
+	if stream.judge(was, 0.5) == nil {
+		t.Error("fewer bytes of a stream would never be written")
+	}
 }
 
 const head = `# What one call takes, by program: written by go test ./internal/costs -costs.update. costs_test.go tells what the columns
 # are. A commit that makes a number worse says why.
 `
 
-func write(file string, rows []row) error {
+// table is the rows below the names of the columns.
+func table(rows []row) []byte {
 	var b bytes.Buffer
-	b.WriteString(head)
 	fmt.Fprintf(&b, "%-46s", "#")
 	for _, name := range names {
 		fmt.Fprintf(&b, " %9s", name)
@@ -186,7 +208,7 @@ func write(file string, rows []row) error {
 		}
 	}
 	b.WriteByte('\n')
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	return b.Bytes()
 }
 
 func read(file string) (rows []row, err error) {
@@ -224,18 +246,21 @@ func count(t *testing.T) (rows []row) {
 	c.put(t, r)
 	r.close(t)
 	first := whole(c.long)
-	rows = append(rows, row{"first " + first.name, countFirst(t, dir, first, whole(c.medium)), true})
+	rows = append(rows, row{"first " + first.name, countFirst(t, dir, first, whole(c.medium)), aheadBuffers})
 	r = open(t, dir, badgerstore.Options{RowCacheBytes: -1})
 	for _, p := range c.reads() {
-		rows = append(rows, row{p.name, r.count(t, p), p.stream})
+		rows = append(rows, r.row(t, p.name, p))
 	}
 	r.close(t)
 	r = open(t, dir, badgerstore.Options{})
 	for _, p := range c.reads() {
-		rows = append(rows, row{"again " + p.name, r.count(t, p), p.stream})
+		rows = append(rows, r.row(t, "again "+p.name, p))
 	}
-	for _, p := range c.writes() {
-		rows = append(rows, row{p.name, r.count(t, p), false})
+	for _, p := range c.sdkReads(r) {
+		rows = append(rows, r.row(t, p.name, p))
+	}
+	for _, p := range append(c.writes(), c.sdkPut(r)) {
+		rows = append(rows, r.row(t, p.name, p))
 	}
 	return rows
 }
@@ -257,10 +282,18 @@ func open(tb testing.TB, dir string, o badgerstore.Options) *rig {
 			tb.Error(err)
 		}
 	})
-	stack := testserver.StartWith(tb, store, server.Config{
-		Version: "test", Now: now, Registerer: prometheus.NewRegistry(),
-	}, grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window))
-	return &rig{store, stack.Conn}
+	r := &rig{store: store}
+	srv := server.New(store, server.Config{Version: "test", Now: now, Registerer: prometheus.NewRegistry()})
+	r.conn = testserver.Serve(tb, srv, srv.GRPC(grpc.ChainUnaryInterceptor(r.meet)),
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)).Conn
+	r.make(tb, unary(transcriptv1.TranscriptService_ListAliases_FullMethodName, &transcriptv1.ListAliasesRequest{Namespace: "nobody"})) // to meet it
+	return r
+}
+
+// row is what a program takes.
+func (r *rig) row(tb testing.TB, name string, p *program) row {
+	tb.Helper()
+	return row{name, r.count(tb, p), p.buffers}
 }
 
 // close closes the store, which can be opened again.

@@ -3,6 +3,7 @@
 package costs
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -19,14 +20,15 @@ import (
 )
 
 const (
-	// rounds is how often a program is counted; memory is the least of them.
+	// rounds is how often a program is counted; memory is the least of them, but cold.
 	rounds = 3
 	// fillings is how many calls fill pools: more than one, for how many buffers a stream has in use at once differs.
 	fillings = 2
 	// warmings is how often a call is made at most until the database finds in its cache all that it reads.
 	warmings = 50
-	// coldStreams are the calls of a stream of which the middle one counts, where all pools are empty.
-	coldStreams = 5
+	// colds is how many calls are made in a round where all pools are empty, and coldFrames of those that have several frames in
+	// use at once, which are as many as the system lets this process run.
+	colds, coldFrames = 3, 5
 )
 
 // program is a kind of call.
@@ -35,28 +37,38 @@ type program struct {
 	// calls are counted in one round.
 	calls int
 	// next makes the next call.
-	next   func() call
-	stream bool
+	next func() call
+	// buffers is the bytes that may be allocated more where a reply has many frames, none where it has one.
+	buffers int64
 }
 
-// call is a request that is encoded already.
+// call is a request that is encoded already, or a use of the SDK.
 type call struct {
 	method  string
 	stream  *grpc.StreamDesc
 	request []byte
+	// sdk makes a call of the SDK and gives the bytes of what came; nil: of the others.
+	sdk func(context.Context) (int64, error)
 }
 
 // count returns what a call of a program takes: of what may differ from round to round, the least.
 func (r *rig) count(tb testing.TB, p *program) (least cost) {
 	tb.Helper()
+	var all []int64
 	quietly(func() {
 		r.warm(tb, p)
 		for i := range rounds {
-			now := r.round(tb, p)
-			now[cold] = r.cold(tb, p)
-			least.take(tb, p.name, i, now)
+			least.take(tb, p.name, i, r.round(tb, p))
+			n := colds
+			if p.buffers > 0 {
+				n = coldFrames
+			}
+			for range n {
+				all = append(all, r.coldCall(tb, p))
+			}
 		}
 	})
+	least[cold] = middle(all)
 	return least
 }
 
@@ -68,19 +80,19 @@ func countFirst(tb testing.TB, dir string, p, another *program) (least cost) {
 		r.make(tb, another.next()) // fills pools
 		return r
 	}
-	var colds []int64
+	var all []int64
 	quietly(func() {
 		for i := range rounds {
 			r := opened()
 			now := r.measure(tb, p.name, []call{p.next()})
 			r.close(tb)
 			r = opened()
-			colds = append(colds, r.coldCall(tb, p))
+			all = append(all, r.coldCall(tb, p))
 			r.close(tb)
 			least.take(tb, p.name, i, now)
 		}
 	})
-	least[cold] = middle(colds)
+	least[cold] = middle(all)
 	return least
 }
 
@@ -139,7 +151,7 @@ func (r *rig) round(tb testing.TB, p *program) cost {
 func (r *rig) measure(tb testing.TB, name string, calls []call) (c cost) {
 	tb.Helper()
 	settle()
-	before, then := r.store.Metrics(), memory()
+	before, had, then := r.store.Metrics(), r.laid(), memory()
 	for _, call := range calls {
 		c[reply] += r.make(tb, call)
 	}
@@ -147,7 +159,7 @@ func (r *rig) measure(tb testing.TB, name string, calls []call) (c cost) {
 	now, after := memory(), r.store.Metrics()
 	c[gets], c[seeks] = int64(after.Gets-before.Gets), int64(after.Seeks-before.Seeks)
 	c[nexts], c[sets] = int64(after.Nexts-before.Nexts), int64(after.Sets-before.Sets)
-	c[copied] = int64(after.CopiedBytes - before.CopiedBytes)
+	c[copied], c[laid] = int64(after.CopiedBytes-before.CopiedBytes), r.laid()-had
 	c[allocs], c[allocated] = int64(now.Mallocs-then.Mallocs), int64(now.TotalAlloc-then.TotalAlloc)
 	for i := range c {
 		if i <= reply && c[i]%int64(len(calls)) != 0 {
@@ -158,25 +170,12 @@ func (r *rig) measure(tb testing.TB, name string, calls []call) (c cost) {
 	return c
 }
 
-// cold is the bytes that a call allocates which finds nothing in pools. Of a stream, whose frames in use at once depend on
-// when the system lets this process run, it is the middle of several calls.
-func (r *rig) cold(tb testing.TB, p *program) int64 {
-	tb.Helper()
-	if !p.stream {
-		return r.coldCall(tb, p)
-	}
-	var all []int64
-	for range coldStreams {
-		all = append(all, r.coldCall(tb, p))
-	}
-	return middle(all)
-}
-
 func middle(all []int64) int64 {
 	slices.Sort(all)
 	return all[len(all)/2]
 }
 
+// coldCall is the bytes that a call allocates which finds nothing in pools.
 func (r *rig) coldCall(tb testing.TB, p *program) int64 {
 	tb.Helper()
 	next := p.next()
@@ -211,6 +210,13 @@ func settle() {
 // make makes a call and returns the bytes of its reply.
 func (r *rig) make(tb testing.TB, c call) (reply int64) {
 	tb.Helper()
+	if c.sdk != nil {
+		reply, err := c.sdk(tb.Context())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return reply
+	}
 	if c.stream == nil {
 		if err := r.conn.Invoke(tb.Context(), c.method, c.request, &reply, grpc.ForceCodecV2(encoded{})); err != nil {
 			tb.Fatalf("%s: %v", c.method, err)
@@ -259,4 +265,18 @@ func (encoded) Unmarshal(data mem.BufferSlice, v any) error {
 type rig struct {
 	store *badgerstore.Store
 	conn  *grpc.ClientConn
+	// laid tells how many bytes of its buffers the server has laid replies into so far. It is there once a call was made.
+	laid func() int64
+}
+
+// meet finds, in the first call, who can tell of the server's buffers.
+func (r *rig) meet(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if r.laid == nil {
+		of, ok := info.Server.(interface{ BytesLaid() int64 })
+		if !ok {
+			return nil, errors.New("the server does not tell of its buffers")
+		}
+		r.laid = of.BytesLaid
+	}
+	return next(ctx, req)
 }

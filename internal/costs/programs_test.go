@@ -112,12 +112,12 @@ func said(role transcriptv1.Role, text string) *transcriptv1.Message {
 }
 
 // conversations are the chains that programs read and grow, put while the store was open an earlier time.
-type conversations struct{ long, medium, short, grown, forked *chain }
+type conversations struct{ long, medium, short, grown, bySDK, forked *chain }
 
 func newConversations() conversations {
 	return conversations{
 		long: &chain{name: "chat/long"}, medium: &chain{name: "chat/medium"}, short: &chain{name: "chat/short"},
-		grown: &chain{name: "chat/grown"}, forked: &chain{name: "chat/forked"},
+		grown: &chain{name: "chat/grown"}, bySDK: &chain{name: "chat/by-sdk"}, forked: &chain{name: "chat/forked"},
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *conversations) put(tb testing.TB, r *rig) {
 	for _, x := range []struct {
 		chain *chain
 		turns int
-	}{{c.long, 1000}, {c.medium, 100}, {c.short, 10}, {c.grown, 50}} {
+	}{{c.long, 1000}, {c.medium, 100}, {c.short, 10}, {c.grown, 50}, {c.bySDK, 50}} {
 		for left := 1 + x.turns; left > 0; left -= 200 {
 			r.make(tb, unary(transcriptv1.TranscriptService_PutNodes_FullMethodName, x.chain.nodes(min(left, 200))))
 		}
@@ -168,13 +168,20 @@ func fork(namespace, parent string, i int) call {
 // same makes the same call again and again.
 func same(name string, calls int, method string, req proto.Message) *program {
 	one := unary(method, req)
-	return &program{name, calls, func() call { return one }, false}
+	return &program{name: name, calls: calls, next: func() call { return one }}
 }
 
+// stream is the same of a call whose reply has many frames; short, of one whose reply has hardly more than one.
 func stream(name, method string, req proto.Message) *program {
+	p := short(name, 3, method, req)
+	p.buffers = streamBuffers
+	return p
+}
+
+func short(name string, calls int, method string, req proto.Message) *program {
 	one := unary(method, req)
 	one.stream = &grpc.StreamDesc{ServerStreams: true}
-	return &program{name, 3, func() call { return one }, true}
+	return &program{name: name, calls: calls, next: func() call { return one }}
 }
 
 // whole reads a chain.
@@ -185,22 +192,26 @@ func whole(of *chain) *program {
 
 // reads are calls that write nothing.
 func (c *conversations) reads() []*program {
-	long, medium, short := c.long, c.medium, c.short
-	head := long.alias()
+	long, medium := c.long, c.medium
+	head, before := long.alias(), long.ids[len(long.ids)-2]
 	return []*program{
 		same("ResolveAlias", 16, transcriptv1.TranscriptService_ResolveAlias_FullMethodName,
 			&transcriptv1.ResolveAliasRequest{Name: long.name}),
 		same("GetNode", 16, transcriptv1.TranscriptService_GetNode_FullMethodName,
 			&transcriptv1.GetNodeRequest{Node: byID(long.ids[500])}),
 		same("Assemble, 10 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
-			&transcriptv1.AssembleRequest{Head: short.alias()}),
+			&transcriptv1.AssembleRequest{Head: c.short.alias()}),
 		same("Assemble, after one turn ago of 1000", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
-			&transcriptv1.AssembleRequest{Head: head, AfterId: long.ids[len(long.ids)-2]}),
+			&transcriptv1.AssembleRequest{Head: head, AfterId: before}),
 		same("Assemble, conversation of 1000 turns", 8, transcriptv1.TranscriptService_Assemble_FullMethodName,
 			&transcriptv1.AssembleRequest{Head: head, View: transcriptv1.View_VIEW_CONVERSATION, Policy: &transcriptv1.Policy{}}),
 		same("Assemble, 1000 turns", 12, transcriptv1.TranscriptService_Assemble_FullMethodName,
 			&transcriptv1.AssembleRequest{Head: head}),
 		whole(long),
+		short("StreamAssemble, after one turn ago of 1000", 16, transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
+			&transcriptv1.StreamAssembleRequest{Head: head, AfterId: before}),
+		short("StreamAssemble, after the head of 1000", 16, transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
+			&transcriptv1.StreamAssembleRequest{Head: head, AfterId: long.head()}),
 		stream("StreamAssemble, 1000 turns, full", transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
 			&transcriptv1.StreamAssembleRequest{Head: head, View: transcriptv1.View_VIEW_FULL}),
 		stream("StreamAssemble, 1000 turns, envelopes", transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
@@ -231,7 +242,7 @@ func (c *conversations) reads() []*program {
 		same("ListChildren, 21 of them", 16, transcriptv1.TranscriptService_ListChildren_FullMethodName,
 			&transcriptv1.ListChildrenRequest{Namespace: apart, Node: byID(c.forked.ids[5])}),
 		same("Stats", 8, transcriptv1.AdminService_Stats_FullMethodName, &transcriptv1.StatsRequest{}),
-		stream("Verify, 31 nodes and 201 aliases", transcriptv1.AdminService_Verify_FullMethodName,
+		short("Verify, 31 nodes and 201 aliases", 3, transcriptv1.AdminService_Verify_FullMethodName,
 			&transcriptv1.VerifyRequest{Namespace: apart}),
 	}
 }

@@ -49,7 +49,13 @@ func StartMemory(tb testing.TB, dial ...grpc.DialOption) *grpc.ClientConn {
 func StartWith(tb testing.TB, store chainstore.Store, cfg server.Config, dial ...grpc.DialOption) *Stack {
 	tb.Helper()
 	srv := server.New(store, cfg)
-	s := &Stack{Server: srv, GRPC: srv.GRPC(), listener: bufconn.Listen(1 << 20)}
+	return Serve(tb, srv, srv.GRPC(), dial...)
+}
+
+// Serve serves a server by one of its gRPC servers until the test ends.
+func Serve(tb testing.TB, srv *server.Server, grpcServer *grpc.Server, dial ...grpc.DialOption) *Stack {
+	tb.Helper()
+	s := &Stack{Server: srv, GRPC: grpcServer, listener: bufconn.Listen(1 << 20)}
 	served := make(chan error, 1)
 	go func() { served <- s.GRPC.Serve(s.listener) }()
 	s.Conn = s.Dial(tb, dial...)
