@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -120,15 +121,38 @@ func TestLonePutFigure(t *testing.T) {
 		}
 		return o
 	}
-	f := new(env).lonePutFigure(of("ours", 12, 24, 30), of("twice", 8, 15, 9), of("once", 4, 7, 1), of("echo", 2, 1, 1))
+	f := new(env).lonePutFigure([]*outcome{
+		of("ours", 12, 24, 30), of("echo and twice", 10, 16, 10), of("echo and once", 6, 8, 2), of("echo", 2, 1, 1), of("twice", 2, 7, 9),
+	})
 	if f.Figure != 1.5 || !f.Met {
 		t.Errorf("%g, met: %v", f.Figure, f.Met)
 	}
-	if n := len(f.Measured); n != 5 || f.Measured[2].Name != "once" || f.Measured[4].Value != 3 || f.Measured[4].Unit != "times" {
+	if n := len(f.Measured); n != 7 || f.Measured[2].Name != "echo and once" || f.Measured[5].Value != 3 || f.Measured[6].Value != 3 || f.Measured[6].Unit != "times" {
 		t.Errorf("beside it stands %+v", f.Measured)
 	}
-	if f = new(env).lonePutFigure(of("ours", 12), of("twice"), of("once"), of("echo")); !f.Void {
+	if f = new(env).lonePutFigure([]*outcome{of("ours", 12), of("echo and twice"), of("echo and once"), of("echo"), of("twice")}); !f.Void {
 		t.Errorf("beside a server elsewhere: %+v", f)
+	}
+}
+
+// A side of two calls one and then the other, and the second no more where the first fails.
+func TestSidesOneAfterTheOther(t *testing.T) {
+	var called []string
+	one := func(name string, err error) *side {
+		return &side{name: name, limit: true, callers: 1, call: func(context.Context, int, int) error {
+			called = append(called, name)
+			return err
+		}}
+	}
+	both := one("a", nil).and(one("b", nil))
+	if err := both.call(t.Context(), 0, 0); err != nil || fmt.Sprint(called) != "[a b]" || both.name != "a and b" || !both.limit {
+		t.Errorf("%v, %v, %+v", err, called, both)
+	}
+	if err := one("c", io.EOF).and(one("d", nil)).call(t.Context(), 0, 0); !errors.Is(err, io.EOF) || fmt.Sprint(called) != "[a b c]" {
+		t.Errorf("%v, %v", err, called)
+	}
+	if one("a", nil).and(&side{}).call != nil {
+		t.Error("a side that is not measured is called")
 	}
 }
 
