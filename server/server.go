@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it; replies are compressed only to them
 	"google.golang.org/grpc/health"
@@ -104,7 +105,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	)...)
 	services := &registrar{Server: server, intake: s.intake}
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, buffers: pool,
+		store: s.store, now: s.now, renderers: s.renderers, buffers: pool, scans: newScans(),
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(services, s.health)
@@ -144,6 +145,8 @@ type transcripts struct {
 	renderers map[string]compaction.Renderer
 	// buffers are shared with the codec.
 	buffers mem.BufferPool
+	// scans is of all streams.
+	scans *semaphore.Weighted
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 
@@ -40,7 +42,7 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 	if a.notModified {
 		return w.send(&frame{}, &transcriptv1.Report{})
 	}
-	last, report, err := a.readAll(ctx, t.buffers, w.sendAll)
+	last, report, err := a.readAll(ctx, t.buffers, t.scans, w.sendAll)
 	if err != nil {
 		return err
 	}
@@ -71,10 +73,15 @@ func (a *assembly) parts() (parts [][]chainstore.Span) {
 // sideBySide is how many parts are read beside the one that is sent.
 const sideBySide = 2
 
+// newScans lets twice as many batches be read at once as there are processors, in the order in which they are due. To read one
+// that is not in memory takes a processor, so more at once are not read sooner; but the store's merges, for which writers wait
+// in the end, share the processors with everybody who could run.
+func newScans() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))) }
+
 // readAll hands every batch to send, in order. Once a batch was not all in the store's memory the next are read while it is
-// sent; before, to read one takes less time than to hand it from goroutine to goroutine. last is the frame that belongs to
-// no batch.
-func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, send func([]*frame) error) (last *frame, whole *report, err error) {
+// sent, as scans allows; before, to read one takes less time than to hand it from goroutine to goroutine. last is the frame that
+// belongs to no batch.
+func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *semaphore.Weighted, send func([]*frame) error) (last *frame, whole *report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -84,7 +91,7 @@ func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, send func([
 	beside := 0
 	begin := func() {
 		for ; len(parts) > 0 && len(readers) <= beside; parts = parts[1:] {
-			r := newFrameReader(a, pool, parts[0])
+			r := newFrameReader(a, pool, scans, parts[0])
 			readers = append(readers, r)
 			r.next(ctx, &running, beside > 0)
 		}
@@ -124,6 +131,8 @@ type frameReader struct {
 	into   filler
 	report *report
 	pool   mem.BufferPool
+	// scans lets a few batches be read at a time, of all streams, that are not in the store's memory.
+	scans *semaphore.Weighted
 	// spans are what is yet to be read.
 	spans []chainstore.Span
 	// full are the frames of the batch that can be sent, in order; open is the one behind them.
@@ -140,8 +149,8 @@ type frameReader struct {
 	err     error
 }
 
-func newFrameReader(a *assembly, pool mem.BufferPool, spans []chainstore.Span) *frameReader {
-	r := &frameReader{chain: a.chain, pool: pool, open: &frame{pool: pool, most: frameBytes, exactly: true}, spans: spans}
+func newFrameReader(a *assembly, pool mem.BufferPool, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
+	r := &frameReader{chain: a.chain, pool: pool, scans: scans, open: &frame{pool: pool, most: frameBytes, exactly: true}, spans: spans}
 	r.into, r.report = a.filler(r.room)
 	return r
 }
@@ -154,6 +163,10 @@ func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead b
 	r.reading.Add(1)
 	running.Go(func() {
 		defer r.reading.Done()
+		if r.err = r.scans.Acquire(ctx, 1); r.err != nil {
+			return
+		}
+		defer r.scans.Release(1)
 		r.err = guarded(func() error { return r.batch(ctx) })
 	})
 }
