@@ -43,7 +43,7 @@ const (
 // reads with those of the administration, health and reflection have a room each, so that none waits for another.
 type intake struct{ writes, reads, health, reflection *room }
 
-// newIntake makes rooms, of which all but that of health are closed when draining ends.
+// newIntake makes rooms, of which all but that of health take no more calls once draining is done.
 func newIntake(draining context.Context, m *roomMetrics, log *slog.Logger) *intake {
 	statuses := &mapper{rows: table(), log: log}
 	return &intake{
@@ -91,7 +91,7 @@ func (i *intake) room(service, method string) *room {
 // room is what the requests of one kind of calls may hold together.
 type room struct {
 	free *semaphore.Weighted
-	// draining ends when no more calls are taken.
+	// draining is done from when on no more calls are taken.
 	draining context.Context
 	statuses *mapper
 	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no

@@ -52,7 +52,7 @@ type Server struct {
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	health    *health.Server
-	// draining ends when Drain is called, which calls drain.
+	// draining is done from when Drain is called, which calls drain.
 	draining  context.Context
 	drain     context.CancelFunc
 	admission *admission
