@@ -267,6 +267,7 @@ func (c *committer) all(requests []*request) {
 		b.view.txn.Discard()
 		c.finish(b)
 		requests = requests[n:]
+		c.s.db.Pace(c.closing)
 	}
 }
 

@@ -1,10 +1,12 @@
 package badgerstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -46,8 +48,10 @@ const (
 // uses a store sees a Store.
 type Database struct {
 	*Bare
-	// wal is used by one goroutine at a time: by whoever opens the database, then by whoever commits, then by whoever closes it.
-	wal *wal
+	// wal and pace are used by one goroutine at a time: by whoever opens the database, then by whoever commits, then by whoever
+	// closes it.
+	wal  *wal
+	pace *pace
 }
 
 // OpenDatabase opens the database in a directory in managed mode, and creates both if they are not there. It looks at
@@ -71,7 +75,8 @@ func OpenDatabase(dir string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	return &Database{b, w}, nil
+	waiting := func() int { return b.Levels()[0].NumTables }
+	return &Database{b, w, newPace(waiting, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)}, nil
 }
 
 // Room is what a commit takes at most, in bytes of keys and values and in writes. It is below what Badger takes in a
@@ -81,20 +86,29 @@ func (d *Database) Room() (bytes, writes int64) {
 }
 
 // Commit commits what fill writes as one transaction at a timestamp above every other, and returns once it is durable. One
-// call at a time; keys and values must stay as they are until it returns. An error that is unwritten, as every error of
-// fill is, left the database alone; after any other, part of its memory may hold what was written: Badger puts it into its
+// call at a time; keys and values must stay as they are until it returns. fill tells how many bytes they have. An error that is
+// unwritten, as every error of fill is, left the database alone; after any other, part of its memory may hold what was written: Badger puts it into its
 // memtable too before the log is synced.
-func (d *Database) Commit(ts uint64, fill func(*badger.Txn) error) error {
+func (d *Database) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err error)) error {
 	txn := d.NewTransactionAt(ts-1, true)
 	defer txn.Discard()
-	if err := fill(txn); err != nil {
+	bytes, err := fill(txn)
+	if err != nil {
 		return &unwritten{translate(err)}
 	}
 	if err := txn.CommitAt(ts, nil); err != nil {
 		return translate(err)
 	}
+	d.pace.wrote(bytes)
 	return d.wal.sync()
 }
+
+// Pace is called between two Commits, by the same goroutine. It returns at once, unless more was written lately than is
+// merged: see pace; and no later than when the context ends.
+func (d *Database) Pace(ctx context.Context) { d.pace.wait(ctx) }
+
+// Paused is for how long Pace took in all. It may be called at any time.
+func (d *Database) Paused() time.Duration { return time.Duration(d.pace.paused.Load()) }
 
 // Syncs counts how often the content of the log was synced by Commit: once by each that returned nil; never where Badger syncs
 // it (see wal). It may be called at any time.

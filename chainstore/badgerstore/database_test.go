@@ -30,7 +30,7 @@ func TestCommitIsSyncedOnce(t *testing.T) {
 		syncs++
 		return sync(log)
 	}
-	set := func(txn *badger.Txn) error { return txn.Set([]byte("key"), value) }
+	set := func(txn *badger.Txn) (int64, error) { return 3, txn.Set([]byte("key"), value) }
 	if err := d.Commit(1, set); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestCommitTellsWhatItLeft(t *testing.T) {
 	d := openDatabase(t, t.TempDir())
 	defer d.Close()
 	fault := errors.New("fault")
-	err := d.Commit(1, func(txn *badger.Txn) error { return errors.Join(txn.Set([]byte("key"), nil), fault) })
+	err := d.Commit(1, func(txn *badger.Txn) (int64, error) { return 3, errors.Join(txn.Set([]byte("key"), nil), fault) })
 	if !errors.Is(err, fault) || !asUnwritten(err) || versions(d.DB, []byte("key")) != 0 || d.Syncs() != 0 {
 		t.Errorf("%v; unwritten: %v", err, asUnwritten(err))
 	}
@@ -62,7 +62,7 @@ func TestCommitTellsWhatItLeft(t *testing.T) {
 		return
 	}
 	d.wal.content = func(*os.File) error { return fault }
-	err = d.Commit(1, func(txn *badger.Txn) error { return txn.Set([]byte("key"), nil) })
+	err = d.Commit(1, func(txn *badger.Txn) (int64, error) { return 3, txn.Set([]byte("key"), nil) })
 	if !errors.Is(err, fault) || asUnwritten(err) || d.Syncs() != 0 {
 		t.Errorf("%v; unwritten: %v, %d syncs", err, asUnwritten(err), d.Syncs())
 	}
@@ -73,13 +73,15 @@ func TestCommitOfAllTheRoom(t *testing.T) {
 	d := openDatabase(t, t.TempDir())
 	defer d.Close()
 	_, writes := d.Room()
-	err := d.Commit(1, func(txn *badger.Txn) error {
+	err := d.Commit(1, func(txn *badger.Txn) (bytes int64, err error) {
 		for i := range writes {
-			if err := txn.Set(numberValue(uint64(i+1)), nil); err != nil {
-				return err
+			key := numberValue(uint64(i + 1))
+			if err := txn.Set(key, nil); err != nil {
+				return bytes, err
 			}
+			bytes += int64(len(key))
 		}
-		return nil
+		return bytes, nil
 	})
 	if err != nil {
 		t.Error(err)

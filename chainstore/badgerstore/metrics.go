@@ -1,6 +1,9 @@
 package badgerstore
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Metrics are the store's counters since Open and what it holds now. Each value is right by itself; together they are
 // of slightly different moments.
@@ -14,6 +17,8 @@ type Metrics struct {
 	// Commits are durable transactions, and CommittedChanges the changes that were in them: those that wrote nothing,
 	// since all was there, beside one that did are counted too. Changes by themselves that write nothing are no commit.
 	Commits, CommittedChanges uint64
+	// Paused is for how long commits were held back so that merges keep up.
+	Paused time.Duration
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
 	// Blocks are of tables, decompressed; Rows are those of nodes, and Heads nodes that chains end in, that were read lately;
@@ -41,6 +46,7 @@ func (s *Store) Metrics() Metrics {
 		Gets: s.counts.gets.Load(), Seeks: s.counts.seeks.Load(), Nexts: s.counts.nexts.Load(), Sets: s.counts.sets.Load(),
 		CopiedBytes: s.counts.copied.Load(),
 		Commits:     s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
+		Paused:     s.db.Paused(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
 		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Nodes: s.committer.cacheMetrics(),

@@ -57,30 +57,30 @@ func (s *Store) checkFormat() error {
 // write commits writes as one durable transaction at a timestamp above every other; readers do not see it yet. Errors:
 // Database.Commit's.
 func (s *Store) write(writes map[string]write, ts uint64) error {
-	err := s.db.Commit(ts, func(txn *badger.Txn) error { return fill(txn, writes) })
+	err := s.db.Commit(ts, func(txn *badger.Txn) (int64, error) { return fill(txn, writes) })
 	if err == nil {
 		s.counts.sets.Add(uint64(len(writes)))
 	}
 	return err
 }
 
-// fill puts writes into a transaction.
-func fill(txn *badger.Txn, writes map[string]write) error {
+// fill puts writes into a transaction, and tells how many bytes they have.
+func fill(txn *badger.Txn, writes map[string]write) (bytes int64, err error) {
 	keys := make([]byte, 0, keyBytes(writes))
 	for key, w := range writes {
 		begin := len(keys)
 		keys = append(keys, key...)
-		var err error
+		bytes += int64(len(key) + len(w.value))
 		if w.deleted {
 			err = txn.Delete(keys[begin:len(keys):len(keys)])
 		} else {
 			err = txn.Set(keys[begin:len(keys):len(keys)], w.value)
 		}
 		if err != nil {
-			return err
+			return bytes, err
 		}
 	}
-	return nil
+	return bytes, nil
 }
 
 func keyBytes(writes map[string]write) (n int) {

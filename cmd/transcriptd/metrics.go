@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -44,6 +46,7 @@ func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 			counter("copied_bytes_total", "Bytes of values copied out of the database's memory.", func(m *all) uint64 { return m.CopiedBytes }),
 			counter("commits_total", "Durable transactions.", func(m *all) uint64 { return m.Commits }),
 			counter("committed_changes_total", "Changes that durable transactions held.", func(m *all) uint64 { return m.CommittedChanges }),
+			seconds("paused_seconds_total", "For how long commits were held back so that merges of tables keep up.", func(m *all) time.Duration { return m.Paused }),
 			gauge("queue_bytes", "Bytes of changes that wait to be committed or are being committed.", func(m *all) int64 { return m.QueueBytes }),
 			gauge("queue_limit_bytes", "Bytes from which on callers wait for room in the queue.", func(m *all) int64 { return m.QueueLimitBytes }),
 		},
@@ -62,6 +65,10 @@ func storeDesc(name, help string, labels ...string) *prometheus.Desc {
 
 func counter[M any](name, help string, read func(*M) uint64, labels ...string) storeMetric[M] {
 	return storeMetric[M]{storeDesc(name, help, labels...), prometheus.CounterValue, func(m *M) float64 { return float64(read(m)) }}
+}
+
+func seconds[M any](name, help string, read func(*M) time.Duration) storeMetric[M] {
+	return storeMetric[M]{storeDesc(name, help), prometheus.CounterValue, func(m *M) float64 { return read(m).Seconds() }}
 }
 
 func gauge[M any](name, help string, read func(*M) int64, labels ...string) storeMetric[M] {

@@ -70,6 +70,9 @@ func TestStoreMetrics(t *testing.T) {
 	if now := written["transcriptd_store_queue_bytes"]; now != 0 || written["transcriptd_store_queue_limit_bytes"] < 1<<20 {
 		t.Errorf("the queue has %v bytes when nobody waits", now)
 	}
+	if pauses, told := written["transcriptd_store_paused_seconds_total"]; !told || pauses != 0 {
+		t.Errorf("two small puts were held back for %v s; told: %v", pauses, told)
+	}
 	limits := 0.0
 	for _, cache := range []string{"blocks", "rows", "heads", "nodes"} {
 		limits += written[`transcriptd_store_cache_limit_bytes{cache="`+cache+`"}`]

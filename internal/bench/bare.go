@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -101,10 +102,11 @@ func (b *bareDatabase) commit(nodes []*bareNode) error {
 	maxBytes, maxKeys := b.db.Room()
 	for len(nodes) > 0 {
 		b.ts++
+		b.db.Pace(context.Background())
 		n := 0
-		err := b.db.Commit(b.ts, func(txn *badger.Txn) (err error) {
-			n, err = fillTransaction(txn, nodes, maxBytes, maxKeys)
-			return err
+		err := b.db.Commit(b.ts, func(txn *badger.Txn) (bytes int64, err error) {
+			n, bytes, err = fillTransaction(txn, nodes, maxBytes, maxKeys)
+			return bytes, err
 		})
 		if err != nil {
 			return err
@@ -141,20 +143,21 @@ func (b *bareCommitter) Close() error {
 	return b.bareDatabase.Close()
 }
 
-// fillTransaction puts nodes into a transaction until it is full; the first in any case.
-func fillTransaction(txn *badger.Txn, nodes []*bareNode, maxBytes, maxKeys int64) (n int, err error) {
-	var bytes int64
+// fillTransaction puts nodes into a transaction until it is full, the first in any case, and tells how many they are and what
+// they take.
+func fillTransaction(txn *badger.Txn, nodes []*bareNode, maxBytes, maxKeys int64) (n int, bytes int64, err error) {
 	for _, node := range nodes {
-		bytes += int64(len(node.payload)) + 128
-		if n > 0 && (bytes > maxBytes || int64(2*n+2) > maxKeys) {
+		takes := int64(len(node.payload)) + 128
+		if n > 0 && (bytes+takes > maxBytes || int64(2*n+2) > maxKeys) {
 			break
 		}
 		if err := node.set(txn); err != nil {
-			return n, err
+			return n, bytes, err
 		}
 		n++
+		bytes += takes
 	}
-	return n, nil
+	return n, bytes, nil
 }
 
 // bareLogBytes is the size of a bare log.

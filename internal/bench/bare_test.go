@@ -138,10 +138,10 @@ func TestFillTransaction(t *testing.T) {
 		{"at least one", 10, 1, 1},
 	} {
 		txn := db.NewTransactionAt(0, true)
-		n, err := fillTransaction(txn, nodes, c.maxBytes, c.maxKeys)
+		n, took, err := fillTransaction(txn, nodes, c.maxBytes, c.maxKeys)
 		txn.Discard()
-		if n != c.want || err != nil {
-			t.Errorf("%s: %d nodes, %v, want %d", c.name, n, err, c.want)
+		if n != c.want || took != int64(n)*1128 || err != nil {
+			t.Errorf("%s: %d nodes of %d bytes, %v, want %d", c.name, n, took, err, c.want)
 		}
 	}
 }

@@ -1,0 +1,155 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// firstLevelModel is a database that fills a table in no less than a time and, once there are enough, merges all that there are
+// at once, each in another time.
+type firstLevelModel struct {
+	fills, merges time.Duration
+	tables        int
+	bytes         int64
+	// merging are those that are merged until ends.
+	merging int
+	ends    time.Time
+}
+
+const (
+	modelTable  = 32 << 20
+	modelCommit = 700 << 10
+	modelLimit  = stalledTables
+)
+
+func (m *firstLevelModel) waiting() int {
+	if m.merging > 0 && !time.Now().Before(m.ends) {
+		m.tables, m.merging = m.tables-m.merging, 0
+	}
+	if m.merging == 0 && m.tables >= mergedTables {
+		m.merging, m.ends = m.tables, time.Now().Add(time.Duration(m.tables)*m.merges)
+	}
+	return m.tables
+}
+
+// commit takes as long as the database does, which waits for the end of a merge where there are too many tables.
+func (m *firstLevelModel) commit() {
+	time.Sleep(m.fills * modelCommit / modelTable) // on the fake clock
+	if m.bytes += modelCommit; m.bytes < modelTable {
+		return
+	}
+	if m.waiting() >= modelLimit {
+		time.Sleep(time.Until(m.ends)) // on the fake clock
+	}
+	m.waiting()
+	m.tables, m.bytes = m.tables+1, m.bytes-modelTable
+}
+
+// write commits for a while, and tells how often, and the longest time from the begin of a commit to that of the next.
+func (m *firstLevelModel) write(p *pace, while time.Duration) (commits int, longest time.Duration) {
+	for begin := time.Now(); time.Since(begin) < while; commits++ {
+		at := time.Now()
+		m.commit()
+		p.wrote(modelCommit)
+		p.wait(context.Background())
+		longest = max(longest, time.Since(at))
+	}
+	return commits, longest
+}
+
+// Where more is written than is merged, writers wait a little again and again, and no less is written.
+func TestPaceKeepsWritersGoing(t *testing.T) {
+	for _, merges := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second, 4 * time.Second} {
+		t.Run(fmt.Sprint(merges), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model := func() *firstLevelModel { return &firstLevelModel{fills: merges / 2, merges: merges} }
+				free := model()
+				most, stood := free.write(newPace(func() int { return 0 }, modelLimit, modelTable), 300*merges)
+				held := model()
+				p := newPace(held.waiting, modelLimit, modelTable)
+				commits, longest := held.write(p, 300*merges)
+				t.Logf("%d commits instead of %d, the longest %v instead of %v, a table merged in %v", commits, most, longest, stood, p.perTable)
+				if longest > stood/5 {
+					t.Errorf("a commit took %v, without a pace %v", longest, stood)
+				}
+				if commits < most*9/10 {
+					t.Errorf("%d commits, without a pace %d", commits, most)
+				}
+			})
+		})
+	}
+}
+
+// Nobody is held back before enough tables for a merge are there, nor for what was written long ago.
+func TestPaceHoldsNobodyBackWithoutNeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tables := mergedTables
+		p := newPace(func() int { return tables }, modelLimit, modelTable)
+		for range 100 {
+			p.wrote(modelTable)
+		}
+		if p.wait(context.Background()); p.paused.Load() != 0 {
+			t.Errorf("held back for %v with %d tables", time.Duration(p.paused.Load()), tables)
+		}
+		tables = modelLimit - 1
+		time.Sleep(time.Hour) // on the fake clock
+		p.wrote(lookEvery)
+		if p.wait(context.Background()); p.paused.Load() != 0 {
+			t.Errorf("held back for %v by the first write after an hour", time.Duration(p.paused.Load()))
+		}
+		p.wrote(lookEvery)
+		if p.wait(context.Background()); p.paused.Load() == 0 {
+			t.Errorf("not held back with %d tables of %d", tables, modelLimit)
+		}
+		tables = 0
+		time.Sleep(time.Hour) // on the fake clock
+		if p.wrote(lookEvery); p.perTable > 2*firstPerTable {
+			t.Errorf("an hour in which nothing was written made it believe that a merge takes %v a table", p.perTable)
+		}
+	})
+}
+
+// Who is held back may leave, and closing waits for no pause.
+func TestPausesEnd(t *testing.T) {
+	s := openStore(t, Options{})
+	commit := s.committer.durable
+	s.committer.durable = func(writes map[string]write, ts uint64) error {
+		err := commit(writes, ts)
+		s.db.pace.due = time.Now().Add(time.Hour)
+		return err
+	}
+	put(t, s, node(nil, "a commit answers before it pauses"))
+	ctx, cancel := context.WithCancel(context.Background())
+	left, kept := make(chan error, 1), make(chan error, 1)
+	change := func(text string) *chainstore.Change {
+		return &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, text)}}
+	}
+	go func() {
+		_, err := s.Commit(ctx, testNamespace, change("is taken back"))
+		left <- err
+	}()
+	go func() {
+		_, err := s.Commit(context.Background(), testNamespace, change("waits until the store is closed"))
+		kept <- err
+	}()
+	waitFor(t, func() bool { return queueLength(s) == 2 })
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("one that left: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-kept; err != nil {
+		t.Errorf("one that waited until the store was closed: %v", err)
+	}
+	if m := s.Metrics(); m.Commits != 2 || m.Paused == 0 {
+		t.Errorf("%d commits, %v paused", m.Commits, m.Paused)
+	}
+}
