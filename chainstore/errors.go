@@ -29,7 +29,7 @@ var (
 	ErrCorrupt = errors.New("stored bytes are corrupt")
 	// ErrDiskFull: the disk is full. Nothing was written.
 	ErrDiskFull = errors.New("the disk is full")
-	// ErrOverloaded: more changes wait than the store holds. Nothing was written.
+	// ErrOverloaded: more changes wait than the store holds, or commits before the deadline. Nothing was written.
 	ErrOverloaded = errors.New("too many changes wait to be committed")
 	// ErrFailed: an earlier write did not reach the disk; the store takes no more writes until it is opened again.
 	ErrFailed = errors.New("the store has failed and takes no more writes")

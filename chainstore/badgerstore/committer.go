@@ -182,17 +182,22 @@ func (c *committer) leave(weight int64) {
 	c.room.Release(weight)
 }
 
-// wait returns the outcome. When the context ends it waits only until the change is no longer looked at: of one that is found not
-// to fit into a batch just then, until it is in the next. The room of one that is being committed is given back once that is
-// over, since it is held until then.
+// wait returns the outcome. Shortly before the context's deadline it takes a change back that nobody looked at yet:
+// ErrOverloaded, so that its caller hears that nothing was written. When the context ends it waits only until the change is no longer
+// looked at: of one that is found not to fit into a batch just then, until it is in the next. The room of one that is being
+// committed is given back once that is over, since it is held until then.
 func (c *committer) wait(r *request) (*chainstore.Committed, error) {
-	select {
-	case <-r.answered:
-		return r.committed, r.err
-	case <-r.ctx.Done():
-	}
-	if r.state.CompareAndSwap(queued, abandoned) {
-		return nil, c.abandon(r)
+	early, cancel := deadline.Early(r.ctx)
+	defer cancel()
+	for _, ends := range []<-chan struct{}{early.Done(), r.ctx.Done()} {
+		select {
+		case <-r.answered:
+			return r.committed, r.err
+		case <-ends:
+		}
+		if r.state.CompareAndSwap(queued, abandoned) {
+			return nil, c.abandon(r)
+		}
 	}
 	<-r.released
 	select {
@@ -207,6 +212,9 @@ func (c *committer) wait(r *request) (*chainstore.Committed, error) {
 // an empty request.
 func (c *committer) abandon(r *request) error {
 	err := r.ctx.Err()
+	if err == nil {
+		err = chainstore.ErrOverloaded
+	}
 	c.waiting.remove(r)
 	r.ctx, r.change, r.prepared = nil, nil, nil
 	c.leave(r.weight)

@@ -87,8 +87,8 @@ func (d *Database) Room() (bytes, writes int64) {
 
 // Commit commits what fill writes as one transaction at a timestamp above every other, and returns once it is durable. One
 // call at a time; keys and values must stay as they are until it returns. fill tells how many bytes they have. An error that is
-// unwritten, as every error of fill is, left the database alone; after any other, part of its memory may hold what was written: Badger puts it into its
-// memtable too before the log is synced.
+// unwritten, as every error of fill is, left the database alone; after any other, part of its memory may hold what was
+// written: Badger puts it into its memtable too before the log is synced.
 func (d *Database) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err error)) error {
 	txn := d.NewTransactionAt(ts-1, true)
 	defer txn.Discard()
@@ -103,8 +103,8 @@ func (d *Database) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err er
 	return d.wal.sync()
 }
 
-// Pace is called between two Commits, by the same goroutine. It returns at once, unless more was written lately than is
-// merged: see pace; and no later than when the context ends.
+// Pace is called between two Commits, by the same goroutine. It returns at once unless tables gather, see pace, and no later
+// than when the context ends.
 func (d *Database) Pace(ctx context.Context) { d.pace.wait(ctx) }
 
 // Paused is for how long Pace took in all. It may be called at any time.

@@ -64,7 +64,7 @@ func (s *Store) write(writes map[string]write, ts uint64) error {
 	return err
 }
 
-// fill puts writes into a transaction, and tells how many bytes they have.
+// fill puts writes into a transaction, and tells how many bytes of keys and values they have.
 func fill(txn *badger.Txn, writes map[string]write) (bytes int64, err error) {
 	keys := make([]byte, 0, keyBytes(writes))
 	for key, w := range writes {

@@ -26,63 +26,88 @@ type pace struct {
 	limit      int
 	tableBytes int64
 
-	// tables is what waiting told when it was looked at last; written, what was written since.
-	tables  int
-	looked  time.Time
-	written int64
+	// owed is what was written and not paid for yet by time, in bytes.
+	owed float64
+	// tables is what waiting told at the last look.
+	tables int
+	looked time.Time
 	// perTable is what a table took to merge lately; gathered, for how long there have been enough of them for a merge. Both are
 	// of the time in which something was written.
 	perTable, gathered time.Duration
-	// due is when the next commit may begin.
-	due time.Time
 	// paused is for how long commits were held back, in nanoseconds. It may be read at any time.
 	paused atomic.Int64
 }
 
 const (
-	// lookEvery is how much is written between two looks at the tables.
-	lookEvery = 256 << 10
-	// firstPerTable is taken for perTable until there was a merge, which then is in between the other two.
-	firstPerTable = 500 * time.Millisecond
-	leastPerTable = 50 * time.Millisecond
-	mostPerTable  = 5 * time.Second
+	// freely is the share of a table that may be written between two looks at the tables; lookAgain, how long a pause may last
+	// without one.
+	freely    = 1. / 128
+	lookAgain = 100 * time.Millisecond
+	// What a merge takes for each byte of a table: at first, and what is believed at least and at most. Of a table of 32 MiB
+	// they are 1 s, 67 ms and 5.4 s.
+	firstPerByte = 32 * time.Nanosecond
+	leastPerByte = 2 * time.Nanosecond
+	mostPerByte  = 160 * time.Nanosecond
 )
 
 func newPace(waiting func() int, limit int, tableBytes int64) *pace {
 	return &pace{
 		waiting: waiting, limit: limit, tableBytes: tableBytes,
-		tables: waiting(), looked: time.Now(), perTable: firstPerTable,
+		tables: waiting(), looked: time.Now(), perTable: firstPerByte * time.Duration(tableBytes),
 	}
 }
 
 // wrote counts what a commit wrote.
-func (p *pace) wrote(bytes int64) {
-	p.written += bytes
-	if p.written < lookEvery {
+func (p *pace) wrote(bytes int64) { p.owed += float64(bytes) }
+
+// wait returns once the next commit may begin, or the context ended.
+func (p *pace) wait(ctx context.Context) {
+	if p.owed < freely*float64(p.tableBytes) {
 		return
 	}
-	now := time.Now()
-	p.look(now)
-	if p.due.Before(p.looked) {
-		p.due = p.looked // nothing is saved up by writing less for a while
+	begin := time.Now()
+	pause := p.settle(begin)
+	if pause == 0 {
+		return
 	}
-	p.due = p.due.Add(time.Duration(float64(p.table()) * float64(p.written) / float64(p.tableBytes)))
-	p.looked, p.written = now, 0
+	for pause > 0 && ctx.Err() == nil {
+		sleep(ctx, min(pause, lookAgain))
+		pause = p.settle(time.Now())
+	}
+	p.paused.Add(int64(time.Since(begin)))
 }
 
-// look counts the tables. When they have become fewer, it learns from how long that took. A time in which little was written
-// counts as mostPerTable.
+// settle looks at the tables, takes off what is owed what the time since the last look has paid, and returns how long the
+// rest takes. Nothing is saved up by writing less for a while.
+func (p *pace) settle(now time.Time) time.Duration {
+	passed := now.Sub(p.looked)
+	p.look(now)
+	table := p.table()
+	if table == 0 {
+		p.owed = 0
+		return 0
+	}
+	if p.owed -= float64(p.tableBytes) * float64(passed) / float64(table); p.owed < 1 {
+		p.owed = 0
+	}
+	return time.Duration(float64(table) * p.owed / float64(p.tableBytes))
+}
+
+// look counts the tables. When they have become fewer, it learns from how long that took, which is for how long they waited for
+// the level below too. Between two looks no more passed than what is believed at most: nothing may have been written meanwhile.
 func (p *pace) look(now time.Time) {
+	least, most := leastPerByte*time.Duration(p.tableBytes), mostPerByte*time.Duration(p.tableBytes)
 	before := p.tables
 	p.tables = p.waiting()
 	if before >= mergedTables {
-		p.gathered += min(now.Sub(p.looked), mostPerTable)
+		p.gathered += min(now.Sub(p.looked), most)
 	}
 	if merged := before - p.tables; merged > 0 && p.gathered > 0 {
 		took := p.gathered / time.Duration(merged)
-		p.perTable = min(max((p.perTable+took)/2, leastPerTable), mostPerTable)
+		p.perTable = min(max((p.perTable+took)/2, least), most)
 		p.gathered = 0
 	}
+	p.looked = now
 }
 
 // table is how long it takes to fill the next table, at least.
@@ -93,18 +118,12 @@ func (p *pace) table() time.Duration {
 	return p.perTable * time.Duration(p.tables) / time.Duration(2*max(1, p.limit-p.tables))
 }
 
-// wait returns once the next commit may begin, or the context ended.
-func (p *pace) wait(ctx context.Context) {
-	begin := time.Now()
-	pause := p.due.Sub(begin)
-	if pause <= 0 {
-		return
-	}
-	timer := time.NewTimer(pause)
+// sleep returns after a time, or when the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	p.paused.Add(int64(time.Since(begin)))
 }

@@ -66,53 +66,101 @@ func (m *firstLevelModel) write(p *pace, while time.Duration) (commits int, long
 // Where more is written than is merged, writers wait a little again and again, and no less is written.
 func TestPaceKeepsWritersGoing(t *testing.T) {
 	for _, merges := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second, 4 * time.Second} {
-		t.Run(fmt.Sprint(merges), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				model := func() *firstLevelModel { return &firstLevelModel{fills: merges / 2, merges: merges} }
-				free := model()
-				most, stood := free.write(newPace(func() int { return 0 }, modelLimit, modelTable), 300*merges)
-				held := model()
-				p := newPace(held.waiting, modelLimit, modelTable)
-				commits, longest := held.write(p, 300*merges)
-				t.Logf("%d commits instead of %d, the longest %v instead of %v, a table merged in %v", commits, most, longest, stood, p.perTable)
-				if longest > stood/5 {
-					t.Errorf("a commit took %v, without a pace %v", longest, stood)
-				}
-				if commits < most*9/10 {
-					t.Errorf("%d commits, without a pace %d", commits, most)
-				}
+		for _, times := range []time.Duration{2, 8} {
+			t.Run(fmt.Sprintf("%v a table, filled %d times as fast", merges, times), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					model := func() *firstLevelModel { return &firstLevelModel{fills: merges / times, merges: merges} }
+					free := model()
+					most, stood := free.write(newPace(func() int { return 0 }, modelLimit, modelTable), 300*merges)
+					held := model()
+					p := newPace(held.waiting, modelLimit, modelTable)
+					commits, longest := held.write(p, 300*merges)
+					t.Logf("%d commits instead of %d, the longest %v instead of %v, a table merged in %v", commits, most, longest, stood, p.perTable)
+					if longest > stood/5 {
+						t.Errorf("a commit took %v, without a pace %v", longest, stood)
+					}
+					if commits < most*9/10 {
+						t.Errorf("%d commits, without a pace %d", commits, most)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
-// Nobody is held back before enough tables for a merge are there, nor for what was written long ago.
+// Nobody is held back before enough tables for a merge are there, for what was written long ago, or once there was a merge.
 func TestPaceHoldsNobodyBackWithoutNeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := mergedTables
-		p := newPace(func() int { return tables }, modelLimit, modelTable)
-		for range 100 {
-			p.wrote(modelTable)
+		merged := time.Now().Add(24 * time.Hour)
+		p := newPace(func() int {
+			if time.Now().After(merged) {
+				return 2
+			}
+			return tables
+		}, modelLimit, modelTable)
+		held := func(bytes int64) time.Duration {
+			begin := time.Now()
+			p.wrote(bytes)
+			p.wait(context.Background())
+			return time.Since(begin)
 		}
-		if p.wait(context.Background()); p.paused.Load() != 0 {
-			t.Errorf("held back for %v with %d tables", time.Duration(p.paused.Load()), tables)
+		for range 100 {
+			if d := held(modelTable); d != 0 {
+				t.Fatalf("held back for %v with %d tables", d, tables)
+			}
 		}
 		tables = modelLimit - 1
 		time.Sleep(time.Hour) // on the fake clock
-		p.wrote(lookEvery)
-		if p.wait(context.Background()); p.paused.Load() != 0 {
-			t.Errorf("held back for %v by the first write after an hour", time.Duration(p.paused.Load()))
+		if d := held(modelTable / 100); d != 0 {
+			t.Errorf("held back for %v by the first write after an hour", d)
 		}
-		p.wrote(lookEvery)
-		if p.wait(context.Background()); p.paused.Load() == 0 {
-			t.Errorf("not held back with %d tables of %d", tables, modelLimit)
+		want := p.perTable * (modelLimit - 1) / 2 // as long as a table takes
+		if d := held(modelTable); d < want*9/10 || d > want+lookAgain {
+			t.Errorf("held back for %v with %d tables of %d, want about %v", d, tables, modelLimit, want)
 		}
-		tables = 0
-		time.Sleep(time.Hour) // on the fake clock
-		if p.wrote(lookEvery); p.perTable > 2*firstPerTable {
-			t.Errorf("an hour in which nothing was written made it believe that a merge takes %v a table", p.perTable)
+		merged = time.Now().Add(time.Second)
+		if d := held(modelTable); d > time.Second+lookAgain {
+			t.Errorf("held back for %v where tables were merged after a second", d)
+		}
+		if told := time.Duration(p.paused.Load()); told < want*9/10 || told > want+time.Second+lookAgain {
+			t.Errorf("%v are told", told)
 		}
 	})
+}
+
+// A time in which nothing was written is none that a merge took.
+func TestPaceLearnsNothingWhileNothingIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tables := modelLimit - 1
+		p := newPace(func() int { return tables }, modelLimit, modelTable)
+		time.Sleep(time.Hour) // on the fake clock
+		tables = 0
+		p.wrote(modelTable)
+		if p.wait(context.Background()); p.perTable > 1500*time.Millisecond {
+			t.Errorf("it believes that a merge takes %v a table", p.perTable)
+		}
+	})
+}
+
+// What is counted are the tables of Badger's first level, and the limit is its own.
+func TestPaceKnowsTheDatabase(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2 { // a store that is closed leaves a table
+		s, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, node(nil, fmt.Sprint("turn ", i)))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openAt(t, dir, Options{})
+	if p := s.db.pace; p.waiting() != 2 || p.limit != stalledTables+2 || p.limit != s.db.Opts().NumLevelZeroTablesStall ||
+		p.tableBytes != s.db.Opts().MemTableSize {
+		t.Errorf("%d tables wait, writers stand still at %d, a table takes %d bytes", p.waiting(), p.limit, p.tableBytes)
+	}
 }
 
 // Who is held back may leave, and closing waits for no pause.
@@ -121,7 +169,9 @@ func TestPausesEnd(t *testing.T) {
 	commit := s.committer.durable
 	s.committer.durable = func(writes map[string]write, ts uint64) error {
 		err := commit(writes, ts)
-		s.db.pace.due = time.Now().Add(time.Hour)
+		p := s.db.pace
+		p.waiting, p.perTable = func() int { return p.limit }, time.Hour
+		p.wrote(p.tableBytes)
 		return err
 	}
 	put(t, s, node(nil, "a commit answers before it pauses"))
@@ -142,6 +192,11 @@ func TestPausesEnd(t *testing.T) {
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("one that left: %v", err)
+	}
+	soon, end := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer end()
+	if _, err := s.Commit(soon, testNamespace, change("has a deadline")); !errors.Is(err, chainstore.ErrOverloaded) || soon.Err() != nil {
+		t.Errorf("one with a deadline: %v, after which its context says %v", err, soon.Err())
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
