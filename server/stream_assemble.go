@@ -29,7 +29,7 @@ const (
 var errBatch = errors.New("the batch is full")
 
 // StreamAssemble reads and sends batch by batch, and reads the next while it sends one: in constant memory, three batches
-// and the rows that filled them.
+// at most and the rows that filled them.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
 	a, err := t.open(ctx, req)
@@ -70,30 +70,30 @@ func (a *assembly) parts() (parts [][]chainstore.Span) {
 	return parts
 }
 
-// sideBySide is how many parts are read beside the one that is sent.
+// sideBySide is how many batches of a stream are read at once, while another is sent.
 const sideBySide = 2
 
-// newScans lets twice as many batches be read at once as there are processors, in the order in which they are due. To read one
-// that is not in memory takes a processor, so more at once are not read sooner; but the store's merges, for which writers wait
-// in the end, share the processors with everybody who could run.
+// newScans has twice as many places as there are processors: so many batches are read ahead at once, first come, first served.
+// To read one that is not in memory takes a processor, so more at once are not read sooner; but the store's merges, for which
+// writers wait in the end, share the processors with everybody who could run.
 func newScans() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))) }
 
-// readAll hands every batch to send, in order. Once a batch was not all in the store's memory the next are read while it is
-// sent, as scans allows; before, to read one takes less time than to hand it from goroutine to goroutine. last is the frame that
-// belongs to no batch.
+// readAll hands every batch to send, in order. Once a batch was not all in the store's memory all that follow are read ahead,
+// each with a place of scans, which it has while it is read; before, to read one takes less time than to hand it from goroutine
+// to goroutine. last is the frame that belongs to no batch.
 func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *semaphore.Weighted, send func([]*frame) error) (last *frame, whole *report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 	parts := a.parts()
-	var readers []*frameReader // of the first parts that are not sent yet
-	beside := 0
+	var readers []*frameReader // of the first parts that are not read to their ends
+	atOnce := 1
 	begin := func() {
-		for ; len(parts) > 0 && len(readers) <= beside; parts = parts[1:] {
+		for ; len(parts) > 0 && len(readers) < atOnce; parts = parts[1:] {
 			r := newFrameReader(a, pool, scans, parts[0])
 			readers = append(readers, r)
-			r.next(ctx, &running, beside > 0)
+			r.next(ctx, &running, atOnce > 1)
 		}
 	}
 	for begin(); last == nil; {
@@ -102,11 +102,11 @@ func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *sema
 			return nil, nil, err
 		}
 		if r.waited {
-			beside = sideBySide
+			atOnce = sideBySide
 		}
 		full := r.full
 		if len(r.spans) > 0 {
-			r.next(ctx, &running, beside > 0)
+			r.next(ctx, &running, atOnce > 1)
 		} else {
 			whole = whole.join(r.report)
 			readers = readers[1:]
@@ -131,7 +131,7 @@ type frameReader struct {
 	into   filler
 	report *report
 	pool   mem.BufferPool
-	// scans lets a few batches be read at a time, of all streams, that are not in the store's memory.
+	// scans has the places that all streams share: one is taken for each batch while it is read ahead.
 	scans *semaphore.Weighted
 	// spans are what is yet to be read.
 	spans []chainstore.Span
