@@ -57,6 +57,8 @@ type Server struct {
 	drain     context.CancelFunc
 	admission *admission
 	intake    *intake
+	// scans is of all streams.
+	scans *semaphore.Weighted
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -72,6 +74,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.metrics = newMetrics(cfg.Registerer, s.log)
 	s.admission = newAdmission(s.draining, cfg.Registerer, s.log)
 	s.intake = newIntake(s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
+	s.scans = newScans()
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -105,7 +108,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	)...)
 	services := &registrar{Server: server, intake: s.intake}
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, buffers: pool, scans: newScans(),
+		store: s.store, now: s.now, renderers: s.renderers, buffers: pool, scans: s.scans,
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(services, s.health)
@@ -145,8 +148,7 @@ type transcripts struct {
 	renderers map[string]compaction.Renderer
 	// buffers are shared with the codec.
 	buffers mem.BufferPool
-	// scans is of all streams.
-	scans *semaphore.Weighted
+	scans   *semaphore.Weighted // the server's
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.
