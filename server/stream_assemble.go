@@ -28,7 +28,7 @@ const (
 // errBatch ends the reading of a batch.
 var errBatch = errors.New("the batch is full")
 
-// StreamAssemble reads and sends batch by batch, and reads the next while it sends one: in constant memory, three batches
+// StreamAssemble reads and sends batch by batch, and reads the next while it sends one: in constant memory, four batches
 // at most and the rows that filled them.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
@@ -71,7 +71,7 @@ func (a *assembly) parts() (parts [][]chainstore.Span) {
 }
 
 // sideBySide is how many batches of a stream are read at once, while another is sent.
-const sideBySide = 2
+const sideBySide = 3
 
 // newScans has twice as many places as there are processors: so many batches are read ahead at once, first come, first served.
 // To read one that is not in memory takes a processor, so more at once are not read sooner; but the store's merges, for which
