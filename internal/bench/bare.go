@@ -80,29 +80,37 @@ func (b *bareTransactions) Close() error { return b.db.Close() }
 type bareDatabase struct {
 	bareNodes
 	db *badgerstore.Database
+	// pause holds the next commit back as transcriptd's committer does; a field so that tests can watch it.
+	pause func(context.Context)
 	// ts is the last transaction's.
 	ts uint64
 }
 
-func openDatabase(dir string) (putter, error) {
+func openDatabase(dir string) (putter, error) { return newDatabase(dir) }
+
+func newDatabase(dir string) (*bareDatabase, error) {
 	db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return &bareDatabase{db: db}, nil
+	return &bareDatabase{db: db, pause: db.Pace}, nil
 }
 
 func (b *bareDatabase) put(payload []byte) (*bareNode, error) {
 	n := b.node(payload)
-	return n, b.commit([]*bareNode{n})
+	b.pause(context.Background())
+	return n, b.commit(context.Background(), []*bareNode{n})
 }
 
-// commit makes nodes durable in one transaction, or in as many as they need.
-func (b *bareDatabase) commit(nodes []*bareNode) error {
+// commit makes nodes durable in one transaction, or in as many as they need with pauses between them, which the end of the
+// context cuts short.
+func (b *bareDatabase) commit(ctx context.Context, nodes []*bareNode) error {
 	maxBytes, maxKeys := b.db.Room()
-	for len(nodes) > 0 {
+	for first := true; len(nodes) > 0; first = false {
+		if !first {
+			b.pause(ctx)
+		}
 		b.ts++
-		b.db.Pace(context.Background())
 		n := 0
 		err := b.db.Commit(b.ts, func(txn *badger.Txn) (bytes int64, err error) {
 			n, bytes, err = fillTransaction(txn, nodes, maxBytes, maxKeys)
@@ -118,19 +126,23 @@ func (b *bareDatabase) commit(nodes []*bareNode) error {
 
 func (b *bareDatabase) Close() error { return b.db.Close() }
 
-// bareCommitter is one goroutine that commits whatever waits as one transaction of such a database.
+// bareCommitter is one goroutine that commits whatever waits as one transaction of such a database. It is held back where
+// transcriptd's is: between its answers and the next that it takes, so that what comes meanwhile is committed together.
 type bareCommitter struct {
 	*bareDatabase
 	*gatherer
 }
 
 func openCommitter(dir string) (putter, error) {
-	p, err := openDatabase(dir)
+	db, err := newDatabase(dir)
 	if err != nil {
 		return nil, err
 	}
-	db := p.(*bareDatabase)
-	return &bareCommitter{db, gather(db.commit)}, nil
+	return newCommitter(db), nil
+}
+
+func newCommitter(db *bareDatabase) *bareCommitter {
+	return &bareCommitter{db, gather(db.commit, db.pause)}
 }
 
 func (b *bareCommitter) put(payload []byte) (*bareNode, error) {
@@ -178,7 +190,7 @@ func openBareLog(dir string) (putter, error) {
 		return nil, err
 	}
 	l := &bareLog{log: log}
-	l.gatherer = gather(l.append)
+	l.gatherer = gather(l.append, nil)
 	return l, nil
 }
 
@@ -188,7 +200,7 @@ func (l *bareLog) put(payload []byte) (*bareNode, error) {
 }
 
 // append writes the nodes, each with its id and length before it, in one write.
-func (l *bareLog) append(nodes []*bareNode) error {
+func (l *bareLog) append(_ context.Context, nodes []*bareNode) error {
 	l.b = l.b[:0]
 	for _, n := range nodes {
 		l.b = append(l.b, n.id[:]...)
@@ -206,7 +218,12 @@ func (l *bareLog) Close() error {
 // gatherer hands what many callers bring to one function, everything that came while it was at work at once. Who comes
 // alone waits for nobody.
 type gatherer struct {
-	durable func([]*bareNode) error
+	durable func(context.Context, []*bareNode) error
+	// between is called after each time's answers and before the next is taken; nil: nothing is.
+	between func(context.Context)
+	// closing ends once the gatherer is stopped, and with it what durable and between wait for.
+	closing context.Context
+	close   context.CancelFunc
 
 	mu      sync.Mutex
 	nodes   []*bareNode
@@ -216,8 +233,9 @@ type gatherer struct {
 }
 
 // gather starts a gatherer; stop ends it, once nobody hands it anything any more.
-func gather(durable func([]*bareNode) error) *gatherer {
-	g := &gatherer{durable: durable, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func gather(durable func(context.Context, []*bareNode) error, between func(context.Context)) *gatherer {
+	g := &gatherer{durable: durable, between: between, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	g.closing, g.close = context.WithCancel(context.Background())
 	go g.run()
 	return g
 }
@@ -245,14 +263,18 @@ func (g *gatherer) run() {
 		if len(nodes) == 0 {
 			continue
 		}
-		err := g.durable(nodes)
+		err := g.durable(g.closing, nodes)
 		for _, answer := range answers {
 			answer <- err
+		}
+		if g.between != nil {
+			g.between(g.closing)
 		}
 	}
 }
 
 func (g *gatherer) stop() {
+	g.close()
 	close(g.wake)
 	<-g.done
 }

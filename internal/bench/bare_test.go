@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"google.golang.org/protobuf/proto"
@@ -153,7 +155,7 @@ func TestBareLogHoldsWhatWasPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &bareLog{log: log}
-	l.gatherer = gather(l.append)
+	l.gatherer = gather(l.append, nil)
 	payloads := distinctPayloads(40)
 	nodes := putMany(t, l, payloads)
 	b, err := os.ReadFile(filepath.Join(dir, "log"))
@@ -173,44 +175,6 @@ func TestBareLogHoldsWhatWasPut(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// Everything that came while the function was at work is handed to it at once, and each caller gets the outcome of its own.
-func TestGatherer(t *testing.T) {
-	refused := errors.New("refused")
-	entered, proceed := make(chan int), make(chan error)
-	g := gather(func(nodes []*bareNode) error {
-		entered <- len(nodes)
-		return <-proceed
-	})
-	defer g.stop()
-	outcomes := make(chan error, 4)
-	hand := func() { outcomes <- g.hand(&bareNode{}) }
-	go hand()
-	if n := <-entered; n != 1 {
-		t.Fatalf("%d nodes of a lone caller", n)
-	}
-	for range 3 {
-		go hand()
-	}
-	for waiting := 0; waiting < 3; {
-		g.mu.Lock()
-		waiting = len(g.nodes)
-		g.mu.Unlock()
-	}
-	proceed <- nil
-	if err := <-outcomes; err != nil {
-		t.Errorf("the first: %v", err)
-	}
-	if n := <-entered; n != 3 {
-		t.Errorf("%d nodes at once, not 3", n)
-	}
-	proceed <- refused
-	for range 3 {
-		if err := <-outcomes; !errors.Is(err, refused) {
-			t.Errorf("one of the others: %v", err)
-		}
 	}
 }
 
@@ -300,27 +264,83 @@ func TestBareCommitterSyncsOncePerTransaction(t *testing.T) {
 
 // What many callers bring at once shares transactions, and each transaction has its sync.
 func TestBareCommitterSyncsWhatWaitsTogether(t *testing.T) {
-	db, err := badgerstore.OpenDatabase(t.TempDir(), badgerstore.Options{})
+	b, err := newDatabase(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bareDatabase{db: db}
 	defer func() { _ = b.Close() }()
+	pauses := uint64(0)
+	b.pause = func(context.Context) { pauses++ }
 	nodes := make([]*bareNode, 50)
 	for i := range nodes {
 		nodes[i] = b.node(make([]byte, 3500))
 	}
-	if err := b.commit(nodes); err != nil || b.ts != 1 {
+	if err := b.commit(t.Context(), nodes); err != nil || b.ts != 1 {
 		t.Errorf("%d transactions for 50 nodes, %v", b.ts, err)
 	}
 	for i := range nodes {
 		nodes[i] = b.node(make([]byte, 200<<10))
 	}
-	if err := b.commit(nodes); err != nil || b.ts < 4 {
-		t.Errorf("%d transactions for 50 small and 50 large nodes, %v", b.ts, err)
+	if err := b.commit(t.Context(), nodes); err != nil || b.ts < 4 || pauses != b.ts-2 {
+		t.Errorf("%d transactions for 50 small and 50 large nodes, %d pauses, %v", b.ts, pauses, err)
 	}
-	if n := db.Syncs(); runtime.GOOS == "linux" && n != b.ts {
+	if n := b.db.Syncs(); runtime.GOOS == "linux" && n != b.ts {
 		t.Errorf("%d syncs of %d transactions", n, b.ts)
+	}
+}
+
+// The bare committer is held back where transcriptd's is: it pauses once its caller has the answer, takes what came meanwhile
+// at once, and a pause ends when it is stopped.
+func TestBareCommitterPausesBeforeItTakes(t *testing.T) {
+	db, err := newDatabase(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pausing, proceed := make(chan struct{}), make(chan struct{})
+	db.pause = func(ctx context.Context) {
+		pausing <- struct{}{}
+		select {
+		case <-proceed:
+		case <-ctx.Done():
+		}
+	}
+	pauses := func() {
+		t.Helper()
+		select {
+		case <-pausing:
+		case <-time.After(10 * time.Second):
+			t.Fatal("it does not pause")
+		}
+	}
+	b := newCommitter(db)
+	if _, err := b.put([]byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	pauses()
+	outcomes := make(chan error, 3)
+	for i := range cap(outcomes) {
+		go func() {
+			_, err := b.put([]byte{byte(i)})
+			outcomes <- err
+		}()
+	}
+	for waiting := 0; waiting < cap(outcomes); {
+		b.mu.Lock()
+		waiting = len(b.nodes)
+		b.mu.Unlock()
+	}
+	proceed <- struct{}{}
+	for range cap(outcomes) {
+		if err := <-outcomes; err != nil {
+			t.Error(err)
+		}
+	}
+	pauses()
+	if db.ts != 2 {
+		t.Errorf("%d transactions, not one before the pause and one behind it", db.ts)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -65,10 +65,10 @@ func TestPutChain(t *testing.T) {
 		{"more than a MiB alone", []int{1, importBatchBytes + 1, 1}, 250, []int{1, 1, 1}},
 	} {
 		var got []int
-		b := &bareCommitter{&bareDatabase{}, gather(func(nodes []*bareNode) error {
+		b := &bareCommitter{&bareDatabase{}, gather(func(_ context.Context, nodes []*bareNode) error {
 			got = append(got, len(nodes))
 			return nil
-		})}
+		}, nil)}
 		var chain [][]byte
 		for _, n := range c.sizes {
 			chain = append(chain, make([]byte, n))
@@ -86,7 +86,7 @@ func TestPutChain(t *testing.T) {
 
 func TestPutChainTellsWhatFails(t *testing.T) {
 	fault := errors.New("fault")
-	b := &bareCommitter{&bareDatabase{}, gather(func([]*bareNode) error { return fault })}
+	b := &bareCommitter{&bareDatabase{}, gather(func(context.Context, []*bareNode) error { return fault }, nil)}
 	defer b.stop()
 	if err := b.putChain([][]byte{{1}}, 1); !errors.Is(err, fault) {
 		t.Errorf("%v", err)
