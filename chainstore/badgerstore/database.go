@@ -114,7 +114,7 @@ func (d *Database) Paused() time.Duration { return time.Duration(d.pace.paused.L
 // it (see wal). It may be called at any time.
 func (d *Database) Syncs() uint64 { return d.wal.syncs.Load() }
 
-// Close closes the database. Nothing is read or written any more.
+// Close closes the database. It is called once, whatever it returns; nothing is read or written any more.
 func (d *Database) Close() error { return errors.Join(d.wal.close(), d.Bare.Close()) }
 
 // unwritten is an error before anything was handed to the database.
@@ -152,7 +152,7 @@ func tune(db *badger.DB, err error) (*Bare, error) {
 	return &Bare{db, keepYoung(db)}, nil
 }
 
-// Close closes the database.
+// Close closes the database. It is called once, whatever it returns.
 func (b *Bare) Close() error {
 	b.stopYoung()
 	if err := b.DB.Close(); err != nil {

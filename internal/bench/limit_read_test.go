@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -214,5 +216,32 @@ func TestReadRecordingNamesItsFile(t *testing.T) {
 	}
 	if _, err := readRecording("limit_read_test.go"); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("this file is a recording: %v", err)
+	}
+}
+
+// A walk whose database cannot be opened again tells every call why, and can be closed.
+func TestWalkThatCannotBeOpenedAgain(t *testing.T) {
+	opened, err := openWalk(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := opened.(*walkLimit)
+	if _, err := l.PutNodes(t.Context(), &transcriptv1.PutNodesRequest{Nodes: []*transcriptv1.NewNode{{Messages: turn(1)}}}); err != nil {
+		t.Fatal(err)
+	}
+	l.dir = filepath.Join(t.TempDir(), "file", "beneath")
+	if err := os.WriteFile(filepath.Dir(l.dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, _, err := l.walk("any"); err == nil || !strings.Contains(err.Error(), l.dir) {
+			t.Errorf("a walk: %v", err)
+		}
+		if _, err := l.PutNodes(t.Context(), &transcriptv1.PutNodesRequest{}); err == nil || !strings.Contains(err.Error(), l.dir) {
+			t.Errorf("a put: %v", err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }

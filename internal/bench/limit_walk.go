@@ -28,7 +28,9 @@ type walkLimit struct {
 	dir string
 
 	mu sync.RWMutex
-	db *badgerstore.Bare
+	// db is nil where it could not be opened again; fault says why, to every call from then on.
+	db    *badgerstore.Bare
+	fault error
 	// fresh says that something was put since the database was opened.
 	fresh bool
 }
@@ -41,14 +43,24 @@ func openWalk(dir string, _ []string) (limit, error) {
 // walkCacheBytes is what transcriptd has for all of its caches; the walk has it for blocks.
 const walkCacheBytes = 64 << 20
 
-func (l *walkLimit) open() (err error) {
-	l.db, err = badgerstore.OpenBare(l.dir, func(o badger.Options) badger.Options {
+func (l *walkLimit) open() error {
+	db, err := badgerstore.OpenBare(l.dir, func(o badger.Options) badger.Options {
 		return o.WithSyncWrites(false).WithBlockCacheSize(walkCacheBytes)
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	l.db = db
+	return nil
 }
 
-func (l *walkLimit) Close() error { return l.db.Close() }
+// Close closes the database, if there is one.
+func (l *walkLimit) Close() error {
+	if l.db == nil {
+		return nil
+	}
+	return l.db.Close()
+}
 
 // walkID names a node. The row under it is the parent's id, zeros for a root, and the payload behind it.
 type walkID [sha256.Size]byte
@@ -60,6 +72,9 @@ func walkAliasKey(name string) []byte { return append(make([]byte, sha256.Size),
 func (l *walkLimit) PutNodes(_ context.Context, req *transcriptv1.PutNodesRequest) (*transcriptv1.PutNodesResponse, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.fault != nil {
+		return nil, l.fault
+	}
 	l.fresh = true
 	batch := l.db.NewWriteBatch()
 	defer batch.Cancel()
@@ -137,6 +152,9 @@ func (l *walkLimit) walk(alias string) (head walkID, nodes []walkedNode, err err
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
+	if l.fault != nil {
+		return head, nil, l.fault
+	}
 	err = l.db.View(func(txn *badger.Txn) error {
 		if err := walkGet(txn, walkAliasKey(alias), func(id []byte) error { return walkCopy(&head, id) }); err != nil {
 			return err
@@ -167,11 +185,13 @@ func (l *walkLimit) walk(alias string) (head walkID, nodes []walkedNode, err err
 func (l *walkLimit) flushed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.fresh {
-		return nil
+	if l.fault != nil || !l.fresh {
+		return l.fault
 	}
-	l.fresh = false
-	return errors.Join(l.db.Close(), l.open())
+	closed := l.db
+	l.db, l.fresh = nil, false
+	l.fault = errors.Join(closed.Close(), l.open())
+	return l.fault
 }
 
 func walkGet(txn *badger.Txn, key []byte, f func([]byte) error) error {
