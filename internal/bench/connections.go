@@ -133,16 +133,16 @@ func callEach(ctx context.Context, conns []*grpc.ClientConn, req *transcriptv1.G
 	return all
 }
 
-// readStream reads a stream to its end and tells its bytes. Messages stay bytes.
+// readStream reads a stream to its end and tells its bytes. Messages stay bytes. Errors are the SDK's.
 func readStream(ctx context.Context, conn *grpc.ClientConn, req *transcriptv1.StreamAssembleRequest) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, transcriptv1.TranscriptService_StreamAssemble_FullMethodName)
 	if err != nil {
-		return 0, err
+		return 0, told(err)
 	}
 	if err = errors.Join(stream.SendMsg(req), stream.CloseSend()); err != nil {
-		return 0, err
+		return 0, told(err)
 	}
 	frame := new(emptypb.Empty)
 	for {
@@ -152,9 +152,9 @@ func readStream(ctx context.Context, conn *grpc.ClientConn, req *transcriptv1.St
 		n += len(frame.ProtoReflect().GetUnknown())
 	}
 	if errors.Is(err, io.EOF) {
-		err = nil
+		return n, nil
 	}
-	return n, err
+	return n, told(err)
 }
 
 const (

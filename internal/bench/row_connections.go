@@ -109,7 +109,8 @@ type streaming struct {
 
 func (s *streaming) perSecond(n float64) float64 { return n / s.while.Seconds() }
 
-// active reads streams of 1,000 turns from as many callers as there are to be streams, for a while.
+// active reads streams of 1,000 turns from as many callers as there are to be streams, for a while. A stream has a minute,
+// whatever the row's Timeout is.
 func (s *server) active(ctx context.Context, while time.Duration) (*streaming, error) {
 	head, err := s.fill(ctx, "streamed", s.e.seeds(1000), 1000)
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *server) active(ctx context.Context, while time.Duration) (*streaming, e
 	}
 	conns := make([]*grpc.ClientConn, activeStreams)
 	for i := range conns {
-		if conns[i], err = s.connect(); err != nil {
+		if conns[i], err = s.connectUnwatched(); err != nil {
 			return nil, err
 		}
 	}

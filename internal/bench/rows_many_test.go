@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,5 +212,41 @@ func TestConnectionsAreServed(t *testing.T) {
 	n, err := readStream(t.Context(), conns[0], &transcriptv1.StreamAssembleRequest{Namespace: s.namespace, Head: byID(head)})
 	if err != nil || n < 30*3500 {
 		t.Errorf("a stream of %d bytes, %v", n, err)
+	}
+}
+
+// brief answers puts, and streams of one frame.
+type brief struct {
+	transcriptv1.UnimplementedTranscriptServiceServer
+	puts, streams atomic.Int64
+}
+
+func (b *brief) PutNodes(_ context.Context, req *transcriptv1.PutNodesRequest) (*transcriptv1.PutNodesResponse, error) {
+	b.puts.Add(1)
+	reply := &transcriptv1.PutNodesResponse{}
+	for range req.Nodes {
+		reply.Nodes = append(reply.Nodes, &transcriptv1.PutNodeResponse{NodeId: "id"})
+	}
+	return reply, nil
+}
+
+func (b *brief) StreamAssemble(_ *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
+	b.streams.Add(1)
+	return out.Send(&transcriptv1.StreamAssembleResponse{HeadId: "id"})
+}
+
+// Active streams have a minute each: the watchdog, which would end the row sooner, hears of no other call than puts.
+func TestActiveStreamsAreNotWatched(t *testing.T) {
+	service := new(brief)
+	s := serve(t, rowEnv(t), service)
+	all, err := s.active(t.Context(), 0)
+	if err != nil || all.calls != activeStreams || all.served != activeStreams {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if n := service.streams.Load(); n != activeStreams+1 {
+		t.Errorf("%d streams", n)
+	}
+	if begun := s.e.dog.begun.Load(); begun != service.puts.Load() || begun == 0 {
+		t.Errorf("the watchdog knows of %d calls, of which %d are puts", begun, service.puts.Load())
 	}
 }
