@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -171,7 +170,7 @@ func (s *server) settledMemory(ctx context.Context) (int64, error) {
 	tick := time.NewTicker(settleStep)
 	defer tick.Stop()
 	for last := int64(0); ; {
-		if err := collect(ctx, s.process.admin); err != nil {
+		if err := s.e.collect(ctx, s.process.admin); err != nil {
 			return last, err
 		}
 		now, err := memoryOf(s.process.cmd.Process.Pid)
@@ -185,18 +184,4 @@ func (s *server) settledMemory(ctx context.Context) (int64, error) {
 			return last, nil
 		}
 	}
-}
-
-// collect lets a transcriptd collect its garbage.
-func collect(ctx context.Context, admin string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+"/debug/pprof/heap?gc=1", http.NoBody)
-	if err != nil {
-		return err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, res.Body)
-	return errors.Join(err, res.Body.Close())
 }

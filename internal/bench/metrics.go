@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/http"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -23,31 +23,23 @@ func (s *server) metrics(ctx context.Context) (values map[string]float64, err er
 		return nil, errNotOurs
 	}
 	defer s.e.dog.await()()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.process.admin+"/metrics", http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("transcriptd's metrics: %s", res.Status)
-	}
 	values = map[string]float64{}
-	lines := bufio.NewScanner(res.Body)
-	for lines.Scan() {
-		line := lines.Text()
-		at := strings.LastIndexByte(line, ' ')
-		if at < 0 || strings.HasPrefix(line, "#") {
-			continue
+	err = get(ctx, s.process.admin+"/metrics", func(answer io.Reader) error {
+		lines := bufio.NewScanner(answer)
+		for lines.Scan() {
+			line := lines.Text()
+			at := strings.LastIndexByte(line, ' ')
+			if at < 0 || strings.HasPrefix(line, "#") {
+				continue
+			}
+			var err error
+			if values[line[:at]], err = strconv.ParseFloat(line[at+1:], 64); err != nil {
+				return fmt.Errorf("transcriptd's metric %s: %w", line[:at], err)
+			}
 		}
-		if values[line[:at]], err = strconv.ParseFloat(line[at+1:], 64); err != nil {
-			return nil, fmt.Errorf("transcriptd's metric %s: %w", line[:at], err)
-		}
-	}
-	return values, lines.Err()
+		return lines.Err()
+	})
+	return values, err
 }
 
 // grown is what metrics have grown by while f ran, which must be there.

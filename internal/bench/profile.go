@@ -85,7 +85,7 @@ func (e *env) profileAll(ctx context.Context, while time.Duration, admin string,
 	p := &profiling{group: new(errgroup.Group), allocs: func(when string) (err error) {
 		for of, admin := range admins {
 			// Go tells of an allocation once garbage was collected after it.
-			err = errors.Join(err, collect(ctx, admin), download(ctx, admin+"/debug/pprof/allocs", file(of, "allocs-"+when)))
+			err = errors.Join(err, e.collect(ctx, admin), e.download(ctx, admin+"/debug/pprof/allocs", 0, file(of, "allocs-"+when)))
 		}
 		return err
 	}}
@@ -93,10 +93,11 @@ func (e *env) profileAll(ctx context.Context, while time.Duration, admin string,
 		return nil, err
 	}
 	runtime.SetBlockProfileRate(blockRate)
+	seconds := max(1, int(while.Seconds()))
 	for of, admin := range admins {
 		for kind, path := range map[string]string{"cpu": "profile", "block": "block"} {
-			url := fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", admin, path, max(1, int(while.Seconds())))
-			p.group.Go(func() error { return download(ctx, url, file(of, kind)) })
+			url := fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", admin, path, seconds)
+			p.group.Go(func() error { return e.download(ctx, url, time.Duration(seconds)*time.Second, file(of, kind)) })
 		}
 	}
 	return p, nil
@@ -136,7 +137,7 @@ func (e *env) profileHeap(ctx context.Context, name string) error {
 		return nil
 	}
 	file := e.profileFiles(name)
-	return download(ctx, admin+"/debug/pprof/heap", file("server", "heap"))
+	return e.download(ctx, admin+"/debug/pprof/heap", 0, file("server", "heap"))
 }
 
 // profileFiles names the next files of the row, and tells of them.
@@ -189,8 +190,42 @@ func usable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// download writes what an address answers into a file.
-func download(ctx context.Context, url, file string) error {
+// download writes into a file what an admin side answers after a while.
+func (e *env) download(ctx context.Context, url string, while time.Duration, file string) error {
+	return e.ask(ctx, url, while, func(answer io.Reader) error {
+		f, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, answer)
+		return errors.Join(err, f.Close())
+	})
+}
+
+// collect lets the process with that admin side collect its garbage.
+func (e *env) collect(ctx context.Context, admin string) error {
+	return e.ask(ctx, admin+"/debug/pprof/heap?gc=1", 0, func(answer io.Reader) error {
+		_, err := io.Copy(io.Discard, answer)
+		return err
+	})
+}
+
+// ask hands use what an admin side answers after a while, to read it to its end. Where that takes longer by the row's Timeout,
+// the error says so: the watchdog could not tell such a while from silence.
+func (e *env) ask(ctx context.Context, url string, while time.Duration, use func(answer io.Reader) error) error {
+	within, cancel := ctx, func() {}
+	if e.Timeout > 0 {
+		within, cancel = context.WithTimeoutCause(ctx, while+e.Timeout, silent(while+e.Timeout))
+	}
+	defer cancel()
+	err := get(within, url, use)
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		return fmt.Errorf("%s: %w", url, context.Cause(within))
+	}
+	return err
+}
+
+func get(ctx context.Context, url string, use func(answer io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
@@ -203,12 +238,7 @@ func download(ctx context.Context, url, file string) error {
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", url, res.Status)
 	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, res.Body)
-	return errors.Join(err, f.Close())
+	return use(res.Body)
 }
 
 // profileFirstReads opens transcriptd's store n times, and takes a profile of the processor's time from before the first
@@ -226,7 +256,7 @@ func (s *server) profileFirstReads(ctx context.Context, n int) error {
 		}
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error {
-			return download(ctx, s.process.admin+"/debug/pprof/profile?seconds=1", file("server", fmt.Sprintf("cpu-%02d", i+1)))
+			return s.e.download(ctx, s.process.admin+"/debug/pprof/profile?seconds=1", time.Second, file("server", fmt.Sprintf("cpu-%02d", i+1)))
 		})
 		group.Go(func() error {
 			return errors.Join(pause(ctx, 200*time.Millisecond), r.stream(ctx, chainAlias)) // the profile has begun

@@ -3,14 +3,20 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // profiles are the files that a row has written, in a folder.
@@ -176,5 +182,39 @@ func profilesOfLoad(t *testing.T, program string) {
 	p.are(t, append(append(timesAndAllocations(load+"client-"), timesAndAllocations(load+"server-")...), heap)...)
 	if used := p.top(t, "inuse_space", "badger", heap); used <= 0 {
 		t.Errorf("the database uses %g of the heap", used)
+	}
+}
+
+// An admin side that hangs, before its answer or within, is not waited for longer than the row's Timeout allows.
+func TestAdminSideThatHangs(t *testing.T) {
+	for name, begin := range map[string]func(http.ResponseWriter){
+		"before its answer": func(http.ResponseWriter) {},
+		"within": func(w http.ResponseWriter) {
+			_, _ = w.Write([]byte("the first of it"))
+			_ = http.NewResponseController(w).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				begin(w)
+				<-r.Context().Done()
+			}))
+			defer admin.Close()
+			e := rowEnv(t)
+			e.Timeout = 20 * time.Millisecond
+			for what, err := range map[string]error{
+				"a profile":    e.download(t.Context(), admin.URL, 5*time.Millisecond, filepath.Join(t.TempDir(), "profile")),
+				"a collection": e.collect(t.Context(), admin.URL),
+			} {
+				if !errors.Is(err, client.ErrDeadlineExceeded) || !strings.Contains(err.Error(), admin.URL) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := e.collect(ctx, admin.URL); !errors.Is(err, context.Canceled) {
+				t.Errorf("given up: %v", err)
+			}
+		})
 	}
 }
