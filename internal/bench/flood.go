@@ -99,6 +99,9 @@ func (f *flood) put(c *floodedChain, done func(ending)) {
 	}
 	c.puts++
 	call.done = func(e ending) {
+		if e.unanswered != noAnswer && e.unanswered != neverSent {
+			f.s.e.dog.heard()
+		}
 		if e.code == codes.OK {
 			c.head = e.head
 		}

@@ -8,6 +8,10 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // saturating are the numbers of callers of which the best make the peak.
@@ -77,8 +81,14 @@ func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 // errNothingServed: what the peak is cannot be said.
 var errNothingServed = errors.New("no put is served within its deadline")
 
-// nothingServed is errNothingServed with what callers were told instead.
+// nothingServed is errNothingServed with what callers were told instead; where they were told nothing at all, it is also the
+// SDK's error of a call that has no answer.
 func nothingServed(p *puts) error {
+	if n := total(p.unanswered); n == p.begun {
+		return fmt.Errorf("%w: %w", errNothingServed, &client.Error{
+			Code: codes.DeadlineExceeded, Reason: client.ErrDeadlineExceeded, Message: fmt.Sprintf("none of %d puts has a status", n),
+		})
+	}
 	return fmt.Errorf("%w: %d refused %v, %d without a status", errNothingServed, total(p.refused), slices.Sorted(maps.Keys(p.refused)), total(p.unanswered))
 }
 

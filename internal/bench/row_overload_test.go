@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 // A round has both candidates' peaks and as many floods. What a flood offers is twice what was served most, whether to a
@@ -67,20 +69,32 @@ func TestPeakOfOverload(t *testing.T) {
 	}
 }
 
-// Where nothing is served, there is nothing to offer twice of.
+// Where nothing is served, there is nothing to offer twice of. Where nothing is answered either, that is a call's error.
 func TestOverloadOfNothing(t *testing.T) {
-	e := rowEnv(t)
-	s := serve(t, e, &heads{})
-	s.namespace = "overloaded"
-	f, err := s.newFlood(2000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.deadline = 5 * time.Millisecond
-	o := newOverloads(e, f)
-	o.while = 10 * time.Millisecond
-	if err := o.saturate(t.Context()); !errors.Is(err, errNothingServed) {
-		t.Errorf("%v", err)
+	for namespace, silent := range map[string]bool{"overloaded": false, "silent": true} {
+		e := rowEnv(t)
+		s := serve(t, e, &heads{})
+		if silent {
+			s.addr, _ = mute(t)
+		}
+		s.namespace = namespace
+		f, err := s.newFlood(2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.deadline = 5 * time.Millisecond
+		o := newOverloads(e, f)
+		o.while = 10 * time.Millisecond
+		err = o.saturate(t.Context())
+		if _, call := errors.AsType[*client.Error](err); !errors.Is(err, errNothingServed) || call != silent {
+			t.Errorf("%s: %v", namespace, err)
+		}
+		if e.Remote = "elsewhere"; e.nothingLeft(err) != silent {
+			t.Errorf("%s: a run against a server elsewhere ends: %v", namespace, !silent)
+		}
+		if heard := e.dog.answers.Load() > 0; heard == silent {
+			t.Errorf("%s: the watchdog heard of answers: %v", namespace, heard)
+		}
 	}
 }
 

@@ -60,6 +60,47 @@ func TestWatchdog(t *testing.T) {
 	})
 }
 
+// Calls that end at their own deadline were answered by nobody: one after the other they end the row, with pauses between them
+// too, unless something comes, be it of what is not counted.
+func TestWatchdogHearsNoDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const while = 10 * time.Second
+		dog := new(watchdog)
+		ctx, end := dog.watch(t.Context(), while)
+		defer end()
+		silence := func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+			<-ctx.Done()
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		calls := func(n int) {
+			for range n {
+				own, cancel := context.WithTimeout(ctx, time.Second)
+				if err := dog.unary(own, "", nil, nil, nil, silence); !errors.Is(err, client.ErrDeadlineExceeded) && ctx.Err() == nil {
+					t.Errorf("%v", err)
+				}
+				cancel()
+				_ = pause(ctx, 100*time.Millisecond)
+			}
+		}
+		for range 20 {
+			calls(5)
+			dog.heard()
+		}
+		calls(5)
+		_ = pause(ctx, time.Hour) // in which nothing is waited for
+		if ctx.Err() != nil {
+			t.Fatalf("%v", context.Cause(ctx))
+		}
+		if begun, ended := dog.begun.Load(), dog.ended.Load(); begun != 105 || ended != begun {
+			t.Errorf("%d calls begun, %d ended", begun, ended)
+		}
+		calls(10)
+		if err := context.Cause(ctx); !errors.Is(err, client.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "nothing was answered") {
+			t.Errorf("after %s of silence: %v", while, err)
+		}
+	})
+}
+
 // hanging answers nothing: puts never, and of a stream one frame.
 type hanging struct {
 	transcriptv1.UnimplementedTranscriptServiceServer
