@@ -32,6 +32,10 @@ type flood struct {
 	deadline time.Duration
 	turns    [differentTurns][]byte
 	wires    []*wire
+	// whole ends, for a cause, once one of the wires was lost: its share of the puts would be refused by nobody. A load then ends
+	// early, and what it counted is worth nothing.
+	whole context.Context
+	lost  context.CancelCauseFunc
 
 	mu sync.Mutex
 	// free are the conversations without a put under way; the one that was freed last is used next.
@@ -51,6 +55,7 @@ type floodedChain struct {
 // newFlood makes a flood of at most n puts under way. Connections are made as they are needed.
 func (s *server) newFlood(n int) (*flood, error) {
 	f := &flood{s: s, deadline: callDeadline, most: n}
+	f.whole, f.lost = context.WithCancelCause(context.Background())
 	first := s.e.seeds(differentTurns)
 	for i := range f.turns {
 		b, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: turn(first + uint64(i))})
@@ -65,7 +70,7 @@ func (s *server) newFlood(n int) (*flood, error) {
 // connect makes connections until n puts under way need not wait for each other.
 func (f *flood) connect(ctx context.Context, n int) error {
 	for len(f.wires) < max(fewestConnections, (n+streamsPerConnection-1)/streamsPerConnection) {
-		w, err := dialWire(ctx, f.s.addr)
+		w, err := dialWire(ctx, f.s.addr, f.lost)
 		if err != nil {
 			return err
 		}
@@ -178,14 +183,15 @@ func (f *flood) counting(while time.Duration) *puts {
 	return newPuts(now.Add(f.deadline), now.Add(while))
 }
 
-// closed are the puts of so many callers who wait for each reply before the next put. Those count that open counts.
-func (f *flood) closed(ctx context.Context, callers int, while time.Duration) *puts {
+// closed are the puts of so many callers who wait for each reply before the next put. Those count that open counts. An error
+// where the context ended, or a connection.
+func (f *flood) closed(ctx context.Context, callers int, while time.Duration) (*puts, error) {
 	p := f.counting(while)
 	var running sync.WaitGroup
 	for range callers {
 		running.Go(func() {
 			ended := make(chan struct{})
-			for ctx.Err() == nil && time.Now().Before(p.to) {
+			for f.fault(ctx) == nil && time.Now().Before(p.to) {
 				f.one(p, func() { ended <- struct{}{} })
 				<-ended
 			}
@@ -193,7 +199,15 @@ func (f *flood) closed(ctx context.Context, callers int, while time.Duration) *p
 	}
 	running.Wait()
 	p.sort()
-	return p
+	return p, f.fault(ctx)
+}
+
+// fault is why a load is over early, if it is.
+func (f *flood) fault(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.Cause(f.whole)
 }
 
 // one begins a put, unless too many are under way, and calls ended when it has ended.
@@ -219,13 +233,13 @@ func (f *flood) one(p *puts, ended func()) {
 
 // open are puts that begin on a clock, rate a second for a while, whether or not earlier ones have ended; all have in the
 // end. Good ones are those that succeed after the first deadline's time and before the while is over: before, the server
-// fills its queues.
-func (f *flood) open(ctx context.Context, rate float64, while time.Duration) *puts {
+// fills its queues. An error where the context ended, or a connection.
+func (f *flood) open(ctx context.Context, rate float64, while time.Duration) (*puts, error) {
 	begin, p := time.Now(), f.counting(while)
 	var running sync.WaitGroup
 	tick := time.NewTicker(floodStep)
 	defer tick.Stop()
-	for due := 0; ctx.Err() == nil; <-tick.C {
+	for due := 0; f.fault(ctx) == nil; <-tick.C {
 		since := time.Since(begin)
 		if since >= while {
 			break
@@ -237,7 +251,7 @@ func (f *flood) open(ctx context.Context, rate float64, while time.Duration) *pu
 	}
 	running.Wait()
 	p.sort()
-	return p
+	return p, f.fault(ctx)
 }
 
 func howRefused(code codes.Code, reason string) string {

@@ -172,9 +172,9 @@ func (o *overloads) closed(ctx context.Context, p *peak) (*puts, error) {
 	if err := o.f.s.settled(ctx); err != nil {
 		return nil, err
 	}
-	now := o.f.closed(ctx, p.callers, o.while)
+	now, err := o.f.closed(ctx, p.callers, o.while)
 	p.lately = now.perSecond()
-	return now, ctx.Err()
+	return now, err
 }
 
 // round measures each candidate's peak and as many floods, in turns; an odd round begins with a flood.
@@ -219,8 +219,8 @@ func (o *overloads) flood(ctx context.Context, rate float64) error {
 		return err
 	}
 	profiling, err := o.e.profile(ctx, o.while)
-	flood := o.f.open(ctx, rate, o.while)
-	if err := errors.Join(err, b.end(), profiling.stop(), ctx.Err()); err != nil {
+	flood, fault := o.f.open(ctx, rate, o.while)
+	if err := errors.Join(err, fault, b.end(), profiling.stop()); err != nil {
 		return err
 	}
 	o.addFlood(flood)

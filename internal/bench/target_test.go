@@ -78,7 +78,7 @@ func (s *server) putsByAll(ctx context.Context) error {
 	if all := callEach(ctx, lean.conns, &transcriptv1.GetNodeRequest{Namespace: s.namespace, Node: byID(head)}, patience); all.fault != nil {
 		return all.fault
 	}
-	w, err := dialWire(ctx, s.addr)
+	w, err := dialWire(ctx, s.addr, func(error) {})
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,6 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/transcriptd/transcriptd/client"
 )
 
 // wire is a connection that calls PutNode with a fraction of the work of a gRPC client: requests are laid together from
@@ -46,6 +44,8 @@ type wire struct {
 	streams int
 	next    uint32
 	fault   error
+	// lost is told once why the connection ended, unless it was closed.
+	lost func(error)
 }
 
 // wireCall is a put.
@@ -95,26 +95,31 @@ const (
 	expiryStep = 5 * time.Millisecond
 )
 
-// dialWire connects to a server.
-func dialWire(ctx context.Context, addr string) (*wire, error) {
+// dialWire connects to a server; lost is told once why the connection ended, unless it was closed. Errors are the SDK's.
+func dialWire(ctx context.Context, addr string, lost func(error)) (*wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	conn, err := dialTarget(ctx, addr)
 	if err != nil {
-		return nil, &client.Error{Code: codes.Unavailable, Message: err.Error()}
+		return nil, unavailable(err)
 	}
+	return newWire(conn, lost)
+}
+
+// newWire speaks on a connection to a server, which it closes where it cannot.
+func newWire(conn net.Conn, lost func(error)) (*wire, error) {
 	w := &wire{
 		conn: conn, wake: make(chan struct{}, 1), sent: map[uint32]*wireCall{},
-		window: firstWindow, streams: firstStreams, next: 1,
+		window: firstWindow, streams: firstStreams, next: 1, lost: lost,
 	}
 	w.ended, w.end = context.WithCancel(context.Background())
 	w.encoder = hpack.NewEncoder(&w.header)
 	var first bytes.Buffer
 	first.WriteString(http2.ClientPreface)
 	opening := http2.NewFramer(&first, nil)
-	err = errors.Join(opening.WriteSettings(http2.Setting{ID: http2.SettingEnablePush}), opening.WriteWindowUpdate(0, 1<<30))
+	err := errors.Join(opening.WriteSettings(http2.Setting{ID: http2.SettingEnablePush}), opening.WriteWindowUpdate(0, 1<<30))
 	if _, failed := conn.Write(first.Bytes()); err != nil || failed != nil {
-		return nil, errors.Join(err, failed, conn.Close())
+		return nil, unavailable(errors.Join(err, failed, conn.Close()))
 	}
 	w.framer = http2.NewFramer(nil, conn)
 	w.framer.SetReuseFrames()
@@ -369,7 +374,8 @@ func (w *wire) expired(before time.Time) (sent, waiting []*wireCall) {
 func (w *wire) fail(err error) {
 	w.mu.Lock()
 	var open []*wireCall
-	if w.fault == nil {
+	first := w.fault == nil
+	if first {
 		w.fault = err
 		for _, call := range w.order {
 			if !call.over {
@@ -382,6 +388,9 @@ func (w *wire) fail(err error) {
 	w.mu.Unlock()
 	w.end()
 	_ = w.conn.Close() // why it ended is known
+	if first && !errors.Is(err, net.ErrClosed) {
+		w.lost(unavailable(fmt.Errorf("a connection under load ended: %w", err)))
+	}
 	for _, call := range open {
 		call.done(ending{code: codes.Unavailable})
 	}

@@ -2,11 +2,13 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -49,7 +52,7 @@ func (h *heads) PutNode(ctx context.Context, req *transcriptv1.PutNodeRequest) (
 // wired connects a wire to a service.
 func wired(t *testing.T, service transcriptv1.TranscriptServiceServer) *wire {
 	t.Helper()
-	w, err := dialWire(t.Context(), serve(t, rowEnv(t), service).addr)
+	w, err := dialWire(t.Context(), serve(t, rowEnv(t), service).addr, func(err error) { t.Errorf("lost: %v", err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +171,7 @@ func mute(t *testing.T) (addr string, resets <-chan uint32) {
 // Who hears nothing is told so a little after the deadline, and the server that nobody waits any more.
 func TestWireWaitsForAnAnswer(t *testing.T) {
 	addr, resets := mute(t)
-	w, err := dialWire(t.Context(), addr)
+	w, err := dialWire(t.Context(), addr, func(err error) { t.Errorf("lost: %v", err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +290,8 @@ func TestFlood(t *testing.T) {
 	if err := f.connect(t.Context(), 8); err != nil {
 		t.Fatal(err)
 	}
-	p := f.closed(t.Context(), 8, 30*time.Millisecond)
-	if p.begun == 0 || len(p.refused) != 0 || len(p.unanswered) != 0 || p.unoffered != 0 {
+	p, err := f.closed(t.Context(), 8, 30*time.Millisecond)
+	if err != nil || p.begun == 0 || len(p.refused) != 0 || len(p.unanswered) != 0 || p.unoffered != 0 {
 		t.Errorf("%d begun, refused %v, unanswered %v, %d not offered", p.begun, p.refused, p.unanswered, p.unoffered)
 	}
 	last := map[string]string{}
@@ -318,10 +321,61 @@ func TestFloodOffersWhatIsDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.deadline = 100 * time.Millisecond
-	p := f.open(t.Context(), 1000, 40*time.Millisecond)
-	if p.begun != 5 || p.unoffered == 0 || total(p.refused)+total(p.unanswered) != 5 || p.unclear != 0 || len(p.took) != 0 {
+	p, err := f.open(t.Context(), 1000, 40*time.Millisecond)
+	if err != nil || p.begun != 5 || p.unoffered == 0 || total(p.refused)+total(p.unanswered) != 5 || p.unclear != 0 || len(p.took) != 0 {
 		t.Errorf("begun %d, not offered %d, refused %v, unanswered %v, unclear %d, good %d",
 			p.begun, p.unoffered, p.refused, p.unanswered, p.unclear, len(p.took))
+	}
+}
+
+// A load over a connection that ended is over, and says so as a call does: puts on that connection tell nothing of the server.
+func TestFloodThatLosesAConnection(t *testing.T) {
+	s := serve(t, rowEnv(t), &heads{})
+	s.namespace = "silent"
+	for name, load := range map[string]func(*flood) error{
+		"closed": func(f *flood) error { _, err := f.closed(t.Context(), 8, time.Hour); return err },
+		"open":   func(f *flood) error { _, err := f.open(t.Context(), 1000, time.Hour); return err },
+	} {
+		f, err := s.newFlood(8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.deadline = 10 * time.Millisecond
+		if err := f.connect(t.Context(), 8); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- load(f) }()
+		f.wires[1].fail(io.EOF)
+		err = <-ended
+		if call, ok := errors.AsType[*client.Error](err); !ok || call.Code != codes.Unavailable || !strings.Contains(err.Error(), "EOF") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// brokenConn is a connection that the other side has closed.
+type brokenConn struct {
+	net.Conn
+	closed bool
+}
+
+func (b *brokenConn) Write([]byte) (int, error) {
+	return 0, &net.OpError{Op: "write", Err: syscall.EPIPE}
+}
+
+func (b *brokenConn) Close() error {
+	b.closed = true
+	return nil
+}
+
+// A connection that ends before anything was said on it is a call's error, and no broken pipe, which would be taken for that of
+// standard output.
+func TestWireThatCannotBegin(t *testing.T) {
+	conn := new(brokenConn)
+	_, err := newWire(conn, nil)
+	if call, ok := errors.AsType[*client.Error](err); !ok || call.Code != codes.Unavailable || errors.Is(err, syscall.EPIPE) || !conn.closed {
+		t.Errorf("%v; closed: %v", err, conn.closed)
 	}
 }
 
