@@ -11,6 +11,11 @@ type Metrics struct {
 	// Gets, Seeks and Nexts are what was asked of the database: values by key, searches for a key, steps to the next one.
 	// Sets are keys written or deleted.
 	Gets, Seeks, Nexts, Sets uint64
+	// WrittenBytes are the bytes of those keys and of their values, before the database compresses them, and merges them again
+	// and again.
+	WrittenBytes uint64
+	// Syncs is how often the log was synced for a commit; always 0 elsewhere than on Linux, where the database does it.
+	Syncs uint64
 	// CopiedBytes are the bytes of values that were copied out of the database's memory, be it into a cache, instead of being
 	// read there.
 	CopiedBytes uint64
@@ -36,16 +41,16 @@ type CacheMetrics struct {
 
 // counts are the database's operations so far.
 type counts struct {
-	gets, seeks, nexts, sets, copied atomic.Uint64
-	commits, changes                 atomic.Uint64
+	gets, seeks, nexts, sets, written, copied atomic.Uint64
+	commits, changes                          atomic.Uint64
 }
 
 // Metrics reads all counters, which takes microseconds. It may be called at any time, also once the store is closed.
 func (s *Store) Metrics() Metrics {
 	m := Metrics{
 		Gets: s.counts.gets.Load(), Seeks: s.counts.seeks.Load(), Nexts: s.counts.nexts.Load(), Sets: s.counts.sets.Load(),
-		CopiedBytes: s.counts.copied.Load(),
-		Commits:     s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
+		WrittenBytes: s.counts.written.Load(), Syncs: s.db.Syncs(), CopiedBytes: s.counts.copied.Load(),
+		Commits: s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
 		Paused:     s.db.Paused(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),

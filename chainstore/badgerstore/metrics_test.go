@@ -68,3 +68,20 @@ func TestMetricsOfCopies(t *testing.T) {
 		t.Errorf("%d bytes are copied to read %d in chunks", first, len(long))
 	}
 }
+
+// What is written is counted in bytes, and once for a commit, when it is synced.
+func TestMetricsOfWrites(t *testing.T) {
+	s := openStore(t, Options{})
+	before := s.Metrics()
+	text := strings.Repeat("x", 10_000)
+	for range 2 { // the second time it is there
+		put(t, s, node(nil, text))
+		m := s.Metrics()
+		if n := m.WrittenBytes - before.WrittenBytes; n < uint64(len(text)) || n > uint64(len(text))+500 {
+			t.Errorf("%d bytes are written of a node of %d", n, len(text))
+		}
+		if n := m.Syncs - before.Syncs; syncsLog && n != 1 || !syncsLog && n != 0 {
+			t.Errorf("%d syncs", n)
+		}
+	}
+}

@@ -57,9 +57,14 @@ func (s *Store) checkFormat() error {
 // write commits writes as one durable transaction at a timestamp above every other; readers do not see it yet. Errors:
 // Database.Commit's.
 func (s *Store) write(writes map[string]write, ts uint64) error {
-	err := s.db.Commit(ts, func(txn *badger.Txn) (int64, error) { return fill(txn, writes) })
+	var bytes int64
+	err := s.db.Commit(ts, func(txn *badger.Txn) (_ int64, err error) {
+		bytes, err = fill(txn, writes)
+		return bytes, err
+	})
 	if err == nil {
 		s.counts.sets.Add(uint64(len(writes)))
+		s.counts.written.Add(uint64(bytes))
 	}
 	return err
 }

@@ -43,6 +43,7 @@ func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 			counter("seeks_total", "Searches for a key.", func(m *all) uint64 { return m.Seeks }),
 			counter("nexts_total", "Steps to the next key.", func(m *all) uint64 { return m.Nexts }),
 			counter("sets_total", "Keys written or deleted.", func(m *all) uint64 { return m.Sets }),
+			counter("written_bytes_total", "Bytes of keys and values written.", func(m *all) uint64 { return m.WrittenBytes }),
 			counter("copied_bytes_total", "Bytes of values copied out of the database's memory.", func(m *all) uint64 { return m.CopiedBytes }),
 			counter("commits_total", "Durable transactions.", func(m *all) uint64 { return m.Commits }),
 			counter("committed_changes_total", "Changes that durable transactions held.", func(m *all) uint64 { return m.CommittedChanges }),

@@ -60,9 +60,9 @@ func TestStoreMetrics(t *testing.T) {
 			}
 		}
 	}
-	moved("Assemble", before, read, samples{"gets_total": 3, "seeks_total": 1, "sets_total": 0, "commits_total": 0})
+	moved("Assemble", before, read, samples{"gets_total": 3, "seeks_total": 1, "sets_total": 0, "written_bytes_total": 0, "commits_total": 0})
 	moved("PutNode", read, written, samples{"commits_total": 1, "committed_changes_total": 1, `cache_hits_total{cache="nodes"}`: 1})
-	for _, name := range []string{"gets_total", "sets_total", "copied_bytes_total", "disk_bytes", `cache_bytes{cache="nodes"}`} {
+	for _, name := range []string{"gets_total", "sets_total", "written_bytes_total", "copied_bytes_total", "disk_bytes", `cache_bytes{cache="nodes"}`} {
 		if name = "transcriptd_store_" + name; written[name] <= read[name] && name != "transcriptd_store_disk_bytes" || written[name] == 0 {
 			t.Errorf("%s went from %v to %v with a put", name, read[name], written[name])
 		}

@@ -159,6 +159,7 @@ func (r *rig) measure(tb testing.TB, name string, calls []call) (c cost) {
 	now, after := memory(), r.store.Metrics()
 	c[gets], c[seeks] = int64(after.Gets-before.Gets), int64(after.Seeks-before.Seeks)
 	c[nexts], c[sets] = int64(after.Nexts-before.Nexts), int64(after.Sets-before.Sets)
+	c[written], c[syncs] = int64(after.WrittenBytes-before.WrittenBytes), int64(after.Syncs-before.Syncs)
 	c[copied], c[laid] = int64(after.CopiedBytes-before.CopiedBytes), r.laid()-had
 	c[allocs], c[allocated] = int64(now.Mallocs-then.Mallocs), int64(now.TotalAlloc-then.TotalAlloc)
 	for i := range c {
