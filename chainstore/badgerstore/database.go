@@ -79,8 +79,8 @@ func OpenDatabase(dir string, o Options) (*Database, error) {
 	return &Database{b, w, newPace(waiting, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)}, nil
 }
 
-// Room is what a commit takes at most, in bytes of keys and values and in writes. It is below what Badger takes in a
-// transaction.
+// Room is what a commit takes at most, in writes, and in bytes of keys and values with writeOverhead for each write. It is below
+// what Badger takes in a transaction.
 func (d *Database) Room() (bytes, writes int64) {
 	return d.MaxBatchSize() - 1024, d.MaxBatchCount() - 8
 }

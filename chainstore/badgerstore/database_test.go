@@ -68,23 +68,34 @@ func TestCommitTellsWhatItLeft(t *testing.T) {
 	}
 }
 
-// Room is within what Badger takes.
+// Room is within what Badger takes: in keys without values, in few values as large as may be, and in ones in between, with what
+// each counts besides.
 func TestCommitOfAllTheRoom(t *testing.T) {
-	d := openDatabase(t, t.TempDir())
-	defer d.Close()
-	_, writes := d.Room()
-	err := d.Commit(1, func(txn *badger.Txn) (bytes int64, err error) {
-		for i := range writes {
-			key := numberValue(uint64(i + 1))
-			if err := txn.Set(key, nil); err != nil {
-				return bytes, err
+	for name, size := range map[string]int64{"writes": 0, "large values": valueThreshold - 1, "small values": 1000} {
+		t.Run(name, func(t *testing.T) {
+			d := openDatabase(t, t.TempDir())
+			defer d.Close()
+			room, writes := d.Room()
+			err := d.Commit(1, func(txn *badger.Txn) (bytes int64, err error) {
+				value := make([]byte, size)
+				for n := int64(0); n < writes && (size == 0 || bytes < room); n++ {
+					key := numberValue(uint64(n + 1))
+					left := room - bytes - int64(len(key)) - writeOverhead
+					w := write{value: value[:max(0, min(size, left))]}
+					if err := txn.Set(key, w.value); err != nil {
+						return bytes, err
+					}
+					bytes += cost(string(key), w)
+				}
+				if size > 0 && bytes < room {
+					t.Errorf("%d bytes in %d writes do not fill the room of %d", bytes, writes, room)
+				}
+				return bytes, nil
+			})
+			if err != nil {
+				t.Error(err)
 			}
-			bytes += int64(len(key))
-		}
-		return bytes, nil
-	})
-	if err != nil {
-		t.Error(err)
+		})
 	}
 }
 
