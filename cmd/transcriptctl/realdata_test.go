@@ -176,11 +176,11 @@ func prefixName(prefix string, node []byte) string {
 }
 
 // realDir is the directory with the real data; without it the test is skipped.
-func realDir(t *testing.T) string {
-	t.Helper()
+func realDir(tb testing.TB) string {
+	tb.Helper()
 	dir := os.Getenv("TRANSCRIPTS_DIR")
 	if dir == "" {
-		t.Skip("TRANSCRIPTS_DIR is not set, so nothing is tried on real conversations; set it to the directory that has " +
+		tb.Skip("TRANSCRIPTS_DIR is not set, so nothing is tried on real conversations; set it to the directory that has " +
 			"api-wire.jsonl.gz and its like (docs/data.md)")
 	}
 	return dir
