@@ -24,15 +24,25 @@ func queuedNodes(namespace string, nodes ...chainstore.NewNode) *request {
 	return queuedChange(namespace, &chainstore.Change{Nodes: nodes})
 }
 
-// together commits what waited in the queue, and returns the number of writes in each transaction that it took.
+// together lets the committer find all requests in the queue at once, and returns the number of writes in each transaction
+// that they took.
 func together(s *Store, requests ...*request) (writes []int) {
-	commit := s.committer.durable
-	s.committer.durable = func(w map[string]write, ts uint64) error {
+	c := s.committer
+	c.waiting.mu.Lock()
+	commit := c.durable // the committer has nothing to do, so it does not look at it
+	c.durable = func(w map[string]write, ts uint64) error {
 		writes = append(writes, len(w))
 		return commit(w, ts)
 	}
-	s.committer.all(requests)
-	s.committer.durable = commit
+	for _, r := range requests {
+		r.waits = c.waiting.requests.PushBack(r)
+	}
+	c.waiting.mu.Unlock()
+	c.waiting.wake <- struct{}{}
+	for _, r := range requests {
+		<-r.answered
+	}
+	c.durable = commit
 	return writes
 }
 

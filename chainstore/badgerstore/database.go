@@ -48,8 +48,7 @@ const (
 // uses a store sees a Store.
 type Database struct {
 	*Bare
-	// wal and pace are used by one goroutine at a time: by whoever opens the database, then by whoever commits, then by whoever
-	// closes it.
+	// wal is used by one goroutine at a time: by whoever opens the database, then by whoever commits, then by whoever closes it.
 	wal  *wal
 	pace *pace
 }
@@ -103,8 +102,8 @@ func (d *Database) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err er
 	return d.wal.sync()
 }
 
-// Pace is called between two Commits, by the same goroutine. It returns at once unless tables gather, see pace, and no later
-// than when the context ends.
+// Pace is called between two Commits, always by the same goroutine. It returns at once unless tables gather, see pace, and no
+// later than when the context ends.
 func (d *Database) Pace(ctx context.Context) { d.pace.wait(ctx) }
 
 // Paused is for how long Pace took in all. It may be called at any time.

@@ -19,22 +19,23 @@ import (
 // merge of 16 would end. Half of w*m/r, since memtables hold two tables more; without it writers were held back more, and
 // merges spent on fewer tables at a time.
 //
-// It belongs to one goroutine at a time, but for paused.
+// It belongs to one goroutine, but for written and paused, which anybody may look at and add to at any time.
 type pace struct {
 	// waiting counts the tables of the first level; writers stand still from limit on. tableBytes is what is written for each.
 	waiting    func() int
 	limit      int
 	tableBytes int64
 
-	// owed is what was written and not paid for yet by time, in bytes.
-	owed float64
+	// written is what was written since wait was called last, and owed what was before and is not paid for yet by time, in bytes.
+	written atomic.Int64
+	owed    float64
 	// tables is what waiting told at the last look.
 	tables int
 	looked time.Time
 	// perTable is what a table took to merge lately; gathered, for how long there have been enough of them for a merge. Both are
 	// of the time in which something was written.
 	perTable, gathered time.Duration
-	// paused is for how long commits were held back, in nanoseconds. It may be read at any time.
+	// paused is for how long commits were held back, in nanoseconds.
 	paused atomic.Int64
 }
 
@@ -58,11 +59,11 @@ func newPace(waiting func() int, limit int, tableBytes int64) *pace {
 }
 
 // wrote counts what a commit wrote.
-func (p *pace) wrote(bytes int64) { p.owed += float64(bytes) }
+func (p *pace) wrote(bytes int64) { p.written.Add(bytes) }
 
 // wait returns once the next commit may begin, or the context ended.
 func (p *pace) wait(ctx context.Context) {
-	if p.owed < freely*float64(p.tableBytes) {
+	if p.owed += float64(p.written.Swap(0)); p.owed < freely*float64(p.tableBytes) {
 		return
 	}
 	begin := time.Now()

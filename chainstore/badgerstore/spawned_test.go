@@ -93,18 +93,18 @@ func TestSpawnedOfSpoiltRows(t *testing.T) {
 // inOneBatch commits a change for each node in one transaction.
 func inOneBatch(t *testing.T, s *Store, nodes ...chainstore.NewNode) {
 	t.Helper()
-	b := s.committer.begin()
+	var requests []*request
 	for _, n := range nodes {
-		r := &request{
-			ctx: context.Background(), namespace: testNamespace, change: &chainstore.Change{Nodes: []chainstore.NewNode{n}},
-			released: make(chan struct{}), answered: make(chan struct{}),
-		}
-		if !b.take(r) || r.err != nil {
+		requests = append(requests, queuedNodes(testNamespace, n))
+	}
+	if writes := together(s, requests...); len(writes) != 1 {
+		t.Errorf("%d transactions", len(writes))
+	}
+	for _, r := range requests {
+		if r.err != nil {
 			t.Fatal(r.err)
 		}
 	}
-	b.view.txn.Discard()
-	s.committer.finish(b)
 }
 
 // spawnedBy counts what a spawner that is a root is told to have spawned.
