@@ -9,18 +9,7 @@ import (
 // TestTablesOfTheFirstLevelStayYoung: those that are there when a store is opened are young at once, others when they are renewed.
 // A version of Badger in which there is no such list fails here; whether age still is what it asks for has to be looked at.
 func TestTablesOfTheFirstLevelStayYoung(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 2 { // a store that is closed leaves a table
-		s, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, s, node(nil, fmt.Sprint("turn ", i)))
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := openAt(t, dir, Options{})
+	s := openWithTables(t, 2)
 	l, ok := firstLevelOf(s.db.DB)
 	if !ok {
 		t.Fatal("Badger keeps the tables of its first level elsewhere now")
@@ -46,4 +35,21 @@ func (l firstLevel) youngTables() (n int) {
 		}
 	}
 	return n
+}
+
+// openWithTables opens a store with so many tables in its first level: one that is closed leaves a table.
+func openWithTables(t *testing.T, tables int) *Store {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range tables {
+		s, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, node(nil, fmt.Sprint("turn ", i)))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return openAt(t, dir, Options{})
 }

@@ -95,7 +95,7 @@ func (p *pace) settle(now time.Time) time.Duration {
 }
 
 // look counts the tables. When they have become fewer, it learns from how long that took, which is for how long they waited for
-// the level below too. Between two looks no more passed than what is believed at most: nothing may have been written meanwhile.
+// the level below too. Of the time between two looks no more counts than is believed at most: nothing may have been written.
 func (p *pace) look(now time.Time) {
 	least, most := leastPerByte*time.Duration(p.tableBytes), mostPerByte*time.Duration(p.tableBytes)
 	before := p.tables

@@ -145,18 +145,7 @@ func TestPaceLearnsNothingWhileNothingIsWritten(t *testing.T) {
 
 // What is counted are the tables of Badger's first level, and the limit is its own.
 func TestPaceKnowsTheDatabase(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 2 { // a store that is closed leaves a table
-		s, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, s, node(nil, fmt.Sprint("turn ", i)))
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := openAt(t, dir, Options{})
+	s := openWithTables(t, 2)
 	if p := s.db.pace; p.waiting() != 2 || p.limit != stalledTables+2 || p.limit != s.db.Opts().NumLevelZeroTablesStall ||
 		p.tableBytes != s.db.Opts().MemTableSize {
 		t.Errorf("%d tables wait, writers stand still at %d, a table takes %d bytes", p.waiting(), p.limit, p.tableBytes)
