@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -23,13 +25,17 @@ const (
 	refusalsToldEvery = time.Minute
 	// longest is as how long a write counts that took longer: a sender may take hours where nobody waits for its room.
 	longest = time.Minute
+	// near is how far away the deadline of a call may be that is refused in the tap, which costs least: gRPC holds some 300 bytes
+	// of it until then, however long its head is. At 12,000 refusals a second that is 20 MB at most.
+	near = 5 * time.Second
 )
 
 // admission refuses writes that would wait too long, as OVERLOADED, when no more than the head of a call has come: what
 // is asked for beyond what can be served must cost next to nothing, or less is served. Refused is a write beyond maxWrites,
 // and one beyond freeWrites where writes took lately more than half of the time that it has left. Reads, which do not
-// wait for a disk, are not refused. What is refused here no interceptor sees: it is in no metric of calls but refused and in no
-// line of the log, and so its error, which is made once, has no request id.
+// wait for a disk, are not refused. What is refused here no interceptor sees: it is in no metric of calls but refused, in no
+// line of the log and in no trace, and so its error, which is made once, has no request id. What refusals hold is bounded,
+// whatever deadlines callers send: see near.
 type admission struct {
 	// most and free are maxWrites and freeWrites, outside tests.
 	most, free int64
@@ -63,11 +69,56 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 	now := time.Now()
 	if !a.fits(ctx, now, a.underWay.Add(1)) {
 		a.underWay.Add(-1)
-		a.refuse(now)
-		return ctx, a.refusal
+		return a.refuse(ctx, now)
 	}
 	context.AfterFunc(ctx, func() { a.end(time.Since(now)) })
 	return ctx, nil
+}
+
+// refuse refuses a call: in the tap where it has no deadline, or a near one. gRPC stops the timer of a deadline when a call has
+// been handled, but not when the tap refuses it; so others go on, until unlessRefused ends them.
+func (a *admission) refuse(ctx context.Context, now time.Time) (context.Context, error) {
+	a.count(now)
+	if deadline, has := ctx.Deadline(); has && deadline.Sub(now) > near {
+		return context.WithValue(ctx, refusedKey{}, a.refusal), nil
+	}
+	return ctx, a.refusal
+}
+
+// refusedKey is the key of a call's refusal in its context.
+type refusedKey struct{}
+
+// turnedAway is the refusal of a call that was refused and goes on; nil: it is not refused.
+func turnedAway(ctx context.Context) error {
+	refusal, _ := ctx.Value(refusedKey{}).(error)
+	return refusal
+}
+
+// unlessRefused handles a call that is not refused; of one that is, no request is received, and no interceptor sees it. There is
+// no such thing for streams, whose handlers run within the interceptors, and no write is one.
+func unlessRefused(next grpc.MethodHandler) grpc.MethodHandler {
+	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		if refusal := turnedAway(ctx); refusal != nil {
+			return nil, refusal
+		}
+		return next(srv, ctx, receive, interceptor)
+	}
+}
+
+// tracing makes spans of calls that are not refused.
+type tracing struct{ stats.Handler }
+
+func (t tracing) TagRPC(ctx context.Context, call *stats.RPCTagInfo) context.Context {
+	if turnedAway(ctx) != nil {
+		return ctx
+	}
+	return t.Handler.TagRPC(ctx, call)
+}
+
+func (t tracing) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	if turnedAway(ctx) == nil {
+		t.Handler.HandleRPC(ctx, event)
+	}
 }
 
 // writes tells whether calls of a method wait for a commit.
@@ -98,8 +149,8 @@ func (a *admission) end(took time.Duration) {
 	a.took.Store(old + (int64(min(took, longest))-old)/16)
 }
 
-// refuse counts a refusal, and tells the log of it now and then.
-func (a *admission) refuse(now time.Time) {
+// count counts a refusal, and tells the log of it now and then.
+func (a *admission) count(now time.Time) {
 	a.refused.Inc()
 	since, again := int64(now.Sub(a.start)), a.again.Load()
 	if since >= again && a.again.CompareAndSwap(again, since+int64(refusalsToldEvery)) {

@@ -66,7 +66,7 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
 	for n := range d.Methods {
 		m := &d.Methods[n]
-		m.Handler = r.intake.room(d.ServiceName, m.MethodName).unary(m.Handler)
+		m.Handler = unlessRefused(r.intake.room(d.ServiceName, m.MethodName).unary(m.Handler))
 	}
 	for n := range d.Streams {
 		s := &d.Streams[n]

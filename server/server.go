@@ -34,7 +34,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Registerer gets the metrics of the calls; nil: none are kept.
 	Registerer prometheus.Registerer
-	// TracerProvider gets a span for each call; nil: none are made.
+	// TracerProvider gets a span for each call that is not refused by its head; nil: none are made.
 	TracerProvider trace.TracerProvider
 	// Now tells the time that ages are counted from; nil: time.Now.
 	Now func() time.Time
@@ -98,7 +98,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	pool := newBuffers()
 	options := append(Transport(), extra...)
 	if s.tracer != nil {
-		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))))
+		options = append(options, grpc.StatsHandler(tracing{otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))}))
 	}
 	server := grpc.NewServer(append(options,
 		grpc.InTapHandle(s.admission.admit),
