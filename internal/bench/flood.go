@@ -38,6 +38,8 @@ type flood struct {
 	lost  context.CancelCauseFunc
 
 	mu sync.Mutex
+	// underWay are the calls of each wire.
+	underWay []int
 	// free are the conversations without a put under way; the one that was freed last is used next.
 	free []*floodedChain
 	made int
@@ -75,7 +77,7 @@ func (f *flood) connect(ctx context.Context, n int) error {
 			return err
 		}
 		f.s.e.ends(w.close)
-		f.wires = append(f.wires, w)
+		f.wires, f.underWay = append(f.wires, w), append(f.underWay, 0)
 	}
 	return nil
 }
@@ -96,6 +98,18 @@ func (f *flood) take() *floodedChain {
 	return &floodedChain{number: f.made, salt: fmt.Appendf(nil, "%016x", rand.Uint64())}
 }
 
+// wire takes a place on the first connection that has one, as clients do that share their connections: what comes and goes
+// together is read and written at once. Where none has, calls wait on the last one.
+func (f *flood) wire() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n < len(f.wires)-1 && f.underWay[n] >= streamsPerConnection {
+		n++
+	}
+	f.underWay[n]++
+	return n
+}
+
 // put begins to put the next turn of a conversation; done is called once it is free again.
 func (f *flood) put(c *floodedChain, done func(ending)) {
 	call := &wireCall{
@@ -103,6 +117,7 @@ func (f *flood) put(c *floodedChain, done func(ending)) {
 		deadline: time.Now().Add(f.deadline),
 	}
 	c.puts++
+	n := f.wire()
 	call.done = func(e ending) {
 		if e.unanswered != noAnswer && e.unanswered != neverSent {
 			f.s.e.dog.heard()
@@ -112,10 +127,11 @@ func (f *flood) put(c *floodedChain, done func(ending)) {
 		}
 		f.mu.Lock()
 		f.free = append(f.free, c)
+		f.underWay[n]--
 		f.mu.Unlock()
 		done(e)
 	}
-	f.wires[c.number%len(f.wires)].begin(call)
+	f.wires[n].begin(call)
 }
 
 // puts is what became of puts.
@@ -190,7 +206,7 @@ func (f *flood) closed(ctx context.Context, callers int, while time.Duration) (*
 	var running sync.WaitGroup
 	for range callers {
 		running.Go(func() {
-			ended := make(chan struct{})
+			ended := make(chan struct{}, 1)
 			for f.fault(ctx) == nil && time.Now().Before(p.to) {
 				f.one(p, func() { ended <- struct{}{} })
 				<-ended
@@ -221,13 +237,13 @@ func (f *flood) one(p *puts, ended func()) {
 	}
 	p.mu.Unlock()
 	if c == nil {
-		go ended()
+		ended()
 		return
 	}
 	began := time.Now()
 	f.put(c, func(e ending) {
 		p.end(began, e)
-		go ended()
+		ended()
 	})
 }
 

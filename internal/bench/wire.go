@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -13,7 +14,6 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // wire is a connection that calls PutNode with a fraction of the work of a gRPC client: requests are laid together from
@@ -44,8 +44,13 @@ type wire struct {
 	streams int
 	next    uint32
 	fault   error
+	// expiry looks at deadlines; it is set while order has calls.
+	expiry *time.Timer
 	// lost is told once why the connection ended, unless it was closed.
 	lost func(error)
+
+	// details are those of the last status that had some, and reason what they say; only the reader has them.
+	details, reason string
 }
 
 // wireCall is a put.
@@ -88,10 +93,12 @@ const (
 	maxFrame = 16 << 10
 	// writeBytes is about how much is written at once.
 	writeBytes = 128 << 10
+	// readBytes is how much is read at once: many answers come together.
+	readBytes = 64 << 10
 	// deadlineSlack is how far apart client and server may see a deadline, and so how long after it the client waits for the
 	// server's DEADLINE_EXCEEDED.
 	deadlineSlack = 20 * time.Millisecond
-	// expiryStep is how often deadlines are looked at.
+	// expiryStep is how often deadlines are looked at, at most.
 	expiryStep = 5 * time.Millisecond
 )
 
@@ -121,12 +128,13 @@ func newWire(conn net.Conn, lost func(error)) (*wire, error) {
 	if _, failed := conn.Write(first.Bytes()); err != nil || failed != nil {
 		return nil, unavailable(errors.Join(err, failed, conn.Close()))
 	}
-	w.framer = http2.NewFramer(nil, conn)
+	w.framer = http2.NewFramer(nil, bufio.NewReaderSize(conn, readBytes))
 	w.framer.SetReuseFrames()
 	w.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	w.expiry = time.AfterFunc(time.Hour, w.expire)
+	w.expiry.Stop()
 	go w.write()
 	go w.read()
-	go w.expire()
 	return w, nil
 }
 
@@ -141,6 +149,9 @@ func (w *wire) begin(call *wireCall) {
 	w.mu.Lock()
 	fault := w.fault
 	if fault == nil {
+		if len(w.order) == 0 {
+			w.expiry.Reset(time.Until(call.deadline) + deadlineSlack)
+		}
 		w.waiting, w.order = append(w.waiting, call), append(w.order, call)
 	}
 	w.mu.Unlock()
@@ -216,8 +227,7 @@ func (w *wire) read() {
 		switch f := frame.(type) {
 		case *http2.MetaHeadersFrame:
 			if f.StreamEnded() {
-				code, reason := outcomeOf(f)
-				w.finish(f.StreamID, ending{code: code, reason: reason})
+				w.finish(f.StreamID, w.outcome(f))
 			}
 		case *http2.DataFrame:
 			w.reply(f.StreamID, f.Data())
@@ -258,21 +268,6 @@ func (w *wire) manage(frame http2.Frame) {
 			w.streams = int(v)
 		}
 		w.control = appendFrame(w.control, http2.FrameSettings, http2.FlagSettingsAck, 0)
-	}
-}
-
-// reply keeps the id of the node that was put: the first field of the reply, which comes in one frame.
-func (w *wire) reply(stream uint32, data []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	call := w.sent[stream]
-	if call == nil || len(data) < 5 {
-		return
-	}
-	if number, _, n := protowire.ConsumeTag(data[5:]); number == 1 && n > 0 {
-		if id, size := protowire.ConsumeString(data[5+n:]); size > 0 {
-			call.head = id
-		}
 	}
 }
 
@@ -324,24 +319,17 @@ func (w *wire) finish(stream uint32, e ending) {
 	w.kick()
 }
 
-// expire ends calls that have had no answer.
+// expire ends calls that have had no answer, and looks again when the next may have none.
 func (w *wire) expire() {
-	tick := time.NewTicker(expiryStep)
-	defer tick.Stop()
-	for {
-		select {
-		case now := <-tick.C:
-			sent, waiting := w.expired(now.Add(-deadlineSlack))
-			for _, call := range sent {
-				call.done(unanswered(noAnswer))
-			}
-			for _, call := range waiting {
-				call.done(unanswered(neverSent))
-			}
-			w.kick()
-		case <-w.ended.Done():
-			return
-		}
+	sent, waiting := w.expired(time.Now().Add(-deadlineSlack))
+	for _, call := range sent {
+		call.done(unanswered(noAnswer))
+	}
+	for _, call := range waiting {
+		call.done(unanswered(neverSent))
+	}
+	if len(sent) > 0 {
+		w.kick()
 	}
 }
 
@@ -366,7 +354,9 @@ func (w *wire) expired(before time.Time) (sent, waiting []*wireCall) {
 			appendFrame(w.control, http2.FrameRSTStream, 0, call.stream), uint32(http2.ErrCodeCancel))
 		setLength(w.control, len(w.control)-frameHead-4)
 	}
-	w.order = w.order[n:]
+	if w.order = w.order[n:]; len(w.order) > 0 {
+		w.expiry.Reset(max(expiryStep, time.Until(w.order[0].deadline)+deadlineSlack))
+	}
 	return sent, waiting
 }
 
@@ -387,6 +377,7 @@ func (w *wire) fail(err error) {
 	}
 	w.mu.Unlock()
 	w.end()
+	w.expiry.Stop()
 	_ = w.conn.Close() // why it ended is known
 	if first && !errors.Is(err, net.ErrClosed) {
 		w.lost(unavailable(fmt.Errorf("a connection under load ended: %w", err)))

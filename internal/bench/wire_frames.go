@@ -75,8 +75,35 @@ func appendPut(out []byte, call *wireCall) []byte {
 	return out
 }
 
-// outcomeOf is the status in a call's trailers.
-func outcomeOf(f *http2.MetaHeadersFrame) (code codes.Code, reason string) {
+// reply keeps the id of the node that was put: the first field of the reply, which comes in one frame.
+func (w *wire) reply(stream uint32, data []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	call := w.sent[stream]
+	if call == nil || len(data) < 5 {
+		return
+	}
+	if number, _, n := protowire.ConsumeTag(data[5:]); number == 1 && n > 0 {
+		if id, size := protowire.ConsumeString(data[5+n:]); size > 0 {
+			call.head = id
+		}
+	}
+}
+
+// outcome is how a call ended. Refusals are mostly alike, so what the last one's details say is kept.
+func (w *wire) outcome(f *http2.MetaHeadersFrame) ending {
+	code, details := outcomeOf(f)
+	if details == "" {
+		return ending{code: code}
+	}
+	if details != w.details {
+		w.details, w.reason = details, reasonIn(details)
+	}
+	return ending{code: code, reason: w.reason}
+}
+
+// outcomeOf is the status in a call's trailers, its details as they came.
+func outcomeOf(f *http2.MetaHeadersFrame) (code codes.Code, details string) {
 	code = codes.Unknown
 	for _, field := range f.RegularFields() {
 		switch field.Name {
@@ -85,10 +112,10 @@ func outcomeOf(f *http2.MetaHeadersFrame) (code codes.Code, reason string) {
 				code = codes.Code(n)
 			}
 		case "grpc-status-details-bin":
-			reason = reasonIn(field.Value)
+			details = field.Value
 		}
 	}
-	return code, reason
+	return code, details
 }
 
 // reasonIn is the reason of the ErrorInfo among a status's details.
