@@ -1,6 +1,8 @@
 package badgerstore
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 	"unsafe"
 )
@@ -17,78 +19,157 @@ type segmentCall struct {
 	key callKey
 }
 
-// segmentCalls is what the recall rows of a segment tell of calls, all of them.
+// segmentCalls is what is kept of the calls of a segment: enough to know of nearly every id that it has no call there. So
+// little is kept of each, for what is pushed out has to be looked for.
 type segmentCalls struct {
-	// first has each id once, in order: a map would take twice the memory, and what is pushed out has to be looked for.
-	first []firstCall
+	// prints has the fingerprint of each id of a call, once, in order.
+	prints []fingerprint
+	// again are the first ids that were called when their fingerprint was there already, at most maxAgain: a writer that uses ids
+	// again uses the same few all the time. Each once.
+	again []calledAt
 }
 
-// firstCall is the seq of the first node of a segment at which a call of an id lies there or before it.
-type firstCall struct {
+// fingerprint is the beginning of a callKey. Where a segment has 10,000 calls, one of 400,000 other ids has the fingerprint of
+// one.
+type fingerprint uint32
+
+func fingerprintOf(key callKey) fingerprint { return fingerprint(binary.BigEndian.Uint32(key[:])) }
+
+// calledAt tells that a call of an id lies at the node of a segment with this seq.
+type calledAt struct {
 	key callKey
 	seq uint32
 }
 
-// at is where an id is, or would be; nothing is where nothing is kept of the segment.
-func (s *segmentCalls) at(key callKey) (i int, has bool) {
-	if s == nil {
-		return 0, false
-	}
-	return slices.BinarySearchFunc(s.first, key, func(c firstCall, key callKey) int { return compareCalls(c.key, key) })
+// maxAgain bounds what is kept of a segment for ids that are used again.
+const maxAgain = 64
+
+// at is where a fingerprint is, or would be.
+func (s *segmentCalls) at(p fingerprint) (i int, has bool) {
+	return slices.BinarySearch(s.prints, p)
 }
 
-// seq of an id; nothing where nothing is kept of the segment.
-func (s *segmentCalls) seq(key callKey) (seq uint32, has bool) {
-	i, has := s.at(key)
-	if has {
-		seq = s.first[i].seq
+// mayHave is false for an id of which it is known that the segment has no call; true where nothing is kept.
+func (s *segmentCalls) mayHave(key callKey) (may bool) {
+	if s == nil {
+		return true
 	}
-	return seq, has
+	_, may = s.at(fingerprintOf(key))
+	return may
+}
+
+// called is true for an id of which it is known that the segment has a call at a node or before it.
+func (s *segmentCalls) called(key callKey, last uint32) bool {
+	return s != nil && slices.ContainsFunc(s.again, func(c calledAt) bool { return c.key == key && c.seq <= last })
+}
+
+// note adds a call.
+func (s *segmentCalls) note(call calledAt) {
+	if !s.add(fingerprintOf(call.key)) && len(s.again) < maxAgain && !s.called(call.key, math.MaxUint32) {
+		s.again = append(s.again, call)
+	}
+}
+
+// add tells whether a fingerprint was not there yet.
+func (s *segmentCalls) add(p fingerprint) bool {
+	i, has := s.at(p)
+	if has {
+		return false
+	}
+	if len(s.prints) == cap(s.prints) { // append would leave up to half of it empty
+		s.prints = append(make([]fingerprint, 0, len(s.prints)*9/8+8), s.prints...)
+	}
+	s.prints = slices.Insert(s.prints, i, p)
+	return true
 }
 
 func (s *segmentCalls) size() int64 {
-	return 256 + int64(unsafe.Sizeof(firstCall{}))*int64(cap(s.first))
+	return 256 + int64(unsafe.Sizeof(fingerprint(0)))*int64(cap(s.prints)) + int64(unsafe.Sizeof(calledAt{}))*int64(cap(s.again))
 }
 
 // callCache keeps the calls of segments, so that a put need not look for its ids in the database: of those that were begun
-// since the store was opened, and are not pushed out. Of the others the database is asked. Bounded by size; it belongs
-// to the committer.
+// since the store was opened, and of those that the database was asked about often enough to be read in; what was used
+// last, within a size. It belongs to the committer.
 type callCache struct {
 	segments *lru[segmentOf, *segmentCalls]
+	// asked counts the questions about segments that are not kept; of two that share a place, those about the last one asked
+	// about.
+	asked []askedAbout
 }
 
-// callCacheShare is the share of the cache that the calls of one segment may take: one over this.
-const callCacheShare = 4
+// askedAbout is how often the database was asked about a segment.
+type askedAbout struct {
+	in    segmentOf
+	times uint32
+}
+
+const (
+	// callCacheShare is the share of the cache that one segment may take, and askedShare that of the counts: one over this.
+	callCacheShare = 4
+	askedShare     = 32
+	// readInAfter is how often the database is asked about a segment until it is read in, and maxReadIn the most rows that are: to
+	// read those takes as long as about so many questions, so a segment that is pushed out before it is asked about again has
+	// about doubled what they cost.
+	readInAfter = 8
+	maxReadIn   = 1024
+)
 
 func newCallCache(limit int64) *callCache {
-	return &callCache{newLRU[segmentOf, *segmentCalls](limit)}
+	c := &callCache{asked: make([]askedAbout, max(1, limit/askedShare/int64(unsafe.Sizeof(askedAbout{}))))}
+	c.segments = newLRU[segmentOf, *segmentCalls](limit - c.countsSize())
+	return c
 }
 
-// get returns the calls of a segment, which are all that it has; nil where that is not known.
+// get returns what is kept of a segment, which knows of all calls that it has; nil: nothing is.
 func (c *callCache) get(in segmentOf) *segmentCalls { return c.segments.get(in) }
 
-// begin keeps a segment that has no calls.
-func (c *callCache) begin(in segmentOf) {
-	s := &segmentCalls{}
+// put keeps a segment, unless it is too large.
+func (c *callCache) put(in segmentOf, s *segmentCalls) {
+	if s.size() > c.segments.limit/callCacheShare {
+		c.segments.drop(in)
+		return
+	}
 	c.segments.put(in, s, s.size())
 }
 
 // note adds a call to a segment that is kept.
-func (c *callCache) note(call segmentCall, seq uint32) {
-	s := c.segments.get(call.in)
-	i, has := s.at(call.key)
-	if s == nil || has {
-		return
+func (c *callCache) note(in segmentOf, call calledAt) {
+	if s := c.segments.get(in); s != nil {
+		s.note(call)
+		c.put(in, s)
 	}
-	s.first = slices.Insert(s.first, i, firstCall{call.key, seq})
-	if s.size() > c.segments.limit/callCacheShare {
-		c.segments.drop(call.in)
-		return
-	}
-	c.segments.put(call.in, s, s.size())
 }
 
-// call notes that a call of an id lies at a node of this change or before it. The seqs of a segment ascend.
+// due counts a question about a segment that is not kept, and tells whether it is to be read in now.
+func (c *callCache) due(in segmentOf) bool {
+	a := c.about(in)
+	if a.in != in {
+		*a = askedAbout{in: in}
+	}
+	a.times++
+	return a.times == readInAfter
+}
+
+// putRead keeps a segment that was read in, and counts anew for when it is pushed out. One that was due and is not put, for it
+// is too long, is not due again until it is forgotten.
+func (c *callCache) putRead(in segmentOf, s *segmentCalls) {
+	*c.about(in) = askedAbout{}
+	c.put(in, s)
+}
+
+func (c *callCache) about(in segmentOf) *askedAbout {
+	return &c.asked[(in.segment+uint64(in.ns))%uint64(len(c.asked))]
+}
+
+// size and limit are those of what is kept, in bytes. They may be read by anyone at any time.
+func (c *callCache) size() int64  { return c.countsSize() + c.segments.size.Load() }
+func (c *callCache) limit() int64 { return c.countsSize() + c.segments.limit }
+
+func (c *callCache) countsSize() int64 {
+	return int64(unsafe.Sizeof(askedAbout{})) * int64(len(c.asked))
+}
+
+// call notes that a node of this change has a call of an id. The seqs of a segment ascend.
 func (d *draft) call(call segmentCall, seq uint32) {
 	if _, has := d.calls[call]; has {
 		return
@@ -100,9 +181,9 @@ func (d *draft) call(call segmentCall, seq uint32) {
 // keepCalls puts the calls of a batch that is durable into the cache.
 func (b *batch) keepCalls() {
 	for in := range b.begun {
-		b.c.calls.begin(in)
+		b.c.calls.put(in, &segmentCalls{})
 	}
 	for call, seq := range b.calls {
-		b.c.calls.note(call, seq)
+		b.c.calls.note(call.in, calledAt{call.key, seq})
 	}
 }

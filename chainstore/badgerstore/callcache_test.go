@@ -3,20 +3,21 @@ package badgerstore
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// repeated puts a node and tells how many of its calls have an id that an earlier call on the path has, and how often the
-// put looked for them.
-func repeated(t *testing.T, s *Store, parent chainstore.ID, calls ...string) (n int, seeks uint64) {
+// repeated puts a node and tells how many of its calls have an id that an earlier call on the path has, and what the put
+// asked of the database to find that.
+func repeated(t *testing.T, s *Store, parent chainstore.ID, calls ...string) (n int, c cost4) {
 	t.Helper()
-	before := s.counts.seeks.Load()
-	id := put(t, s, callNode(&parent, calls))[0].ID
-	seeks = s.counts.seeks.Load() - before
-	return headerOf(t, s, id).Messages[1].Mark.RepeatedIDs, seeks
+	var id chainstore.ID
+	c = s.cost(func() { id = put(t, s, callNode(&parent, calls))[0].ID })
+	return headerOf(t, s, id).Messages[1].Mark.RepeatedIDs, c
 }
 
 // What is kept of the calls of chains answers as the database does: on forks, for what was refused, after a start, and
@@ -32,32 +33,187 @@ func TestCallsThatAreKept(t *testing.T) {
 	if refused.err == nil {
 		t.Fatal("a node without a parent was taken")
 	}
-	judge := func(s *Store, seeks bool) {
+	judge := func(s *Store, kept bool) {
 		t.Helper()
-		var all uint64
 		for name, c := range map[string]struct {
 			parent chainstore.ID
 			want   int
-		}{"root 0": {right, 1}, "right 0": {right, 1}, "left 0": {right, 0}, "later 0": {left, 0}, "refused 0": {right, 0}} {
-			got, sought := repeated(t, s, c.parent, name, fmt.Sprint("new ", rand.Uint64()))
+			// sure says that what is kept tells the answer.
+			sure bool
+		}{
+			"root 0": {right, 1, false}, "right 0": {right, 1, true}, "left 0": {right, 0, false}, "later 0": {left, 0, false},
+			"refused 0": {right, 0, true},
+		} {
+			got, cost := repeated(t, s, c.parent, name, fmt.Sprint("new ", rand.Uint64()))
 			if got != c.want {
 				t.Errorf("%s: %d repeated ids, want %d", name, got, c.want)
 			}
-			all += sought
-		}
-		if all > 0 != seeks {
-			t.Errorf("%d seeks; are there to be any: %v", all, seeks)
+			if sought := cost.seeks > 0; sought == (kept && c.sure) {
+				t.Errorf("%s: %+v; are the calls kept: %v", name, cost, kept)
+			}
 		}
 		mustBeClean(t, s)
 	}
-	judge(s, false)
-	s.committer.calls = newCallCache(1) // which holds one segment at most
 	judge(s, true)
+	s.committer.calls = newCallCache(1) // which holds nothing
+	judge(s, false)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = openAt(t, dir, Options{})
-	judge(s, true)
+	judge(s, false)
+}
+
+// Of an id that is used again and again the database is asked once: not where another id was that has its fingerprint, and of
+// both the answers are right.
+func TestIDsThatAreUsedAgain(t *testing.T) {
+	s := openStore(t, Options{})
+	a, b := twins()
+	root := put(t, s, callNode(nil, ids("root", 1)))[0].ID
+	with := put(t, s, callNode(&root, []string{a}))[0].ID
+	end := put(t, s, node(&with, "the group ends", "here"))[0].ID
+	for i, want := range []struct {
+		call  string
+		n     int
+		seeks uint64
+	}{{b, 0, 1}, {a, 1, 1}, {a, 1, 0}, {b, 1, 0}, {a, 1, 0}} {
+		got, c := repeated(t, s, end, want.call)
+		if got != want.n || c.seeks != want.seeks {
+			t.Errorf("call %d: %d repeated ids and %d seeks, want %d and %d", i, got, c.seeks, want.n, want.seeks)
+		}
+		id := put(t, s, callNode(&end, []string{want.call}))[0].ID
+		end = put(t, s, node(&id, fmt.Sprint("the group ends ", i), "here"))[0].ID
+	}
+	// Behind what is known to have called again the database is asked.
+	for call, want := range map[string]int{a: 1, b: 0} {
+		if got, c := repeated(t, s, with, "x", call); got != want || c.seeks > 1 {
+			t.Errorf("%d repeated ids below the first, want %d: %+v", got, want, c)
+		}
+		if got, _ := repeated(t, s, root, "x", call); got != 0 {
+			t.Errorf("%d repeated ids below the root", got)
+		}
+	}
+	mustBeClean(t, s)
+}
+
+// twins are ids of the same fingerprint.
+var twins = sync.OnceValues(func() (a, b string) {
+	seen := map[fingerprint]string{}
+	for i := 0; ; i++ {
+		id := fmt.Sprint("twin ", i)
+		p := fingerprintOf(callHash(runloop.Some(id)))
+		if other, has := seen[p]; has {
+			return other, id
+		}
+		seen[p] = id
+	}
+})
+
+// A chain from before the start is asked about in the database a few times, and then its calls are read in, but for one
+// that is too long.
+func TestSegmentsAreReadIn(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls int
+		rows  uint64
+		kept  bool
+	}{"short": {100, 100, true}, "as long as may be": {maxReadIn - readInAfter, maxReadIn - 1, true}, "too long": {maxReadIn, maxReadIn, false}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := openAt(t, dir, Options{})
+			end := put(t, s, callNode(nil, ids("call", c.calls-1), ids("forked", 1)))[0].ID
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openAt(t, dir, Options{})
+			put(t, s, node(nil, "the first change asks for the namespace's number"))
+			next := func(i int) (cost cost4) {
+				cost = s.cost(func() { end = put(t, s, callNode(&end, []string{fmt.Sprint("new ", i)}))[0].ID })
+				return cost
+			}
+			for i := range readInAfter - 1 {
+				if got := next(i); got.seeks != 1 || got.nexts != 0 {
+					t.Errorf("put %d asked %+v", i, got)
+				}
+			}
+			t.Logf("to read it in takes %+v", next(readInAfter-1))
+			for i := range 2 * readInAfter {
+				want := uint64(1)
+				if c.kept {
+					want = 0
+				}
+				if got := next(readInAfter + i); got.seeks != want || got.nexts != 0 {
+					t.Errorf("put %d asked %+v", readInAfter+i, got)
+				}
+			}
+			mustBeClean(t, s)
+		})
+	}
+}
+
+// What was read in and then pushed out is read in again, and asked about as often before.
+func TestSegmentsAreReadInAgain(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	end := put(t, s, callNode(nil, ids("call", 10)))[0].ID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{})
+	in := segmentOf{firstNamespace, 1}
+	for round := range 3 {
+		for i := range readInAfter {
+			if s.committer.calls.get(in) != nil {
+				t.Fatalf("round %d: kept after %d questions", round, i)
+			}
+			end = put(t, s, callNode(&end, []string{fmt.Sprint("new ", round, i)}))[0].ID
+		}
+		if s.committer.calls.get(in) == nil {
+			t.Fatalf("round %d: not kept after %d questions", round, readInAfter)
+		}
+		s.committer.calls.segments.drop(in)
+	}
+	if n, _ := repeated(t, s, end, "call 3", "new 0 0", "new 1 7", "other"); n != 3 {
+		t.Errorf("%d repeated ids", n)
+	}
+	mustBeClean(t, s)
+}
+
+// Questions about a segment are not counted as those about another one.
+func TestSegmentsAreDueEachForItself(t *testing.T) {
+	c := newCallCache(1) // which counts in one place
+	for i := range 3 * readInAfter {
+		if c.due(segmentOf{1, uint64(i % 2)}) || c.due(segmentOf{2, uint64(i % 2)}) {
+			t.Fatalf("a segment is due after question %d, and none of those before was about it", i)
+		}
+	}
+	for i := range 2 * readInAfter {
+		if due := c.due(segmentOf{1, 7}); due != (i == readInAfter-1) {
+			t.Errorf("question %d: is it due: %v", i, due)
+		}
+	}
+}
+
+// The calls of the group that a chain ends in lie in ancestors, unless they are copies in a compaction node.
+func TestCopiesOfCallsAreNoCalls(t *testing.T) {
+	s := openStore(t, Options{})
+	root := put(t, s, node(nil, "question"))[0].ID
+	call := func(id string) storetest.Message {
+		return storetest.Message{Role: runloop.Assistant, Calls: []runloop.Call{{ID: runloop.Some(id)}}}
+	}
+	result := func(id string) storetest.Message {
+		return storetest.Message{Role: runloop.Tool, CallID: runloop.Some(id), Text: "result"}
+	}
+	end := put(t, s, under(byID(root), call("original"), result("original")))[0].ID
+	compacted := put(t, s, compacting(byID(end), end, said(runloop.User, "x"), call("copy"), result("copy")))[0].ID
+	for name, c := range map[string]struct {
+		parent chainstore.ID
+		want   int
+	}{"original": {end, 1}, "copy": {compacted, 0}} {
+		if n, _ := repeated(t, s, c.parent, "new "+name, name); n != c.want {
+			t.Errorf("%s: %d repeated ids, want %d", name, n, c.want)
+		}
+	}
+	mustBeClean(t, s)
 }
 
 // Calls are kept within a limit: those of the segments used last, and none of a segment with too many.
@@ -65,13 +221,10 @@ func TestKeptCallsAreBounded(t *testing.T) {
 	const limit = 64 << 10
 	c := newCallCache(limit)
 	in := func(i int) segmentOf { return segmentOf{1, uint64(i)} }
-	call := func(segment, i int) segmentCall {
-		return segmentCall{in(segment), callHash(runloop.Some(fmt.Sprint(i)))}
-	}
+	call := func(i int) calledAt { return calledAt{callHash(runloop.Some(fmt.Sprint(i))), uint32(i)} }
 	for segment := range 1000 {
-		c.begin(in(segment))
-		c.note(call(segment, 0), 7)
-		c.note(call(segment, 0), 8)
+		c.put(in(segment), &segmentCalls{})
+		c.note(in(segment), call(0))
 		if first := c.get(in(0)); first == nil || c.segments.size.Load() > limit {
 			t.Fatalf("%d bytes are kept, %v of the segment that is used", c.segments.size.Load(), first)
 		}
@@ -79,14 +232,14 @@ func TestKeptCallsAreBounded(t *testing.T) {
 	if c.get(in(1)) != nil || c.get(in(999)) == nil {
 		t.Error("it is not the segments used last that are kept")
 	}
-	if seq, has := c.get(in(0)).seq(call(0, 0).key); seq != 7 || !has {
-		t.Errorf("the first is %d, %v", seq, has)
-	}
-	for i := range 1000 {
-		c.note(call(0, i), uint32(i))
+	for i := range limit / callCacheShare / 4 {
+		c.note(in(0), call(i))
+		if s := c.get(in(0)); s != nil && s.size() > limit/callCacheShare {
+			t.Fatalf("a segment takes %d bytes", s.size())
+		}
 	}
 	if c.get(in(0)) != nil {
-		t.Error("a segment with a thousand calls is kept")
+		t.Error("a segment with too many calls is kept")
 	}
 	for segment := range 1000 {
 		c.segments.drop(in(segment))

@@ -33,7 +33,7 @@ type batch struct {
 	writes  map[string]write
 	byID    map[nodeKey]*known
 	byPlace map[nodePlace]*known
-	// calls has what the recall rows tell that were written: see segmentCalls; begun are the segments that were.
+	// calls has the seq of the first node written that has a call of an id; begun are the segments that were.
 	calls map[segmentCall]uint32
 	begun map[segmentOf]struct{}
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.

@@ -17,7 +17,7 @@ func (d *draft) index(n *known, in *chainstore.NewNode, parent *known, h *chains
 		d.set(row.key, row.value)
 	}
 	for hash, r := range recalls {
-		if r.called {
+		if r.calls() {
 			d.call(segmentCall{segmentOf{d.ns, n.at.segment}, hash}, n.at.seq)
 		}
 	}

@@ -29,23 +29,32 @@ func (e *earlierCalls) has(id runloop.Optional) bool {
 		return false
 	}
 	if e.called == nil {
-		s := &callSearch{v: e.v, batch: e.batch, open: callKeys(e.node), called: map[callKey]bool{}}
-		e.failed = s.run(e.parent.lineage, e.parent.tools.Seq)
-		e.called = s.called
+		e.search()
 	}
 	return e.called[callHash(id)]
 }
 
-// answered tells whether the call that a result of the node answers, or would if it were not left out, lies in an ancestor or in
-// the node. It does, unless it is a compaction node's: those are copies, and of what was put elsewhere there may be no
-// original on the path. Behind a node with calls the group is that node's, since a compaction node ends with no call unanswered
-// (chainstore.Compaction).
-func (e *earlierCalls) answered(id runloop.Optional) bool {
-	p := e.parent
-	if p == nil || !p.compaction.Present || p.tools.Present && p.tools.Seq > p.compaction.Seq {
-		return true
+// search finds the answers: of the group that the parent ends in it is known that ancestors have its calls.
+func (e *earlierCalls) search() {
+	e.called = map[callKey]bool{}
+	if !e.copied() {
+		for _, c := range e.parent.state.Group.Calls {
+			e.called[callHash(c.ID)] = true
+		}
 	}
-	return e.has(id)
+	s := &callSearch{v: e.v, batch: e.batch, open: callKeys(e.node), called: e.called}
+	e.failed = s.run(e.parent.lineage, e.parent.tools.Seq)
+}
+
+// answered tells whether the call that a result of the node answers, or would if it were not left out, lies in an ancestor or in
+// the node. It does, unless it is a copy: of what was put elsewhere there may be no original on the path.
+func (e *earlierCalls) answered(id runloop.Optional) bool { return !e.copied() || e.has(id) }
+
+// copied tells whether the group that the parent ends in may be a compaction node's, of copies. Behind a node with calls the
+// group is that node's, since a compaction node ends with no call unanswered (chainstore.Compaction).
+func (e *earlierCalls) copied() bool {
+	p := e.parent
+	return p != nil && p.compaction.Present && !(p.tools.Present && p.tools.Seq > p.compaction.Seq)
 }
 
 // callKeys are the hashes of the ids of calls and results, each once, in order.
@@ -84,67 +93,101 @@ func (s *callSearch) run(l *lineage, through uint32) (err error) {
 			s.cursor.close()
 		}
 	}()
+	s.settle()
 	l.stretches(func(part stretch) bool {
-		if last := min(part.through, through); last >= part.from {
-			if !s.remembered(segmentOf{s.v.ns, part.segment}, last) {
-				err = s.stored(part.segment, last)
-			}
+		if last := min(part.through, through); last >= part.from && len(s.open) > 0 {
+			err = s.within(place{part.segment, last})
+			s.settle()
 		}
 		return err == nil && len(s.open) > 0
 	})
 	return err
 }
 
-// remembered answers from what the committer knows of a segment, and tells whether that is all there is to know.
-func (s *callSearch) remembered(in segmentOf, last uint32) (all bool) {
-	if s.batch == nil {
-		return false
-	}
-	_, all = s.batch.begun[in]
-	kept := s.batch.c.calls.get(in)
+// settle takes the ids with an answer out of the open ones.
+func (s *callSearch) settle() {
 	s.open = slices.DeleteFunc(s.open, func(key callKey) bool {
-		seq, has := kept.seq(key)
-		if !has {
-			seq, has = s.batch.calls[segmentCall{in, key}]
-		}
-		if has && seq <= last {
-			s.called[key] = true
-			return true
-		}
-		return false
+		_, answered := s.called[key]
+		return answered
 	})
-	return all || kept != nil
 }
 
-// stored answers from the database.
-func (s *callSearch) stored(segment uint64, last uint32) error {
+// within answers for the nodes of a segment through a seq: from what the committer knows, and where only the database can
+// tell, from there.
+func (s *callSearch) within(through place) error {
+	if s.batch == nil {
+		return s.stored(through, s.open)
+	}
+	in := segmentOf{s.v.ns, through.segment}
+	_, begun := s.batch.begun[in]
+	kept := s.batch.c.calls.get(in)
+	if kept == nil && !begun && s.batch.c.calls.due(in) {
+		var err error
+		if kept, err = s.readIn(in); err != nil {
+			return err
+		}
+	}
+	var unsure []callKey
+	for _, key := range s.open {
+		seq, has := s.batch.calls[segmentCall{in, key}]
+		switch {
+		case has && seq <= through.seq, kept.called(key, through.seq):
+			s.called[key] = true
+		case !begun && kept.mayHave(key):
+			unsure = append(unsure, key)
+		}
+	}
+	return s.stored(through, unsure)
+}
+
+// readIn reads the calls of a segment, as of before this batch, and keeps them; nil where it has too many rows.
+func (s *callSearch) readIn(in segmentOf) (*segmentCalls, error) {
+	kept := &segmentCalls{}
+	prefix := recallSegment(in.ns, in.segment)
+	c := s.rows()
+	rows := 0
+	for c.seek(prefix); c.it.ValidForPrefix(prefix); c.next() {
+		if rows++; rows > maxReadIn {
+			return nil, nil
+		}
+		_, key, err := parseRecallKey(c.key())
+		if err != nil {
+			return nil, err
+		}
+		kept.add(fingerprintOf(key))
+	}
+	s.batch.c.calls.putRead(in, kept)
+	return kept, nil
+}
+
+// rows is the cursor over the recall rows.
+func (s *callSearch) rows() *cursor {
 	if s.cursor == nil {
 		s.cursor = s.v.cursor(tableKey(s.v.ns, tableRecall))
 	}
-	kept := s.open[:0]
-	for rest := s.open; len(rest) > 0; {
-		found, at, err := s.seek(place{segment, last}, rest[0])
-		switch {
-		case err != nil:
+	return s.cursor
+}
+
+// stored answers from the database for ids in order.
+func (s *callSearch) stored(at place, ids []callKey) error {
+	for len(ids) > 0 {
+		found, id, err := s.seek(at, ids[0])
+		if err != nil || !found { // no id from the first on has a row
 			return err
-		case !found: // no id from rest[0] on has a row
-			s.open = append(kept, rest...)
-			return nil
-		case at == rest[0]:
-			rest = rest[1:]
-		default: // none before at has
-			skip, _ := slices.BinarySearchFunc(rest, at, compareCalls)
-			kept, rest = append(kept, rest[:skip]...), rest[skip:]
 		}
+		skip, _ := slices.BinarySearchFunc(ids, id, compareCalls) // none before it has
+		if id == ids[0] {
+			skip = 1
+		}
+		ids = ids[skip:]
 	}
-	s.open = kept
 	return nil
 }
 
 // seek finds the first row of an id at a seq or before it, or else the next row of the segment, and notes the answer if
 // it is the id's.
 func (s *callSearch) seek(at place, key callKey) (found bool, id callKey, err error) {
-	c := s.cursor
+	c := s.rows()
 	c.seek(recallKey(s.v.ns, at, key))
 	if !c.valid() {
 		return false, id, nil

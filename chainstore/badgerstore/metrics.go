@@ -27,7 +27,7 @@ type Metrics struct {
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
 	// Blocks are of tables, decompressed; Rows are those of nodes, and Heads nodes that chains end in, that were read lately;
-	// Nodes are the ends of chains that grow, with the ids of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
+	// Nodes are the ends of chains that grow, with what is kept of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
 	Blocks, Rows, Heads, Nodes CacheMetrics
 }
 
@@ -85,7 +85,7 @@ func cacheMetrics(m cacheCounters, limit int64) CacheMetrics {
 // cacheMetrics are those of nodes, with the bytes of calls.
 func (c *committer) cacheMetrics() CacheMetrics {
 	return CacheMetrics{
-		Bytes: c.nodes.size() + c.calls.segments.size.Load(), LimitBytes: c.nodes.limit() + c.calls.segments.limit,
+		Bytes: c.nodes.size() + c.calls.size(), LimitBytes: c.nodes.limit() + c.calls.limit(),
 		Hits: c.nodes.hits.Load(), Misses: c.nodes.misses.Load(),
 	}
 }

@@ -169,9 +169,12 @@ func callHash(id runloop.Optional) (hash [callLength]byte) {
 	return hash
 }
 
+func recallSegment(ns uint32, segment uint64) []byte {
+	return binary.BigEndian.AppendUint64(tableKey(ns, tableRecall), segment)
+}
+
 func recallPrefix(ns uint32, segment uint64, hash [callLength]byte) []byte {
-	k := binary.BigEndian.AppendUint64(tableKey(ns, tableRecall), segment)
-	return append(k, hash[:]...)
+	return append(recallSegment(ns, segment), hash[:]...)
 }
 
 func recallKey(ns uint32, at place, hash [callLength]byte) []byte {

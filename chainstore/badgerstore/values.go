@@ -210,6 +210,11 @@ type recall struct {
 	messages []chainstore.CallMessage
 }
 
+// calls tells whether the node itself has a call of the id.
+func (r *recall) calls() bool {
+	return slices.ContainsFunc(r.messages, func(m chainstore.CallMessage) bool { return !m.Result })
+}
+
 func appendRecall(b []byte, r *recall) []byte {
 	bits := uint64(0)
 	if r.called {
