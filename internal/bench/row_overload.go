@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +13,8 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 )
 
-// saturating are the numbers of callers of which the best make the peak.
+// saturating are the numbers of callers of which the best makes the peak.
 var saturating = [...]int{16, 64, 256, 1024}
-
-// candidates is how many of them the peak is measured with in each round, lest it depend on what served most at first, when
-// the store was empty.
-const candidates = 2
 
 const (
 	// offeredOver is what a flood offers, in times of what was served lately.
@@ -41,18 +36,17 @@ var (
 )
 
 // overload offers twice the puts a second that transcriptd can serve, on a clock that waits for nobody, and holds the puts
-// that succeed within their deadline of a second, a second, against the peak of the same round: the most that it serves to
-// callers who wait for each reply. At first 16, 64, 256 and 1,024 callers are tried, twice, and the two numbers with the most
-// are candidates. Each round measures both, and the peak is that of the one that was served more in the rounds' median: the
-// better one of each round would be the one that was lucky. A flood offers twice what was served most lately, to either
-// candidate when it was measured last or in the flood before.
+// that succeed within their deadline of a second, a second, against the peak: the most that it serves to callers who wait for
+// each reply. At first 16, 64, 256 and 1,024 callers are tried, twice, and the number that was served most makes the peak. A
+// flood offers twice what was served most lately, at the peak or in the flood before.
 //
-// A round is two peaks, one of each candidate, and two floods, in turns; its share is the mean of the floods over the
-// peak. In every other round the floods come first and the candidates the other way round, for all begin once the store is
-// done with what came before, if it ever is, but what one has written may be merged while the next puts. All last as long, and
-// the first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come from
-// connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and there are
-// so many that no put waits in the client for another to end. A bystander (bystander.go) shows what a flood leaves to others.
+// A round is a peak, two floods and a peak, and every other round the other way round; its share is the floods' mean over the
+// peaks'. What a store does next depends on what it did before: the tables of two loads are merged in the second one, where
+// they are enough. In this order either kind of load is the second one once. All begin once the store is done with what came
+// before, if it ever is, all last as long, and the first second, while queues fill, does not count. Each put is a turn on a
+// conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go),
+// for to offer costs work as well, and there are so many that no put waits in the client for another to end. A bystander
+// (bystander.go) shows what a flood leaves to others.
 //
 // Who is not served is to be told so. A status that the server gives for it has to be clear (clearlyRefused), always. A put
 // that has none by its deadline is no part of that: its caller has waited for nothing, and such puts are counted by
@@ -98,11 +92,13 @@ type overloads struct {
 	f *flood
 	// while is how long a load lasts.
 	while time.Duration
-	// peaks are the candidates for the peak; flooded is how many puts a second the last flood was served.
-	peaks   []*peak
-	flooded float64
-	// Of each round: puts a second that floods offered and were served in time.
-	offers, served []float64
+	// callers make the peak; peaked and flooded are how many puts a second the last peak and the last flood were served.
+	callers         int
+	peaked, flooded float64
+	// Of each round: puts a second that peaks were served, and that floods offered and were served in time.
+	peaks, offers, served []float64
+	// Of each peak: a second, and milliseconds.
+	bests, peak50, peak99 []float64
 	// Of each flood: a second, and of those served milliseconds.
 	offered, goods, flood50, flood99 []float64
 	// Of all floods together, see puts; told are milliseconds.
@@ -121,93 +117,83 @@ func newOverloads(e *env, f *flood) *overloads {
 	}
 }
 
-// peak is what so many callers get who wait for each reply.
-type peak struct {
-	callers int
-	// lately is how many puts a second it was when it was measured last.
-	lately float64
-	// Of each round: puts a second, and milliseconds.
-	perSecond, p50, p99 []float64
-}
-
-// saturate finds the candidates, the best first.
+// saturate finds the number of callers that is served most.
 func (o *overloads) saturate(ctx context.Context) error {
-	for _, callers := range saturating {
-		o.peaks = append(o.peaks, &peak{callers: callers})
-	}
-	most, last := map[*peak]float64{}, (*puts)(nil)
+	numbers, most := slices.Clone(saturating[:]), 0.0
+	var last *puts
 	for range 2 { // and back: what comes first finds an empty store
-		for _, p := range o.peaks {
+		for _, callers := range numbers {
 			var err error
-			if last, err = o.closed(ctx, p); err != nil {
+			if last, err = o.closed(ctx, callers); err != nil {
 				return err
 			}
-			o.e.note("%.0f a second with %d callers", p.lately, p.callers)
-			most[p] = max(most[p], p.lately)
+			o.e.note("%.0f a second with %d callers", o.peaked, callers)
+			if o.peaked > most {
+				o.callers, most = callers, o.peaked
+			}
 		}
-		slices.Reverse(o.peaks)
+		slices.Reverse(numbers)
 	}
-	slices.SortStableFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(most[b], most[a]) })
-	o.peaks = o.peaks[:candidates]
-	if o.servable() == 0 {
+	if o.peaked = most; most == 0 {
 		return nothingServed(last)
 	}
 	return nil
 }
 
-// servable is how many puts a second were served lately, at most.
-func (o *overloads) servable() float64 {
-	most := o.flooded
-	for _, p := range o.peaks {
-		most = max(most, p.lately)
-	}
-	return most
-}
-
-// closed measures a peak.
-func (o *overloads) closed(ctx context.Context, p *peak) (*puts, error) {
-	if err := o.f.connect(ctx, p.callers); err != nil {
+// closed are puts of so many callers who wait for each reply.
+func (o *overloads) closed(ctx context.Context, callers int) (*puts, error) {
+	if err := o.f.connect(ctx, callers); err != nil {
 		return nil, err
 	}
 	if err := o.f.s.settled(ctx); err != nil {
 		return nil, err
 	}
-	now, err := o.f.closed(ctx, p.callers, o.while)
-	p.lately = now.perSecond()
+	now, err := o.f.closed(ctx, callers, o.while)
+	o.peaked = now.perSecond()
 	return now, err
 }
 
-// round measures each candidate's peak and as many floods, in turns; an odd round begins with a flood.
+// isFlood tells what the loads of a round are, in turn. Of the first two and of the last two either kind is the second once.
+func isFlood(round int) [4]bool {
+	if round%2 == 1 {
+		return [4]bool{true, false, false, true}
+	}
+	return [4]bool{false, true, true, false}
+}
+
+// round measures its peaks and floods.
 func (o *overloads) round(ctx context.Context, round int) error {
-	var served, offered float64
-	for i := range 2 * len(o.peaks) {
-		if (round+i)%2 == 1 {
-			if err := o.flood(ctx, offeredOver*o.servable()); err != nil {
-				return err
-			}
-			served += o.flooded / float64(len(o.peaks))
-			offered += o.offered[len(o.offered)-1] / float64(len(o.peaks))
-			continue
+	for _, flood := range isFlood(round) {
+		load := o.peak
+		if flood {
+			load = o.flood
 		}
-		p := o.peaks[i/2]
-		now, err := o.closed(ctx, p)
-		if err != nil {
+		if err := load(ctx); err != nil {
 			return err
 		}
-		p.perSecond, p.p50, p.p99 = append(p.perSecond, p.lately), append(p.p50, now.after(0.5)), append(p.p99, now.after(0.99))
-		if p.lately == 0 {
-			return nothingServed(now)
-		}
 	}
-	o.served, o.offers = append(o.served, served), append(o.offers, offered)
-	o.e.note("peaks %.0f a second with %d callers and %.0f with %d; of %.0f offered %.0f were served in time",
-		o.peaks[0].lately, o.peaks[0].callers, o.peaks[1].lately, o.peaks[1].callers, offered, served)
-	slices.Reverse(o.peaks)
+	mean := func(all []float64) float64 { return meanOf(all[len(all)-2:]) }
+	o.peaks, o.served, o.offers = append(o.peaks, mean(o.bests)), append(o.served, mean(o.goods)), append(o.offers, mean(o.offered))
+	o.e.note("peaks %.0f a second, of %.0f offered %.0f were served in time", mean(o.bests), mean(o.offered), mean(o.goods))
 	return nil
 }
 
-// flood offers so many puts a second.
-func (o *overloads) flood(ctx context.Context, rate float64) error {
+// peak measures what callers get who wait for each reply.
+func (o *overloads) peak(ctx context.Context) error {
+	now, err := o.closed(ctx, o.callers)
+	if err != nil {
+		return err
+	}
+	if o.peaked == 0 {
+		return nothingServed(now)
+	}
+	o.bests, o.peak50, o.peak99 = append(o.bests, o.peaked), append(o.peak50, now.after(0.5)), append(o.peak99, now.after(0.99))
+	return nil
+}
+
+// flood offers more than was served lately.
+func (o *overloads) flood(ctx context.Context) error {
+	rate := offeredOver * max(o.peaked, o.flooded)
 	if err := o.f.connect(ctx, min(maxUnderWay, int(rate*callDeadline.Seconds()))); err != nil {
 		return err
 	}
@@ -250,18 +236,14 @@ func (o *overloads) addFlood(flood *puts) {
 }
 
 func (o *overloads) figures() []Figure {
-	slices.SortFunc(o.peaks, func(a, b *peak) int { return cmp.Compare(median(b.perSecond), median(a.perSecond)) })
-	best := o.peaks[0].perSecond
 	var shares, times []float64
-	for i := range best {
-		shares = append(shares, o.served[i]/best[i])
-		times = append(times, o.offers[i]/max(best[i], o.served[i]))
+	for i, peak := range o.peaks {
+		shares = append(shares, o.served[i]/peak)
+		times = append(times, o.offers[i]/max(peak, o.served[i]))
 	}
 	good := ratios(putsServed, shares)
-	for _, p := range o.peaks {
-		good.Measured = append(good.Measured,
-			Measured{Name: "peak", Callers: p.callers, P50: median(p.p50), P99: median(p.p99), PerSecond: median(p.perSecond)})
-	}
+	good.Measured = append(good.Measured,
+		Measured{Name: "peak", Callers: o.callers, P50: median(o.peak50), P99: median(o.peak99), PerSecond: median(o.bests)})
 	good.Measured = append(good.Measured,
 		Measured{Name: "offered in floods", Value: median(o.offered), Unit: "a second"},
 		Measured{Name: "served in time in floods", Value: median(o.goods), Unit: "a second"},

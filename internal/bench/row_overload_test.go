@@ -10,16 +10,15 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 )
 
-// A round has both candidates' peaks and as many floods. What a flood offers is twice what was served most, whether to a
-// candidate or in the flood before, and which of the two comes first changes.
+// A round has two peaks and two floods, and either comes first in turns. What a flood offers is twice what was served most, at
+// the last peak or in the flood before.
 func TestRoundsOfOverload(t *testing.T) {
 	e := rowEnv(t)
 	s := serve(t, e, &heads{})
 	var o *overloads
-	var few, many *peak
 	err := errNothingServed
 	for deadline := 20 * time.Millisecond; errors.Is(err, errNothingServed) && deadline < time.Minute; deadline *= 4 { // a busy machine needs more
-		o, few, many = twoRounds(t, e, s, deadline)
+		o = someOverloads(t, e, s, deadline)
 		for round := 0; round < 2 && (round == 0 || err == nil); round++ {
 			err = o.round(t.Context(), round)
 		}
@@ -27,49 +26,70 @@ func TestRoundsOfOverload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.served) != 2 || len(o.offers) != 2 || len(o.goods) != 4 || len(few.perSecond) != 2 || len(many.p99) != 2 {
+	if len(o.peaks) != 2 || len(o.served) != 2 || len(o.offers) != 2 || len(o.goods) != 4 || len(o.bests) != 4 || len(o.peak99) != 4 {
 		t.Errorf("%+v", o)
 	}
-	// The last load is a peak, that of the candidate which was measured first at first.
-	if o.flooded != o.goods[3] || few.lately != few.perSecond[1] || o.peaks[0] != few {
-		t.Errorf("lately: a flood of %g, a peak of %g", o.flooded, few.lately)
+	for i := range 2 {
+		if peak, served := (o.bests[2*i]+o.bests[2*i+1])/2, (o.goods[2*i]+o.goods[2*i+1])/2; o.peaks[i] != peak || o.served[i] != served {
+			t.Errorf("round %d: a peak of %g, not %g; %g served in floods, not %g", i, o.peaks[i], peak, o.served[i], served)
+		}
+	}
+	if o.peaked != o.bests[3] || o.flooded != o.goods[3] {
+		t.Errorf("lately: a peak of %g, a flood of %g", o.peaked, o.flooded)
 	}
 	if o.counted != 4*2*o.f.deadline || o.calls < len(o.took) || len(o.took) == 0 {
 		t.Errorf("the bystander: %d of %d in %s", len(o.took), o.calls, o.counted)
 	}
 }
 
-// twoRounds are rounds that have not begun yet, of puts with a deadline.
-func twoRounds(t *testing.T, e *env, s *server, deadline time.Duration) (o *overloads, few, many *peak) {
+// someOverloads are rounds that have not begun yet, of puts with a deadline.
+func someOverloads(t *testing.T, e *env, s *server, deadline time.Duration) *overloads {
 	t.Helper()
 	f, err := s.newFlood(2000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.deadline = deadline
-	o = newOverloads(e, f)
-	o.while = 3 * deadline
-	if err := f.connect(t.Context(), 16); err != nil {
-		t.Fatal(err)
-	}
-	few, many = &peak{callers: 4, lately: 30}, &peak{callers: 16, lately: 50}
-	o.peaks = []*peak{few, many}
-	if o.flooded = 70; o.servable() != 70 {
-		t.Errorf("%g after a flood of 70", o.servable())
-	}
-	if o.flooded = 40; o.servable() != 50 {
-		t.Errorf("%g after a peak of 50", o.servable())
-	}
-	return o, few, many
+	o := newOverloads(e, f)
+	o.while, o.callers = 3*deadline, 16
+	return o
 }
 
-// The peak is that of the candidate that was served more in most rounds, in every round.
-func TestPeakOfOverload(t *testing.T) {
+// What a load finds depends on the one before, so either kind comes second as often as the other, in every round.
+func TestLoadsTakeTurns(t *testing.T) {
+	for round := range 2 {
+		if loads := isFlood(round); loads[0] == loads[1] || loads[2] == loads[3] || loads[1] == loads[3] {
+			t.Errorf("round %d: %v", round, loads)
+		}
+	}
+	if isFlood(0)[0] == isFlood(1)[0] {
+		t.Error("all rounds begin alike")
+	}
+}
+
+// What floods offer is twice the larger of the last peak and what the flood before was served.
+func TestFloodsOfferTwice(t *testing.T) {
+	e := rowEnv(t)
+	s := serve(t, e, &heads{})
+	for _, lately := range [][2]float64{{300, 500}, {500, 300}} {
+		o := someOverloads(t, e, s, 100*time.Millisecond)
+		o.peaked, o.flooded = lately[0], lately[1]
+		if err := o.flood(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.offered[0] * o.while.Seconds(); got < 0.8*1000*o.while.Seconds() || got > 1000*o.while.Seconds() {
+			t.Errorf("after %g: %g were offered, not 1000 a second", lately, got)
+		}
+	}
+}
+
+// The share of a round is that of its floods' mean in its peaks' mean.
+func TestSharesOfOverload(t *testing.T) {
 	o := newOverloads(rowEnv(t), nil)
-	o.peaks = []*peak{{callers: 64, perSecond: []float64{90, 80, 120}}, {callers: 256, perSecond: []float64{100, 100, 50}}}
-	o.served, o.offers = []float64{80, 90, 100}, []float64{200, 210, 150}
+	o.callers, o.bests = 256, []float64{100, 100, 50}
+	o.peaks, o.served, o.offers = []float64{100, 100, 50}, []float64{80, 90, 100}, []float64{200, 210, 150}
 	good := o.figures()[0]
-	if good.Void || good.Figure != 0.9 || good.Measured[0].Callers != 256 || good.Measured[1].Callers != 64 {
+	if good.Void || good.Figure != 0.9 || good.Measured[0].Callers != 256 || good.Measured[0].PerSecond != 100 {
 		t.Errorf("%+v", good)
 	}
 	for _, m := range good.Measured {
