@@ -34,8 +34,8 @@ const (
 // is asked for beyond what can be served must cost next to nothing, or less is served. Refused is a write beyond maxWrites,
 // and one beyond freeWrites where writes took lately more than half of the time that it has left. Reads, which do not
 // wait for a disk, are not refused. What is refused here no interceptor sees: it is in no metric of calls but refused, in no
-// line of the log and in no trace, and so its error, which is made once, has no request id. What refusals hold is bounded,
-// whatever deadlines callers send: see near.
+// line of the log and in no trace, and so its error, which is made once, has no request id. What refusals hold is that of
+// a few seconds, whatever deadlines callers send: see near.
 type admission struct {
 	// most and free are maxWrites and freeWrites, outside tests.
 	most, free int64

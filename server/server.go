@@ -92,7 +92,8 @@ func serviceNames() []string {
 // GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
 // may not change the codec or the size of requests; its interceptors run outside of the server's, and see replies of
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
-// that gives all of such a reply. Of a unary call whose request has not come, or not whole, they see an empty request.
+// that gives all of such a reply. Of a unary call whose request has not come, or not whole, they see an empty request. Of calls
+// that are refused by their head, its interceptors see none and its stats handlers those with a far deadline.
 func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	unary, stream := s.chains()
 	pool := newBuffers()

@@ -109,7 +109,7 @@ const (
 	askedShare     = 32
 	// readInAfter is how often the database is asked about a segment until it is read in, and maxReadIn the most rows that are: to
 	// read those takes as long as about so many questions, so a segment that is pushed out before it is asked about again has
-	// about doubled what they cost.
+	// about doubled what they cost. A batch reads less than twice that, a few milliseconds: what is due waits for the next one.
 	readInAfter = 8
 	maxReadIn   = 1024
 )
@@ -146,19 +146,25 @@ func (c *callCache) due(in segmentOf) bool {
 	if a.in != in {
 		*a = askedAbout{in: in}
 	}
-	a.times++
+	if a.times < readInAfter {
+		a.times++
+	}
 	return a.times == readInAfter
 }
 
-// putRead keeps a segment that was read in, and counts anew for when it is pushed out. One that was due and is not put, for it
-// is too long, is not due again until it is forgotten.
+// tooLong notes that a segment that is due has too many rows: it is not due again until it is forgotten.
+func (c *callCache) tooLong(in segmentOf) { c.about(in).times = readInAfter + 1 }
+
+// putRead keeps a segment that was read in, and counts anew for when it is pushed out.
 func (c *callCache) putRead(in segmentOf, s *segmentCalls) {
 	*c.about(in) = askedAbout{}
 	c.put(in, s)
 }
 
+// about mixes both numbers, since either counts from one.
 func (c *callCache) about(in segmentOf) *askedAbout {
-	return &c.asked[(in.segment+uint64(in.ns))%uint64(len(c.asked))]
+	mixed := (in.segment*0x9e3779b97f4a7c15 + uint64(in.ns)*0xbf58476d1ce4e5b9) >> 32
+	return &c.asked[mixed%uint64(len(c.asked))]
 }
 
 // size and limit are those of what is kept, in bytes. They may be read by anyone at any time.

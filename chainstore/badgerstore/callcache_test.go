@@ -187,10 +187,68 @@ func TestSegmentsAreDueEachForItself(t *testing.T) {
 		}
 	}
 	for i := range 2 * readInAfter {
-		if due := c.due(segmentOf{1, 7}); due != (i == readInAfter-1) {
+		if due := c.due(segmentOf{1, 7}); due != (i >= readInAfter-1) {
 			t.Errorf("question %d: is it due: %v", i, due)
 		}
 	}
+	if c.tooLong(segmentOf{1, 7}); c.due(segmentOf{1, 7}) {
+		t.Error("due although it is too long")
+	}
+}
+
+// Namespaces are numbered from one, and so are the segments of each; their questions are counted apart all the same.
+func TestManyNamespacesAreCountedApart(t *testing.T) {
+	c := newCallCache(4 << 20)
+	const namespaces, segments = 100, 15
+	due := 0
+	for range readInAfter {
+		due = 0
+		for i := range namespaces * segments {
+			if c.due(segmentOf{uint32(1 + i%namespaces), uint64(1 + i/namespaces)}) {
+				due++
+			}
+		}
+	}
+	if due < namespaces*segments/2 {
+		t.Errorf("%d of %d segments are due after %d questions about each", due, namespaces*segments, readInAfter)
+	}
+}
+
+// However many segments are due at once, a change waits for few rows to be read in; the others' turn comes later.
+func TestReadingInIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	const chains = 4
+	rows := maxReadIn * 3 / 5
+	var ends [chains]chainstore.ID
+	for i := range ends {
+		ends[i] = put(t, s, callNode(nil, ids(fmt.Sprint("chain ", i), rows-readInAfter)))[0].ID
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{})
+	kept := func() (n int) {
+		for i := range ends {
+			if s.committer.calls.get(segmentOf{firstNamespace, uint64(i + 1)}) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for round := range readInAfter + 1 {
+		var nodes []chainstore.NewNode
+		for i := range ends {
+			nodes = append(nodes, callNode(&ends[i], []string{fmt.Sprint("new ", i, round)}))
+		}
+		for i, added := range put(t, s, nodes...) {
+			ends[i] = added.ID
+		}
+		if want := max(0, round-readInAfter+2) * 2; kept() != want {
+			t.Errorf("after change %d %d segments are kept, want %d", round, kept(), want)
+		}
+	}
+	mustBeClean(t, s)
 }
 
 // The calls of the group that a chain ends in lie in ancestors, unless they are copies in a compaction node.

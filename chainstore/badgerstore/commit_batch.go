@@ -36,6 +36,8 @@ type batch struct {
 	// calls has the seq of the first node written that has a call of an id; begun are the segments that were.
 	calls map[segmentCall]uint32
 	begun map[segmentOf]struct{}
+	// readIn counts the rows that were read in for the cache of calls.
+	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
 	awaiting map[nodeKey][]spawned
 	// bytes is what the writes take in a transaction.
@@ -80,7 +82,7 @@ func (c *committer) end(b *batch) {
 	clear(b.calls)
 	clear(b.begun)
 	clear(b.awaiting)
-	b.pending, b.bytes, b.drafts, b.room, b.view = nil, 0, 0, b.room[:0], nil
+	b.pending, b.bytes, b.drafts, b.readIn, b.room, b.view = nil, 0, 0, 0, b.room[:0], nil
 	c.spare = b
 }
 

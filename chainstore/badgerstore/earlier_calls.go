@@ -121,7 +121,7 @@ func (s *callSearch) within(through place) error {
 	in := segmentOf{s.v.ns, through.segment}
 	_, begun := s.batch.begun[in]
 	kept := s.batch.c.calls.get(in)
-	if kept == nil && !begun && s.batch.c.calls.due(in) {
+	if kept == nil && !begun && s.batch.c.calls.due(in) && s.batch.readIn < maxReadIn {
 		var err error
 		if kept, err = s.readIn(in); err != nil {
 			return err
@@ -146,8 +146,10 @@ func (s *callSearch) readIn(in segmentOf) (*segmentCalls, error) {
 	prefix := recallSegment(in.ns, in.segment)
 	c := s.rows()
 	rows := 0
+	defer func() { s.batch.readIn += rows }()
 	for c.seek(prefix); c.it.ValidForPrefix(prefix); c.next() {
 		if rows++; rows > maxReadIn {
+			s.batch.c.calls.tooLong(in)
 			return nil, nil
 		}
 		_, key, err := parseRecallKey(c.key())

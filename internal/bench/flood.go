@@ -17,8 +17,9 @@ import (
 const (
 	// callDeadline is each put's under overload.
 	callDeadline = time.Second
-	// streamsPerConnection is how many calls of one connection transcriptd takes at once; more wait in the client.
-	streamsPerConnection = 256
+	// streamsPerConnection is how many calls share a connection. transcriptd takes 256 of one at once, of which some may have
+	// been answered but not ended yet; more wait in the client.
+	streamsPerConnection = 192
 	// fewestConnections there are, however few puts are under way.
 	fewestConnections = 4
 	// floodStep is how far apart calls begin that are due: a clock's tick.

@@ -44,7 +44,7 @@ type wire struct {
 	streams int
 	next    uint32
 	fault   error
-	// expiry looks at deadlines; it is set while order has calls.
+	// expiry looks at deadlines; it is set while order has calls, whose deadlines come in that order.
 	expiry *time.Timer
 	// lost is told once why the connection ended, unless it was closed.
 	lost func(error)
