@@ -27,8 +27,8 @@ var (
 )
 
 // putAtDepth holds the time of a put behind 10,000 turns against that of one behind 10, on one server and by one caller,
-// who puts at the one depth and at the other in turns. Both continue their chain, with the same turns, and both chains were
-// put to just before: by the turn above, or by one that is not measured. A shallow chain takes ten puts and then another is
+// who puts at the one depth and at the other in turns. Both continue their chain, with turns whose calls have new ids, as those of
+// models have, and both chains were put to just before: by the turn above, or by one that is not measured. A shallow chain takes ten puts and then another is
 // begun, so that it stays shallow. The second figure is the difference of what the engine reads and writes a put,
 // counted by transcriptd itself, over as many puts; the third the same right after transcriptd was started again, of a
 // chain's first put.
@@ -65,9 +65,7 @@ func putAtDepth(ctx context.Context, e *env) ([]Figure, error) {
 type depths struct {
 	s             *server
 	rpc           transcriptv1.TranscriptServiceClient
-	turns         [][]*transcriptv1.Message
 	deep, shallow *depth
-	puts          int
 }
 
 // depth is chains of one depth.
@@ -84,7 +82,7 @@ func (e *env) depths(ctx context.Context, s *server) (*depths, error) {
 		return nil, err
 	}
 	d := &depths{
-		s: s, rpc: rpc, turns: e.turns(),
+		s: s, rpc: rpc,
 		deep:    &depth{turns: deepTurns, outcome: &outcome{side: &side{name: "behind 10,000 turns", callers: 1}}},
 		shallow: &depth{turns: shallowTurns, outcome: &outcome{side: &side{name: "behind 10 turns", callers: 1}}},
 	}
@@ -108,20 +106,21 @@ func (d *depths) begin(ctx context.Context, at *depth, chains int) error {
 	return nil
 }
 
-// put appends a turn to a chain.
-func (d *depths) put(ctx context.Context, at *depth, chain int) error {
-	d.puts++
+// put appends a turn to a chain, and tells how long the call took.
+func (d *depths) put(ctx context.Context, at *depth, chain int) (took time.Duration, err error) {
+	messages := turn(d.s.e.seeds(1))
+	begin := time.Now()
 	res, err := d.rpc.PutNode(ctx, &transcriptv1.PutNodeRequest{
-		Namespace: d.s.namespace, Parent: byID(at.heads[chain]), Messages: d.turns[d.puts%putTurns],
+		Namespace: d.s.namespace, Parent: byID(at.heads[chain]), Messages: messages,
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if !res.Created {
-		return errNotCreated
+		return 0, errNotCreated
 	}
 	at.heads[chain] = res.NodeId
-	return nil
+	return time.Since(begin), nil
 }
 
 // round begins new shallow chains, puts to all once, and then measures puts at both depths in turns.
@@ -133,7 +132,7 @@ func (d *depths) round(ctx context.Context) error {
 	samples := map[*depth]*sample{d.deep: {}, d.shallow: {}}
 	for chain := range d.deep.heads {
 		for _, at := range both {
-			if err := d.put(ctx, at, chain); err != nil {
+			if _, err := d.put(ctx, at, chain); err != nil {
 				return err
 			}
 		}
@@ -141,11 +140,10 @@ func (d *depths) round(ctx context.Context) error {
 	for i := range putsPerRound {
 		slices.Reverse(both)
 		for _, at := range both {
-			begin := time.Now()
-			if err := d.put(ctx, at, i/putsPerChain%len(at.heads)); err != nil {
+			took, err := d.put(ctx, at, i/putsPerChain%len(at.heads))
+			if err != nil {
 				return err
 			}
-			took := time.Since(begin)
 			samples[at].took, samples[at].while = append(samples[at].took, took), samples[at].while+took
 		}
 	}
@@ -159,7 +157,8 @@ func (d *depths) round(ctx context.Context) error {
 // putting is the caller at the larger depth, for profiles.
 func (d *depths) putting() *side {
 	return &side{name: d.deep.name, callers: 1, calls: make([]int, 1), call: func(ctx context.Context, _, i int) error {
-		return d.put(ctx, d.deep, i%len(d.deep.heads))
+		_, err := d.put(ctx, d.deep, i%len(d.deep.heads))
+		return err
 	}}
 }
 
@@ -172,7 +171,7 @@ func (d *depths) counted(ctx context.Context, c claim, putsEach int) (Figure, er
 	for _, at := range []*depth{d.deep, d.shallow} {
 		grown, err := d.s.grown(ctx, engineWork, func() error {
 			for i := range putsEach * len(at.heads) {
-				if err := d.put(ctx, at, i/putsEach); err != nil {
+				if _, err := d.put(ctx, at, i/putsEach); err != nil {
 					return err
 				}
 			}
