@@ -109,7 +109,7 @@ const (
 	askedShare     = 32
 	// readInAfter is how often the database is asked about a segment until it is read in, and maxReadIn the most rows that are: to
 	// read those takes as long as about so many questions, so a segment that is pushed out before it is asked about again has
-	// about doubled what they cost. A batch reads less than twice that, a few milliseconds: what is due waits for the next one.
+	// about doubled what they cost. A batch reads at most twice that, a few milliseconds: what else is due waits for the next one.
 	readInAfter = 8
 	maxReadIn   = 1024
 )

@@ -114,9 +114,8 @@ var twins = sync.OnceValues(func() (a, b string) {
 func TestSegmentsAreReadIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls int
-		rows  uint64
 		kept  bool
-	}{"short": {100, 100, true}, "as long as may be": {maxReadIn - readInAfter, maxReadIn - 1, true}, "too long": {maxReadIn, maxReadIn, false}} {
+	}{"short": {100, true}, "as long as may be": {maxReadIn - readInAfter + 1, true}, "too long": {maxReadIn - readInAfter + 2, false}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := openAt(t, dir, Options{})
@@ -135,7 +134,9 @@ func TestSegmentsAreReadIn(t *testing.T) {
 					t.Errorf("put %d asked %+v", i, got)
 				}
 			}
-			t.Logf("to read it in takes %+v", next(readInAfter-1))
+			if got, want := next(readInAfter-1), uint64(min(c.calls+readInAfter-1, maxReadIn)); got.nexts != want {
+				t.Errorf("to read it in takes %+v, want %d steps", got, want)
+			}
 			for i := range 2 * readInAfter {
 				want := uint64(1)
 				if c.kept {

@@ -98,7 +98,7 @@ type overloads struct {
 	// Of each round: puts a second that peaks were served, and that floods offered and were served in time.
 	peaks, offers, served []float64
 	// Of each peak: a second, and milliseconds.
-	bests, peak50, peak99 []float64
+	peakRates, peak50, peak99 []float64
 	// Of each flood: a second, and of those served milliseconds.
 	offered, goods, flood50, flood99 []float64
 	// Of all floods together, see puts; told are milliseconds.
@@ -173,8 +173,8 @@ func (o *overloads) round(ctx context.Context, round int) error {
 		}
 	}
 	mean := func(all []float64) float64 { return meanOf(all[len(all)-2:]) }
-	o.peaks, o.served, o.offers = append(o.peaks, mean(o.bests)), append(o.served, mean(o.goods)), append(o.offers, mean(o.offered))
-	o.e.note("peaks %.0f a second, of %.0f offered %.0f were served in time", mean(o.bests), mean(o.offered), mean(o.goods))
+	o.peaks, o.served, o.offers = append(o.peaks, mean(o.peakRates)), append(o.served, mean(o.goods)), append(o.offers, mean(o.offered))
+	o.e.note("peaks %.0f a second, of %.0f offered %.0f were served in time", mean(o.peakRates), mean(o.offered), mean(o.goods))
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (o *overloads) peak(ctx context.Context) error {
 	if o.peaked == 0 {
 		return nothingServed(now)
 	}
-	o.bests, o.peak50, o.peak99 = append(o.bests, o.peaked), append(o.peak50, now.after(0.5)), append(o.peak99, now.after(0.99))
+	o.peakRates, o.peak50, o.peak99 = append(o.peakRates, o.peaked), append(o.peak50, now.after(0.5)), append(o.peak99, now.after(0.99))
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (o *overloads) figures() []Figure {
 	}
 	good := ratios(putsServed, shares)
 	good.Measured = append(good.Measured,
-		Measured{Name: "peak", Callers: o.callers, P50: median(o.peak50), P99: median(o.peak99), PerSecond: median(o.bests)})
+		Measured{Name: "peak", Callers: o.callers, P50: median(o.peak50), P99: median(o.peak99), PerSecond: median(o.peakRates)})
 	good.Measured = append(good.Measured,
 		Measured{Name: "offered in floods", Value: median(o.offered), Unit: "a second"},
 		Measured{Name: "served in time in floods", Value: median(o.goods), Unit: "a second"},

@@ -26,15 +26,15 @@ func TestRoundsOfOverload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.peaks) != 2 || len(o.served) != 2 || len(o.offers) != 2 || len(o.goods) != 4 || len(o.bests) != 4 || len(o.peak99) != 4 {
+	if len(o.peaks) != 2 || len(o.served) != 2 || len(o.offers) != 2 || len(o.goods) != 4 || len(o.peakRates) != 4 || len(o.peak99) != 4 {
 		t.Errorf("%+v", o)
 	}
 	for i := range 2 {
-		if peak, served := (o.bests[2*i]+o.bests[2*i+1])/2, (o.goods[2*i]+o.goods[2*i+1])/2; o.peaks[i] != peak || o.served[i] != served {
+		if peak, served := (o.peakRates[2*i]+o.peakRates[2*i+1])/2, (o.goods[2*i]+o.goods[2*i+1])/2; o.peaks[i] != peak || o.served[i] != served {
 			t.Errorf("round %d: a peak of %g, not %g; %g served in floods, not %g", i, o.peaks[i], peak, o.served[i], served)
 		}
 	}
-	if o.peaked != o.bests[3] || o.flooded != o.goods[3] {
+	if o.peaked != o.peakRates[3] || o.flooded != o.goods[3] {
 		t.Errorf("lately: a peak of %g, a flood of %g", o.peaked, o.flooded)
 	}
 	if o.counted != 4*2*o.f.deadline || o.calls < len(o.took) || len(o.took) == 0 {
@@ -86,7 +86,7 @@ func TestFloodsOfferTwice(t *testing.T) {
 // The share of a round is that of its floods' mean in its peaks' mean.
 func TestSharesOfOverload(t *testing.T) {
 	o := newOverloads(rowEnv(t), nil)
-	o.callers, o.bests = 256, []float64{100, 100, 50}
+	o.callers, o.peakRates = 256, []float64{100, 100, 50}
 	o.peaks, o.served, o.offers = []float64{100, 100, 50}, []float64{80, 90, 100}, []float64{200, 210, 150}
 	good := o.figures()[0]
 	if good.Void || good.Figure != 0.9 || good.Measured[0].Callers != 256 || good.Measured[0].PerSecond != 100 {
