@@ -27,9 +27,9 @@ const (
 	compressionLevel = 1
 	// memtables may wait to be written as tables, beside the one that is written and the one that is filled.
 	memtables = 1
-	// baseLevelBytes is how much the first level below the tables of memtables holds before it is merged further down.
-	// With Badger's 10 MiB, less than a table of a memtable, data went through more levels.
-	baseLevelBytes = 64 << 20
+	// baseLevelBytes is how much the first level below the tables of memtables holds before it is merged further down. The
+	// more it is, the more of it is written anew with the tables of memtables, and the less of the level below with each of its own.
+	baseLevelBytes = 256 << 20
 	// baseTableBytes is how large its tables are; twice that in each level below. A table is built in pieces of memory that
 	// double, before and after compression: these, of text that compresses four times, just fill two pieces; with Badger's
 	// 2 MiB the third and largest is hardly used.
@@ -38,9 +38,9 @@ const (
 	// written than is merged, and the more they are, the less is merged for each. From stalledTables more than the store was
 	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
 	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. See
-	// firstLevel for what else Badger would do with so many.
-	mergedTables  = 6
-	stalledTables = 16
+	// firstLevel for what else Badger would do with so many, and decision 0039 for these numbers and baseLevelBytes.
+	mergedTables  = 9
+	stalledTables = 19
 )
 
 // Database is the Badger database of a store, whatever is kept in it: this package opens it, tunes it, makes what it commits

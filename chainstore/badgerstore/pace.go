@@ -15,8 +15,8 @@ import (
 //
 //	w * m / 2r
 //
-// With m = 2 s and room for 16: at 8 waiting tables 1 s, at 12, 3 s, at 15, 15 s: from 6 to 16 it takes 36 s, in which a
-// merge of 16 would end. Half of w*m/r, since memtables hold two tables more; without it writers were held back more, and
+// With m = 2 s and room for 19: at 11 waiting tables 1.4 s, at 15, 4 s, at 18, 18 s: from 9 to 19 it takes 45 s, in which a
+// merge of 19 would end. Half of w*m/r, since memtables hold two tables more; without it writers were held back more, and
 // merges spent on fewer tables at a time.
 //
 // It belongs to one goroutine, but for written and paused, which anybody may look at and add to at any time.

@@ -13,7 +13,7 @@ import (
 // quick run.
 const (
 	quietFor    = 100 * time.Millisecond
-	quietWithin = 20 * time.Second
+	quietWithin = 60 * time.Second
 	quickWaits  = 90 * time.Second
 )
 

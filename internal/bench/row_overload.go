@@ -41,8 +41,9 @@ var (
 // flood offers twice what was served most lately, at the peak or in the flood before.
 //
 // A round is a peak, two floods and a peak, and every other round the other way round; its share is the floods' mean over the
-// peaks'. What a store does next depends on what it did before: the tables of two loads are merged in the second one, where
-// they are enough. In this order either kind of load is the second one once. All begin once the store is done with what came
+// peaks'. What a store does next depends on what it did before: tables are merged in the load that makes them enough. In this
+// order neither kind always comes after the other. What all floods were served, of what all peaks were, stands beside the
+// median: merges can lie so that half of the rounds tell much more than the others. All begin once the store is done with what came
 // before, if it ever is, all last as long, and the first second, while queues fill, does not count. Each put is a turn on a
 // conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go),
 // for to offer costs work as well, and there are so many that no put waits in the client for another to end. A bystander
@@ -247,6 +248,7 @@ func (o *overloads) figures() []Figure {
 	good.Measured = append(good.Measured,
 		Measured{Name: "offered in floods", Value: median(o.offered), Unit: "a second"},
 		Measured{Name: "served in time in floods", Value: median(o.goods), Unit: "a second"},
+		Measured{Name: "mean of all floods, of the mean of all peaks", Value: meanOf(o.goods) / meanOf(o.peakRates), Unit: "of 1"},
 		Measured{Name: "offered, of the larger of the peak and what was served", Value: median(times), Unit: "times"},
 		Measured{Name: "p50 of those served in time", Value: median(o.flood50), Unit: "ms"},
 		Measured{Name: "p99 of those served in time", Value: median(o.flood99), Unit: "ms"})
