@@ -342,6 +342,7 @@ func (c *committer) commit(writes map[string]write, ts uint64) error {
 	if err := c.s.write(writes, ts); err != nil {
 		return err
 	}
+	c.s.aliases.tell(writes, ts)
 	c.s.reads.publish(ts)
 	return nil
 }

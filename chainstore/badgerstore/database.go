@@ -216,5 +216,6 @@ func roomToOpen(dir string, o *Options) error {
 // nodeCacheBytes is the committer's share of the caches.
 func nodeCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
 
-// headCacheBytes is what heads get of what is for rows and heads.
-func headCacheBytes(o *Options) int64 { return o.RowCacheBytes / 16 }
+// headCacheBytes is what heads get of what is for rows, heads and aliases; aliasCacheBytes what aliases get, as many as heads.
+func headCacheBytes(o *Options) int64  { return o.RowCacheBytes / 16 }
+func aliasCacheBytes(o *Options) int64 { return o.RowCacheBytes / 128 }

@@ -150,10 +150,14 @@ func (v *view) resolve(ref chainstore.Ref) (place, error) {
 		}
 		return p, err
 	}
+	if p, ok := v.s.aliases.get(v.ns, ref.Alias, v.ts); ok {
+		return p, nil
+	}
 	a, err := v.alias(ref.Alias)
 	if err != nil {
 		return place{}, err
 	}
+	v.s.aliases.put(v.ns, ref.Alias, v.ts, a.at)
 	return a.at, nil
 }
 

@@ -26,9 +26,10 @@ type Metrics struct {
 	Paused time.Duration
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
-	// Blocks are of tables, decompressed; Rows are those of nodes, and Heads nodes that chains end in, that were read lately;
+	// Blocks are of tables, decompressed; Rows are those of nodes, Heads nodes that chains end in, and Aliases where those point
+	// that chains were asked for by, that were read lately;
 	// Nodes are the ends of chains that grow, with what is kept of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
-	Blocks, Rows, Heads, Nodes CacheMetrics
+	Blocks, Rows, Heads, Aliases, Nodes CacheMetrics
 }
 
 // CacheMetrics are those of a cache.
@@ -54,7 +55,8 @@ func (s *Store) Metrics() Metrics {
 		Paused:     s.db.Paused(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
-		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Nodes: s.committer.cacheMetrics(),
+		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Aliases: s.aliases.metrics(),
+		Nodes: s.committer.cacheMetrics(),
 	}
 	if s.rows != nil {
 		m.CopiedBytes += s.rows.copied.Load()

@@ -17,7 +17,8 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, now: o.Now, db: db, reads: newOpenReads(db.DB, db.MaxVersion()), names: newNamespaceNumbers(),
-		rows: newRowCache(o.RowCacheBytes - headCacheBytes(&o)), heads: newHeadCache(headCacheBytes(&o)),
+		rows:  newRowCache(o.RowCacheBytes - headCacheBytes(&o) - aliasCacheBytes(&o)),
+		heads: newHeadCache(headCacheBytes(&o)), aliases: newAliasCache(aliasCacheBytes(&o)),
 	}
 	if err := s.checkFormat(); err != nil {
 		return nil, errors.Join(err, db.Close())

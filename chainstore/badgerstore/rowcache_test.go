@@ -139,9 +139,9 @@ func TestRowCache(t *testing.T) {
 	}
 }
 
-// TestHotReadsAskForTheAliasOnly: a chain that was read twice is read without the database, and one that has grown since
+// TestHotReadsAskForNothing: a chain that was read twice is read without the database, and one that has grown since
 // asks for what is new.
-func TestHotReadsAskForTheAliasOnly(t *testing.T) {
+func TestHotReadsAskForNothing(t *testing.T) {
 	s := openStore(t, Options{})
 	var end *chainstore.ID
 	grow := func(n int) {

@@ -17,10 +17,10 @@ var _ chainstore.Store = (*Store)(nil)
 type Options struct {
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
-	// CacheBytes bounds the caches together: blocks of tables, rows and heads that were read lately, and the ends of chains
+	// CacheBytes bounds the caches together: blocks of tables, rows, heads and aliases that were read lately, and the ends of chains
 	// that grow. Default 64 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the part of CacheBytes for rows and heads. Default three quarters; less than 0: none, so that every
+	// RowCacheBytes is the part of CacheBytes for rows, heads and aliases. Default three quarters; less than 0: none, so that every
 	// read asks the database.
 	RowCacheBytes int64
 	// QueueBytes bounds the changes that wait to be committed or are being committed, each counted by what it holds and
@@ -76,6 +76,7 @@ type Store struct {
 	names     *namespaceNumbers
 	rows      *rowCache
 	heads     *headCache
+	aliases   *aliasCache
 	committer *committer
 	counts    counts
 }

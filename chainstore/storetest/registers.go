@@ -21,11 +21,11 @@ func registerChecks() []check {
 	}}}
 }
 
-// registerOp is a call on one alias: a read, or a change with a condition.
+// registerOp is a call on one alias: a read, of the alias or of the chain that it names, or a change with a condition.
 type registerOp struct {
-	alias  string
-	read   bool
-	change chainstore.AliasChange
+	alias       string
+	read, chain bool
+	change      chainstore.AliasChange
 }
 
 // registerState is what an alias is, and what a call says of it.
@@ -149,7 +149,7 @@ func (r *registers) draw(random *rand.Rand, last registerState) registerOp {
 	condition := []chainstore.Condition{anything(), mustNotExist(), mustExist(), headIs(id), headIs(last.head)}[random.IntN(5)]
 	switch k := random.IntN(10); {
 	case k < 3:
-		op.read = true
+		op.read, op.chain = true, random.IntN(2) == 0
 	case k < 5:
 		if condition.Kind == chainstore.MustNotExist {
 			condition = anything()
@@ -163,14 +163,14 @@ func (r *registers) draw(random *rand.Rand, last registerState) registerOp {
 
 func (r *registers) run(op registerOp) (registerResult, error) {
 	if op.read {
-		a, err := r.store.Alias(r.ctx, r.namespace, op.alias)
+		id, err := r.read(op)
 		switch {
 		case errors.Is(err, chainstore.ErrAliasNotFound):
 			return registerResult{}, nil
 		case err != nil:
 			return registerResult{}, err
 		}
-		return registerResult{state: registerState{true, a.Node}}, nil
+		return registerResult{state: registerState{true, id}}, nil
 	}
 	out, err := r.store.Commit(r.ctx, r.namespace, &chainstore.Change{Aliases: []chainstore.AliasChange{op.change}})
 	var conflict *chainstore.ConflictError
@@ -183,6 +183,22 @@ func (r *registers) run(op registerOp) (registerResult, error) {
 	}
 	a := out.Aliases[0]
 	return registerResult{state: registerState{a.Existed, a.Previous}, changed: a.Changed}, nil
+}
+
+// read asks where an alias points, or for the head of the chain that it names.
+func (r *registers) read(op registerOp) (chainstore.ID, error) {
+	if op.chain {
+		c, err := r.store.Chain(r.ctx, r.namespace, chainstore.Ref{Alias: op.alias}, nil)
+		if err != nil {
+			return chainstore.ID{}, err
+		}
+		return c.Head().ID, nil
+	}
+	a, err := r.store.Alias(r.ctx, r.namespace, op.alias)
+	if err != nil {
+		return chainstore.ID{}, err
+	}
+	return a.Node, nil
 }
 
 // registerModel is an alias as one caller after the other would see it, written without chainstore's own rules.

@@ -100,6 +100,7 @@ func (s *storeMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Blocks), "blocks")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Rows), "rows")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Heads), "heads")
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Aliases), "aliases")
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Nodes), "nodes")
 	}
 }
