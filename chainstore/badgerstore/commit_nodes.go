@@ -128,8 +128,7 @@ func (d *draft) load(at place) (*known, error) {
 		return nil, err
 	}
 	n := knownOf(d.ns, at, h)
-	d.c.nodes.misses.Add(1)
-	d.c.nodes.put(n)
+	d.c.nodes.offer(n)
 	return n, nil
 }
 
@@ -139,14 +138,13 @@ func (d *draft) asEnd(n *known) (*known, error) {
 		return n, nil
 	}
 	end := *n // not of this batch: what it writes behind a node, it writes behind one with end
+	if end.lineage == nil {
+		if err := d.view.readPath(&end); err != nil {
+			return nil, err
+		}
+	}
 	var err error
-	if end.lineage, err = d.view.lineage(n.at, n.forks); err != nil {
-		return nil, err
-	}
 	if end.continued, err = d.view.used(n.at.next()); err != nil {
-		return nil, err
-	}
-	if err := d.view.readTables(&end); err != nil {
 		return nil, err
 	}
 	end.end = true

@@ -106,6 +106,7 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	if err != nil {
 		return nil, err
 	}
+	s.readAhead(ctx, namespace, change)
 	c := s.committer
 	weight := min(sizeOf(change), c.capacity)
 	if err := c.admit(ctx, weight); err != nil {

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -21,15 +22,14 @@ type known struct {
 	// covers is a compaction node's own.
 	covers chainstore.Link
 
-	// end says that what follows is known.
-	end bool
-	// lineage is that of the chain that ends here; shared by the nodes of a segment but for its head.
+	// lineage is that of the chain that ends here; shared by the nodes of a segment but for its head. Where there is none, what
+	// follows is not known either.
 	lineage *lineage
-	// continued says that the place behind this one was used.
-	continued bool
 	// toolTable and variableTable are the tables at tools and variables, where there are any.
 	toolTable     *toolTable
 	variableTable []chainstore.Variable
+	// end says that there is a lineage, and that continued is known: whether the place behind this one was used.
+	end, continued bool
 }
 
 // size is roughly the memory that n takes.
@@ -73,8 +73,10 @@ func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
 // nodeCache keeps the nodes that were put or used last, bounded by their size. Nearly all of it is for the ends of chains,
 // which the next put of a conversation needs; a node that was continued is used again by who forks there, repeats a put
-// or gives it a name, and has little room with others of its kind.
+// or gives it a name, and has little room with others of its kind. Only the committer puts nodes; callers look whether a node is
+// there, and offer those that are not.
 type nodeCache struct {
+	mu              sync.Mutex
 	ends, continued *lru[nodeKey, *known]
 	places          map[nodePlace]nodeKey
 
@@ -98,6 +100,13 @@ func newNodeCache(limit int64) *nodeCache {
 
 // get returns what is known of a node; nil where it is not kept.
 func (c *nodeCache) get(key nodeKey) *known {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(key)
+}
+
+// find is get, with mu held.
+func (c *nodeCache) find(key nodeKey) *known {
 	n := c.ends.get(key)
 	if n == nil {
 		n = c.continued.get(key)
@@ -110,15 +119,48 @@ func (c *nodeCache) get(key nodeKey) *known {
 
 // at is get by place.
 func (c *nodeCache) at(where nodePlace) *known {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	key, ok := c.places[where]
 	if !ok {
 		return nil
 	}
-	return c.get(key)
+	return c.find(key)
+}
+
+// has and hasAt tell whether something is known of a node.
+func (c *nodeCache) has(key nodeKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ends.has(key) || c.continued.has(key)
+}
+
+func (c *nodeCache) hasAt(where nodePlace) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.places[where]
+	return ok
+}
+
+// offer keeps a node that was read, and is no end, unless something is known of it by now.
+func (c *nodeCache) offer(n *known) {
+	c.misses.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.places[n.where()]; !ok {
+		c.keep(n)
+	}
 }
 
 // put keeps n in place of what was known of the node before.
 func (c *nodeCache) put(n *known) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(n)
+}
+
+// keep is put, with mu held.
+func (c *nodeCache) keep(n *known) {
 	in, other := c.ends, c.continued
 	if n.continued {
 		in, other = other, in
