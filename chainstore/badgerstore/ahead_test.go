@@ -1,0 +1,165 @@
+package badgerstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// TestParentsAreReadAhead: what the committer needs of a parent that it does not keep is there once the caller has read it: where
+// it lies, its header, its lineage and its tables, so that the committer only asks whether the parent was continued.
+func TestParentsAreReadAhead(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	first := put(t, s, node(nil, "root"))
+	root := first[0].ID
+	end := put(t, s, turnOf(root, "three", "four"))[0].ID
+	fork := put(t, s, node(&root, "a fork"))[0].ID
+	point(t, s, "default", "a", &end)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, parent := range []chainstore.Parent{
+		{Kind: chainstore.ParentID, ID: end}, {Kind: chainstore.ParentID, ID: fork}, {Kind: chainstore.ParentAlias, Alias: "a"},
+	} {
+		s = openAt(t, dir, Options{})
+		put(t, s, node(nil, fmt.Sprint("learns the namespace's number before ", parent)))
+		child := turnOf(chainstore.ID{}, "five", "six")
+		child.Parent = parent
+		change := &chainstore.Change{Nodes: []chainstore.NewNode{child}}
+		s.readAhead(t.Context(), "default", change)
+		before, _, _ := s.Reads()
+		s.readAhead(t.Context(), "default", change)
+		if again, _, _ := s.Reads(); parent.Kind == chainstore.ParentID && again != before {
+			t.Errorf("%+v: what is there is read ahead again, with %d gets", parent, again-before)
+		}
+		want := end
+		if parent.Kind == chainstore.ParentID {
+			want = parent.ID
+		}
+		key := nodeKey{firstNamespace, want}
+		if n := s.committer.nodes.get(key); n == nil || n.lineage == nil || n.end || n.tools.Present != (n.toolTable != nil) {
+			t.Errorf("%+v: what is known of it: %+v", parent, n)
+		}
+		before, _, _ = s.Reads()
+		if _, err := s.Commit(t.Context(), "default", change); err != nil {
+			t.Fatal(err)
+		}
+		after, _, _ := s.Reads()
+		limit := uint64(3) // whether the node is there, and whether its parent was continued; the namespace's counters
+		if parent.Kind == chainstore.ParentAlias {
+			limit++ // the alias
+		}
+		if after-before > limit {
+			t.Errorf("%+v: the commit asks for %d keys", parent, after-before)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReadAheadReadsNothingInVain: parents that are not there, and those of the change itself, are the committer's to judge.
+func TestReadAheadReadsNothingInVain(t *testing.T) {
+	s := openStore(t, Options{})
+	put(t, s, node(nil, "root"))
+	nobody := chainstore.ID{1}
+	before := s.committer.nodes.size()
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "another"), node(nil, "its child"), node(&nobody, "of nobody")}}
+	change.Nodes[1].Parent = previous()
+	s.readAhead(t.Context(), "default", change)
+	s.readAhead(t.Context(), "of nobody", change)
+	if s.committer.nodes.size() != before {
+		t.Error("something is kept of what is not there")
+	}
+}
+
+// TestReadAheadBesideCommits: chains grow, by ids and aliases, and are forked from by many callers whose parents are pushed out of
+// the committer's cache all the time: each node gets a place of its own, behind its parent.
+func TestReadAheadBesideCommits(t *testing.T) {
+	s := openStore(t, Options{CacheBytes: 256 << 10}) // for some ten nodes
+	const chats, callers, puts = 60, 8, 250
+	root := put(t, s, node(nil, "of all"))[0].ID
+	var mu sync.Mutex
+	ends, parents := make([]chainstore.ID, chats), map[chainstore.ID]chainstore.ID{}
+	for i := range ends {
+		ends[i] = put(t, s, node(&root, fmt.Sprint("chat ", i)))[0].ID
+		point(t, s, "default", fmt.Sprint(i), &ends[i])
+	}
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() {
+			random := rand.New(rand.NewPCG(4, uint64(caller)))
+			for k := range puts {
+				chat := random.IntN(chats)
+				mu.Lock()
+				parent := ends[chat]
+				mu.Unlock()
+				n := turnOf(parent, fmt.Sprint(caller, " ", k), "used again")
+				change := &chainstore.Change{Nodes: []chainstore.NewNode{n}}
+				if k%3 == 0 { // where the alias is by now
+					change.Nodes[0].Parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: fmt.Sprint(chat)}
+					change.Aliases = []chainstore.AliasChange{{Name: fmt.Sprint(chat), Target: chainstore.Target{Kind: chainstore.TargetNew}}}
+				}
+				out, err := s.Commit(t.Context(), "default", change)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				ends[chat] = out.Nodes[0].ID
+				if k%3 != 0 {
+					parents[out.Nodes[0].ID] = parent
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	if t.Failed() {
+		return
+	}
+	if misses := s.committer.nodes.misses.Load(); misses < callers*puts/4 {
+		t.Errorf("only %d nodes were not kept", misses)
+	}
+	for id, parent := range parents {
+		chain, err := s.Chain(t.Context(), "default", chainstore.Ref{ID: id}, &parent)
+		if err != nil || chain.After()+1 != chain.Head().Seq {
+			t.Fatalf("a node is not behind its parent: %v", err)
+		}
+	}
+	mustBeClean(t, s)
+}
+
+// TestCallersReadAhead: a put's parent is read while the committer is busy with another change.
+func TestCallersReadAhead(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	root := put(t, s, node(nil, "root"))[0].ID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{})
+	busy, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
+	first := sync.OnceFunc(func() { close(busy); <-goOn })
+	durable := s.committer.durable
+	s.committer.durable = func(writes map[string]write, ts uint64) error {
+		first()
+		return durable(writes, ts)
+	}
+	chainOf(t, s, root) // learns the number of the namespace
+	var puts sync.WaitGroup
+	for _, n := range []chainstore.NewNode{node(nil, "another"), node(&root, "a child")} {
+		puts.Go(func() { put(t, s, n) })
+		<-busy
+	}
+	waitFor(t, func() bool { return s.committer.nodes.has(nodeKey{firstNamespace, root}) })
+	release()
+	puts.Wait()
+	mustBeClean(t, s)
+}
