@@ -136,13 +136,7 @@ func TestReadAheadBesideCommits(t *testing.T) {
 
 // TestCallersReadAhead: a put's parent is read while the committer is busy with another change.
 func TestCallersReadAhead(t *testing.T) {
-	dir := t.TempDir()
-	s := openAt(t, dir, Options{})
-	root := put(t, s, node(nil, "root"))[0].ID
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openAt(t, dir, Options{})
+	s, root := openCold(t)
 	busy, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(release)

@@ -29,10 +29,11 @@ type committer struct {
 
 	waiting *queue
 	done    chan struct{}
+	// nodes is the committer's, and callers read ahead into it.
+	nodes *nodeCache
 
 	// What follows belongs to the goroutine that commits.
 
-	nodes *nodeCache
 	calls *callCache
 	// spare is the memory of the batch before; nil where there is none.
 	spare   *batch

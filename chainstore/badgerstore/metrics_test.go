@@ -33,13 +33,7 @@ func TestMetricsOfTheQueue(t *testing.T) {
 }
 
 func TestMetricsOfTheNodeCache(t *testing.T) {
-	dir := t.TempDir()
-	s := openAt(t, dir, Options{})
-	root := put(t, s, node(nil, "root"))[0].ID
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openAt(t, dir, Options{})
+	s, root := openCold(t)
 	for i := range 3 {
 		put(t, s, node(&root, fmt.Sprint(i)))
 	}

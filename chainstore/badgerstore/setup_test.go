@@ -35,6 +35,18 @@ func openStore(tb testing.TB, o Options) *Store {
 	return openAt(tb, tb.TempDir(), o)
 }
 
+// openCold opens a store that was closed after a root was put, so that nothing of it is in memory.
+func openCold(tb testing.TB) (s *Store, root chainstore.ID) {
+	tb.Helper()
+	dir := tb.TempDir()
+	s = openAt(tb, dir, Options{})
+	root = put(tb, s, node(nil, "root"))[0].ID
+	if err := s.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return openAt(tb, dir, Options{}), root
+}
+
 // node makes a node under a parent, nil for a root, of one message for each text; roles take turns.
 func node(parent *chainstore.ID, texts ...string) chainstore.NewNode {
 	n := storetest.Node{}
