@@ -16,8 +16,8 @@ import (
 )
 
 // stored are trees written down, each a chain: nodes are parted by "/", messages are letters as in docs/views.md (u, a, s, e,
-// c1, r1; R1 is a result long enough for a line), and compact(N), compact(N,M), compact(N,only) compact the chain through
-// node N, with summary M.
+// c1, r1; R1 is a result long enough for a line, A a reply that counts no fewer bytes when cut, with a note that tells more
+// tokens than those), and compact(N), compact(N,M), compact(N,only) compact the chain through node N, with summary M.
 var stored = map[string]string{
 	"an orphan before the user, and a compaction":      "r1 / u a R1 a / compact(1) / u / a",
 	"a result is left out within the preamble":         "s r1 s / s u c1 R1 a / u / compact(1,M) / a",
@@ -31,6 +31,7 @@ var stored = map[string]string{
 	"many results of one loop, in lines twice":         "u c1 R1 c2 R2 c3 R3 c4 R4 c5 R5 e / compact(0) / c6 R6 c7 R7 a / compact(2) / u",
 	"results behind a compaction answer a call before": "s / u c1 R1 a / u c2 c3 / compact(1) / R2 / r3 a / u",
 	"empty messages end loops and reopen them":         "u e a e / e a / u e / u a e c1 / a / compact(1)",
+	"replies whose notes tell more than a cut leaves":  "u A / u A / u A / u A",
 	"system messages anywhere":                         "s u s s a s / u s c1 s R1 / s a s / compact(2,M) / s u s / a s",
 }
 
@@ -78,7 +79,7 @@ func (w *tree) write(chain string) {
 		if args, ok := strings.CutPrefix(text, "compact("); ok {
 			w.compactAt(head, strings.TrimSuffix(args, ")"))
 		} else {
-			w.put(head, []*transcriptv1.NewNode{{Messages: spelled(text)}})
+			w.put(head, []*transcriptv1.NewNode{spelled(text)})
 		}
 		head = w.nodes[len(w.nodes)-1]
 	}
@@ -100,8 +101,9 @@ func (w *tree) compactAt(head *node, args string) {
 	w.compact(req, head, w.nodes[through], true)
 }
 
-// spelled are messages written as letters.
-func spelled(text string) (out []*transcriptv1.Message) {
+// spelled is a node of messages written as letters.
+func spelled(text string) *transcriptv1.NewNode {
+	n := &transcriptv1.NewNode{}
 	say := func(role transcriptv1.Role, text string) *transcriptv1.Message {
 		return &transcriptv1.Message{Role: role, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}}}
 	}
@@ -110,12 +112,15 @@ func spelled(text string) (out []*transcriptv1.Message) {
 		if len(word) > 1 {
 			id = proto.String(word[1:])
 		}
-		m := say(assistant, fmt.Sprintf("%s, message %d of its node", word, i))
+		m, note := say(assistant, fmt.Sprintf("%s, message %d of its node", word, i)), &transcriptv1.MessageNote{}
 		switch word[0] {
 		case 's':
 			m.Role = system
 		case 'u':
 			m.Role = user
+		case 'A':
+			// Where code points may be wide, four bytes are counted for each that a limit leaves.
+			m, note.TokenCount = say(assistant, "wide "+strings.Repeat("x", 17)+"é"), proto.Uint32(14)
 		case 'e':
 			m.Parts = nil
 		case 'c':
@@ -126,7 +131,7 @@ func spelled(text string) (out []*transcriptv1.Message) {
 		case 'r':
 			m.Role, m.ToolCallId = tool, id
 		}
-		out = append(out, m)
+		n.Messages, n.Notes = append(n.Messages, m), append(n.Notes, note)
 	}
-	return out
+	return n
 }

@@ -166,8 +166,8 @@ func asCut(m *message, limit int) item {
 		each = 1
 	}
 	const originMember = 2
-	size := int64(len(m.bytes) - octets + each*limit + len(mark) + originMember)
-	return item{cut(m, limit), min(it.bytes, size), min(it.tokens, (size+3)/4)}
+	size := min(it.bytes, int64(len(m.bytes)-octets+each*limit+len(mark)+originMember))
+	return item{cut(m, limit), size, min(it.tokens, (size+3)/4)}
 }
 
 // whole shows a loop whole.
