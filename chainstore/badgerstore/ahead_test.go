@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // TestParentsAreReadAhead: what the committer needs of a parent that it does not keep is there once the caller has read it: where
@@ -60,6 +61,74 @@ func TestParentsAreReadAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestCallsAreFoundAhead: what callers found out about the calls of ancestors is all that is asked, and right: of a parent that is
+// read, of one that is kept, and not where an alias that names the parent was moved since.
+func TestCallsAreFoundAhead(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir, Options{})
+	root := put(t, s, callNode(nil, ids("root", 1)))[0].ID
+	left := put(t, s, callNode(&root, ids("left", 1)))[0].ID
+	right := put(t, s, callNode(&root, ids("right", 1)))[0].ID
+	point(t, s, testNamespace, "a", &left)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, dir, Options{})
+	put(t, s, node(nil, "learns the namespace's number"))
+	asked := append(ids("root", 1), append(ids("left", 1), append(ids("right", 1), "new")...)...)
+	for round := range 2 {
+		in := callNode(&right, []string{fmt.Sprint("first of round ", round)}, asked)
+		change := &chainstore.Change{Nodes: []chainstore.NewNode{in}}
+		found := s.readAhead(t.Context(), testNamespace, change) // and reads the parent
+		once := s.cost(func() { s.readAhead(t.Context(), testNamespace, change) })
+		calls := found[&change.Nodes[0]]
+		if calls == nil {
+			t.Fatalf("round %d: nothing was found out", round)
+		}
+		for id, want := range map[string]bool{"root 0": true, "right 0": true, "left 0": false, "new": false} {
+			if calls.called[callHash(runloop.Some(id))] != want {
+				t.Errorf("round %d: is %q called: %v", round, id, !want)
+			}
+		}
+		var out *chainstore.Committed
+		whole := s.cost(func() {
+			var err error
+			if out, err = s.Commit(t.Context(), testNamespace, change); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if whole.seeks != once.seeks {
+			t.Errorf("round %d: %d seeks, %d of them ahead", round, whole.seeks, once.seeks)
+		}
+		var again int
+		for _, m := range headerOf(t, s, out.Nodes[0].ID).Messages {
+			again += m.Mark.RepeatedIDs
+		}
+		if again != 2 {
+			t.Errorf("round %d: %d repeated ids", round, again)
+		}
+	}
+
+	byAlias := callNode(&left, []string{"first"}, asked)
+	byAlias.Parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: "a"}
+	late := queuedNodes(testNamespace, byAlias)
+	late.calls = s.readAhead(t.Context(), testNamespace, late.change)
+	if calls := late.calls[&late.change.Nodes[0]]; calls == nil || !calls.called[callHash(runloop.Some("left 0"))] {
+		t.Errorf("by alias: %+v", calls)
+	}
+	other := put(t, s, callNode(&right, []string{"other"}))[0].ID
+	point(t, s, testNamespace, "a", &other)
+	together(s, late)
+	if late.err != nil {
+		t.Fatal(late.err)
+	}
+	chain, err := s.Chain(t.Context(), testNamespace, chainstore.Ref{ID: late.committed.Nodes[0].ID}, &other)
+	if err != nil || chain.After()+1 != chain.Head().Seq {
+		t.Errorf("it is not where the alias pointed when it was put: %v", err)
+	}
+	mustBeClean(t, s)
 }
 
 // TestReadAheadReadsNothingInVain: parents that are not there, and those of the change itself, are the committer's to judge.
@@ -152,7 +221,7 @@ func TestCallersReadAhead(t *testing.T) {
 		puts.Go(func() { put(t, s, n) })
 		<-busy
 	}
-	waitFor(t, func() bool { return s.committer.nodes.has(nodeKey{firstNamespace, root}) })
+	waitFor(t, func() bool { return s.committer.nodes.look(nodeKey{firstNamespace, root}) != nil })
 	release()
 	puts.Wait()
 	mustBeClean(t, s)

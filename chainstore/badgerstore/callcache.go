@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 )
 
@@ -49,18 +50,15 @@ func (s *segmentCalls) at(p fingerprint) (i int, has bool) {
 	return slices.BinarySearch(s.prints, p)
 }
 
-// mayHave is false for an id of which it is known that the segment has no call; true where nothing is kept.
+// mayHave is false for an id of which it is known that the segment has no call.
 func (s *segmentCalls) mayHave(key callKey) (may bool) {
-	if s == nil {
-		return true
-	}
 	_, may = s.at(fingerprintOf(key))
 	return may
 }
 
 // called is true for an id of which it is known that the segment has a call at a node or before it.
 func (s *segmentCalls) called(key callKey, last uint32) bool {
-	return s != nil && slices.ContainsFunc(s.again, func(c calledAt) bool { return c.key == key && c.seq <= last })
+	return slices.ContainsFunc(s.again, func(c calledAt) bool { return c.key == key && c.seq <= last })
 }
 
 // note adds a call.
@@ -89,8 +87,9 @@ func (s *segmentCalls) size() int64 {
 
 // callCache keeps the calls of segments, so that a put need not look for its ids in the database: of those that were begun
 // since the store was opened, and of those that the database was asked about often enough to be read in; what was used
-// last, within a size. It belongs to the committer.
+// last, within a size. Only the committer puts and notes; callers ask.
 type callCache struct {
+	mu       sync.Mutex
 	segments *lru[segmentOf, *segmentCalls]
 	// asked counts the questions about segments that are not kept; of two that share a place, those about the last one asked
 	// about.
@@ -120,11 +119,35 @@ func newCallCache(limit int64) *callCache {
 	return c
 }
 
-// get returns what is kept of a segment, which knows of all calls that it has; nil: nothing is.
-func (c *callCache) get(in segmentOf) *segmentCalls { return c.segments.get(in) }
+// earlier notes for which ids a segment is known to have a call at a node through a seq, and returns those for which only the
+// database can tell; kept is false where that is because nothing is kept of the segment.
+func (c *callCache) earlier(in segmentOf, through uint32, ids []callKey, called map[callKey]bool) (unsure []callKey, kept bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.segments.get(in)
+	if s == nil {
+		return ids, false
+	}
+	for _, key := range ids {
+		switch {
+		case s.called(key, through):
+			called[key] = true
+		case s.mayHave(key):
+			unsure = append(unsure, key)
+		}
+	}
+	return unsure, true
+}
 
-// put keeps a segment, unless it is too large.
+// put keeps a segment, of which s has all calls, unless it is too large.
 func (c *callCache) put(in segmentOf, s *segmentCalls) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(in, s)
+}
+
+// keep is put, with mu held.
+func (c *callCache) keep(in segmentOf, s *segmentCalls) {
 	if s.size() > c.segments.limit/callCacheShare {
 		c.segments.drop(in)
 		return
@@ -134,14 +157,18 @@ func (c *callCache) put(in segmentOf, s *segmentCalls) {
 
 // note adds a call to a segment that is kept.
 func (c *callCache) note(in segmentOf, call calledAt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if s := c.segments.get(in); s != nil {
 		s.note(call)
-		c.put(in, s)
+		c.keep(in, s)
 	}
 }
 
 // due counts a question about a segment that is not kept, and tells whether it is to be read in now.
 func (c *callCache) due(in segmentOf) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	a := c.about(in)
 	if a.in != in {
 		*a = askedAbout{in: in}
@@ -153,12 +180,18 @@ func (c *callCache) due(in segmentOf) bool {
 }
 
 // tooLong notes that a segment that is due has too many rows: it is not due again until it is forgotten.
-func (c *callCache) tooLong(in segmentOf) { c.about(in).times = readInAfter + 1 }
+func (c *callCache) tooLong(in segmentOf) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.about(in).times = readInAfter + 1
+}
 
 // putRead keeps a segment that was read in, and counts anew for when it is pushed out.
 func (c *callCache) putRead(in segmentOf, s *segmentCalls) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	*c.about(in) = askedAbout{}
-	c.put(in, s)
+	c.keep(in, s)
 }
 
 // about mixes both numbers, since either counts from one.

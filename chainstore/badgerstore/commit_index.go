@@ -8,8 +8,8 @@ import (
 )
 
 // index writes the rows that find a new node, and counts it.
-func (d *draft) index(n *known, in *chainstore.NewNode, parent *known, h *chainstore.Header) error {
-	recalls, err := d.view.recallRows(in, parent, h.Messages, d.batch)
+func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header, earlier *earlierCalls) error {
+	recalls, err := recallRows(in, h.Messages, earlier)
 	if err != nil {
 		return err
 	}
@@ -31,13 +31,12 @@ func (d *draft) index(n *known, in *chainstore.NewNode, parent *known, h *chains
 	return nil
 }
 
-// recallRows are the recall rows of a node, by call; a compaction node has none. The batch is as in earlierCalls.
-func (v *view) recallRows(in *chainstore.NewNode, parent *known, messages []runloop.Brief, b *batch) (map[callKey]*recall, error) {
+// recallRows are the recall rows of a node, by call; a compaction node has none.
+func recallRows(in *chainstore.NewNode, messages []runloop.Brief, earlier *earlierCalls) (map[callKey]*recall, error) {
 	rows := map[callKey]*recall{}
 	if in.Compaction != nil {
 		return rows, nil
 	}
-	earlier := &earlierCalls{v: v, parent: parent, node: in.Messages, batch: b}
 	for i := range in.Messages {
 		f, leftOut := &in.Messages[i], messages[i].Mark.LeftOut
 		ids := make([]runloop.Optional, 0, len(f.Calls)+1)

@@ -164,7 +164,8 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	if err := d.settle(n, parent); err != nil {
 		return nil, err
 	}
-	marks, err := d.fold(n, in, parent)
+	earlier := d.earlierCalls(in, parent)
+	marks, err := d.fold(n, in, parent, earlier)
 	if err != nil {
 		return nil, err
 	}
@@ -172,15 +173,23 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	h := header(n, in, marks)
 	d.row(n, h, in)
 	d.know(n)
-	return n, d.index(n, in, parent, h)
+	return n, d.index(n, in, h, earlier)
+}
+
+// earlierCalls are those of a new node: what its caller found out, or what the committer can.
+func (d *draft) earlierCalls(in *chainstore.NewNode, parent *known) *earlierCalls {
+	if ahead := d.request.calls[in]; ahead != nil && parent != nil && parent.where() == ahead.parent.where() {
+		return ahead
+	}
+	return &earlierCalls{v: d.view, parent: parent, node: in.Messages, batch: d.batch, kept: d.c.calls}
 }
 
 // fold continues the folds over a new node, or begins those of a compaction node again.
-func (d *draft) fold(n *known, in *chainstore.NewNode, parent *known) ([]runloop.Mark, error) {
+func (d *draft) fold(n *known, in *chainstore.NewNode, parent *known, earlier *earlierCalls) ([]runloop.Mark, error) {
 	if in.Compaction != nil {
 		return d.compact(n, in, parent)
 	}
-	return d.view.fold(n, in, parent, d.batch)
+	return n.fold(in, earlier)
 }
 
 // settle takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -29,12 +30,13 @@ type committer struct {
 
 	waiting *queue
 	done    chan struct{}
-	// nodes is the committer's, and callers read ahead into it.
-	nodes *nodeCache
+	// nodes and calls are the committer's, and callers read ahead into the one and ask the other. reading are the places of those who do.
+	nodes   *nodeCache
+	calls   *callCache
+	reading *semaphore.Weighted
 
 	// What follows belongs to the goroutine that commits.
 
-	calls *callCache
 	// spare is the memory of the batch before; nil where there is none.
 	spare   *batch
 	reserve int64
@@ -55,6 +57,8 @@ type request struct {
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*refold
 	last     bool
+	// calls has what its caller found out ahead about calls, by nodes.
+	calls map[*chainstore.NewNode]*earlierCalls
 	// state tells who has the change: see the constants.
 	state atomic.Int32
 	// released is closed once the committer looks at the change no more; answered, once the outcome is there.
@@ -79,9 +83,10 @@ func newCommitter(s *Store, o *Options) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		waiting: newQueue(), done: make(chan struct{}),
-		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2), reserve: o.ReserveBytes,
+		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2),
+		reading: semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))), reserve: o.ReserveBytes,
 	}
-	c.durable = c.commit
+	c.durable = s.write
 	c.closing, c.close = context.WithCancel(context.Background())
 	go c.run()
 	return c
@@ -107,14 +112,14 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	if err != nil {
 		return nil, err
 	}
-	s.readAhead(ctx, namespace, change)
+	calls := s.readAhead(ctx, namespace, change)
 	c := s.committer
 	weight := min(sizeOf(change), c.capacity)
 	if err := c.admit(ctx, weight); err != nil {
 		return nil, err
 	}
 	r := &request{
-		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last,
+		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last, calls: calls,
 		released: make(chan struct{}), answered: make(chan struct{}),
 	}
 	if !c.waiting.add(r) {
@@ -218,14 +223,14 @@ func (c *committer) abandon(r *request) error {
 		err = chainstore.ErrOverloaded
 	}
 	c.waiting.remove(r)
-	r.ctx, r.change, r.prepared = nil, nil, nil
+	r.ctx, r.change, r.prepared, r.calls = nil, nil, nil, nil
 	c.leave(r.weight)
 	return err
 }
 
 // release says that the change is no longer looked at, and lets go of it.
 func (r *request) release() {
-	r.change, r.prepared = nil, nil
+	r.change, r.prepared, r.calls = nil, nil, nil
 	close(r.released)
 }
 
@@ -321,12 +326,20 @@ func (c *committer) persist(b *batch) error {
 		c.failed = true
 		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)
 	}
-	for _, n := range b.byPlace {
-		c.nodes.put(n)
-	}
-	b.keepCalls()
+	b.keep()
+	c.s.reads.publish(b.view.ts + 1)
 	b.count()
 	return nil
+}
+
+// keep puts what a batch that is durable wrote into caches, before anybody sees it: who sees a node finds the calls of its path and
+// no older alias, so calls come before nodes.
+func (b *batch) keep() {
+	b.keepCalls()
+	for _, n := range b.byPlace {
+		b.c.nodes.put(n)
+	}
+	b.c.s.aliases.tell(b.writes, b.view.ts+1)
 }
 
 // count counts a batch that is durable.
@@ -337,14 +350,4 @@ func (b *batch) count() {
 			b.c.s.counts.changes.Add(1)
 		}
 	}
-}
-
-// commit is what durable is outside tests.
-func (c *committer) commit(writes map[string]write, ts uint64) error {
-	if err := c.s.write(writes, ts); err != nil {
-		return err
-	}
-	c.s.aliases.tell(writes, ts)
-	c.s.reads.publish(ts)
-	return nil
 }

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -11,12 +12,15 @@ import (
 // of the node's ids up at once, so that a node with many calls below many forks costs a walk over the forks and not
 // one for each call.
 type earlierCalls struct {
+	// v is nil where only kept is to be asked.
 	v      *view
 	parent *known
 	node   []runloop.Facts
-	// batch has what the database does not have yet, and the committer's cache of calls; nil: nothing, and no cache.
+	// batch has what the database does not have yet; nil: nothing.
 	batch *batch
-	// called has the answers, once there was a question.
+	// kept is the committer's cache of calls; nil: none.
+	kept *callCache
+	// called has the answers, once there was a question. It does not change then.
 	called map[callKey]bool
 	failed error
 }
@@ -28,22 +32,25 @@ func (e *earlierCalls) has(id runloop.Optional) bool {
 	if e.parent == nil || !e.parent.tools.Present || e.failed != nil {
 		return false
 	}
-	if e.called == nil {
-		e.search()
+	if e.called == nil && !e.search() {
+		return false
 	}
 	return e.called[callHash(id)]
 }
 
-// search finds the answers: of the group that the parent ends in it is known that ancestors have its calls.
-func (e *earlierCalls) search() {
-	e.called = map[callKey]bool{}
+// search finds the answers, unless it fails: of the group that the parent ends in it is known that ancestors have its calls.
+func (e *earlierCalls) search() bool {
+	called := map[callKey]bool{}
 	if !e.copied() {
 		for _, c := range e.parent.state.Group.Calls {
-			e.called[callHash(c.ID)] = true
+			called[callHash(c.ID)] = true
 		}
 	}
-	s := &callSearch{v: e.v, batch: e.batch, open: callKeys(e.node), called: e.called}
-	e.failed = s.run(e.parent.lineage, e.parent.tools.Seq)
+	s := &callSearch{v: e.v, ns: e.parent.ns, batch: e.batch, kept: e.kept, open: callKeys(e.node), called: called}
+	if e.failed = s.run(e.parent.lineage, e.parent.tools.Seq); e.failed == nil {
+		e.called = called
+	}
+	return e.failed == nil
 }
 
 // answered tells whether the call that a result of the node answers, or would if it were not left out, lies in an ancestor or in
@@ -55,6 +62,11 @@ func (e *earlierCalls) answered(id runloop.Optional) bool { return !e.copied() |
 func (e *earlierCalls) copied() bool {
 	p := e.parent
 	return p != nil && p.compaction.Present && !(p.tools.Present && p.tools.Seq > p.compaction.Seq)
+}
+
+// hasCallIDs tells whether messages have calls or results.
+func hasCallIDs(messages []runloop.Facts) bool {
+	return slices.ContainsFunc(messages, func(m runloop.Facts) bool { return len(m.Calls) > 0 || m.Role == runloop.Tool })
 }
 
 // callKeys are the hashes of the ids of calls and results, each once, in order.
@@ -79,7 +91,9 @@ func compareCalls(a, b callKey) int { return bytes.Compare(a[:], b[:]) }
 // its calls and the open ids.
 type callSearch struct {
 	v     *view
+	ns    uint32
 	batch *batch
+	kept  *callCache
 	// open are the ids without an answer yet, in order.
 	open   []callKey
 	called map[callKey]bool
@@ -112,36 +126,64 @@ func (s *callSearch) settle() {
 	})
 }
 
-// within answers for the nodes of a segment through a seq: from what the committer knows, and where only the database can
-// tell, from there.
+// errNotKept: only the database can tell; errDue: the segment asked about is due to be read in, which is for the committer.
+var (
+	errNotKept = errors.New("what is kept does not tell which calls ancestors have")
+	errDue     = errors.New("the calls of a segment are due to be read in")
+)
+
+// within answers for the nodes of a segment through a seq: from what is known, and where only the database can tell, from
+// there. errNotKept, errDue.
 func (s *callSearch) within(through place) error {
-	if s.batch == nil {
-		return s.stored(through, s.open)
-	}
-	in := segmentOf{s.v.ns, through.segment}
-	_, begun := s.batch.begun[in]
-	kept := s.batch.c.calls.get(in)
-	if kept == nil && !begun && s.batch.c.calls.due(in) && s.batch.readIn < maxReadIn {
-		var err error
-		if kept, err = s.readIn(in); err != nil {
-			return err
+	in, ids := segmentOf{s.ns, through.segment}, s.open
+	if s.batch != nil {
+		var begun bool
+		if ids, begun = s.batch.earlier(in, through.seq, ids, s.called); begun {
+			return nil
 		}
 	}
-	var unsure []callKey
-	for _, key := range s.open {
-		seq, has := s.batch.calls[segmentCall{in, key}]
-		switch {
-		case has && seq <= through.seq, kept.called(key, through.seq):
-			s.called[key] = true
-		case !begun && kept.mayHave(key):
-			unsure = append(unsure, key)
+	if s.kept != nil {
+		unsure, kept := s.kept.earlier(in, through.seq, ids, s.called)
+		if !kept && len(ids) > 0 && s.v != nil && s.kept.due(in) {
+			read, err := s.readIn(in)
+			if err != nil {
+				return err
+			}
+			if read {
+				unsure, _ = s.kept.earlier(in, through.seq, ids, s.called)
+			}
 		}
+		ids = unsure
 	}
-	return s.stored(through, unsure)
+	if s.v == nil && len(ids) > 0 {
+		return errNotKept
+	}
+	return s.stored(through, ids)
 }
 
-// readIn reads the calls of a segment, as of before this batch, and keeps them; nil where it has too many rows.
-func (s *callSearch) readIn(in segmentOf) (*segmentCalls, error) {
+// earlier notes which ids the batch wrote a call of, at a node of a segment through a seq, and returns the others. begun says
+// that there is nothing of the segment but in the batch.
+func (b *batch) earlier(in segmentOf, through uint32, ids []callKey, called map[callKey]bool) (others []callKey, begun bool) {
+	for _, key := range ids {
+		if seq, has := b.calls[segmentCall{in, key}]; has && seq <= through {
+			called[key] = true
+		} else {
+			others = append(others, key)
+		}
+	}
+	_, begun = b.begun[in]
+	return others, begun
+}
+
+// readIn reads the calls of a segment, as of before this batch, and keeps them; false where the segment has too many rows, or the
+// batch read in enough. errDue.
+func (s *callSearch) readIn(in segmentOf) (bool, error) {
+	switch {
+	case s.batch == nil:
+		return false, errDue
+	case s.batch.readIn >= maxReadIn:
+		return false, nil
+	}
 	kept := &segmentCalls{}
 	prefix := recallSegment(in.ns, in.segment)
 	c := s.rows()
@@ -149,17 +191,17 @@ func (s *callSearch) readIn(in segmentOf) (*segmentCalls, error) {
 	defer func() { s.batch.readIn += rows }()
 	for c.seek(prefix); c.it.ValidForPrefix(prefix); c.next() {
 		if rows++; rows > maxReadIn {
-			s.batch.c.calls.tooLong(in)
-			return nil, nil
+			s.kept.tooLong(in)
+			return false, nil
 		}
 		_, key, err := parseRecallKey(c.key())
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		kept.add(fingerprintOf(key))
 	}
-	s.batch.c.calls.putRead(in, kept)
-	return kept, nil
+	s.kept.putRead(in, kept)
+	return true, nil
 }
 
 // rows is the cursor over the recall rows.

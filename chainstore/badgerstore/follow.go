@@ -17,9 +17,8 @@ func (n *known) inherit(parent *known) {
 	n.toolTable, n.variableTable = parent.toolTable, parent.variableTable
 }
 
-// fold continues the folds over the node: ErrGroupTooLarge. The batch is as in earlierCalls.
-func (v *view) fold(n *known, in *chainstore.NewNode, parent *known, b *batch) ([]runloop.Mark, error) {
-	earlier := &earlierCalls{v: v, parent: parent, node: in.Messages, batch: b}
+// fold continues the folds over the node: ErrGroupTooLarge.
+func (n *known) fold(in *chainstore.NewNode, earlier *earlierCalls) ([]runloop.Mark, error) {
 	marks, err := n.state.Fold(runloop.Node{
 		Seq: n.at.seq, Prefix: n.id.Prefix(), FirstPut: n.firstPut, Messages: in.Messages,
 	}, earlier.has)

@@ -73,8 +73,8 @@ func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
 // nodeCache keeps the nodes that were put or used last, bounded by their size. Nearly all of it is for the ends of chains,
 // which the next put of a conversation needs; a node that was continued is used again by who forks there, repeats a put
-// or gives it a name, and has little room with others of its kind. Only the committer puts nodes; callers look whether a node is
-// there, and offer those that are not.
+// or gives it a name, and has little room with others of its kind. Only the committer puts nodes; callers look at what is
+// known of a node, and offer those that they read.
 type nodeCache struct {
 	mu              sync.Mutex
 	ends, continued *lru[nodeKey, *known]
@@ -100,17 +100,7 @@ func newNodeCache(limit int64) *nodeCache {
 
 // get returns what is known of a node; nil where it is not kept.
 func (c *nodeCache) get(key nodeKey) *known {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.find(key)
-}
-
-// find is get, with mu held.
-func (c *nodeCache) find(key nodeKey) *known {
-	n := c.ends.get(key)
-	if n == nil {
-		n = c.continued.get(key)
-	}
+	n := c.look(key)
 	if n != nil {
 		c.hits.Add(1)
 	}
@@ -119,6 +109,21 @@ func (c *nodeCache) find(key nodeKey) *known {
 
 // at is get by place.
 func (c *nodeCache) at(where nodePlace) *known {
+	n := c.lookAt(where)
+	if n != nil {
+		c.hits.Add(1)
+	}
+	return n
+}
+
+// look and lookAt are get and at, and count no hit.
+func (c *nodeCache) look(key nodeKey) *known {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(key)
+}
+
+func (c *nodeCache) lookAt(where nodePlace) *known {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key, ok := c.places[where]
@@ -128,26 +133,20 @@ func (c *nodeCache) at(where nodePlace) *known {
 	return c.find(key)
 }
 
-// has and hasAt tell whether something is known of a node.
-func (c *nodeCache) has(key nodeKey) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ends.has(key) || c.continued.has(key)
+// find is look, with mu held.
+func (c *nodeCache) find(key nodeKey) *known {
+	if n := c.ends.get(key); n != nil {
+		return n
+	}
+	return c.continued.get(key)
 }
 
-func (c *nodeCache) hasAt(where nodePlace) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.places[where]
-	return ok
-}
-
-// offer keeps a node that was read, and is no end, unless something is known of it by now.
+// offer keeps a node that was read, and is no end, unless as much is known of it by now.
 func (c *nodeCache) offer(n *known) {
 	c.misses.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.places[n.where()]; !ok {
+	if there := c.find(n.key()); there == nil || there.lineage == nil {
 		c.keep(n)
 	}
 }

@@ -37,9 +37,9 @@ func (c *checker) covered(n *known, h *chainstore.Header, parent *known) (*chain
 }
 
 // refold continues the folds over a node, or begins those of a compaction node again.
-func (c *checker) refold(n *known, in *chainstore.NewNode, parent *known) ([]runloop.Mark, error) {
+func (c *checker) refold(n *known, in *chainstore.NewNode, parent *known, earlier *earlierCalls) ([]runloop.Mark, error) {
 	if in.Compaction == nil {
-		return c.fold(n, in, parent, nil)
+		return n.fold(in, earlier)
 	}
 	read := c.view.headers(c.ctx)
 	return n.cover(in, parent, parent.lineage.locate(n.covers.Seq), nil,

@@ -254,7 +254,8 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 	if parent != nil {
 		again.inherit(parent)
 	}
-	marks, err := c.refold(again, in, parent)
+	earlier := &earlierCalls{v: c.view, parent: parent, node: in.Messages}
+	marks, err := c.refold(again, in, parent, earlier)
 	if errors.Is(err, chainstore.ErrGroupTooLarge) {
 		c.problem(&n.id, "the group of calls that it ends in is too large")
 		return false, nil
@@ -268,7 +269,7 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
 	}
 	n.toolTable, n.variableTable = again.toolTable, again.variableTable
-	recalls, err := c.view.recallRows(in, parent, h.Messages, nil)
+	recalls, err := recallRows(in, h.Messages, earlier)
 	if err != nil {
 		return false, err
 	}

@@ -12,7 +12,8 @@ import (
 // together.
 const differentTurns = 128
 
-// conversations are chains that grow by a turn a put. Turns are made before, and shared: the parent makes the nodes differ.
+// conversations are chains that grow by a turn a put. Turns are made before, and shared but for the ids of calls: the parent makes
+// the nodes differ.
 type conversations struct {
 	namespace string
 	turns     [differentTurns][]*transcriptv1.Message
@@ -42,7 +43,7 @@ func newConversations(namespace string, first uint64, n int) *conversations {
 func (c *conversations) next(i int) *transcriptv1.PutNodeRequest {
 	own := &c.all[i]
 	req := &transcriptv1.PutNodeRequest{
-		Namespace: c.namespace, Messages: c.turns[(i*7+own.puts)%differentTurns], Salt: own.salt,
+		Namespace: c.namespace, Messages: withCall(c.turns[(i*7+own.puts)%differentTurns], uint64(own.puts)), Salt: own.salt,
 	}
 	if own.head != "" {
 		req.Parent = byID(own.head)

@@ -9,9 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
-
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 const (
@@ -31,7 +28,7 @@ const (
 type flood struct {
 	s        *server
 	deadline time.Duration
-	turns    [differentTurns][]byte
+	turns    [differentTurns]*encodedTurn
 	wires    []*wire
 	// whole ends, for a cause, once one of the wires was lost: its share of the puts would be refused by nobody. A load then ends
 	// early, and what it counted is worth nothing.
@@ -61,11 +58,10 @@ func (s *server) newFlood(n int) (*flood, error) {
 	f.whole, f.lost = context.WithCancelCause(context.Background())
 	first := s.e.seeds(differentTurns)
 	for i := range f.turns {
-		b, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: turn(first + uint64(i))})
-		if err != nil {
+		var err error
+		if f.turns[i], err = encodeTurn(first + uint64(i)); err != nil {
 			return nil, err
 		}
-		f.turns[i] = b
 	}
 	return f, nil
 }
@@ -114,7 +110,7 @@ func (f *flood) wire() (n int) {
 // put begins to put the next turn of a conversation; done is called once it is free again.
 func (f *flood) put(c *floodedChain, done func(ending)) {
 	call := &wireCall{
-		namespace: f.s.namespace, parent: c.head, salt: c.salt, messages: f.turns[(c.number*7+c.puts)%differentTurns],
+		namespace: f.s.namespace, parent: c.head, salt: c.salt, turn: f.turns[(c.number*7+c.puts)%differentTurns], call: uint64(c.puts),
 		deadline: time.Now().Add(f.deadline),
 	}
 	c.puts++

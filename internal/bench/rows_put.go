@@ -242,7 +242,8 @@ func (e *env) limitSide(ctx context.Context, name string, s *server, callers int
 // callersPerConnection is how many callers share a connection, on every side.
 const callersPerConnection = 16
 
-// putTurns is how many turns there are to put, made beforehand and put again and again, each below another parent.
+// putTurns is how many turns there are to put, made beforehand and put again and again, each below another parent and with another
+// id of its call.
 const putTurns = 256
 
 func (e *env) turns() [][]*transcriptv1.Message {
@@ -260,11 +261,13 @@ type writers struct {
 	rpcs      []transcriptv1.TranscriptServiceClient
 	turns     [][]*transcriptv1.Message
 	heads     []string
+	// puts counts each caller's.
+	puts []uint64
 }
 
 // writers puts a root for each caller, no two of which are the same.
 func (e *env) writers(ctx context.Context, s *server, callers int) (*writers, error) {
-	w := &writers{namespace: s.namespace, turns: e.turns(), heads: make([]string, callers)}
+	w := &writers{namespace: s.namespace, turns: e.turns(), heads: make([]string, callers), puts: make([]uint64, callers)}
 	for range (callers + callersPerConnection - 1) / callersPerConnection {
 		rpc, err := s.rpc()
 		if err != nil {
@@ -304,7 +307,8 @@ func (e *env) putSide(ctx context.Context, name string, s *server, callers int) 
 		return nil, err
 	}
 	put := func(ctx context.Context, caller, i int) error {
-		return w.put(ctx, caller, byID(w.heads[caller]), w.turns[(caller+i)%putTurns])
+		w.puts[caller]++
+		return w.put(ctx, caller, byID(w.heads[caller]), withCall(w.turns[(caller+i)%putTurns], w.puts[caller]))
 	}
 	return &side{name: name, callers: callers, call: put, settle: s.settled}, nil
 }

@@ -56,7 +56,9 @@ type wire struct {
 // wireCall is a put.
 type wireCall struct {
 	namespace, parent string
-	salt, messages    []byte
+	salt              []byte
+	turn              *encodedTurn
+	call              uint64
 	deadline          time.Time
 	stream            uint32
 	over              bool

@@ -67,7 +67,7 @@ func appendPut(out []byte, call *wireCall) []byte {
 		out = protowire.AppendTag(out, 1, protowire.BytesType)
 		out = protowire.AppendString(out, call.parent)
 	}
-	out = append(out, call.messages...)
+	out = call.turn.append(out, call.call)
 	out = protowire.AppendTag(out, 6, protowire.BytesType)
 	out = protowire.AppendBytes(out, call.salt)
 	binary.BigEndian.PutUint32(out[message-4:], uint32(len(out)-message))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,11 +61,15 @@ func wired(t *testing.T, service transcriptv1.TranscriptServiceServer) *wire {
 	return w
 }
 
-// call begins a put, and returns what will become of it.
-func (w *wire) call(namespace, parent, salt string, messages []byte, within time.Duration) <-chan ending {
+// call begins a put of a turn with an id of its call, and returns what will become of it.
+func (w *wire) call(namespace, parent, salt string, id uint64, within time.Duration) <-chan ending {
 	ended := make(chan ending, 2) // a second one would be a fault, which the test is to see
+	encoded, err := encodeTurn(1)
+	if err != nil {
+		panic(err)
+	}
 	w.begin(&wireCall{
-		namespace: namespace, parent: parent, salt: []byte(salt), messages: messages, deadline: time.Now().Add(within),
+		namespace: namespace, parent: parent, salt: []byte(salt), turn: encoded, call: id, deadline: time.Now().Add(within),
 		done: func(e ending) { ended <- e },
 	})
 	return ended
@@ -76,15 +81,10 @@ const longEnough = time.Minute
 func TestWirePuts(t *testing.T) {
 	service := &heads{}
 	w := wired(t, service)
-	messages := turn(1)
-	raw, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: messages})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const n = 1500
 	var all [n]<-chan ending
 	for i := range all {
-		all[i] = w.call("some", strings.Repeat("a", i%65), fmt.Sprintf("%016d", i), raw, longEnough)
+		all[i] = w.call("some", strings.Repeat("a", i%65), fmt.Sprintf("%016d", i), uint64(i), longEnough)
 	}
 	for i, ended := range all {
 		want := ending{head: strings.Repeat("a", i%65) + "/" + fmt.Sprintf("%016d", i)}
@@ -93,7 +93,11 @@ func TestWirePuts(t *testing.T) {
 		}
 	}
 	for _, got := range service.got {
-		want := &transcriptv1.PutNodeRequest{Namespace: "some", Messages: messages, Salt: got.Salt}
+		id, err := strconv.ParseUint(string(got.Salt), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &transcriptv1.PutNodeRequest{Namespace: "some", Messages: withCall(turn(1), id), Salt: got.Salt}
 		if parent := got.GetParent().GetNodeId(); parent != "" {
 			want.Parent = byID(parent)
 		}
@@ -112,15 +116,15 @@ func TestWireTellsWhyPutsFail(t *testing.T) {
 		"overloaded": {code: codes.ResourceExhausted, reason: "OVERLOADED"},
 		"late":       {code: codes.DeadlineExceeded}, // the server's own
 	} {
-		if got := <-w.call(namespace, "", "", nil, longEnough); got != want {
+		if got := <-w.call(namespace, "", "", 0, longEnough); got != want {
 			t.Errorf("%s: %v, want %v", namespace, got, want)
 		}
 	}
 	// Either gRPC's reset or the handler's status comes first.
-	if got := <-w.call("silent", "", "", nil, 30*time.Millisecond); got.code != codes.DeadlineExceeded {
+	if got := <-w.call("silent", "", "", 0, 30*time.Millisecond); got.code != codes.DeadlineExceeded {
 		t.Errorf("without an answer: %v", got)
 	}
-	if got := <-w.call("some", "", "", nil, longEnough); got.code != codes.OK {
+	if got := <-w.call("some", "", "", 0, longEnough); got.code != codes.OK {
 		t.Errorf("after those: %v", got)
 	}
 }
@@ -181,8 +185,8 @@ func TestWireWaitsForAnAnswer(t *testing.T) {
 	w.mu.Unlock()
 	const within = 200 * time.Millisecond
 	began := time.Now()
-	sent := w.call("any", "", "", nil, within)
-	waiting := w.call("any", "", "", nil, within)
+	sent := w.call("any", "", "", 0, within)
+	waiting := w.call("any", "", "", 0, within)
 	if got := <-sent; got != unanswered(noAnswer) {
 		t.Errorf("sent: %v", got)
 	}
@@ -239,11 +243,11 @@ func TestWireAtTheDeadline(t *testing.T) {
 // What is under way when a connection ends has no clear status, nor has what begins later.
 func TestWireEnds(t *testing.T) {
 	w := wired(t, &heads{})
-	under := w.call("silent", "", "", nil, longEnough)
+	under := w.call("silent", "", "", 0, longEnough)
 	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
-	for what, ended := range map[string]<-chan ending{"under way": under, "later": w.call("some", "", "", nil, longEnough)} {
+	for what, ended := range map[string]<-chan ending{"under way": under, "later": w.call("some", "", "", 0, longEnough)} {
 		got := <-ended
 		if got != (ending{code: codes.Unavailable}) || clearlyRefused(got.code, got.reason) {
 			t.Errorf("%s: %v", what, got)
