@@ -15,6 +15,7 @@ import (
 type benchCommand struct {
 	Rows        rowNumbers `placeholder:"N,..." help:"Measure these rows of the table only."`
 	Quick       bool       `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes; rows that it has not begun after eight are void."`
+	Restless    bool       `help:"Row 25: no rest between its loads, which last 8 seconds instead of 3, as of a server that is under load for minutes."`
 	JSON        bool       `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
 	Dir         string     `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
 	Transcriptd string     `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
@@ -45,7 +46,7 @@ It takes the whole machine; nothing else should be at work. What depends on the 
 
 A row that fails is void, and says why; the others are measured all the same, and the exit code tells of the first that failed. A transcriptd that ends by itself, or a server elsewhere that is gone or silent, ends the run. Calls have no deadline, which would be measured with them; a row in which nothing is answered for --timeout ends. Calls on row 23's connections have a minute and row 25's puts a second, whatever --timeout says.
 
-With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. Where sides have a process each, one that puts is measured once its process is at rest, which is waited for for 20 seconds; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
+With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. Where sides have a process each, one that puts is measured once its process is at rest, which is waited for for a minute; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
 
 --profile takes profiles of each side that was measured in turns with others when its rounds are over, with nothing else at work but the puts of row 15, so those figures stay what they are; of the put behind 10,000 turns (13) too; and of 60 starts, a file for each, before the first read (3). Of the end of the load (20), the active streams (23) and each flood (25) it takes them while they are measured: do not trust these figures then. The client of an import (22) is another process, and the server beside putting callers (15) is no transcriptd: neither is profiled. docs/performance.md tells how to read the files.
 
@@ -66,7 +67,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) error {
 		}
 	}
 	o := bench.Options{
-		Timeout: s.flags.Timeout, Rows: c.Rows, Quick: c.Quick, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,
+		Timeout: s.flags.Timeout, Rows: c.Rows, Quick: c.Quick, Restless: c.Restless, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,
 		Limit: []string{self, "bench-limit"}, Import: []string{self, "import", "--timeout=" + s.flags.Timeout.String()}, Notes: s.notes,
 	}
 	if s.addrGiven {

@@ -44,7 +44,8 @@ var (
 // peaks'. What a store does next depends on what it did before: tables are merged in the load that makes them enough. In this
 // order neither kind always comes after the other. What all floods were served, of what all peaks were, stands beside the
 // median: merges can lie so that half of the rounds tell much more than the others. All begin once the store is done with what came
-// before, if it ever is, all last as long, and the first second, while queues fill, does not count. Each put is a turn on a
+// before, if it ever is and Options.Restless does not forbid it, all last as long, and the first second, while queues fill, does not
+// count. Each put is a turn on a
 // conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go),
 // for to offer costs work as well, and there are so many that no put waits in the client for another to end. A bystander
 // (bystander.go) shows what a flood leaves to others.
@@ -113,9 +114,21 @@ type overloads struct {
 }
 
 func newOverloads(e *env, f *flood) *overloads {
-	return &overloads{
+	o := &overloads{
 		e: e, f: f, while: e.shorter(3*time.Second, 2*time.Second), refused: map[string]int{}, unanswered: map[string]int{},
 	}
+	if e.Restless {
+		o.while = e.shorter(8*time.Second, 2*time.Second)
+	}
+	return o
+}
+
+// rest waits until the store is done with what came before, if it may.
+func (o *overloads) rest(ctx context.Context) error {
+	if o.e.Restless {
+		return nil
+	}
+	return o.f.s.settled(ctx)
 }
 
 // saturate finds the number of callers that is served most.
@@ -146,7 +159,7 @@ func (o *overloads) closed(ctx context.Context, callers int) (*puts, error) {
 	if err := o.f.connect(ctx, callers); err != nil {
 		return nil, err
 	}
-	if err := o.f.s.settled(ctx); err != nil {
+	if err := o.rest(ctx); err != nil {
 		return nil, err
 	}
 	now, err := o.f.closed(ctx, callers, o.while)
@@ -198,7 +211,7 @@ func (o *overloads) flood(ctx context.Context) error {
 	if err := o.f.connect(ctx, min(maxUnderWay, int(rate*callDeadline.Seconds()))); err != nil {
 		return err
 	}
-	if err := o.f.s.settled(ctx); err != nil {
+	if err := o.rest(ctx); err != nil {
 		return err
 	}
 	b, err := o.f.s.bystander(ctx)

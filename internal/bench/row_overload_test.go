@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -53,6 +56,25 @@ func someOverloads(t *testing.T, e *env, s *server, deadline time.Duration) *ove
 	o := newOverloads(e, f)
 	o.while, o.callers = 3*deadline, 16
 	return o
+}
+
+// A store gets no rest only where that is asked for.
+func TestRestless(t *testing.T) {
+	if _, known := processorTicks(os.Getpid()); !known {
+		t.Skip("this system does not tell how busy a process is, so nothing is waited for")
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, restless := range []bool{false, true} {
+		e := rowEnv(t)
+		e.Restless = restless
+		s := serve(t, e, &heads{})
+		s.process = &process{cmd: &exec.Cmd{Process: &os.Process{Pid: os.Getpid()}}}
+		o := newOverloads(e, &flood{s: s})
+		if err := o.rest(over); (err == nil) != restless {
+			t.Errorf("restless %v: %v", restless, err)
+		}
+	}
 }
 
 // What a load finds depends on the one before, so either kind comes second as often as the other, in every round.
