@@ -7,92 +7,102 @@ import (
 	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
+// ahead is what a caller found out about a node of its change before the change waits.
+type ahead struct {
+	// parent is where the node lies that it took for the parent: an alias may be moved.
+	parent place
+	// called tells of the node's call ids whether that or an ancestor of it has a call, as in earlierCalls.
+	called map[callKey]bool
+}
+
 // readAhead reads the parents of a change that the committer does not keep into its cache, and finds out which calls the ancestors of
 // its nodes have, so that callers, of whom there are many, spend the time for it, and not the one goroutine that commits: what was
 // not used lately has to be decompressed from tables, which takes several times as long as all else that a put does there, and to
 // wait for one's turn on a busy processor each time takes longer still. What it reads never changes. What it cannot read it leaves
 // to the committer, which judges.
-func (s *Store) readAhead(ctx context.Context, namespace string, change *chainstore.Change) map[*chainstore.NewNode]*earlierCalls {
+func (s *Store) readAhead(ctx context.Context, namespace string, change *chainstore.Change) map[*chainstore.NewNode]*ahead {
 	ns, known := s.names.get(namespace)
 	if !known {
 		return nil
 	}
-	var found map[*chainstore.NewNode]*earlierCalls
+	var found map[*chainstore.NewNode]*ahead
 	for i := range change.Nodes {
 		p, in := change.EffectiveParent(i), &change.Nodes[i]
 		if p.Kind != chainstore.ParentID && p.Kind != chainstore.ParentAlias {
 			continue
 		}
-		calls := &earlierCalls{node: in.Messages, kept: s.committer.calls}
-		if p.Kind == chainstore.ParentID {
-			calls.parent = s.committer.nodes.look(nodeKey{ns, p.ID})
+		parent := s.keptParent(ns, p)
+		a, told := s.lookAhead(in, parent)
+		if !told {
+			a = s.readBehind(ctx, namespace, in, p, parent)
 		}
-		if !calls.tell() {
-			if !s.mayRead(ctx) {
-				break
-			}
-			_ = s.read(ctx, namespace, func(v *view) error { return v.readCalls(chainstore.Ref{ID: p.ID, Alias: p.Alias}, calls) })
-			s.committer.reading.Release(1)
-		}
-		if calls.called != nil {
+		if a != nil {
 			if found == nil {
-				found = map[*chainstore.NewNode]*earlierCalls{}
+				found = map[*chainstore.NewNode]*ahead{}
 			}
-			found[in] = calls
+			found[in] = a
 		}
 	}
 	return found
 }
 
-// mayRead waits for one of the few places to read ahead: as many callers as decompress at once, and as many that are about to. With
-// more of them, those and the committer would wait for each other to decompress. False where there is no time left for it.
-func (s *Store) mayRead(ctx context.Context) bool {
+// keptParent is a parent that the committer keeps with its path; nil: it does not. Readers see it.
+func (s *Store) keptParent(ns uint32, p chainstore.Parent) (n *known) {
+	if p.Kind == chainstore.ParentID {
+		n = s.committer.nodes.look(nodeKey{ns, p.ID})
+	} else if at, ok := s.aliases.get(ns, p.Alias, s.reads.last()); ok {
+		n = s.committer.nodes.lookAt(nodePlace{ns, at})
+	}
+	if n == nil || n.lineage == nil {
+		return nil
+	}
+	return n
+}
+
+// lookAhead finds out about a node what can be told from memory; false where there is something to read. Of a node that is there
+// already nobody asks.
+func (s *Store) lookAhead(in *chainstore.NewNode, parent *known) (a *ahead, told bool) {
+	if parent == nil {
+		return nil, false
+	}
+	e := &earlierCalls{parent: parent, node: in.Messages, kept: s.committer.calls}
+	if !e.wanted(in) || e.search() {
+		return e.ahead(), true
+	}
+	return nil, s.committer.nodes.look(nodeKey{parent.ns, in.Identify(&parent.id)}) != nil
+}
+
+// readBehind reads the parent, unless it is given, and finds out about a node with the database. It does so once there is a place:
+// there are twice as many as processors, and so many decompress at once. With more callers at it those and the committer would wait
+// for each other.
+func (s *Store) readBehind(ctx context.Context, namespace string, in *chainstore.NewNode, p chainstore.Parent, parent *known) (a *ahead) {
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
-	return s.committer.reading.Acquire(early, 1) == nil
-}
-
-// tell finds out which calls the ancestors have, if that can be told and anybody will ask; false where something is to be read.
-func (e *earlierCalls) tell() bool {
-	switch {
-	case !e.knows():
-		return false
-	case e.parent.tools.Present && hasCallIDs(e.node):
-		return e.search()
-	default:
-		return true
+	if s.committer.reading.Acquire(early, 1) != nil {
+		return nil
 	}
-}
-
-// knows tells whether the parent and its path are known.
-func (e *earlierCalls) knows() bool { return e.parent != nil && e.parent.lineage != nil }
-
-// readCalls reads a parent that the committer does not keep into its cache, and finds out which calls are on its path.
-func (v *view) readCalls(ref chainstore.Ref, calls *earlierCalls) (err error) {
-	calls.v = v
-	if !calls.knows() {
-		if calls.parent, err = v.parent(ref); err != nil {
-			return err
+	defer s.committer.reading.Release(1)
+	_ = s.read(ctx, namespace, func(v *view) (err error) {
+		if parent == nil {
+			if parent, err = v.readParent(chainstore.Ref{ID: p.ID, Alias: p.Alias}); err != nil {
+				return err
+			}
 		}
-	}
-	calls.tell()
-	return calls.failed
+		e := &earlierCalls{v: v, parent: parent, node: in.Messages, kept: s.committer.calls}
+		if e.wanted(in) && e.search() {
+			a = e.ahead()
+		}
+		return e.failed
+	})
+	return a
 }
 
-// parent is a node that the committer keeps, or is read into its cache.
-func (v *view) parent(ref chainstore.Ref) (*known, error) {
+// readParent reads a node that the committer does not keep into its cache, as of the view: what is kept may be newer.
+func (v *view) readParent(ref chainstore.Ref) (*known, error) {
 	at, err := v.resolve(ref)
 	if err != nil {
 		return nil, err
 	}
-	if n := v.s.committer.nodes.lookAt(nodePlace{v.ns, at}); n != nil && n.lineage != nil {
-		return n, nil
-	}
-	return v.readParent(at)
-}
-
-// readParent reads a node that the committer does not keep into its cache.
-func (v *view) readParent(at place) (*known, error) {
 	h, err := v.header(at)
 	if err != nil {
 		return nil, err

@@ -111,11 +111,11 @@ func TestCallsAreFoundAhead(t *testing.T) {
 		}
 	}
 
-	byAlias := callNode(&left, []string{"first"}, asked)
+	byAlias := callNode(&left, ids("left", 1))
 	byAlias.Parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: "a"}
 	late := queuedNodes(testNamespace, byAlias)
-	late.calls = s.readAhead(t.Context(), testNamespace, late.change)
-	if calls := late.calls[&late.change.Nodes[0]]; calls == nil || !calls.called[callHash(runloop.Some("left 0"))] {
+	late.ahead = s.readAhead(t.Context(), testNamespace, late.change)
+	if calls := late.ahead[&late.change.Nodes[0]]; calls == nil || !calls.called[callHash(runloop.Some("left 0"))] {
 		t.Errorf("by alias: %+v", calls)
 	}
 	other := put(t, s, callNode(&right, []string{"other"}))[0].ID
@@ -128,7 +128,51 @@ func TestCallsAreFoundAhead(t *testing.T) {
 	if err != nil || chain.After()+1 != chain.Head().Seq {
 		t.Errorf("it is not where the alias pointed when it was put: %v", err)
 	}
+	if got := headerOf(t, s, late.committed.Nodes[0].ID).Messages[1].Mark.RepeatedIDs; got != 0 {
+		t.Errorf("behind where the alias pointed before: %d repeated ids", got)
+	}
 	mustBeClean(t, s)
+}
+
+// TestReadAheadSeesWhatReadersSee: while a batch is durable and not to be seen yet, nothing is found out of its nodes; not even that
+// their calls are not there.
+func TestReadAheadSeesWhatReadersSee(t *testing.T) {
+	s := openStore(t, Options{})
+	root := put(t, s, callNode(nil, ids("root", 1)))[0].ID
+	parent := callNode(&root, []string{"x"}, []string{"y"})
+	id := parent.Identify(&root)
+	late := queuedNodes(testNamespace, callNode(&id, []string{"x"}))
+	s.aliases.mu.Lock() // which the committer needs before it publishes
+	var putting sync.WaitGroup
+	putting.Go(func() { put(t, s, parent) })
+	waitFor(t, func() bool {
+		s.committer.calls.mu.Lock()
+		defer s.committer.calls.mu.Unlock()
+		kept := s.committer.calls.segments.get(segmentOf{firstNamespace, 1})
+		return kept != nil && kept.mayHave(callHash(runloop.Some("x")))
+	})
+	late.ahead = s.readAhead(t.Context(), testNamespace, late.change)
+	s.aliases.mu.Unlock()
+	putting.Wait()
+	together(s, late)
+	if late.err != nil {
+		t.Fatal(late.err)
+	}
+	if got := headerOf(t, s, late.committed.Nodes[0].ID).Messages[1].Mark.RepeatedIDs; got != 1 {
+		t.Errorf("%d repeated ids", got)
+	}
+	mustBeClean(t, s)
+}
+
+// TestRepeatsAskForNothing: a put that is repeated is found in memory, though its calls are known.
+func TestRepeatsAskForNothing(t *testing.T) {
+	s := openStore(t, Options{})
+	root := put(t, s, callNode(nil, ids("root", 1)))[0].ID
+	again := callNode(&root, ids("again", 2))
+	put(t, s, again)
+	if cost := s.cost(func() { put(t, s, again) }); cost.seeks != 0 || cost.gets > 1 {
+		t.Errorf("%+v", cost)
+	}
 }
 
 // TestReadAheadReadsNothingInVain: parents that are not there, and those of the change itself, are the committer's to judge.

@@ -176,12 +176,13 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	return n, d.index(n, in, h, earlier)
 }
 
-// earlierCalls are those of a new node: what its caller found out, or what the committer can.
+// earlierCalls are those of a new node: as its caller found out, or as the committer will.
 func (d *draft) earlierCalls(in *chainstore.NewNode, parent *known) *earlierCalls {
-	if ahead := d.request.calls[in]; ahead != nil && parent != nil && parent.where() == ahead.parent.where() {
-		return ahead
+	e := &earlierCalls{v: d.view, parent: parent, node: in.Messages, batch: d.batch, kept: d.c.calls}
+	if a := d.request.ahead[in]; a != nil && parent != nil && parent.at == a.parent {
+		e.called = a.called
 	}
-	return &earlierCalls{v: d.view, parent: parent, node: in.Messages, batch: d.batch, kept: d.c.calls}
+	return e
 }
 
 // fold continues the folds over a new node, or begins those of a compaction node again.

@@ -57,8 +57,8 @@ type request struct {
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*refold
 	last     bool
-	// calls has what its caller found out ahead about calls, by nodes.
-	calls map[*chainstore.NewNode]*earlierCalls
+	// ahead has what its caller found out, by nodes. It is not changed.
+	ahead map[*chainstore.NewNode]*ahead
 	// state tells who has the change: see the constants.
 	state atomic.Int32
 	// released is closed once the committer looks at the change no more; answered, once the outcome is there.
@@ -112,14 +112,14 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	if err != nil {
 		return nil, err
 	}
-	calls := s.readAhead(ctx, namespace, change)
+	found := s.readAhead(ctx, namespace, change)
 	c := s.committer
 	weight := min(sizeOf(change), c.capacity)
 	if err := c.admit(ctx, weight); err != nil {
 		return nil, err
 	}
 	r := &request{
-		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last, calls: calls,
+		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last, ahead: found,
 		released: make(chan struct{}), answered: make(chan struct{}),
 	}
 	if !c.waiting.add(r) {
@@ -223,14 +223,14 @@ func (c *committer) abandon(r *request) error {
 		err = chainstore.ErrOverloaded
 	}
 	c.waiting.remove(r)
-	r.ctx, r.change, r.prepared, r.calls = nil, nil, nil, nil
+	r.ctx, r.change, r.prepared, r.ahead = nil, nil, nil, nil
 	c.leave(r.weight)
 	return err
 }
 
 // release says that the change is no longer looked at, and lets go of it.
 func (r *request) release() {
-	r.change, r.prepared, r.calls = nil, nil, nil
+	r.change, r.prepared, r.ahead = nil, nil, nil
 	close(r.released)
 }
 
@@ -326,20 +326,15 @@ func (c *committer) persist(b *batch) error {
 		c.failed = true
 		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)
 	}
-	b.keep()
+	// Who sees a node finds the calls of its path, and no older alias. Who finds it in the cache of nodes sees it.
+	b.keepCalls()
+	c.s.aliases.tell(b.writes, b.view.ts+1)
 	c.s.reads.publish(b.view.ts + 1)
+	for _, n := range b.byPlace {
+		c.nodes.put(n)
+	}
 	b.count()
 	return nil
-}
-
-// keep puts what a batch that is durable wrote into caches, before anybody sees it: who sees a node finds the calls of its path and
-// no older alias, so calls come before nodes.
-func (b *batch) keep() {
-	b.keepCalls()
-	for _, n := range b.byPlace {
-		b.c.nodes.put(n)
-	}
-	b.c.s.aliases.tell(b.writes, b.view.ts+1)
 }
 
 // count counts a batch that is durable.

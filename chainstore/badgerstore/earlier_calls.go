@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
@@ -64,9 +65,19 @@ func (e *earlierCalls) copied() bool {
 	return p != nil && p.compaction.Present && !(p.tools.Present && p.tools.Seq > p.compaction.Seq)
 }
 
-// hasCallIDs tells whether messages have calls or results.
-func hasCallIDs(messages []runloop.Facts) bool {
-	return slices.ContainsFunc(messages, func(m runloop.Facts) bool { return len(m.Calls) > 0 || m.Role == runloop.Tool })
+// wanted tells whether somebody will ask about the node: it has calls or results, an ancestor has calls, and it is no compaction node.
+func (e *earlierCalls) wanted(in *chainstore.NewNode) bool {
+	return in.Compaction == nil && e.parent.tools.Present && slices.ContainsFunc(e.node, func(m runloop.Facts) bool {
+		return len(m.Calls) > 0 || m.Role == runloop.Tool
+	})
+}
+
+// ahead are the answers, for a change that is yet to wait; nil where there are none.
+func (e *earlierCalls) ahead() *ahead {
+	if e.called == nil {
+		return nil
+	}
+	return &ahead{e.parent.at, e.called}
 }
 
 // callKeys are the hashes of the ids of calls and results, each once, in order.

@@ -15,13 +15,16 @@ import (
 type benchCommand struct {
 	Rows        rowNumbers `placeholder:"N,..." help:"Measure these rows of the table only."`
 	Quick       bool       `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes; rows that it has not begun after eight are void."`
-	Restless    bool       `help:"Row 25: no rest between its loads, which last 8 seconds instead of 3, as of a server that is under load for minutes."`
+	Restless    bool       `help:"Row 25: no rest between its loads, which last 8 seconds instead of 3, as of a server that is under load for minutes; its figures are void, since what the table says is not of that."`
 	JSON        bool       `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
 	Dir         string     `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
 	Transcriptd string     `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
 	Transcripts string     `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
 	Profile     string     `placeholder:"DIR" help:"Write profiles of server and client here, for all rows but 16 to 19, 21 and 24, which count bytes; see below."`
 }
+
+// overloadRow is the row that --restless is of.
+const overloadRow = 25
 
 // rowNumbers are rows of the table.
 type rowNumbers []int
@@ -65,6 +68,9 @@ func (c *benchCommand) Run(ctx context.Context, s *session) error {
 		if _, err := bench.Program(ctx, c.Transcriptd, ""); err != nil {
 			return usagef("--transcriptd %s: %w", c.Transcriptd, err)
 		}
+	}
+	if c.Restless && len(c.Rows) > 0 && !slices.Contains(c.Rows, overloadRow) {
+		return usagef("--restless is of row %d, which --rows leaves out", overloadRow)
 	}
 	o := bench.Options{
 		Timeout: s.flags.Timeout, Rows: c.Rows, Quick: c.Quick, Restless: c.Restless, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,

@@ -16,6 +16,7 @@ func TestBenchMistakes(t *testing.T) {
 		`no row "0": rows are 1 to `:  {"--rows", "1,0"},
 		`no row "": rows are 1 to `:   {"--rows", ""},
 		`no row "x": rows are 1 to `:  {"--rows=x"},
+		"--restless is of row 25":     {"--rows", "1,24", "--restless"},
 		"--transcriptd ":              {"--transcriptd", filepath.Join(t.TempDir(), "nowhere")},
 	} {
 		var notes bytes.Buffer

@@ -43,7 +43,7 @@ func newConversations(namespace string, first uint64, n int) *conversations {
 func (c *conversations) next(i int) *transcriptv1.PutNodeRequest {
 	own := &c.all[i]
 	req := &transcriptv1.PutNodeRequest{
-		Namespace: c.namespace, Messages: withCall(c.turns[(i*7+own.puts)%differentTurns], uint64(own.puts)), Salt: own.salt,
+		Namespace: c.namespace, Messages: withCall(c.turns[(i*7+own.puts)%differentTurns], callOf(i, own.puts)), Salt: own.salt,
 	}
 	if own.head != "" {
 		req.Parent = byID(own.head)

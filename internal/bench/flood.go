@@ -110,7 +110,7 @@ func (f *flood) wire() (n int) {
 // put begins to put the next turn of a conversation; done is called once it is free again.
 func (f *flood) put(c *floodedChain, done func(ending)) {
 	call := &wireCall{
-		namespace: f.s.namespace, parent: c.head, salt: c.salt, turn: f.turns[(c.number*7+c.puts)%differentTurns], call: uint64(c.puts),
+		namespace: f.s.namespace, parent: c.head, salt: c.salt, turn: f.turns[(c.number*7+c.puts)%differentTurns], call: callOf(c.number, c.puts),
 		deadline: time.Now().Add(f.deadline),
 	}
 	c.puts++

@@ -24,6 +24,9 @@ const (
 	leastOffered = 1.8
 )
 
+// restlessFor is how long each load lasts where there is no rest between them.
+const restlessFor = 8 * time.Second
+
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
 
@@ -118,7 +121,7 @@ func newOverloads(e *env, f *flood) *overloads {
 		e: e, f: f, while: e.shorter(3*time.Second, 2*time.Second), refused: map[string]int{}, unanswered: map[string]int{},
 	}
 	if e.Restless {
-		o.while = e.shorter(8*time.Second, 2*time.Second)
+		o.while = restlessFor
 	}
 	return o
 }
@@ -269,7 +272,13 @@ func (o *overloads) figures() []Figure {
 	if median(times) < leastOffered {
 		good = good.voided(fmt.Sprintf("much less than twice the peak was offered; %d puts were not, since too many were under way", o.unoffered))
 	}
-	return []Figure{good, o.clear(), o.silent()}
+	all := []Figure{good, o.clear(), o.silent()}
+	if o.e.Restless {
+		for i := range all {
+			all[i] = all[i].voided("without rest, so what the table says is not asked of it")
+		}
+	}
+	return all
 }
 
 // fair tells what the bystander got, beside what the floods did, of all of them together.

@@ -119,6 +119,13 @@ func TestSharesOfOverload(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
+	o.e.Restless = true
+	for _, f := range o.figures() {
+		if !f.Void {
+			t.Errorf("without rest: %+v", f)
+		}
+	}
+	o.e.Restless = false
 	if o.offers = []float64{170, 170, 500}; !o.figures()[0].Void {
 		t.Errorf("with 1.7 times the peak in most rounds: %+v", o.figures()[0])
 	}

@@ -262,12 +262,12 @@ type writers struct {
 	turns     [][]*transcriptv1.Message
 	heads     []string
 	// puts counts each caller's.
-	puts []uint64
+	puts []int
 }
 
 // writers puts a root for each caller, no two of which are the same.
 func (e *env) writers(ctx context.Context, s *server, callers int) (*writers, error) {
-	w := &writers{namespace: s.namespace, turns: e.turns(), heads: make([]string, callers), puts: make([]uint64, callers)}
+	w := &writers{namespace: s.namespace, turns: e.turns(), heads: make([]string, callers), puts: make([]int, callers)}
 	for range (callers + callersPerConnection - 1) / callersPerConnection {
 		rpc, err := s.rpc()
 		if err != nil {
@@ -308,7 +308,7 @@ func (e *env) putSide(ctx context.Context, name string, s *server, callers int) 
 	}
 	put := func(ctx context.Context, caller, i int) error {
 		w.puts[caller]++
-		return w.put(ctx, caller, byID(w.heads[caller]), withCall(w.turns[(caller+i)%putTurns], w.puts[caller]))
+		return w.put(ctx, caller, byID(w.heads[caller]), withCall(w.turns[(caller+i)%putTurns], callOf(caller, w.puts[caller])))
 	}
 	return &side{name: name, callers: callers, call: put, settle: s.settled}, nil
 }

@@ -31,6 +31,9 @@ func turn(seed uint64) []*transcriptv1.Message {
 // callID is an id of a call, all of which are as long; the number is less than 10^10.
 func callID(number uint64) string { return fmt.Sprintf("call_%010d", number) }
 
+// callOf numbers the calls of conversations: no two of 100,000 conversations, each of as many puts, have the same.
+func callOf(conversation, put int) uint64 { return uint64(conversation)*1e5 + uint64(put) }
+
 // withCall are a turn's messages with another id of their call. Turns are put again and again, and no agent gives two calls of a
 // conversation the same id. All else is shared.
 func withCall(messages []*transcriptv1.Message, number uint64) []*transcriptv1.Message {
@@ -54,6 +57,9 @@ type encodedTurn struct {
 
 func encodeTurn(seed uint64) (*encodedTurn, error) {
 	b, err := proto.Marshal(&transcriptv1.PutNodeRequest{Messages: turn(seed)})
+	if err != nil {
+		return nil, err
+	}
 	id, at := []byte(callID(seed)), 0
 	e := &encodedTurn{messages: b}
 	for i := range e.ids {
@@ -61,7 +67,7 @@ func encodeTurn(seed uint64) (*encodedTurn, error) {
 		e.ids[i] = at
 		at += len(id)
 	}
-	return e, err
+	return e, nil
 }
 
 // append appends the turn with another id of its call.
