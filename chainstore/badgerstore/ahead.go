@@ -34,7 +34,9 @@ func (s *Store) readAhead(ctx context.Context, namespace string, change *chainst
 		parent := s.keptParent(ns, p)
 		a, told := s.lookAhead(in, parent)
 		if !told {
-			a = s.readBehind(ctx, namespace, in, p, parent)
+			if a, told = s.readBehind(ctx, namespace, in, p, parent); !told {
+				break
+			}
 		}
 		if a != nil {
 			if found == nil {
@@ -46,7 +48,7 @@ func (s *Store) readAhead(ctx context.Context, namespace string, change *chainst
 	return found
 }
 
-// keptParent is a parent that the committer keeps with its path; nil: it does not. Readers see it.
+// keptParent is a parent that is known from memory with its path; nil: it is not. Readers see it.
 func (s *Store) keptParent(ns uint32, p chainstore.Parent) (n *known) {
 	if p.Kind == chainstore.ParentID {
 		n = s.committer.nodes.look(nodeKey{ns, p.ID})
@@ -74,12 +76,14 @@ func (s *Store) lookAhead(in *chainstore.NewNode, parent *known) (a *ahead, told
 
 // readBehind reads the parent, unless it is given, and finds out about a node with the database. It does so once there is a place:
 // there are twice as many as processors, and so many decompress at once. With more callers at it those and the committer would wait
-// for each other.
-func (s *Store) readBehind(ctx context.Context, namespace string, in *chainstore.NewNode, p chainstore.Parent, parent *known) (a *ahead) {
+// for each other. False where there was no time left for it.
+func (s *Store) readBehind(
+	ctx context.Context, namespace string, in *chainstore.NewNode, p chainstore.Parent, parent *known,
+) (a *ahead, told bool) {
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
 	if s.committer.reading.Acquire(early, 1) != nil {
-		return nil
+		return nil, false
 	}
 	defer s.committer.reading.Release(1)
 	_ = s.read(ctx, namespace, func(v *view) (err error) {
@@ -94,10 +98,10 @@ func (s *Store) readBehind(ctx context.Context, namespace string, in *chainstore
 		}
 		return e.failed
 	})
-	return a
+	return a, true
 }
 
-// readParent reads a node that the committer does not keep into its cache, as of the view: what is kept may be newer.
+// readParent reads a node into the committer's cache, as of the view: what is kept there may be newer by now.
 func (v *view) readParent(ref chainstore.Ref) (*known, error) {
 	at, err := v.resolve(ref)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestParentsAreReadAhead(t *testing.T) {
 		s.readAhead(t.Context(), "default", change)
 		before, _, _ := s.Reads()
 		s.readAhead(t.Context(), "default", change)
-		if again, _, _ := s.Reads(); parent.Kind == chainstore.ParentID && again != before {
+		if again, _, _ := s.Reads(); again != before {
 			t.Errorf("%+v: what is there is read ahead again, with %d gets", parent, again-before)
 		}
 		want := end
@@ -142,17 +142,18 @@ func TestReadAheadSeesWhatReadersSee(t *testing.T) {
 	parent := callNode(&root, []string{"x"}, []string{"y"})
 	id := parent.Identify(&root)
 	late := queuedNodes(testNamespace, callNode(&id, []string{"x"}))
+	seen := s.reads.last()
 	s.aliases.mu.Lock() // which the committer needs before it publishes
+	goOn := sync.OnceFunc(s.aliases.mu.Unlock)
+	t.Cleanup(goOn)
 	var putting sync.WaitGroup
 	putting.Go(func() { put(t, s, parent) })
-	waitFor(t, func() bool {
-		s.committer.calls.mu.Lock()
-		defer s.committer.calls.mu.Unlock()
-		kept := s.committer.calls.segments.get(segmentOf{firstNamespace, 1})
-		return kept != nil && kept.mayHave(callHash(runloop.Some("x")))
-	})
+	waitFor(t, func() bool { return s.committer.calls.mayHave(segmentOf{firstNamespace, 1}, "x") })
 	late.ahead = s.readAhead(t.Context(), testNamespace, late.change)
-	s.aliases.mu.Unlock()
+	if late.ahead != nil || s.reads.last() != seen {
+		t.Errorf("found out %v; readers see %d, before %d", late.ahead, s.reads.last(), seen)
+	}
+	goOn()
 	putting.Wait()
 	together(s, late)
 	if late.err != nil {
@@ -160,6 +161,48 @@ func TestReadAheadSeesWhatReadersSee(t *testing.T) {
 	}
 	if got := headerOf(t, s, late.committed.Nodes[0].ID).Messages[1].Mark.RepeatedIDs; got != 1 {
 		t.Errorf("%d repeated ids", got)
+	}
+	mustBeClean(t, s)
+}
+
+func (c *callCache) mayHave(in segmentOf, id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := c.segments.get(in)
+	return kept != nil && kept.mayHave(callHash(runloop.Some(id)))
+}
+
+// TestOrderOfBecomingKnown: what is kept of calls and aliases knows a batch before readers see it, and its nodes are kept after that.
+func TestOrderOfBecomingKnown(t *testing.T) {
+	s := openStore(t, Options{})
+	root := put(t, s, callNode(nil, ids("root", 1)))[0].ID
+	put(t, s, callNode(&root, ids("continues it", 1)))
+	for _, c := range []struct {
+		held  sync.Locker
+		known func(ts uint64) bool
+	}{
+		{&s.committer.nodes.mu, func(ts uint64) bool { return s.reads.last() == ts }},
+		{&s.reads.mu, func(ts uint64) bool {
+			s.aliases.mu.Lock()
+			defer s.aliases.mu.Unlock()
+			return s.aliases.told == ts && s.committer.calls.keeps(segmentOf{firstNamespace, 3})
+		}},
+	} {
+		ts := s.reads.last() + 1
+		goOn := sync.OnceFunc(c.held.Unlock)
+		t.Cleanup(goOn)
+		durable := s.committer.durable // the committer has nothing to do, so it does not look at it
+		s.committer.durable = func(writes map[string]write, ts uint64) error {
+			err := durable(writes, ts)
+			c.held.Lock()
+			return err
+		}
+		var putting sync.WaitGroup
+		putting.Go(func() { together(s, queuedNodes(testNamespace, callNode(&root, ids(fmt.Sprint("at ", ts), 1)))) })
+		waitFor(t, func() bool { return c.known(ts) })
+		goOn()
+		putting.Wait()
+		s.committer.durable = durable
 	}
 	mustBeClean(t, s)
 }
@@ -179,15 +222,49 @@ func TestRepeatsAskForNothing(t *testing.T) {
 func TestReadAheadReadsNothingInVain(t *testing.T) {
 	s := openStore(t, Options{})
 	put(t, s, node(nil, "root"))
+	put(t, s, node(nil, "learns the namespace's number"))
 	nobody := chainstore.ID{1}
 	before := s.committer.nodes.size()
-	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "another"), node(nil, "its child"), node(&nobody, "of nobody")}}
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{
+		node(nil, "another"), node(nil, "its child"), node(&nobody, "of nobody"), node(nil, "behind no alias"),
+	}}
 	change.Nodes[1].Parent = previous()
-	s.readAhead(t.Context(), "default", change)
+	change.Nodes[3].Parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: "none"}
+	cost := s.cost(func() {
+		if found := s.readAhead(t.Context(), testNamespace, change); found != nil {
+			t.Errorf("found out %v", found)
+		}
+	})
+	if cost.gets == 0 {
+		t.Error("nothing was looked for")
+	}
 	s.readAhead(t.Context(), "of nobody", change)
 	if s.committer.nodes.size() != before {
 		t.Error("something is kept of what is not there")
 	}
+}
+
+// TestPutsBehindAnAliasReadNothing: who appends by an alias that is moved with each put finds all in memory.
+func TestPutsBehindAnAliasReadNothing(t *testing.T) {
+	s := openStore(t, Options{})
+	end := put(t, s, callNode(nil, ids("root", 1)))[0].ID
+	point(t, s, testNamespace, "a", &end)
+	for i := range 4 {
+		n := callNode(&end, ids(fmt.Sprint("call ", i), 2))
+		n.Parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: "a"}
+		change := &chainstore.Change{
+			Nodes:   []chainstore.NewNode{n},
+			Aliases: []chainstore.AliasChange{{Name: "a", Target: chainstore.Target{Kind: chainstore.TargetNew}}},
+		}
+		cost := s.cost(func() { s.readAhead(t.Context(), testNamespace, change) })
+		if i > 0 && cost != (cost4{}) {
+			t.Errorf("put %d: %+v", i, cost)
+		}
+		if _, err := s.Commit(t.Context(), testNamespace, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustBeClean(t, s)
 }
 
 // TestReadAheadBesideCommits: chains grow, by ids and aliases, and are forked from by many callers whose parents are pushed out of

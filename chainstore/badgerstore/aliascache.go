@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// aliasCache keeps where aliases point that chains were read by lately. What it keeps is right for a view that is no older than
-// the one it was read in, until a commit writes the alias: the cache is told of that before any view sees the commit.
+// aliasCache keeps where aliases point that chains were read by or put behind lately. What it keeps is right for a view that is no
+// older than the one it was read in, until a commit writes the alias: the cache is told of that before any view sees the commit.
 type aliasCache struct {
 	mu     sync.Mutex
 	byName *lru[aliasName, cachedAlias]
@@ -60,11 +60,12 @@ func (c *aliasCache) put(ns uint32, name string, ts uint64, at place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ts >= c.told {
-		c.byName.put(aliasName{ns, name}, cachedAlias{at, ts}, int64(160+len(name)))
+		c.keep(aliasName{ns, name}, cachedAlias{at, ts})
 	}
 }
 
-// tell forgets the aliases that a commit wrote. It is called once that is durable, before any view sees it.
+// tell notes where the aliases that are kept point now that a commit wrote, and forgets those that it deleted. It is called once that
+// is durable, before any view sees it.
 func (c *aliasCache) tell(writes map[string]write, ts uint64) {
 	if c == nil {
 		return
@@ -72,11 +73,25 @@ func (c *aliasCache) tell(writes map[string]write, ts uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told = ts
-	for key := range writes {
-		if key[keyPrefix-1] == tableAliases {
-			c.byName.drop(aliasName{binary.BigEndian.Uint32([]byte(key[:4])), key[keyPrefix:]})
+	for key, w := range writes {
+		if key[keyPrefix-1] != tableAliases {
+			continue
+		}
+		name := aliasName{binary.BigEndian.Uint32([]byte(key[:4])), key[keyPrefix:]}
+		if !c.byName.has(name) {
+			continue
+		}
+		if row, err := parseAlias(w.value); w.deleted || err != nil || row.deleted {
+			c.byName.drop(name)
+		} else {
+			c.keep(name, cachedAlias{row.at, ts})
 		}
 	}
+}
+
+// keep keeps where an alias points; mu is held.
+func (c *aliasCache) keep(name aliasName, a cachedAlias) {
+	c.byName.put(name, a, int64(160+len(name.name)))
 }
 
 func (c *aliasCache) metrics() CacheMetrics {

@@ -87,7 +87,7 @@ func (s *segmentCalls) size() int64 {
 
 // callCache keeps the calls of segments, so that a put need not look for its ids in the database: of those that were begun
 // since the store was opened, and of those that the database was asked about often enough to be read in; what was used
-// last, within a size. Only the committer puts and notes; callers ask.
+// last, within a size. Only the committer puts and notes; callers ask, which counts.
 type callCache struct {
 	mu       sync.Mutex
 	segments *lru[segmentOf, *segmentCalls]

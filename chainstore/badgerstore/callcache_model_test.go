@@ -30,6 +30,9 @@ func TestKeptCallsAgreeWithTheModel(t *testing.T) {
 				r.step()
 			}
 			mustBeClean(t, r.s)
+			if len(r.found) == 0 {
+				t.Error("nothing was found out ahead")
+			}
 		})
 	}
 }

@@ -27,7 +27,7 @@ type Metrics struct {
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
 	// Blocks are of tables, decompressed; Rows are those of nodes, Heads nodes that chains end in, and Aliases where those point
-	// that chains were asked for by, that were read lately;
+	// that chains were asked for by or put behind, that were read lately;
 	// Nodes are the ends of chains that grow, with what is kept of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
 	Blocks, Rows, Heads, Aliases, Nodes CacheMetrics
 }
