@@ -68,8 +68,8 @@ func (s *Store) lookAhead(in *chainstore.NewNode, parent *known) (a *ahead, told
 		return nil, false
 	}
 	e := &earlierCalls{parent: parent, node: in.Messages, kept: s.committer.calls}
-	if !e.wanted(in) || e.search() {
-		return e.ahead(), true
+	if a, told = e.find(in); told {
+		return a, true
 	}
 	return nil, s.committer.nodes.look(nodeKey{parent.ns, in.Identify(&parent.id)}) != nil
 }
@@ -93,9 +93,7 @@ func (s *Store) readBehind(
 			}
 		}
 		e := &earlierCalls{v: v, parent: parent, node: in.Messages, kept: s.committer.calls}
-		if e.wanted(in) && e.search() {
-			a = e.ahead()
-		}
+		a, _ = e.find(in)
 		return e.failed
 	})
 	return a, true

@@ -7,7 +7,8 @@ import (
 )
 
 // aliasCache keeps where aliases point that chains were read by or put behind lately. What it keeps is right for a view that is no
-// older than the one it was read in, until a commit writes the alias: the cache is told of that before any view sees the commit.
+// older than the one it was read in, or than the commit that told of it, until another commit writes the alias: the cache is told of
+// that before any view sees it.
 type aliasCache struct {
 	mu     sync.Mutex
 	byName *lru[aliasName, cachedAlias]

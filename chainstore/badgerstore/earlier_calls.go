@@ -65,19 +65,17 @@ func (e *earlierCalls) copied() bool {
 	return p != nil && p.compaction.Present && !(p.tools.Present && p.tools.Seq > p.compaction.Seq)
 }
 
-// wanted tells whether somebody will ask about the node: it has calls or results, an ancestor has calls, and it is no compaction node.
-func (e *earlierCalls) wanted(in *chainstore.NewNode) bool {
-	return in.Compaction == nil && e.parent.tools.Present && slices.ContainsFunc(e.node, func(m runloop.Facts) bool {
-		return len(m.Calls) > 0 || m.Role == runloop.Tool
-	})
-}
-
-// ahead are the answers, for a change that is yet to wait; nil where there are none.
-func (e *earlierCalls) ahead() *ahead {
-	if e.called == nil {
-		return nil
+// find finds the answers for a change that is yet to wait; nil where nobody will ask for them: the node has no calls or results, no
+// ancestor has calls, or it is a compaction node. False where the search fails.
+func (e *earlierCalls) find(in *chainstore.NewNode) (a *ahead, ok bool) {
+	asks := func(m runloop.Facts) bool { return len(m.Calls) > 0 || m.Role == runloop.Tool }
+	if in.Compaction != nil || !e.parent.tools.Present || !slices.ContainsFunc(e.node, asks) {
+		return nil, true
 	}
-	return &ahead{e.parent.at, e.called}
+	if !e.search() {
+		return nil, false
+	}
+	return &ahead{e.parent.at, e.called}, true
 }
 
 // callKeys are the hashes of the ids of calls and results, each once, in order.

@@ -48,8 +48,7 @@ var (
 // order neither kind always comes after the other. What all floods were served, of what all peaks were, stands beside the
 // median: merges can lie so that half of the rounds tell much more than the others. All begin once the store is done with what came
 // before, if it ever is and Options.Restless does not forbid it, all last as long, and the first second, while queues fill, does not
-// count. Each put is a turn on a
-// conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go),
+// count. Each put is a turn on a conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go),
 // for to offer costs work as well, and there are so many that no put waits in the client for another to end. A bystander
 // (bystander.go) shows what a flood leaves to others.
 //

@@ -62,11 +62,12 @@ func wired(t *testing.T, service transcriptv1.TranscriptServiceServer) *wire {
 }
 
 // call begins a put of a turn with an id of its call, and returns what will become of it.
-func (w *wire) call(namespace, parent, salt string, id uint64, within time.Duration) <-chan ending {
+func (w *wire) call(t *testing.T, namespace, parent, salt string, id uint64, within time.Duration) <-chan ending {
+	t.Helper()
 	ended := make(chan ending, 2) // a second one would be a fault, which the test is to see
 	encoded, err := encodeTurn(1)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	w.begin(&wireCall{
 		namespace: namespace, parent: parent, salt: []byte(salt), turn: encoded, call: id, deadline: time.Now().Add(within),
@@ -84,7 +85,7 @@ func TestWirePuts(t *testing.T) {
 	const n = 1500
 	var all [n]<-chan ending
 	for i := range all {
-		all[i] = w.call("some", strings.Repeat("a", i%65), fmt.Sprintf("%016d", i), uint64(i), longEnough)
+		all[i] = w.call(t, "some", strings.Repeat("a", i%65), fmt.Sprintf("%016d", i), uint64(i), longEnough)
 	}
 	for i, ended := range all {
 		want := ending{head: strings.Repeat("a", i%65) + "/" + fmt.Sprintf("%016d", i)}
@@ -116,15 +117,15 @@ func TestWireTellsWhyPutsFail(t *testing.T) {
 		"overloaded": {code: codes.ResourceExhausted, reason: "OVERLOADED"},
 		"late":       {code: codes.DeadlineExceeded}, // the server's own
 	} {
-		if got := <-w.call(namespace, "", "", 0, longEnough); got != want {
+		if got := <-w.call(t, namespace, "", "", 0, longEnough); got != want {
 			t.Errorf("%s: %v, want %v", namespace, got, want)
 		}
 	}
 	// Either gRPC's reset or the handler's status comes first.
-	if got := <-w.call("silent", "", "", 0, 30*time.Millisecond); got.code != codes.DeadlineExceeded {
+	if got := <-w.call(t, "silent", "", "", 0, 30*time.Millisecond); got.code != codes.DeadlineExceeded {
 		t.Errorf("without an answer: %v", got)
 	}
-	if got := <-w.call("some", "", "", 0, longEnough); got.code != codes.OK {
+	if got := <-w.call(t, "some", "", "", 0, longEnough); got.code != codes.OK {
 		t.Errorf("after those: %v", got)
 	}
 }
@@ -185,8 +186,8 @@ func TestWireWaitsForAnAnswer(t *testing.T) {
 	w.mu.Unlock()
 	const within = 200 * time.Millisecond
 	began := time.Now()
-	sent := w.call("any", "", "", 0, within)
-	waiting := w.call("any", "", "", 0, within)
+	sent := w.call(t, "any", "", "", 0, within)
+	waiting := w.call(t, "any", "", "", 0, within)
 	if got := <-sent; got != unanswered(noAnswer) {
 		t.Errorf("sent: %v", got)
 	}
@@ -243,11 +244,11 @@ func TestWireAtTheDeadline(t *testing.T) {
 // What is under way when a connection ends has no clear status, nor has what begins later.
 func TestWireEnds(t *testing.T) {
 	w := wired(t, &heads{})
-	under := w.call("silent", "", "", 0, longEnough)
+	under := w.call(t, "silent", "", "", 0, longEnough)
 	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
-	for what, ended := range map[string]<-chan ending{"under way": under, "later": w.call("some", "", "", 0, longEnough)} {
+	for what, ended := range map[string]<-chan ending{"under way": under, "later": w.call(t, "some", "", "", 0, longEnough)} {
 		got := <-ended
 		if got != (ending{code: codes.Unavailable}) || clearlyRefused(got.code, got.reason) {
 			t.Errorf("%s: %v", what, got)
