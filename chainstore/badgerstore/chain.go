@@ -70,17 +70,17 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 		return err
 	}
 	defer v.close()
-	return v.rows(ctx, c.lineage, c.s.rows.worth(c.header), span, yield)
+	return v.rows(ctx, c.lineage, true, span, yield)
 }
 
-// rows yields the rows of a span of a chain; those from keep on are kept in the cache.
-func (v *view) rows(ctx context.Context, l *lineage, keep uint32, span chainstore.Span, yield func(*chainstore.Row) error) error {
+// rows yields the rows of a span of a chain, and keeps in the cache what is worth it, if at all.
+func (v *view) rows(ctx context.Context, l *lineage, keep bool, span chainstore.Span, yield func(*chainstore.Row) error) error {
 	if span.From > min(span.Through, l.head.seq) {
 		return nil
 	}
 	s := rowScan{
 		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield,
-		gathers: gathering{cache: v.s.rows, ns: v.ns, from: keep, all: span.Again},
+		gathers: newGathering(v, keep, span.Again),
 	}
 	defer s.close()
 	stretches := l.within(span.From, span.Through)
@@ -106,8 +106,8 @@ type rowScan struct {
 	prefix []byte
 	// gathers is given what the cursor reads.
 	gathers gathering
-	// kept holds the row whose payload lies in chunks, and then the payload.
-	kept []byte
+	// scratch holds the row whose payload lies in chunks, and then the payload; or the payloads of a block, unpacked.
+	scratch []byte
 	// out is what is yielded: its memory serves all rows.
 	out chainstore.Row
 }
@@ -141,10 +141,23 @@ func (s *rowScan) stretch(part stretch) error {
 // cached yields the rows from a place on that lie in the cache, at most limit and none of another block, and tells how many
 // those are.
 func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
-	cache := s.gathers.cache
-	block := cache.get(blockOf(s.v.ns, at))
+	cache, key := s.gathers.cache, blockOf(s.v.ns, at)
+	block := cache.get(key, s.gathers.scan)
+	if !block.has(int(at.seq % blockRows)) {
+		return 0, nil
+	}
+	payloads := block.payloads
+	if block.packed != nil && !s.headersOnly {
+		var ok bool
+		if payloads, ok = block.unpack(s.scratch); !ok {
+			cache.drop(key, block)
+			return 0, nil
+		}
+		s.scratch = payloads
+		cache.copied.Add(uint64(len(payloads)))
+	}
 	for i := int(at.seq % blockRows); block.has(i) && n < limit; i++ {
-		r, from, err := block.row(i)
+		r, from, err := block.row(i, payloads)
 		if err != nil {
 			return n, err
 		}
@@ -154,16 +167,14 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 		at.seq++
 		n++
 	}
-	if n > 0 {
-		cache.hits.Add(n)
-	}
+	cache.hits.Add(n)
 	return n, nil
 }
 
 // scanned yields the rows from a place on from the database, at most limit, none of the place's block that the cache has and
 // none behind the end of a block behind which the cache goes on, and tells how many those are.
 func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
-	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at)), int(at.seq%blockRows); block != nil && in < block.first {
+	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.scan), int(at.seq%blockRows); block != nil && in < block.first {
 		limit = min(limit, uint64(block.first-in))
 	}
 	if s.cursor == nil {
@@ -175,7 +186,7 @@ func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
 		if n++; err != nil || n == limit {
 			return n, err
 		}
-		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at)).has(0) {
+		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.scan).has(0) {
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {
@@ -225,7 +236,7 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 		if chunks = r.chunks; chunks == 0 {
 			s.gathers.row(at, value, len(r.payload))
 		} else if !s.headersOnly {
-			s.kept = append(s.kept[:0], value...)
+			s.scratch = append(s.scratch[:0], value...)
 			return nil
 		}
 		return s.pass(at, &r, nil, 0)
@@ -245,21 +256,21 @@ func (s *rowScan) pass(at place, r *row, kept []byte, from int) error {
 	return s.yield(&s.out)
 }
 
-// chunked gathers the payload of the row in kept, and yields it.
+// chunked gathers the payload of the row in scratch, and yields it.
 func (s *rowScan) chunked(at place) error {
-	head := len(s.kept)
-	r, _, err := parseRow(s.kept)
+	head := len(s.scratch)
+	r, _, err := parseRow(s.scratch)
 	if err != nil {
 		return err
 	}
-	if s.kept, err = s.cursor.chunks(at, r.chunks, s.kept); err != nil {
+	if s.scratch, err = s.cursor.chunks(at, r.chunks, s.scratch); err != nil {
 		return err
 	}
-	s.v.s.counts.copied.Add(uint64(len(s.kept)))
-	if r, _, err = parseRow(s.kept[:head]); err != nil {
+	s.v.s.counts.copied.Add(uint64(len(s.scratch)))
+	if r, _, err = parseRow(s.scratch[:head]); err != nil {
 		return err
 	}
-	r.payload = s.kept[head:]
+	r.payload = s.scratch[head:]
 	return s.pass(at, &r, nil, 0)
 }
 

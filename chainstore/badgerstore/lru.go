@@ -37,6 +37,14 @@ func (c *lru[K, V]) get(key K) (value V) {
 	return value
 }
 
+// oldest is the value that was not put or used for longest; the zero value where none is kept.
+func (c *lru[K, V]) oldest() (value V) {
+	if e := c.latest.Back(); e != nil {
+		return e.Value.(*lruEntry[K, V]).value
+	}
+	return value
+}
+
 // has tells whether a value is kept.
 func (c *lru[K, V]) has(key K) bool { return c.byKey[key] != nil }
 

@@ -3,8 +3,6 @@ package badgerstore
 import (
 	"sync"
 	"sync/atomic"
-
-	"github.com/transcriptd/transcriptd/chainstore"
 )
 
 // blockRows is how many rows of a segment are kept together.
@@ -12,13 +10,29 @@ const blockRows = 16
 
 // rowCache keeps rows that were read lately, as they lie in the database. A row is written once, so what is kept stays
 // right; whatever comes to rewrite or remove rows has to drop them from here.
+//
+// A block takes the place of those that have not been used since it was last read itself. Where all have been, more is at work than fits:
+// then blocks are packed, the one that was used longest ago first, and once all are, no more is kept. To drop what is wanted again sooner
+// would find nothing where a chain larger than the cache is read again and again. So does LIRS: Jiang and Zhang, "LIRS: an efficient low
+// inter-reference recency set replacement policy to improve buffer cache performance", SIGMETRICS 2002.
 type rowCache struct {
-	mu     sync.Mutex
-	blocks *lru[blockKey, *rowBlock]
-	// once are the blocks that were read lately and are not kept: a block is worth its memory when it is read again.
-	once *lru[blockKey, struct{}]
-	// hits and misses are rows; copied, the bytes of rows that were collected.
+	mu    sync.Mutex
+	limit int64
+	// whole are blocks as they are, small those that are packed or that packing would not make smaller; together they take limit at most.
+	whole, small *lru[blockKey, *keptBlock]
+	// once are blocks that were read lately and were not kept then, by the scan that did: a block is worth its memory when it is read again.
+	once *lru[blockKey, uint64]
+	// scans counts those so far: their numbers, from 1 on, are the time here.
+	scans atomic.Uint64
+	// hits and misses are rows; copied, the bytes of rows that were collected, and of those that were unpacked.
 	hits, misses, copied atomic.Uint64
+}
+
+// keptBlock is a block, the scan that used it last, and the last one before that.
+type keptBlock struct {
+	key          blockKey
+	block        *rowBlock
+	used, before uint64
 }
 
 // blockKey names the rows of a segment from number*blockRows on, blockRows of them.
@@ -38,6 +52,9 @@ type rowBlock struct {
 	// in one go, and hands on many at once.
 	heads, payloads []byte
 	ends            []rowEnd
+	// packed is what the payloads were packed into, and then there are no payloads; dense says that packing them saves little.
+	packed []byte
+	dense  bool
 }
 
 // rowEnd is where a row ends in heads and in payloads.
@@ -57,11 +74,13 @@ func (b *rowBlock) begin(n int) rowEnd {
 	return b.ends[n-1]
 }
 
-// row is that at a place in the block, which has it; from is where its payload begins in payloads.
-func (b *rowBlock) row(at int) (r row, from int, err error) {
+// row is that at a place in the block, which has it; from is where its payload begins in payloads, which are the block's or what its
+// packed ones unpack to. Without them it has none.
+func (b *rowBlock) row(at int, payloads []byte) (r row, from int, err error) {
 	begin, end := b.begin(at-b.first), b.ends[at-b.first]
-	r, _, err = parseRow(b.heads[begin.head:end.head:end.head])
-	r.payload = b.payloads[begin.payload:end.payload:end.payload]
+	if r, _, err = parseRow(b.heads[begin.head:end.head:end.head]); payloads != nil {
+		r.payload = payloads[begin.payload:end.payload:end.payload]
+	}
 	return r, begin.payload, err
 }
 
@@ -76,7 +95,7 @@ func (b *rowBlock) add(value []byte, payload int) {
 const blockOverhead = 256
 
 func (b *rowBlock) size() int64 {
-	return int64(cap(b.heads)+cap(b.payloads)+16*cap(b.ends)) + blockOverhead
+	return int64(cap(b.heads)+cap(b.payloads)+cap(b.packed)+16*cap(b.ends)) + blockOverhead
 }
 
 // newRowCache keeps so many bytes; nil, which is a cache of nothing, where that is none.
@@ -85,7 +104,10 @@ func newRowCache(limit int64) *rowCache {
 		return nil
 	}
 	once := min(limit/32, maxOnce*onceBytes)
-	return &rowCache{blocks: newLRU[blockKey, *rowBlock](limit - once), once: newLRU[blockKey, struct{}](once)}
+	limit -= once
+	return &rowCache{
+		limit: limit, whole: newLRU[blockKey, *keptBlock](limit), small: newLRU[blockKey, *keptBlock](limit), once: newLRU[blockKey, uint64](once),
+	}
 }
 
 const (
@@ -95,34 +117,65 @@ const (
 	maxOnce = 8 << 10
 )
 
-// again tells whether a block, of which had is kept, was read before.
-func (c *rowCache) again(key blockKey) (had *rowBlock, yes bool) {
+// again returns what is kept of a block, and the last scan before this that read it; 0 for none.
+func (c *rowCache) again(key blockKey, scan uint64) (had *rowBlock, since uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if had = c.blocks.get(key); had != nil || c.once.has(key) {
-		return had, true
+	if k := c.use(key, scan); k != nil {
+		return k.block, k.before
 	}
-	c.once.put(key, struct{}{}, onceBytes)
-	return nil, false
+	since = c.once.get(key)
+	c.once.put(key, scan, onceBytes)
+	return nil, since
 }
 
 // get returns what is kept of a block; nil for nothing.
-func (c *rowCache) get(key blockKey) *rowBlock {
+func (c *rowCache) get(key blockKey, scan uint64) *rowBlock {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.blocks.get(key)
+	if k := c.use(key, scan); k != nil {
+		return k.block
+	}
+	return nil
+}
+
+// use returns what is kept of a block and makes it the one used last; nil for nothing. mu is held.
+func (c *rowCache) use(key blockKey, scan uint64) *keptBlock {
+	k := c.whole.get(key)
+	if k == nil {
+		k = c.small.get(key)
+	}
+	if k != nil && k.used != scan {
+		k.before, k.used = k.used, scan
+	}
+	return k
 }
 
 // extend joins rows with what is kept of a block, provided that it is still had: they follow it, or come before it. Where a gap
-// is between the two, the more rows are kept. rows becomes the cache's.
-func (c *rowCache) extend(key blockKey, had, rows *rowBlock) {
+// is between the two, the more rows are kept. What was used by the scan since, or later, is not dropped for it. rows becomes the cache's.
+func (c *rowCache) extend(key blockKey, had, rows *rowBlock, scan, since uint64) {
+	for next := c.join(key, had, rows, scan, since); next != nil; next = c.join(key, had, rows, scan, since) {
+		c.pack(next)
+	}
+}
+
+// join is extend, unless there is no room before a block is packed, which it returns.
+func (c *rowCache) join(key blockKey, had, rows *rowBlock, scan, since uint64) *keptBlock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.blocks.get(key) != had {
-		return
+	need := rows.size()
+	if k := c.use(key, scan); k == nil && had != nil || k != nil && k.block != had {
+		return nil
+	} else if had != nil && had.packed != nil {
+		if had = had.unpacked(); had != nil {
+			need += had.size() - k.block.size()
+		}
+	}
+	if next, ok := c.room(need, since); !ok {
+		return next
 	}
 	switch {
 	case had == nil:
@@ -132,9 +185,57 @@ func (c *rowCache) extend(key blockKey, had, rows *rowBlock) {
 	case rows.has(had.first) || rows.behind() == had.first:
 		rows = rows.followed(had, rows.behind()-had.first)
 	case len(rows.ends) <= len(had.ends):
-		return
+		return nil
 	}
-	c.blocks.put(key, rows, rows.size())
+	c.put(&keptBlock{key, rows, scan, since})
+	return nil
+}
+
+// room drops blocks that were last used before the scan since, until there is room for so many bytes. Where that is not enough, next is
+// the one to be packed; nil for none. mu is held.
+func (c *rowCache) room(need int64, since uint64) (next *keptBlock, ok bool) {
+	if need > c.limit {
+		return nil, false
+	}
+	for c.size()+need > c.limit {
+		oldest := c.oldest()
+		if oldest.used >= since {
+			return c.whole.oldest(), false
+		}
+		c.forget(oldest.key)
+	}
+	return nil, true
+}
+
+// size is what all blocks take. mu is held.
+func (c *rowCache) size() int64 { return c.whole.size.Load() + c.small.size.Load() }
+
+// oldest is the block that has not been used for longest; nil where none is kept. mu is held.
+func (c *rowCache) oldest() *keptBlock {
+	a, b := c.whole.oldest(), c.small.oldest()
+	if a == nil || b != nil && b.used < a.used {
+		return b
+	}
+	return a
+}
+
+// forget keeps a block no more. mu is held.
+func (c *rowCache) forget(key blockKey) {
+	c.whole.drop(key)
+	c.small.drop(key)
+}
+
+// put keeps a block in place of the one before; for what it takes more than there was room for, others are dropped. mu is held.
+func (c *rowCache) put(k *keptBlock) {
+	c.forget(k.key)
+	blocks := c.whole
+	if k.block.packed != nil || k.block.dense {
+		blocks = c.small
+	}
+	blocks.put(k.key, k, k.block.size())
+	for c.size() > c.limit {
+		c.forget(c.oldest().key)
+	}
 }
 
 // followed is b and the rows of another block from the nth on, which follow it. It uses b's memory.
@@ -163,41 +264,35 @@ func (c *rowCache) metrics() CacheMetrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return CacheMetrics{
-		Bytes: c.blocks.size.Load() + c.once.size.Load(), LimitBytes: c.blocks.limit + c.once.limit,
+		Bytes: c.size() + c.once.size.Load(), LimitBytes: c.limit + c.once.limit,
 		Hits: c.hits.Load(), Misses: c.misses.Load(),
 	}
-}
-
-// worth is the first row of a chain that is worth keeping. Of a chain that is larger than the cache the end is, as much as
-// surely fits: of one row more, reading it again and again would find nothing.
-func (c *rowCache) worth(h *chainstore.Header) (seq uint32) {
-	if c == nil {
-		return 0
-	}
-	full := h.State.Full.Totals
-	usual := full.Bytes/max(1, full.Nodes) + blockOverhead
-	if n := c.blocks.limit / 8 * 7 / usual; n < int64(h.Seq) {
-		seq = h.Seq - uint32(n)
-	}
-	return seq
 }
 
 // gathering collects the rows of a scan, block by block, for a cache.
 type gathering struct {
 	cache *rowCache
 	ns    uint32
-	// from is the first row that is worth keeping.
-	from uint32
-	// all says that these rows are about to be read again: all are collected, not only those of blocks that were read before.
-	all bool
+	// scan is its number.
+	scan uint64
+	// keep says that any are collected; all, that these rows are about to be read again: not only those of blocks that were read before.
+	keep, all bool
 	// key is the block that the scan is in; had, what was kept of it; rows is nil where none are collected.
 	key blockKey
 	had *rowBlock
-	// again says that the block was read before, or is about to be.
-	again bool
+	// since is the scan that read the block before, or this one where it is about to be read again; 0 for none.
+	since uint64
 	rows  *rowBlock
 	// usual is the size of the block before.
 	usual rowEnd
+}
+
+func newGathering(v *view, keep, all bool) gathering {
+	g := gathering{cache: v.s.rows, ns: v.ns, keep: keep, all: all}
+	if g.cache != nil {
+		g.scan = g.cache.scans.Add(1)
+	}
+	return g
 }
 
 // row collects the row at a place, as the database has it, with a payload of so many bytes at its end. It may follow the one
@@ -207,14 +302,15 @@ func (g *gathering) row(at place, value []byte, payload int) {
 		return
 	}
 	g.cache.misses.Add(1)
-	if at.seq < g.from {
+	if !g.keep {
 		return
 	}
 	if key := blockOf(g.ns, at); key != g.key {
 		g.flush()
 		g.key = key
-		g.had, g.again = g.cache.again(key)
-		g.again = g.again || g.all
+		if g.had, g.since = g.cache.again(key, g.scan); g.all {
+			g.since = g.scan
+		}
 	}
 	in := int(at.seq % blockRows)
 	if !g.wants(in) {
@@ -233,7 +329,7 @@ func (g *gathering) row(at place, value []byte, payload int) {
 // comes before the latter, which may lie behind more rows then.
 func (g *gathering) wants(in int) bool {
 	switch {
-	case !g.again:
+	case g.since == 0:
 		return false
 	case g.rows != nil:
 		return in == g.rows.behind()
@@ -255,8 +351,8 @@ func (g *gathering) flush() {
 		g.rows.heads, g.rows.payloads = trimmed(g.rows.heads), trimmed(g.rows.payloads)
 	}
 	g.usual = rowEnd{heads + heads/8, payloads + payloads/8}
-	g.cache.extend(g.key, g.had, g.rows)
-	g.key, g.had, g.again, g.rows = blockKey{}, nil, false, nil
+	g.cache.extend(g.key, g.had, g.rows, g.scan, g.since)
+	g.key, g.had, g.since, g.rows = blockKey{}, nil, 0, nil
 }
 
 // trimmed is b in memory that is hardly larger.
