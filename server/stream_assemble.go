@@ -78,7 +78,7 @@ const sideBySide = 3
 // writers wait in the end, share the processors with everybody who could run.
 func newScans() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))) }
 
-// readAll hands every batch to send, in order. Once a batch was not all in the store's memory all that follow are read ahead,
+// readAll hands every batch to send, in order. Once a batch was not all in the store's memory, as it is sent, all that follow are read ahead,
 // each with a place of scans, which it has while it is read; before, to read one takes less time than to hand it from goroutine
 // to goroutine. last is the frame that belongs to no batch.
 func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *semaphore.Weighted, send func([]*frame) error) (last *frame, whole *report, err error) {
@@ -140,7 +140,7 @@ type frameReader struct {
 	open *frame
 	// ready is the size of full.
 	ready int
-	// waited says that a row of the batch was not in the store's memory.
+	// waited says that a row of the batch was not in the store's memory, or was packed there.
 	waited bool
 	// due says that the batch is yet to be read; else reading is waited for before anything else is looked at, and then err is
 	// that of the batch.

@@ -327,9 +327,9 @@ func TestReadsOfManyTurns(t *testing.T) {
 		{"full", 1000, full, nil, cost{gets: 1, seeks: 1, nexts: 1000}},
 		{"no policy", 1000, conversation, nil, cost{gets: 1, seeks: 2, nexts: 999}},
 		{"window of all", 1000, conversation, byLoops(1000), cost{gets: 1, seeks: 2, nexts: 999}},
-		{"window of the last", deepTurns(), conversation, byLoops(1000), cost{gets: 1, seeks: 21, nexts: 998}},
-		{"window of the last, uncut", deepTurns(), conversation, uncut, cost{gets: 1, seeks: 21, nexts: 998}},
-		{"window of the last, whole", deepTurns(), conversation, whole, cost{gets: 1, seeks: 21, nexts: 998}},
+		{"window of the last", deepTurns(), conversation, byLoops(1000), cost{gets: 1, seeks: 21, nexts: 999}},
+		{"window of the last, uncut", deepTurns(), conversation, uncut, cost{gets: 1, seeks: 21, nexts: 999}},
+		{"window of the last, whole", deepTurns(), conversation, whole, cost{gets: 1, seeks: 21, nexts: 999}},
 	} {
 		c.grow(x.name, x.turns, 0, tiny)
 		if got := c.reads(c.view(x.name, x.view, x.policy)); got != x.want {

@@ -14,12 +14,14 @@ type chain struct {
 	ns uint32
 	*head
 	after uint32
+	// reader is the cache's number of who reads it.
+	reader int64
 }
 
 // Chain finds a head; see chainstore.ChainReader. It reads the alias or id and, of a head that was not read lately, the row,
 // and a seek for each 64 forks.
 func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
-	c := &chain{s: s}
+	c := &chain{s: s, reader: s.rows.begin()}
 	err := s.read(ctx, namespace, func(v *view) (err error) {
 		c.ns = v.ns
 		if c.head, err = v.head(ref); err != nil || after == nil {
@@ -70,17 +72,17 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 		return err
 	}
 	defer v.close()
-	return v.rows(ctx, c.lineage, true, span, yield)
+	return v.rows(ctx, c.lineage, c.reader, span, yield)
 }
 
-// rows yields the rows of a span of a chain, and keeps in the cache what is worth it, if at all.
-func (v *view) rows(ctx context.Context, l *lineage, keep bool, span chainstore.Span, yield func(*chainstore.Row) error) error {
+// rows yields the rows of a span of a chain to a reader; of one whose number is 0, the cache takes no notice.
+func (v *view) rows(ctx context.Context, l *lineage, reader int64, span chainstore.Span, yield func(*chainstore.Row) error) error {
 	if span.From > min(span.Through, l.head.seq) {
 		return nil
 	}
 	s := rowScan{
 		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield,
-		gathers: newGathering(v, keep, span.Again),
+		gathers: gathering{cache: v.s.rows, ns: v.ns, reader: reader, all: span.Again},
 	}
 	defer s.close()
 	stretches := l.within(span.From, span.Through)
@@ -106,8 +108,8 @@ type rowScan struct {
 	prefix []byte
 	// gathers is given what the cursor reads.
 	gathers gathering
-	// scratch holds the row whose payload lies in chunks, and then the payload; or the payloads of a block, unpacked.
-	scratch []byte
+	// scratch holds the row whose payload lies in chunks, and then the payload; or the payloads of a block, unpacked. nil until it is needed.
+	scratch *[]byte
 	// out is what is yielded: its memory serves all rows.
 	out chainstore.Row
 }
@@ -117,6 +119,20 @@ func (s *rowScan) close() {
 	if s.cursor != nil {
 		s.cursor.close()
 	}
+	if s.scratch != nil && cap(*s.scratch) <= maxScratch {
+		s.v.s.scratches.Put(s.scratch)
+	}
+}
+
+// maxScratch is how much memory of a scan is kept for another: that of blocks of usual rows.
+const maxScratch = 1 << 20
+
+// room is scratch, emptied.
+func (s *rowScan) room() []byte {
+	if s.scratch == nil {
+		s.scratch = s.v.s.scratches.Get().(*[]byte)
+	}
+	return (*s.scratch)[:0]
 }
 
 // stretch yields the rows of a stretch, every one of which must be there.
@@ -142,18 +158,18 @@ func (s *rowScan) stretch(part stretch) error {
 // those are.
 func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 	cache, key := s.gathers.cache, blockOf(s.v.ns, at)
-	block := cache.get(key, s.gathers.scan)
+	block := cache.get(key, s.gathers.reader)
 	if !block.has(int(at.seq % blockRows)) {
 		return 0, nil
 	}
 	payloads := block.payloads
 	if block.packed != nil && !s.headersOnly {
 		var ok bool
-		if payloads, ok = block.unpack(s.scratch); !ok {
+		if payloads, ok = block.unpack(s.room()); !ok {
 			cache.drop(key, block)
 			return 0, nil
 		}
-		s.scratch = payloads
+		*s.scratch = payloads
 		cache.copied.Add(uint64(len(payloads)))
 	}
 	for i := int(at.seq % blockRows); block.has(i) && n < limit; i++ {
@@ -174,7 +190,7 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 // scanned yields the rows from a place on from the database, at most limit, none of the place's block that the cache has and
 // none behind the end of a block behind which the cache goes on, and tells how many those are.
 func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
-	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.scan), int(at.seq%blockRows); block != nil && in < block.first {
+	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader), int(at.seq%blockRows); block != nil && in < block.first {
 		limit = min(limit, uint64(block.first-in))
 	}
 	if s.cursor == nil {
@@ -186,7 +202,7 @@ func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
 		if n++; err != nil || n == limit {
 			return n, err
 		}
-		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.scan).has(0) {
+		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader).has(0) {
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {
@@ -236,7 +252,7 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 		if chunks = r.chunks; chunks == 0 {
 			s.gathers.row(at, value, len(r.payload))
 		} else if !s.headersOnly {
-			s.scratch = append(s.scratch[:0], value...)
+			*s.scratch = append(s.room(), value...)
 			return nil
 		}
 		return s.pass(at, &r, nil, 0)
@@ -258,19 +274,19 @@ func (s *rowScan) pass(at place, r *row, kept []byte, from int) error {
 
 // chunked gathers the payload of the row in scratch, and yields it.
 func (s *rowScan) chunked(at place) error {
-	head := len(s.scratch)
-	r, _, err := parseRow(s.scratch)
+	head := len(*s.scratch)
+	r, _, err := parseRow(*s.scratch)
 	if err != nil {
 		return err
 	}
-	if s.scratch, err = s.cursor.chunks(at, r.chunks, s.scratch); err != nil {
+	if *s.scratch, err = s.cursor.chunks(at, r.chunks, *s.scratch); err != nil {
 		return err
 	}
-	s.v.s.counts.copied.Add(uint64(len(s.scratch)))
-	if r, _, err = parseRow(s.scratch[:head]); err != nil {
+	s.v.s.counts.copied.Add(uint64(len(*s.scratch)))
+	if r, _, err = parseRow((*s.scratch)[:head]); err != nil {
 		return err
 	}
-	r.payload = s.scratch[head:]
+	r.payload = (*s.scratch)[head:]
 	return s.pass(at, &r, nil, 0)
 }
 

@@ -111,7 +111,7 @@ func (v *view) nodeAt(at place) (*known, error) {
 func (v *view) headers(ctx context.Context) headers {
 	return func(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
 		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
-		return v.rows(ctx, l, false, span, func(r *chainstore.Row) error {
+		return v.rows(ctx, l, 0, span, func(r *chainstore.Row) error {
 			h, err := r.Header()
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -19,6 +20,7 @@ func Open(dir string, o Options) (*Store, error) {
 		dir: dir, now: o.Now, db: db, reads: newOpenReads(db.DB, db.MaxVersion()), names: newNamespaceNumbers(),
 		rows:  newRowCache(o.RowCacheBytes - headCacheBytes(&o) - aliasCacheBytes(&o)),
 		heads: newHeadCache(headCacheBytes(&o)), aliases: newAliasCache(aliasCacheBytes(&o)),
+		scratches: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	if err := s.checkFormat(); err != nil {
 		return nil, errors.Join(err, db.Close())

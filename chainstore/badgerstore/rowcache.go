@@ -3,6 +3,9 @@ package badgerstore
 import (
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/pierrec/lz4/v4"
 )
 
 // blockRows is how many rows of a segment are kept together.
@@ -16,23 +19,45 @@ const blockRows = 16
 // would find nothing where a chain larger than the cache is read again and again. So does LIRS: Jiang and Zhang, "LIRS: an efficient low
 // inter-reference recency set replacement policy to improve buffer cache performance", SIGMETRICS 2002.
 type rowCache struct {
-	mu    sync.Mutex
-	limit int64
-	// whole are blocks as they are, small those that are packed or that packing would not make smaller; together they take limit at most.
-	whole, small *lru[blockKey, *keptBlock]
-	// once are blocks that were read lately and were not kept then, by the scan that did: a block is worth its memory when it is read again.
-	once *lru[blockKey, uint64]
-	// scans counts those so far: their numbers, from 1 on, are the time here.
-	scans atomic.Uint64
+	mu sync.Mutex
+	// blocks are what is kept; whole are those of them that packing may make smaller, without a size.
+	blocks, whole *lru[blockKey, *keptBlock]
+	// once are the blocks that were read and are not kept: a block is worth its memory when it is read again.
+	once *lru[blockKey, uses]
+	// now tells the time since the cache was made; last is the number of the last reader.
+	now  func() time.Duration
+	last int64
+	// packers are *lz4.Compressor.
+	packers sync.Pool
 	// hits and misses are rows; copied, the bytes of rows that were collected, and of those that were unpacked.
 	hits, misses, copied atomic.Uint64
 }
 
-// keptBlock is a block, the scan that used it last, and the last one before that.
 type keptBlock struct {
-	key          blockKey
-	block        *rowBlock
-	used, before uint64
+	key   blockKey
+	block *rowBlock
+	uses  uses
+}
+
+// uses are the first readers of a block's last use, and of the one before; 0 for none.
+type uses struct{ last, before int64 }
+
+// sameUse is how long a use lasts: readers who begin within it are one use of what they read (a correlated reference period: O'Neil, O'Neil
+// and Weikum, "The LRU-K page replacement algorithm", SIGMOD 1993). Else the second of two readers of one chain would drop what both are
+// about to read for what the first has just read.
+const sameUse = time.Second
+
+// by notes a reader. since is the use before its own, in which another who reads for the first time is one; 0 for none.
+func (u *uses) by(reader int64) (since int64) {
+	switch {
+	case u.last == 0 || reader-u.last >= sameUse.Nanoseconds():
+		u.before, u.last = u.last, reader
+		return u.before
+	case u.before == 0 && reader != u.last:
+		return u.last
+	default:
+		return u.before
+	}
 }
 
 // blockKey names the rows of a segment from number*blockRows on, blockRows of them.
@@ -52,9 +77,8 @@ type rowBlock struct {
 	// in one go, and hands on many at once.
 	heads, payloads []byte
 	ends            []rowEnd
-	// packed is what the payloads were packed into, and then there are no payloads; dense says that packing them saves little.
+	// packed is what the payloads were packed into; then there are no payloads.
 	packed []byte
-	dense  bool
 }
 
 // rowEnd is where a row ends in heads and in payloads.
@@ -103,138 +127,155 @@ func newRowCache(limit int64) *rowCache {
 	if limit <= 0 {
 		return nil
 	}
-	once := min(limit/32, maxOnce*onceBytes)
-	limit -= once
-	return &rowCache{
-		limit: limit, whole: newLRU[blockKey, *keptBlock](limit), small: newLRU[blockKey, *keptBlock](limit), once: newLRU[blockKey, uint64](once),
+	began, once := time.Now(), limit/32
+	c := &rowCache{
+		blocks: newLRU[blockKey, *keptBlock](limit - once), whole: newLRU[blockKey, *keptBlock](0), once: newLRU[blockKey, uses](once),
+		now:     func() time.Duration { return time.Since(began) },
+		packers: sync.Pool{New: func() any { return new(lz4.Compressor) }},
 	}
+	c.blocks.dropped = func(k *keptBlock) {
+		c.whole.drop(k.key)
+		c.once.put(k.key, k.uses, onceBytes)
+	}
+	return c
 }
 
-const (
-	// onceBytes is what it takes to remember, of a block that was read once, that it was.
-	onceBytes = 128
-	// maxOnce is how many are remembered.
-	maxOnce = 8 << 10
-)
+// onceBytes is what it takes to remember, of a block that is not kept, when it was read.
+const onceBytes = 128
 
-// again returns what is kept of a block, and the last scan before this that read it; 0 for none.
-func (c *rowCache) again(key blockKey, scan uint64) (had *rowBlock, since uint64) {
+// begin numbers a reader: by the time, in nanoseconds, and no two alike. All that it reads, it reads once.
+func (c *rowCache) begin() (reader int64) {
+	if c == nil {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.use(key, scan); k != nil {
-		return k.block, k.before
+	c.last = max(c.last+1, c.now().Nanoseconds())
+	return c.last
+}
+
+// again returns what is kept of a block, and the use before this reader's; 0 for none.
+func (c *rowCache) again(key blockKey, reader int64) (had *rowBlock, since int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k, since := c.use(key, reader); k != nil {
+		return k.block, since
 	}
-	since = c.once.get(key)
-	c.once.put(key, scan, onceBytes)
+	u := c.once.get(key)
+	since = u.by(reader)
+	c.once.put(key, u, onceBytes)
 	return nil, since
 }
 
 // get returns what is kept of a block; nil for nothing.
-func (c *rowCache) get(key blockKey, scan uint64) *rowBlock {
+func (c *rowCache) get(key blockKey, reader int64) *rowBlock {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.use(key, scan); k != nil {
+	if k, _ := c.use(key, reader); k != nil {
 		return k.block
 	}
 	return nil
 }
 
-// use returns what is kept of a block and makes it the one used last; nil for nothing. mu is held.
-func (c *rowCache) use(key blockKey, scan uint64) *keptBlock {
-	k := c.whole.get(key)
-	if k == nil {
-		k = c.small.get(key)
+// use returns what is kept of a block, nil for nothing, which it makes the one used last, and the use before this reader's. mu is held.
+func (c *rowCache) use(key blockKey, reader int64) (k *keptBlock, since int64) {
+	if k = c.blocks.peek(key); k == nil || reader == 0 {
+		return k, 0
 	}
-	if k != nil && k.used != scan {
-		k.before, k.used = k.used, scan
+	last := k.uses.last
+	if since = k.uses.by(reader); k.uses.last != last {
+		c.blocks.get(key)
+		c.whole.get(key)
 	}
-	return k
+	return k, since
 }
 
-// extend joins rows with what is kept of a block, provided that it is still had: they follow it, or come before it. Where a gap
-// is between the two, the more rows are kept. What was used by the scan since, or later, is not dropped for it. rows becomes the cache's.
-func (c *rowCache) extend(key blockKey, had, rows *rowBlock, scan, since uint64) {
-	for next := c.join(key, had, rows, scan, since); next != nil; next = c.join(key, had, rows, scan, since) {
-		c.pack(next)
+// extend joins the rows that were gathered with what is kept of their block, provided that this is still what was had. They become the
+// cache's. At most some four times as much as they take is packed for them: where that is not enough, they are not kept this time.
+func (c *rowCache) extend(g *gathering) {
+	had := g.had
+	if had != nil && had.packed != nil {
+		had = had.unpacked()
+	}
+	for most := 4 * g.rows.size(); ; {
+		key, next := c.join(g, had, most > 0)
+		if next == nil {
+			return
+		}
+		most -= next.size()
+		c.pack(key, next)
 	}
 }
 
-// join is extend, unless there is no room before a block is packed, which it returns.
-func (c *rowCache) join(key blockKey, had, rows *rowBlock, scan, since uint64) *keptBlock {
+// join is extend, unless there is no room before a block is packed: then that is next, if any may be.
+func (c *rowCache) join(g *gathering, had *rowBlock, mayPack bool) (key blockKey, next *rowBlock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	need := rows.size()
-	if k := c.use(key, scan); k == nil && had != nil || k != nil && k.block != had {
-		return nil
-	} else if had != nil && had.packed != nil {
-		if had = had.unpacked(); had != nil {
-			need += had.size() - k.block.size()
+	var kept *rowBlock
+	u := uses{g.reader, g.since}
+	k, _ := c.use(g.key, g.reader)
+	if k != nil {
+		kept, u = k.block, k.uses
+	}
+	if kept != g.had {
+		return key, nil
+	}
+	joined := had.joined(g.rows)
+	if joined == nil {
+		return key, nil
+	}
+	need := joined.size()
+	if kept != nil {
+		need -= kept.size()
+	}
+	if c.room(need, g.since) {
+		c.once.drop(g.key)
+		k := &keptBlock{g.key, joined, u}
+		c.blocks.put(g.key, k, joined.size())
+		c.whole.put(g.key, k, 0)
+		return key, nil
+	}
+	oldest := c.whole.oldest()
+	if !mayPack || oldest == nil || oldest == k {
+		return key, nil
+	}
+	c.whole.drop(oldest.key) // so that nobody else packs it meanwhile
+	return oldest.key, oldest.block
+}
+
+// room drops blocks that were last used before since until there is room for so many bytes, and tells whether there is. mu is held.
+func (c *rowCache) room(need, since int64) bool {
+	if need > c.blocks.limit {
+		return false
+	}
+	for c.blocks.size.Load()+need > c.blocks.limit {
+		oldest := c.blocks.oldest()
+		if oldest.uses.last >= since {
+			return false
 		}
+		c.blocks.drop(oldest.key)
 	}
-	if next, ok := c.room(need, since); !ok {
-		return next
-	}
+	return true
+}
+
+// joined are the rows of b, which may be none, and those of another part of its block that follow them, or come before them. Where a gap is
+// between the two, it is those that are more; nil where that is b. It uses the memory of both.
+func (b *rowBlock) joined(rows *rowBlock) *rowBlock {
 	switch {
-	case had == nil:
-	case rows.first == had.behind():
-		// Readers of had see nothing of what is appended to its memory, and only one extends it.
-		rows = had.followed(rows, 0)
-	case rows.has(had.first) || rows.behind() == had.first:
-		rows = rows.followed(had, rows.behind()-had.first)
-	case len(rows.ends) <= len(had.ends):
+	case b == nil:
+		return rows
+	case rows.first == b.behind():
+		// Readers of b see nothing of what is appended to its memory, and only one extends it.
+		return b.followed(rows, 0)
+	case rows.has(b.first) || rows.behind() == b.first:
+		return rows.followed(b, rows.behind()-b.first)
+	case len(rows.ends) > len(b.ends):
+		return rows
+	default:
 		return nil
-	}
-	c.put(&keptBlock{key, rows, scan, since})
-	return nil
-}
-
-// room drops blocks that were last used before the scan since, until there is room for so many bytes. Where that is not enough, next is
-// the one to be packed; nil for none. mu is held.
-func (c *rowCache) room(need int64, since uint64) (next *keptBlock, ok bool) {
-	if need > c.limit {
-		return nil, false
-	}
-	for c.size()+need > c.limit {
-		oldest := c.oldest()
-		if oldest.used >= since {
-			return c.whole.oldest(), false
-		}
-		c.forget(oldest.key)
-	}
-	return nil, true
-}
-
-// size is what all blocks take. mu is held.
-func (c *rowCache) size() int64 { return c.whole.size.Load() + c.small.size.Load() }
-
-// oldest is the block that has not been used for longest; nil where none is kept. mu is held.
-func (c *rowCache) oldest() *keptBlock {
-	a, b := c.whole.oldest(), c.small.oldest()
-	if a == nil || b != nil && b.used < a.used {
-		return b
-	}
-	return a
-}
-
-// forget keeps a block no more. mu is held.
-func (c *rowCache) forget(key blockKey) {
-	c.whole.drop(key)
-	c.small.drop(key)
-}
-
-// put keeps a block in place of the one before; for what it takes more than there was room for, others are dropped. mu is held.
-func (c *rowCache) put(k *keptBlock) {
-	c.forget(k.key)
-	blocks := c.whole
-	if k.block.packed != nil || k.block.dense {
-		blocks = c.small
-	}
-	blocks.put(k.key, k, k.block.size())
-	for c.size() > c.limit {
-		c.forget(c.oldest().key)
 	}
 }
 
@@ -264,7 +305,7 @@ func (c *rowCache) metrics() CacheMetrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return CacheMetrics{
-		Bytes: c.size() + c.once.size.Load(), LimitBytes: c.limit + c.once.limit,
+		Bytes: c.blocks.size.Load() + c.once.size.Load(), LimitBytes: c.blocks.limit + c.once.limit,
 		Hits: c.hits.Load(), Misses: c.misses.Load(),
 	}
 }
@@ -273,26 +314,18 @@ func (c *rowCache) metrics() CacheMetrics {
 type gathering struct {
 	cache *rowCache
 	ns    uint32
-	// scan is its number.
-	scan uint64
-	// keep says that any are collected; all, that these rows are about to be read again: not only those of blocks that were read before.
-	keep, all bool
+	// reader is who scans; 0 for one for whom nothing is collected.
+	reader int64
+	// all says that these rows are about to be read again: all are collected, not only those of blocks that were read before.
+	all bool
 	// key is the block that the scan is in; had, what was kept of it; rows is nil where none are collected.
 	key blockKey
 	had *rowBlock
-	// since is the scan that read the block before, or this one where it is about to be read again; 0 for none.
-	since uint64
+	// since is the use of the block before this; where there was none and it is about to be read again, what could be one; 0 for none.
+	since int64
 	rows  *rowBlock
 	// usual is the size of the block before.
 	usual rowEnd
-}
-
-func newGathering(v *view, keep, all bool) gathering {
-	g := gathering{cache: v.s.rows, ns: v.ns, keep: keep, all: all}
-	if g.cache != nil {
-		g.scan = g.cache.scans.Add(1)
-	}
-	return g
 }
 
 // row collects the row at a place, as the database has it, with a payload of so many bytes at its end. It may follow the one
@@ -302,14 +335,14 @@ func (g *gathering) row(at place, value []byte, payload int) {
 		return
 	}
 	g.cache.misses.Add(1)
-	if !g.keep {
+	if g.reader == 0 {
 		return
 	}
 	if key := blockOf(g.ns, at); key != g.key {
 		g.flush()
 		g.key = key
-		if g.had, g.since = g.cache.again(key, g.scan); g.all {
-			g.since = g.scan
+		if g.had, g.since = g.cache.again(key, g.reader); g.since == 0 && g.all {
+			g.since = max(1, g.reader-sameUse.Nanoseconds())
 		}
 	}
 	in := int(at.seq % blockRows)
@@ -351,7 +384,7 @@ func (g *gathering) flush() {
 		g.rows.heads, g.rows.payloads = trimmed(g.rows.heads), trimmed(g.rows.payloads)
 	}
 	g.usual = rowEnd{heads + heads/8, payloads + payloads/8}
-	g.cache.extend(g.key, g.had, g.rows, g.scan, g.since)
+	g.cache.extend(g)
 	g.key, g.had, g.since, g.rows = blockKey{}, nil, 0, nil
 }
 

@@ -8,12 +8,18 @@ import (
 )
 
 // pack keeps a block packed, unless another is kept in its place by now.
-func (c *rowCache) pack(k *keptBlock) {
-	packed := k.block.pack()
+func (c *rowCache) pack(key blockKey, b *rowBlock) {
+	packer := c.packers.Get().(*lz4.Compressor)
+	packed := b.pack(packer)
+	c.packers.Put(packer)
+	if packed == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.whole.get(k.key) == k {
-		c.put(&keptBlock{k.key, packed, k.used, k.before})
+	if k := c.blocks.peek(key); k != nil && k.block == b {
+		k.block = packed
+		c.blocks.shrink(key, packed.size())
 	}
 }
 
@@ -21,23 +27,23 @@ func (c *rowCache) pack(k *keptBlock) {
 func (c *rowCache) drop(key blockKey, b *rowBlock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.small.get(key); k != nil && k.block == b {
-		c.forget(key)
+	if k := c.blocks.peek(key); k != nil && k.block == b {
+		c.blocks.drop(key)
 	}
 }
 
-// pack is the block with its payloads packed, by LZ4: of what packs to half, nothing unpacks as fast. It is dense where that saves less
-// than an eighth.
-func (b *rowBlock) pack() *rowBlock {
+// pack is the block with its payloads packed, by LZ4, since of what packs to half nothing unpacks as fast; nil where that saves less than
+// an eighth.
+func (b *rowBlock) pack(packer *lz4.Compressor) *rowBlock {
 	p := *b
 	p.packed = make([]byte, len(b.payloads)/8*7)
-	n, err := lz4.CompressBlock(b.payloads, p.packed, nil)
-	if p.payloads, p.packed = nil, trimmed(p.packed[:n]); err == nil && n > 0 {
-		if again, ok := p.unpack(nil); ok && bytes.Equal(again, b.payloads) {
-			return &p
-		}
+	n, err := packer.CompressBlock(b.payloads, p.packed)
+	if p.payloads, p.packed = nil, trimmed(p.packed[:n]); err != nil || n == 0 || p.size() > b.size()/8*7 {
+		return nil
 	}
-	p.payloads, p.packed, p.dense = b.payloads, nil, true
+	if again, ok := p.unpack(nil); !ok || !bytes.Equal(again, b.payloads) {
+		return nil
+	}
 	return &p
 }
 

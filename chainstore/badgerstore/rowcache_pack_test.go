@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -17,6 +20,23 @@ type growing struct {
 	random *rand.Rand
 	again  int
 	planted
+}
+
+// paced lets each reader begin ten seconds after the one before.
+func (c *rowCache) paced() *rowCache {
+	var now time.Duration
+	c.now = func() time.Duration {
+		now += 10 * time.Second
+		return now
+	}
+	return c
+}
+
+// openPaced opens a store whose readers are paced, with 1 MiB for rows, heads and aliases.
+func openPaced(t *testing.T) *Store {
+	s := openStore(t, Options{RowCacheBytes: 1 << 20})
+	s.rows.paced()
+	return s
 }
 
 func newGrowing(t *testing.T, s *Store, again int) *growing {
@@ -75,21 +95,24 @@ func TestLargeChainsArePacked(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		again, nodes, least int
+		packs               bool
 	}{
-		{"fits", 500, 200, 200},
-		{"fits packed", 500, 450, 450},
-		{"fits in part", 500, 3000, 700},
-		{"does not pack", 4 << 10, 450, 170},
+		{"fits", 500, 160, 160, false},
+		{"fits packed", 500, 450, 450, true},
+		{"fits in part", 500, 3000, 700, true},
+		{"does not pack", 4 << 10, 450, 170, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGrowing(t, openStore(t, Options{RowCacheBytes: 1 << 20}), c.again)
+			g := newGrowing(t, openPaced(t), c.again)
 			g.grow(c.nodes)
-			for range 4 { // one is not kept, one is; what packs tells how much more of them is worth keeping
-				g.read()
-			}
+			g.read()
+			g.read()
 			if missed := g.read(); c.nodes-missed < c.least {
 				t.Errorf("of %d rows, %d are in the cache, not %d", c.nodes, c.nodes-missed, c.least)
+			}
+			if packed := g.s.rows.packed(); (packed > 0) != c.packs {
+				t.Errorf("%d blocks are packed", packed)
 			}
 		})
 	}
@@ -97,14 +120,14 @@ func TestLargeChainsArePacked(t *testing.T) {
 
 // TestColdRowsMakeRoom: what is read no more is dropped for what is, which is not packed for it.
 func TestColdRowsMakeRoom(t *testing.T) {
-	s := openStore(t, Options{RowCacheBytes: 1 << 20})
+	s := openPaced(t)
 	for again := 500; again < 505; again++ { // one after the other, of a size of which one fits
 		g := newGrowing(t, s, again)
 		g.grow(150)
 		g.read()
 		g.read()
-		if missed := g.read(); missed > 0 || s.rows.small.size.Load() > 0 {
-			t.Errorf("%d rows of the chain that is read are not in the cache, %d bytes are packed", missed, s.rows.small.size.Load())
+		if missed := g.read(); missed > 0 || s.rows.packed() > 0 {
+			t.Errorf("%d rows of the chain that is read are not in the cache, %d blocks are packed", missed, s.rows.packed())
 		}
 	}
 }
@@ -112,7 +135,7 @@ func TestColdRowsMakeRoom(t *testing.T) {
 // TestAgainKeepsWhatFits: of rows that are about to be read again, more than fit, those that fit are kept at once, in place of all that
 // was read before.
 func TestAgainKeepsWhatFits(t *testing.T) {
-	s := openStore(t, Options{RowCacheBytes: 1 << 20})
+	s := openPaced(t)
 	before := newGrowing(t, s, 4<<10)
 	before.grow(300)
 	for range 3 {
@@ -127,9 +150,29 @@ func TestAgainKeepsWhatFits(t *testing.T) {
 	}
 }
 
+// TestAgainInTurns: of chains that are read again and again, each about to be read again each time, more than fit, those that fit are found.
+func TestAgainInTurns(t *testing.T) {
+	s := openPaced(t)
+	var all [3]*growing
+	for i := range all {
+		all[i] = newGrowing(t, s, 4<<10+i)
+		all[i].grow(96)
+	}
+	missed := 0
+	for range 4 {
+		missed = 0
+		for _, g := range all {
+			missed += g.scan(chainstore.Span{Through: 95, Again: true})
+		}
+	}
+	if missed > 150 {
+		t.Errorf("%d of 288 rows are not in the cache", missed)
+	}
+}
+
 // TestGrownChainIsPacked: a chain that outgrows the cache is packed as it is read, and what was kept of it stays.
 func TestGrownChainIsPacked(t *testing.T) {
-	g := newGrowing(t, openStore(t, Options{RowCacheBytes: 1 << 20}), 500)
+	g := newGrowing(t, openPaced(t), 500)
 	g.grow(180)
 	g.read()
 	for range 28 {
@@ -143,14 +186,14 @@ func TestGrownChainIsPacked(t *testing.T) {
 
 // TestSpoiltPack: what does not unpack is read from the database.
 func TestSpoiltPack(t *testing.T) {
-	g := newGrowing(t, openStore(t, Options{RowCacheBytes: 1 << 20}), 500)
+	g := newGrowing(t, openPaced(t), 500)
 	g.grow(450)
 	for range 3 {
 		g.read()
 	}
 	spoilt := 0
-	for e := g.s.rows.small.latest.Front(); e != nil; e = e.Next() {
-		if b := e.Value.(*lruEntry[blockKey, *keptBlock]).value.block; b.packed != nil {
+	for key := range g.s.rows.blocks.byKey {
+		if b := g.s.rows.blocks.peek(key).block; b.packed != nil {
 			spoilt++
 			b.packed = b.packed[:len(b.packed)/2]
 		}
@@ -166,14 +209,15 @@ func TestSpoiltPack(t *testing.T) {
 
 // TestPackedBlockGrows: rows that are read before or behind those of a packed block join them.
 func TestPackedBlockGrows(t *testing.T) {
-	s := openStore(t, Options{RowCacheBytes: 1 << 20})
+	s := openPaced(t)
 	g := newGrowing(t, s, 500)
 	g.grow(blockRows)
-	c := chainOf(t, s, g.head).(*chain)
-	key := blockKey{ns: c.ns, segment: c.Runs(1)[0].Key}
+	var key blockKey
 	for _, span := range []chainstore.Span{
 		{From: 8, Through: 10}, {From: 8, Through: 10}, {From: 4, Through: 10}, {From: 4, Through: 13}, {From: 0, Through: 13}, {From: 0, Through: 15},
 	} {
+		c := chainOf(t, s, g.head).(*chain)
+		key = blockKey{ns: c.ns, segment: c.Runs(1)[0].Key}
 		err := c.Rows(t.Context(), span, func(r *chainstore.Row) error {
 			if !bytes.Equal(r.Payload, g.payloads[r.Seq]) {
 				return fmt.Errorf("the payload of row %d is another", r.Seq)
@@ -183,12 +227,12 @@ func TestPackedBlockGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.rows.whole.get(key) == nil {
+		k := s.rows.blocks.peek(key)
+		if k == nil {
 			continue // read once
 		}
-		s.rows.pack(s.rows.whole.get(key))
-		k := s.rows.small.get(key)
-		if k == nil || k.block.packed == nil || k.block.first != int(span.From) || k.block.behind() != int(span.Through)+1 {
+		s.rows.pack(key, k.block)
+		if k.block.packed == nil || k.block.first != int(span.From) || k.block.behind() != int(span.Through)+1 {
 			t.Fatalf("the rows %d to %d are not kept packed, or not by themselves", span.From, span.Through)
 		}
 	}
@@ -213,23 +257,33 @@ func blockFor(first, n int, packs bool) *rowBlock {
 
 // keys are the blocks that are kept.
 func (c *rowCache) keys() (keys []uint32) {
-	for _, blocks := range []*lru[blockKey, *keptBlock]{c.whole, c.small} {
-		for key := range blocks.byKey {
-			keys = append(keys, key.number)
-		}
+	for key := range c.blocks.byKey {
+		keys = append(keys, key.number)
 	}
 	slices.Sort(keys)
 	return keys
 }
 
+// packed counts the blocks that are.
+func (c *rowCache) packed() (n int) {
+	for key := range c.blocks.byKey {
+		if c.blocks.peek(key).block.packed != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // touch reads a block of two rows as a scan does.
-func (c *rowCache) touch(number uint32, packs bool) {
-	key, scan := blockKey{number: number}, c.scans.Add(1)
-	if c.get(key, scan) != nil {
+func (c *rowCache) touch(number uint32, packs bool) { c.touchBy(c.begin(), number, packs) }
+
+func (c *rowCache) touchBy(reader int64, number uint32, packs bool) {
+	g := gathering{cache: c, key: blockKey{number: number}, reader: reader, rows: blockFor(0, 2, packs)}
+	if c.get(g.key, g.reader) != nil {
 		return
 	}
-	if had, since := c.again(key, scan); since > 0 {
-		c.extend(key, had, blockFor(0, 2, packs), scan, since)
+	if g.had, g.since = c.again(g.key, g.reader); g.since > 0 {
+		c.extend(&g)
 	}
 }
 
@@ -248,7 +302,7 @@ func TestWhatMakesRoom(t *testing.T) {
 		{"no more in turns", false, []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 4, 5, 4, 5}, []uint32{3, 4, 5}},
 		{"in turns, packed", true, []uint32{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}, []uint32{1, 2, 3, 4, 5, 6}},
 	} {
-		cache := newRowCache(80000)
+		cache := newRowCache(80000).paced()
 		for _, number := range c.reads {
 			cache.touch(number, c.packs)
 		}
@@ -258,54 +312,149 @@ func TestWhatMakesRoom(t *testing.T) {
 	}
 }
 
+// TestReadersSideBySide: of what is read in turns, more than fits, several readers at once find what one finds.
+func TestReadersSideBySide(t *testing.T) {
+	cache, now := newRowCache(80000), time.Duration(0)
+	cache.now = func() time.Duration { return now }
+	for _, order := range [][]uint32{{3, 4, 5, 0, 1, 2}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}} {
+		now += 10 * time.Second
+		var readers [3]int64
+		for i := range readers {
+			readers[i] = cache.begin()
+		}
+		for _, number := range order {
+			for _, reader := range readers {
+				cache.touchBy(reader, number, false)
+			}
+		}
+		if kept := cache.keys(); !slices.Equal(kept, []uint32{3, 4, 5}) {
+			t.Errorf("%v are kept", kept)
+		}
+	}
+}
+
+// TestUses: who reads within a second reads in the same use, and what one reader reads twice was read once.
+func TestUses(t *testing.T) {
+	const second = int64(time.Second)
+	var u uses
+	for i, c := range []struct{ reader, since int64 }{
+		{1, 0}, {1, 0}, {2, 1}, {second, 1}, {second + 1, 1}, {second + 1, 1}, {second + 9, 1}, {9 * second, second + 1}, {9*second + 1, second + 1}, {8 * second, second + 1},
+	} {
+		if since := u.by(c.reader); since != c.since {
+			t.Errorf("%d: reader %d comes after the use of %d, not %d", i, c.reader, since, c.since)
+		}
+	}
+}
+
+// TestDroppedAndReadAgain: of a block that is dropped, it stays known when it was used.
+func TestDroppedAndReadAgain(t *testing.T) {
+	cache := newRowCache(80000).paced()
+	for range 5 {
+		cache.touch(2, false)
+	}
+	last := cache.last
+	for number := range uint32(5) { // and all others are dropped
+		cache.touch(10+number, false)
+		cache.touch(10+number, false)
+	}
+	if had, since := cache.again(blockKey{number: 2}, cache.begin()); had != nil || since != last {
+		t.Errorf("%d read it before, not %d", since, last)
+	}
+}
+
+// TestPackingIsBounded: one reader does not pack all that is kept to find out that it does not pack.
+func TestPackingIsBounded(t *testing.T) {
+	cache := newRowCache(1 << 20).paced()
+	cache.touch(99, false)
+	for range 2 {
+		for number := range uint32(41) {
+			cache.touch(number, false)
+		}
+	}
+	before := len(cache.whole.byKey)
+	cache.touch(99, false)
+	if tried := before - len(cache.whole.byKey); before < 36 || tried < 1 || tried > 5 {
+		t.Errorf("of %d blocks %d were packed in vain for one", before, tried)
+	}
+}
+
+// TestWhatIsPacked: the block that was used longest ago is packed first, and none that packing makes little smaller.
+func TestWhatIsPacked(t *testing.T) {
+	cache := newRowCache(80000).paced()
+	for _, number := range []uint32{1, 2, 3, 4, 1, 2, 3, 1, 4} {
+		cache.touch(number, true)
+	}
+	for number := range uint32(5) {
+		if k := cache.blocks.peek(blockKey{number: number}); number > 0 && (k.block.packed != nil) != (number == 2) {
+			t.Errorf("block %d is packed or not", number)
+		}
+	}
+	small := &rowBlock{}
+	small.add(make([]byte, 1100), 100)
+	if b := small.pack(new(lz4.Compressor)); b != nil {
+		t.Errorf("%d bytes were packed into %d", small.size(), b.size())
+	}
+}
+
 // TestLateExtend: what was replaced meanwhile is neither extended nor packed, and to extend a packed block drops nothing that is read as often.
 func TestLateExtend(t *testing.T) {
-	cache := newRowCache(80000)
+	cache := newRowCache(80000).paced()
 	for range 2 {
 		for number := range uint32(8) {
 			cache.touch(number, true)
 		}
 	}
 	kept, key := cache.keys(), blockKey{number: 1}
-	old := cache.small.get(key)
-	if old == nil || old.block.packed == nil {
+	extend := func(had *rowBlock, first, n int) {
+		cache.extend(&gathering{cache: cache, key: key, had: had, rows: blockFor(first, n, true), reader: cache.begin(), since: 1})
+	}
+	block := func() *rowBlock {
+		if k := cache.blocks.peek(key); k != nil {
+			return k.block
+		}
+		return nil
+	}
+	if len(kept) != 8 || block().packed == nil {
 		t.Fatal("the block is not packed")
 	}
-	cache.extend(key, old.block, blockFor(2, 2, true), cache.scans.Add(1), 1)
-	if now := cache.keys(); !slices.Equal(now, kept) {
+	extend(block(), 2, 2)
+	if now := cache.keys(); !slices.Equal(now, kept) || block().behind() != 4 {
 		t.Errorf("%v are kept, not %v", now, kept)
 	}
-	roomy := newRowCache(1 << 20)
-	roomy.touch(1, true)
-	roomy.touch(1, true)
-	first := roomy.whole.get(key)
-	roomy.extend(key, first.block, blockFor(2, 2, true), roomy.scans.Add(1), 1)
-	second := roomy.whole.get(key)
-	if second == first || second.block.behind() != 4 {
+
+	cache = newRowCache(1 << 20).paced()
+	cache.touch(1, true)
+	cache.touch(1, true)
+	first := block()
+	extend(first, 2, 2)
+	second := block()
+	if second == first || second.behind() != 4 {
 		t.Fatal("the block is not extended")
 	}
-	roomy.extend(key, first.block, blockFor(2, 1, true), roomy.scans.Add(1), 1)
-	roomy.extend(key, nil, blockFor(2, 8, true), roomy.scans.Add(1), 1)
-	roomy.pack(first)
-	if roomy.whole.get(key) != second || roomy.small.has(key) {
+	extend(first, 2, 1)
+	extend(nil, 2, 8)
+	cache.pack(key, first)
+	cache.drop(key, first)
+	if block() != second {
 		t.Error("the block was changed by who had an older one")
 	}
-	roomy.forget(key)
-	roomy.extend(key, second.block, blockFor(4, 1, true), roomy.scans.Add(1), 1)
-	if roomy.whole.has(key) {
+	cache.drop(key, second)
+	extend(second, 4, 1)
+	if block() != nil {
 		t.Error("a block that is kept no more was extended")
 	}
 }
 
 // TestGrowthMakesRoom: a block that grows takes the place of one that was not read since it was read before.
 func TestGrowthMakesRoom(t *testing.T) {
-	cache, key := newRowCache(80000), blockKey{number: 1}
+	cache := newRowCache(80000).paced()
 	for _, number := range []uint32{1, 1, 2, 2, 3, 3, 1} {
 		cache.touch(number, false)
 	}
-	had, since := cache.again(key, cache.scans.Add(1))
-	cache.extend(key, had, blockFor(2, 2, false), cache.scans.Load(), since)
-	if kept := cache.keys(); !slices.Equal(kept, []uint32{1, 3}) || cache.whole.get(key).block.behind() != 4 {
+	g := gathering{cache: cache, key: blockKey{number: 1}, reader: cache.begin(), rows: blockFor(2, 2, false)}
+	g.had, g.since = cache.again(g.key, g.reader)
+	cache.extend(&g)
+	if kept := cache.keys(); !slices.Equal(kept, []uint32{1, 3}) || cache.blocks.peek(g.key).block.behind() != 4 {
 		t.Errorf("%v are kept", kept)
 	}
 }

@@ -6,6 +6,7 @@ package badgerstore
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -75,6 +76,7 @@ type Store struct {
 	reads     *openReads
 	names     *namespaceNumbers
 	rows      *rowCache
+	scratches sync.Pool // *[]byte, of scans
 	heads     *headCache
 	aliases   *aliasCache
 	committer *committer

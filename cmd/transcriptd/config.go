@@ -21,7 +21,7 @@ type config struct {
 	Store        string        `default:"badger://./transcripts" env:"TRANSCRIPTD_STORE" help:"Keep transcripts here: badger://PATH (a directory, created if need be) or memory: (gone at exit)."`
 	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here; 'off' for none. Anything but loopback needs --insecure."`
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
-	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: blocks, indexes and the ends of chains (8 to 65536)."`
+	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the ends of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
 	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM, wait this long for running calls before ending them."`
 	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, malformed ones at info, refusals for want of room at warn, faults of the server at error."`
