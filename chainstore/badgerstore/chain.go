@@ -252,7 +252,8 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 		if chunks = r.chunks; chunks == 0 {
 			s.gathers.row(at, value, len(r.payload))
 		} else if !s.headersOnly {
-			*s.scratch = append(s.room(), value...)
+			b := append(s.room(), value...)
+			*s.scratch = b
 			return nil
 		}
 		return s.pass(at, &r, nil, 0)

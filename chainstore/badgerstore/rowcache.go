@@ -1,11 +1,10 @@
 package badgerstore
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/pierrec/lz4/v4"
 )
 
 // blockRows is how many rows of a segment are kept together.
@@ -15,9 +14,9 @@ const blockRows = 16
 // right; whatever comes to rewrite or remove rows has to drop them from here.
 //
 // A block takes the place of those that have not been used since it was last read itself. Where all have been, more is at work than fits:
-// then blocks are packed, the one that was used longest ago first, and once all are, no more is kept. To drop what is wanted again sooner
-// would find nothing where a chain larger than the cache is read again and again. So does LIRS: Jiang and Zhang, "LIRS: an efficient low
-// inter-reference recency set replacement policy to improve buffer cache performance", SIGMETRICS 2002.
+// then blocks are packed, the one that was used longest ago first, and where that makes no room, no more is kept. To drop what is wanted
+// again sooner would find nothing where a chain larger than the cache is read again and again. So does LIRS: Jiang and Zhang, "LIRS: an
+// efficient low inter-reference recency set replacement policy to improve buffer cache performance", SIGMETRICS 2002.
 type rowCache struct {
 	mu sync.Mutex
 	// blocks are what is kept; whole are those of them that packing may make smaller, without a size.
@@ -25,21 +24,22 @@ type rowCache struct {
 	// once are the blocks that were read and are not kept: a block is worth its memory when it is read again.
 	once *lru[blockKey, uses]
 	// now tells the time since the cache was made; last is the number of the last reader.
-	now  func() time.Duration
-	last int64
-	// packers are *lz4.Compressor.
-	packers sync.Pool
+	now     func() time.Duration
+	last    int64
+	packers sync.Pool // *packer
 	// hits and misses are rows; copied, the bytes of rows that were collected, and of those that were unpacked.
 	hits, misses, copied atomic.Uint64
 }
 
+// keptBlock is a block, and the reader that used it last.
 type keptBlock struct {
 	key   blockKey
 	block *rowBlock
+	used  int64
 	uses  uses
 }
 
-// uses are the first readers of a block's last use, and of the one before; 0 for none.
+// uses are the first readers of a block's last two uses; 0 for none.
 type uses struct{ last, before int64 }
 
 // sameUse is how long a use lasts: readers who begin within it are one use of what they read (a correlated reference period: O'Neil, O'Neil
@@ -47,13 +47,13 @@ type uses struct{ last, before int64 }
 // about to read for what the first has just read.
 const sameUse = time.Second
 
-// by notes a reader. since is the use before its own, in which another who reads for the first time is one; 0 for none.
-func (u *uses) by(reader int64) (since int64) {
+// note notes a reader. since is the use before its own, in which another who reads for the first time is one; 0 for none.
+func (u *uses) note(reader int64) (since int64) {
 	switch {
 	case u.last == 0 || reader-u.last >= sameUse.Nanoseconds():
 		u.before, u.last = u.last, reader
 		return u.before
-	case u.before == 0 && reader != u.last:
+	case u.before == 0 && reader > u.last:
 		return u.last
 	default:
 		return u.before
@@ -116,7 +116,7 @@ func (b *rowBlock) add(value []byte, payload int) {
 }
 
 // blockOverhead is roughly what a block takes beside its rows.
-const blockOverhead = 256
+const blockOverhead = 448
 
 func (b *rowBlock) size() int64 {
 	return int64(cap(b.heads)+cap(b.payloads)+cap(b.packed)+16*cap(b.ends)) + blockOverhead
@@ -131,7 +131,7 @@ func newRowCache(limit int64) *rowCache {
 	c := &rowCache{
 		blocks: newLRU[blockKey, *keptBlock](limit - once), whole: newLRU[blockKey, *keptBlock](0), once: newLRU[blockKey, uses](once),
 		now:     func() time.Duration { return time.Since(began) },
-		packers: sync.Pool{New: func() any { return new(lz4.Compressor) }},
+		packers: sync.Pool{New: func() any { return new(packer) }},
 	}
 	c.blocks.dropped = func(k *keptBlock) {
 		c.whole.drop(k.key)
@@ -162,7 +162,7 @@ func (c *rowCache) again(key blockKey, reader int64) (had *rowBlock, since int64
 		return k.block, since
 	}
 	u := c.once.get(key)
-	since = u.by(reader)
+	since = u.note(reader)
 	c.once.put(key, u, onceBytes)
 	return nil, since
 }
@@ -185,75 +185,84 @@ func (c *rowCache) use(key blockKey, reader int64) (k *keptBlock, since int64) {
 	if k = c.blocks.peek(key); k == nil || reader == 0 {
 		return k, 0
 	}
-	last := k.uses.last
-	if since = k.uses.by(reader); k.uses.last != last {
+	if k.used < reader {
+		k.used = reader
 		c.blocks.get(key)
 		c.whole.get(key)
 	}
-	return k, since
+	return k, k.uses.note(reader)
 }
 
 // extend joins the rows that were gathered with what is kept of their block, provided that this is still what was had. They become the
-// cache's. At most some four times as much as they take is packed for them: where that is not enough, they are not kept this time.
+// cache's. At most some four times as much as they take is packed for them. Where that makes no room, a block that grows is kept packed
+// itself, if it then fits, and another is not kept this time.
 func (c *rowCache) extend(g *gathering) {
-	had := g.had
-	if had != nil && had.packed != nil {
-		had = had.unpacked()
+	joined := g.had.joined(g.rows)
+	if joined == nil {
+		return
 	}
 	for most := 4 * g.rows.size(); ; {
-		key, next := c.join(g, had, most > 0)
-		if next == nil {
+		key, next, ok := c.replace(g, joined, most > 0)
+		if ok {
 			return
+		}
+		if next == nil {
+			break
 		}
 		most -= next.size()
 		c.pack(key, next)
 	}
+	if g.had == nil && len(joined.ends) == blockRows {
+		return
+	}
+	if packed := c.packed(joined); packed != nil {
+		c.replace(g, packed, false)
+	}
 }
 
-// join is extend, unless there is no room before a block is packed: then that is next, if any may be.
-func (c *rowCache) join(g *gathering, had *rowBlock, mayPack bool) (key blockKey, next *rowBlock) {
+// replace keeps a block in place of what was had of it. ok says that it is, or that something else is kept by now. Where there is no room, next
+// is a block to be packed first, if any may be.
+func (c *rowCache) replace(g *gathering, with *rowBlock, mayPack bool) (key blockKey, next *rowBlock, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var kept *rowBlock
-	u := uses{g.reader, g.since}
 	k, _ := c.use(g.key, g.reader)
-	if k != nil {
-		kept, u = k.block, k.uses
+	if (k == nil) != (g.had == nil) || k != nil && k.block != g.had {
+		return key, nil, true
 	}
-	if kept != g.had {
-		return key, nil
+	if !c.room(with.size(), k, g.since) {
+		oldest := c.whole.oldest()
+		if !mayPack || oldest == nil || oldest == k {
+			return key, nil, false
+		}
+		c.whole.drop(oldest.key) // so that nobody else packs it meanwhile
+		return oldest.key, oldest.block, false
 	}
-	joined := had.joined(g.rows)
-	if joined == nil {
-		return key, nil
-	}
-	need := joined.size()
-	if kept != nil {
-		need -= kept.size()
-	}
-	if c.room(need, g.since) {
+	if k == nil {
+		k = &keptBlock{g.key, nil, g.reader, c.once.peek(g.key)}
 		c.once.drop(g.key)
-		k := &keptBlock{g.key, joined, u}
-		c.blocks.put(g.key, k, joined.size())
+	}
+	k.block = with
+	c.blocks.put(g.key, k, with.size())
+	if with.packed == nil {
 		c.whole.put(g.key, k, 0)
-		return key, nil
+	} else {
+		c.whole.drop(g.key)
 	}
-	oldest := c.whole.oldest()
-	if !mayPack || oldest == nil || oldest == k {
-		return key, nil
-	}
-	c.whole.drop(oldest.key) // so that nobody else packs it meanwhile
-	return oldest.key, oldest.block
+	return key, nil, true
 }
 
-// room drops blocks that were last used before since until there is room for so many bytes, and tells whether there is. mu is held.
-func (c *rowCache) room(need, since int64) bool {
+// room drops blocks that were last used before since until there is room for so many bytes in place of those that k takes, which may be
+// nil, and tells whether there is. mu is held.
+func (c *rowCache) room(need int64, k *keptBlock, since int64) bool {
 	if need > c.blocks.limit {
 		return false
 	}
+	if k != nil {
+		need -= k.block.size()
+	}
 	for c.blocks.size.Load()+need > c.blocks.limit {
 		oldest := c.blocks.oldest()
-		if oldest.uses.last >= since {
+		if oldest == k || oldest.used >= since {
 			return false
 		}
 		c.blocks.drop(oldest.key)
@@ -261,14 +270,16 @@ func (c *rowCache) room(need, since int64) bool {
 	return true
 }
 
-// joined are the rows of b, which may be none, and those of another part of its block that follow them, or come before them. Where a gap is
-// between the two, it is those that are more; nil where that is b. It uses the memory of both.
+// joined are the rows of b, which may be none, and those of another part of its block that follow them, or come before them, in memory of
+// their own. Where a gap is between the two, it is those that are more; nil where that is b.
 func (b *rowBlock) joined(rows *rowBlock) *rowBlock {
+	if b != nil && b.packed != nil {
+		b = b.unpacked()
+	}
 	switch {
 	case b == nil:
 		return rows
 	case rows.first == b.behind():
-		// Readers of b see nothing of what is appended to its memory, and only one extends it.
 		return b.followed(rows, 0)
 	case rows.has(b.first) || rows.behind() == b.first:
 		return rows.followed(b, rows.behind()-b.first)
@@ -279,23 +290,20 @@ func (b *rowBlock) joined(rows *rowBlock) *rowBlock {
 	}
 }
 
-// followed is b and the rows of another block from the nth on, which follow it. It uses b's memory.
+// followed is b and the rows of another block from the nth on, which follow it.
 func (b *rowBlock) followed(other *rowBlock, n int) *rowBlock {
 	if n >= len(other.ends) {
 		return b
 	}
-	begin := other.begin(n)
-	joined := &rowBlock{
-		first: b.first, heads: append(b.heads, other.heads[begin.head:]...),
-		payloads: append(b.payloads, other.payloads[begin.payload:]...), ends: make([]rowEnd, 0, blockRows),
-	}
-	joined.ends = append(joined.ends, b.ends...)
+	begin, ends := other.begin(n), make([]rowEnd, 0, len(b.ends)+len(other.ends)-n)
+	ends = append(ends, b.ends...)
 	for _, end := range other.ends[n:] {
-		joined.ends = append(joined.ends, rowEnd{
-			len(b.heads) + end.head - begin.head, len(b.payloads) + end.payload - begin.payload,
-		})
+		ends = append(ends, rowEnd{len(b.heads) + end.head - begin.head, len(b.payloads) + end.payload - begin.payload})
 	}
-	return joined
+	return &rowBlock{
+		first: b.first, heads: slices.Concat(b.heads, other.heads[begin.head:]), payloads: slices.Concat(b.payloads, other.payloads[begin.payload:]),
+		ends: ends,
+	}
 }
 
 func (c *rowCache) metrics() CacheMetrics {

@@ -7,11 +7,15 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
+// packer packs blocks, in memory that serves the next as well.
+type packer struct {
+	lz4         lz4.Compressor
+	out, unpack []byte
+}
+
 // pack keeps a block packed, unless another is kept in its place by now.
 func (c *rowCache) pack(key blockKey, b *rowBlock) {
-	packer := c.packers.Get().(*lz4.Compressor)
-	packed := b.pack(packer)
-	c.packers.Put(packer)
+	packed := c.packed(b)
 	if packed == nil {
 		return
 	}
@@ -23,6 +27,28 @@ func (c *rowCache) pack(key blockKey, b *rowBlock) {
 	}
 }
 
+// packed is a block with its payloads packed, by LZ4, since of what packs to half nothing unpacks as fast; nil where that saves less than
+// an eighth.
+func (c *rowCache) packed(b *rowBlock) *rowBlock {
+	p := c.packers.Get().(*packer)
+	defer c.packers.Put(p)
+	p.out = slices.Grow(p.out[:0], len(b.payloads)/8*7)[:len(b.payloads)/8*7]
+	n, err := p.lz4.CompressBlock(b.payloads, p.out)
+	if err != nil || n == 0 {
+		return nil
+	}
+	packed := *b
+	packed.payloads, packed.packed = nil, bytes.Clone(p.out[:n])
+	if packed.size() > b.size()/8*7 {
+		return nil
+	}
+	var ok bool
+	if p.unpack, ok = packed.unpack(p.unpack); !ok || !bytes.Equal(p.unpack, b.payloads) {
+		return nil
+	}
+	return &packed
+}
+
 // drop keeps a block no more, unless another is kept in its place by now.
 func (c *rowCache) drop(key blockKey, b *rowBlock) {
 	c.mu.Lock()
@@ -30,21 +56,6 @@ func (c *rowCache) drop(key blockKey, b *rowBlock) {
 	if k := c.blocks.peek(key); k != nil && k.block == b {
 		c.blocks.drop(key)
 	}
-}
-
-// pack is the block with its payloads packed, by LZ4, since of what packs to half nothing unpacks as fast; nil where that saves less than
-// an eighth.
-func (b *rowBlock) pack(packer *lz4.Compressor) *rowBlock {
-	p := *b
-	p.packed = make([]byte, len(b.payloads)/8*7)
-	n, err := packer.CompressBlock(b.payloads, p.packed)
-	if p.payloads, p.packed = nil, trimmed(p.packed[:n]); err != nil || n == 0 || p.size() > b.size()/8*7 {
-		return nil
-	}
-	if again, ok := p.unpack(nil); !ok || !bytes.Equal(again, b.payloads) {
-		return nil
-	}
-	return &p
 }
 
 // unpack returns the payloads of a block that is packed, in the memory of into where they fit.

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pierrec/lz4/v4"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
@@ -62,7 +60,7 @@ func (g *growing) grow(n int) {
 	}
 }
 
-// read holds the whole chain against what was put, and tells how many of its rows were not in the cache.
+// read holds the whole chain against what was put, also what may be kept of it, and tells how many of its rows were not in the cache.
 func (g *growing) read() (missed int) {
 	g.t.Helper()
 	return g.scan(chainstore.Span{Through: uint32(len(g.payloads) - 1)})
@@ -71,14 +69,22 @@ func (g *growing) read() (missed int) {
 func (g *growing) scan(span chainstore.Span) (missed int) {
 	g.t.Helper()
 	before := g.s.rows.metrics()
-	next := 0
+	next, kept := 0, map[int][]byte{}
 	err := chainOf(g.t, g.s, g.head).Rows(g.t.Context(), span, func(r *chainstore.Row) error {
 		if !bytes.Equal(r.Payload, g.payloads[next]) {
 			return fmt.Errorf("the payload of row %d is another", next)
 		}
+		if r.Kept != nil {
+			kept[next] = r.Kept[r.KeptFrom:][:len(r.Payload)]
+		}
 		next++
 		return nil
 	})
+	for i, payload := range kept {
+		if !bytes.Equal(payload, g.payloads[i]) {
+			g.t.Errorf("what may be kept of row %d has changed", i)
+		}
+	}
 	if err != nil || next != len(g.payloads) {
 		g.t.Fatalf("%d rows of %d: %v", next, len(g.payloads), err)
 	}
@@ -111,7 +117,7 @@ func TestLargeChainsArePacked(t *testing.T) {
 			if missed := g.read(); c.nodes-missed < c.least {
 				t.Errorf("of %d rows, %d are in the cache, not %d", c.nodes, c.nodes-missed, c.least)
 			}
-			if packed := g.s.rows.packed(); (packed > 0) != c.packs {
+			if packed := g.s.rows.countPacked(); (packed > 0) != c.packs {
 				t.Errorf("%d blocks are packed", packed)
 			}
 		})
@@ -126,8 +132,8 @@ func TestColdRowsMakeRoom(t *testing.T) {
 		g.grow(150)
 		g.read()
 		g.read()
-		if missed := g.read(); missed > 0 || s.rows.packed() > 0 {
-			t.Errorf("%d rows of the chain that is read are not in the cache, %d blocks are packed", missed, s.rows.packed())
+		if missed := g.read(); missed > 0 || s.rows.countPacked() > 0 {
+			t.Errorf("%d rows of the chain that is read are not in the cache, %d blocks are packed", missed, s.rows.countPacked())
 		}
 	}
 }
@@ -264,8 +270,8 @@ func (c *rowCache) keys() (keys []uint32) {
 	return keys
 }
 
-// packed counts the blocks that are.
-func (c *rowCache) packed() (n int) {
+// countPacked counts the blocks that are packed.
+func (c *rowCache) countPacked() (n int) {
 	for key := range c.blocks.byKey {
 		if c.blocks.peek(key).block.packed != nil {
 			n++
@@ -333,6 +339,61 @@ func TestReadersSideBySide(t *testing.T) {
 	}
 }
 
+// TestUsedJustNow: what is read all the time makes no room for what was read twice, though both are in the same use.
+func TestUsedJustNow(t *testing.T) {
+	cache, now := newRowCache(80000), 10*time.Second
+	cache.now = func() time.Duration {
+		now += time.Millisecond
+		return now
+	}
+	for i := range 50 {
+		for number := range uint32(3) {
+			cache.touch(number, false)
+		}
+		if i > 0 && i%10 == 0 {
+			cache.touch(uint32(i), false)
+			for number := range uint32(3) {
+				cache.touch(number, false)
+			}
+			cache.touch(uint32(i), false)
+		}
+	}
+	if kept := cache.keys(); !slices.Equal(kept, []uint32{0, 1, 2}) {
+		t.Errorf("%v are kept", kept)
+	}
+}
+
+// TestLateReader: a reader with an older number makes a block no older.
+func TestLateReader(t *testing.T) {
+	cache := newRowCache(80000).paced()
+	slow := cache.begin()
+	cache.touch(1, false)
+	cache.touchBy(slow, 1, false)
+	cache.touch(1, false)
+	cache.touchBy(slow, 1, false)
+	k := cache.blocks.peek(blockKey{number: 1})
+	if k == nil || k.used != cache.last || k.uses.last != cache.last || k.uses.before >= cache.last {
+		t.Errorf("of the block, kept are the uses of %+v", k)
+	}
+}
+
+// consistent tells whether what may be packed is what is kept and not packed, or was tried, and whether sizes add up.
+func (c *rowCache) consistent(t *testing.T) {
+	t.Helper()
+	size := int64(0)
+	for key := range c.blocks.byKey {
+		size += c.blocks.peek(key).block.size()
+	}
+	if size != c.blocks.size.Load() {
+		t.Errorf("%d bytes are counted, %d are kept", c.blocks.size.Load(), size)
+	}
+	for key := range c.whole.byKey {
+		if k := c.whole.peek(key); k != c.blocks.peek(key) || k.block.packed != nil {
+			t.Errorf("block %v may be packed, but is not kept, or is packed", key)
+		}
+	}
+}
+
 // TestUses: who reads within a second reads in the same use, and what one reader reads twice was read once.
 func TestUses(t *testing.T) {
 	const second = int64(time.Second)
@@ -340,7 +401,7 @@ func TestUses(t *testing.T) {
 	for i, c := range []struct{ reader, since int64 }{
 		{1, 0}, {1, 0}, {2, 1}, {second, 1}, {second + 1, 1}, {second + 1, 1}, {second + 9, 1}, {9 * second, second + 1}, {9*second + 1, second + 1}, {8 * second, second + 1},
 	} {
-		if since := u.by(c.reader); since != c.since {
+		if since := u.note(c.reader); since != c.since {
 			t.Errorf("%d: reader %d comes after the use of %d, not %d", i, c.reader, since, c.since)
 		}
 	}
@@ -384,14 +445,17 @@ func TestWhatIsPacked(t *testing.T) {
 	for _, number := range []uint32{1, 2, 3, 4, 1, 2, 3, 1, 4} {
 		cache.touch(number, true)
 	}
-	for number := range uint32(5) {
-		if k := cache.blocks.peek(blockKey{number: number}); number > 0 && (k.block.packed != nil) != (number == 2) {
-			t.Errorf("block %d is packed or not", number)
+	if kept := cache.keys(); !slices.Equal(kept, []uint32{1, 2, 3, 4}) {
+		t.Fatalf("%v are kept", kept)
+	}
+	for _, number := range cache.keys() {
+		if packed := cache.blocks.peek(blockKey{number: number}).block.packed != nil; packed != (number == 2) {
+			t.Errorf("block %d: packed %v", number, packed)
 		}
 	}
 	small := &rowBlock{}
 	small.add(make([]byte, 1100), 100)
-	if b := small.pack(new(lz4.Compressor)); b != nil {
+	if b := cache.packed(small); b != nil {
 		t.Errorf("%d bytes were packed into %d", small.size(), b.size())
 	}
 }

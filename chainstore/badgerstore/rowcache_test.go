@@ -61,7 +61,7 @@ func idOfRow(t *testing.T, s *Store, head chainstore.ID, seq uint32) (id chainst
 	return id
 }
 
-func chainOf(t *testing.T, s *Store, head chainstore.ID) chainstore.Chain {
+func chainOf(t testing.TB, s *Store, head chainstore.ID) chainstore.Chain {
 	t.Helper()
 	c, err := s.Chain(t.Context(), "default", chainstore.Ref{ID: head}, nil)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *planted) check(ctx context.Context, s *Store, random *rand.Rand) error 
 		return err
 	}
 	from := random.IntN(len(c.payloads))
-	span := chainstore.Span{From: uint32(from), Through: uint32(from + random.IntN(len(c.payloads)-from)), HeadersOnly: random.IntN(4) == 0}
+	span := chainstore.Span{From: uint32(from), Through: uint32(from + random.IntN(len(c.payloads)-from)), HeadersOnly: random.IntN(4) == 0, Again: random.IntN(4) == 0}
 	next, enough := span.From, random.IntN(100)
 	err = chain.Rows(ctx, span, func(r *chainstore.Row) error {
 		if enough--; enough == 0 {
@@ -130,6 +130,12 @@ func TestRowCache(t *testing.T) {
 				if err := grown[i].check(t.Context(), s, random); err != nil {
 					t.Error(err)
 				}
+			}
+			if size == 20<<10 && s.rows.countPacked() == 0 {
+				t.Error("nothing is packed")
+			}
+			if s.rows != nil {
+				s.rows.consistent(t)
 			}
 			limit := max(0, s.rows.metrics().LimitBytes)
 			if used := s.rows.metrics().Bytes; used > limit {

@@ -24,9 +24,6 @@ const (
 	leastOffered = 1.8
 )
 
-// restlessFor is how long each load lasts where there is no rest between them.
-const restlessFor = 8 * time.Second
-
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
 
@@ -44,13 +41,13 @@ var (
 // flood offers twice what was served most lately, at the peak or in the flood before.
 //
 // A round is a peak, two floods and a peak, and every other round the other way round; its share is the floods' mean over the
-// peaks'. What a store does next depends on what it did before: tables are merged in the load that makes them enough. In this
-// order neither kind always comes after the other. What all floods were served, of what all peaks were, stands beside the
-// median: merges can lie so that half of the rounds tell much more than the others. All begin once the store is done with what came
-// before, if it ever is and Options.Restless does not forbid it, all last as long, and the first second, while queues fill, does not
-// count. Each put is a turn on a conversation of its own. Both loads come from connections that spend as little of the machine on it as they can (wire.go),
-// for to offer costs work as well, and there are so many that no put waits in the client for another to end. A bystander
-// (bystander.go) shows what a flood leaves to others.
+// peaks'. What a store does next depends on what it did before: tables are merged in the load that makes them enough, some eight seconds
+// after the last. So that is how much of a load counts: of shorter ones every third would have a merge, and serve half of what the others
+// do. In this order neither kind always comes after the other. What all floods were served, of what all peaks were, stands beside the
+// median. All begin once the store is done with what came before, if it ever is and Options.Restless does not forbid it, all last as
+// long, and the first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come from
+// connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and there are so many
+// that no put waits in the client for another to end. A bystander (bystander.go) shows what a flood leaves to others.
 //
 // Who is not served is to be told so. A status that the server gives for it has to be clear (clearlyRefused), always. A put
 // that has none by its deadline is no part of that: its caller has waited for nothing, and such puts are counted by
@@ -94,8 +91,8 @@ func nothingServed(p *puts) error {
 type overloads struct {
 	e *env
 	f *flood
-	// while is how long a load lasts.
-	while time.Duration
+	// while is how long a load lasts, trial one that finds the number of callers.
+	while, trial time.Duration
 	// callers make the peak; peaked and flooded are how many puts a second the last peak and the last flood were served.
 	callers         int
 	peaked, flooded float64
@@ -116,13 +113,10 @@ type overloads struct {
 }
 
 func newOverloads(e *env, f *flood) *overloads {
-	o := &overloads{
-		e: e, f: f, while: e.shorter(3*time.Second, 2*time.Second), refused: map[string]int{}, unanswered: map[string]int{},
+	return &overloads{
+		e: e, f: f, while: e.shorter(9*time.Second, 2*time.Second), trial: e.shorter(3*time.Second, 2*time.Second),
+		refused: map[string]int{}, unanswered: map[string]int{},
 	}
-	if e.Restless {
-		o.while = restlessFor
-	}
-	return o
 }
 
 // rest waits until the store is done with what came before, if it may.
@@ -140,7 +134,7 @@ func (o *overloads) saturate(ctx context.Context) error {
 	for range 2 { // and back: what comes first finds an empty store
 		for _, callers := range numbers {
 			var err error
-			if last, err = o.closed(ctx, callers); err != nil {
+			if last, err = o.closed(ctx, callers, o.trial); err != nil {
 				return err
 			}
 			o.e.note("%.0f a second with %d callers", o.peaked, callers)
@@ -157,14 +151,14 @@ func (o *overloads) saturate(ctx context.Context) error {
 }
 
 // closed are puts of so many callers who wait for each reply.
-func (o *overloads) closed(ctx context.Context, callers int) (*puts, error) {
+func (o *overloads) closed(ctx context.Context, callers int, while time.Duration) (*puts, error) {
 	if err := o.f.connect(ctx, callers); err != nil {
 		return nil, err
 	}
 	if err := o.rest(ctx); err != nil {
 		return nil, err
 	}
-	now, err := o.f.closed(ctx, callers, o.while)
+	now, err := o.f.closed(ctx, callers, while)
 	o.peaked = now.perSecond()
 	return now, err
 }
@@ -196,7 +190,7 @@ func (o *overloads) round(ctx context.Context, round int) error {
 
 // peak measures what callers get who wait for each reply.
 func (o *overloads) peak(ctx context.Context) error {
-	now, err := o.closed(ctx, o.callers)
+	now, err := o.closed(ctx, o.callers, o.while)
 	if err != nil {
 		return err
 	}

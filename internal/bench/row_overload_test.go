@@ -54,7 +54,7 @@ func someOverloads(t *testing.T, e *env, s *server, deadline time.Duration) *ove
 	}
 	f.deadline = deadline
 	o := newOverloads(e, f)
-	o.while, o.callers = 3*deadline, 16
+	o.while, o.trial, o.callers = 3*deadline, 3*deadline, 16
 	return o
 }
 
@@ -149,7 +149,7 @@ func TestOverloadOfNothing(t *testing.T) {
 			}
 			f.deadline = deadline
 			o := newOverloads(e, f)
-			o.while = 2 * deadline
+			o.while, o.trial = 2*deadline, 2*deadline
 			err = o.saturate(t.Context())
 			if _, call = errors.AsType[*client.Error](err); silent {
 				break
