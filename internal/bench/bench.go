@@ -29,7 +29,7 @@ type Options struct {
 	Rows []int
 	// Quick makes rounds fewer and shorter, and stores smaller. Rows that were not begun after quickWithin are void.
 	Quick bool
-	// Restless gives the store no rest between the loads of row 25. Its figures are void then.
+	// Restless gives the store no rest between the loads of row 25, which last restlessFor. Its figures are void then.
 	Restless bool
 	// Remote is the address of a transcriptd that runs already; empty: a process of its own for each row. What needs the
 	// process, its files or a limit is void then.

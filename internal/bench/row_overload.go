@@ -24,6 +24,9 @@ const (
 	leastOffered = 1.8
 )
 
+// restlessFor is how long each load lasts where there is no rest between them.
+const restlessFor = 8 * time.Second
+
 // maxUnderWay bounds the puts under way, and so what this process keeps for them: each may last for its deadline.
 const maxUnderWay = 1 << 16
 
@@ -40,14 +43,14 @@ var (
 // each reply. At first 16, 64, 256 and 1,024 callers are tried, twice, and the number that was served most makes the peak. A
 // flood offers twice what was served most lately, at the peak or in the flood before.
 //
-// A round is a peak, two floods and a peak, and every other round the other way round; its share is the floods' mean over the
-// peaks'. What a store does next depends on what it did before: tables are merged in the load that makes them enough, some eight seconds
-// after the last. So that is how much of a load counts: of shorter ones every third would have a merge, and serve half of what the others
-// do. In this order neither kind always comes after the other. What all floods were served, of what all peaks were, stands beside the
-// median. All begin once the store is done with what came before, if it ever is and Options.Restless does not forbid it, all last as
-// long, and the first second, while queues fill, does not count. Each put is a turn on a conversation of its own. Both loads come from
-// connections that spend as little of the machine on it as they can (wire.go), for to offer costs work as well, and there are so many
-// that no put waits in the client for another to end. A bystander (bystander.go) shows what a flood leaves to others.
+// A round is four peaks and four floods; its share is the floods' mean over the peaks'. What a store does next depends on what it did
+// before: tables are merged in the load that makes them enough, which then serves half of what others do, and that may come back every
+// few loads. So they come in an order in which each kind is in every place of two, of four, and beside either kind (isFlood). What all
+// floods were served, of what all peaks were, stands beside the median. All begin once the store is done with what came before, if it
+// ever is and Options.Restless does not forbid it, all last as long, and the first second, while queues fill, does not count. Each put
+// is a turn on a conversation of its own. Both loads come from connections that spend as little of the machine on it as they can
+// (wire.go), for to offer costs work as well, and there are so many that no put waits in the client for another to end. A bystander
+// (bystander.go) shows what a flood leaves to others.
 //
 // Who is not served is to be told so. A status that the server gives for it has to be clear (clearlyRefused), always. A put
 // that has none by its deadline is no part of that: its caller has waited for nothing, and such puts are counted by
@@ -65,8 +68,8 @@ func overload(ctx context.Context, e *env) (figures []Figure, err error) {
 	if err := o.saturate(ctx); err != nil {
 		return nil, err
 	}
-	for round := range e.fewer(7, 3) {
-		if err := o.round(ctx, round); err != nil {
+	for range e.fewer(7, 2) {
+		if err := o.round(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -91,8 +94,8 @@ func nothingServed(p *puts) error {
 type overloads struct {
 	e *env
 	f *flood
-	// while is how long a load lasts, trial one that finds the number of callers.
-	while, trial time.Duration
+	// while is how long a load lasts.
+	while time.Duration
 	// callers make the peak; peaked and flooded are how many puts a second the last peak and the last flood were served.
 	callers         int
 	peaked, flooded float64
@@ -113,10 +116,13 @@ type overloads struct {
 }
 
 func newOverloads(e *env, f *flood) *overloads {
-	return &overloads{
-		e: e, f: f, while: e.shorter(9*time.Second, 2*time.Second), trial: e.shorter(3*time.Second, 2*time.Second),
-		refused: map[string]int{}, unanswered: map[string]int{},
+	o := &overloads{
+		e: e, f: f, while: e.shorter(3*time.Second, 2*time.Second), refused: map[string]int{}, unanswered: map[string]int{},
 	}
+	if e.Restless {
+		o.while = restlessFor
+	}
+	return o
 }
 
 // rest waits until the store is done with what came before, if it may.
@@ -134,7 +140,7 @@ func (o *overloads) saturate(ctx context.Context) error {
 	for range 2 { // and back: what comes first finds an empty store
 		for _, callers := range numbers {
 			var err error
-			if last, err = o.closed(ctx, callers, o.trial); err != nil {
+			if last, err = o.closed(ctx, callers); err != nil {
 				return err
 			}
 			o.e.note("%.0f a second with %d callers", o.peaked, callers)
@@ -151,29 +157,25 @@ func (o *overloads) saturate(ctx context.Context) error {
 }
 
 // closed are puts of so many callers who wait for each reply.
-func (o *overloads) closed(ctx context.Context, callers int, while time.Duration) (*puts, error) {
+func (o *overloads) closed(ctx context.Context, callers int) (*puts, error) {
 	if err := o.f.connect(ctx, callers); err != nil {
 		return nil, err
 	}
 	if err := o.rest(ctx); err != nil {
 		return nil, err
 	}
-	now, err := o.f.closed(ctx, callers, while)
+	now, err := o.f.closed(ctx, callers, o.while)
 	o.peaked = now.perSecond()
 	return now, err
 }
 
-// isFlood tells what the loads of a round are, in turn. Of the first two and of the last two either kind is the second once.
-func isFlood(round int) [4]bool {
-	if round%2 == 1 {
-		return [4]bool{true, false, false, true}
-	}
-	return [4]bool{false, true, true, false}
-}
+// isFlood tells what the loads of a round are, in turn: in the order of Thue and Morse, in which what comes back every two loads or every
+// four meets both kinds alike, and so does what grows from load to load.
+var isFlood = [...]bool{false, true, true, false, true, false, false, true}
 
 // round measures its peaks and floods.
-func (o *overloads) round(ctx context.Context, round int) error {
-	for _, flood := range isFlood(round) {
+func (o *overloads) round(ctx context.Context) error {
+	for _, flood := range isFlood {
 		load := o.peak
 		if flood {
 			load = o.flood
@@ -182,7 +184,7 @@ func (o *overloads) round(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	mean := func(all []float64) float64 { return meanOf(all[len(all)-2:]) }
+	mean := func(all []float64) float64 { return meanOf(all[len(all)-len(isFlood)/2:]) }
 	o.peaks, o.served, o.offers = append(o.peaks, mean(o.peakRates)), append(o.served, mean(o.goods)), append(o.offers, mean(o.offered))
 	o.e.note("peaks %.0f a second, of %.0f offered %.0f were served in time", mean(o.peakRates), mean(o.offered), mean(o.goods))
 	return nil
@@ -190,7 +192,7 @@ func (o *overloads) round(ctx context.Context, round int) error {
 
 // peak measures what callers get who wait for each reply.
 func (o *overloads) peak(ctx context.Context) error {
-	now, err := o.closed(ctx, o.callers, o.while)
+	now, err := o.closed(ctx, o.callers)
 	if err != nil {
 		return err
 	}

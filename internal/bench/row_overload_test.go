@@ -13,8 +13,7 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 )
 
-// A round has two peaks and two floods, and either comes first in turns. What a flood offers is twice what was served most, at
-// the last peak or in the flood before.
+// A round has four peaks and four floods. What a flood offers is twice what was served most, at the last peak or in the flood before.
 func TestRoundsOfOverload(t *testing.T) {
 	e := rowEnv(t)
 	s := serve(t, e, &heads{})
@@ -23,24 +22,24 @@ func TestRoundsOfOverload(t *testing.T) {
 	for deadline := 20 * time.Millisecond; errors.Is(err, errNothingServed) && deadline < time.Minute; deadline *= 4 { // a busy machine needs more
 		o = someOverloads(t, e, s, deadline)
 		for round := 0; round < 2 && (round == 0 || err == nil); round++ {
-			err = o.round(t.Context(), round)
+			err = o.round(t.Context())
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.peaks) != 2 || len(o.served) != 2 || len(o.offers) != 2 || len(o.goods) != 4 || len(o.peakRates) != 4 || len(o.peak99) != 4 {
+	if len(o.peaks) != 2 || len(o.served) != 2 || len(o.offers) != 2 || len(o.goods) != 8 || len(o.peakRates) != 8 || len(o.peak99) != 8 {
 		t.Errorf("%+v", o)
 	}
 	for i := range 2 {
-		if peak, served := (o.peakRates[2*i]+o.peakRates[2*i+1])/2, (o.goods[2*i]+o.goods[2*i+1])/2; o.peaks[i] != peak || o.served[i] != served {
+		if peak, served := meanOf(o.peakRates[4*i:4*i+4]), meanOf(o.goods[4*i:4*i+4]); o.peaks[i] != peak || o.served[i] != served {
 			t.Errorf("round %d: a peak of %g, not %g; %g served in floods, not %g", i, o.peaks[i], peak, o.served[i], served)
 		}
 	}
-	if o.peaked != o.peakRates[3] || o.flooded != o.goods[3] {
+	if o.peaked != o.peakRates[7] || o.flooded != o.goods[7] {
 		t.Errorf("lately: a peak of %g, a flood of %g", o.peaked, o.flooded)
 	}
-	if o.counted != 4*2*o.f.deadline || o.calls < len(o.took) || len(o.took) == 0 {
+	if o.counted != 8*2*o.f.deadline || o.calls < len(o.took) || len(o.took) == 0 {
 		t.Errorf("the bystander: %d of %d in %s", len(o.took), o.calls, o.counted)
 	}
 }
@@ -54,7 +53,7 @@ func someOverloads(t *testing.T, e *env, s *server, deadline time.Duration) *ove
 	}
 	f.deadline = deadline
 	o := newOverloads(e, f)
-	o.while, o.trial, o.callers = 3*deadline, 3*deadline, 16
+	o.while, o.callers = 3*deadline, 16
 	return o
 }
 
@@ -77,15 +76,32 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// What a load finds depends on the one before, so either kind comes second as often as the other, in every round.
+// What a load finds depends on those before: what comes back every two or four loads, and what grows from load to load, meets both kinds
+// alike.
 func TestLoadsTakeTurns(t *testing.T) {
-	for round := range 2 {
-		if loads := isFlood(round); loads[0] == loads[1] || loads[2] == loads[3] || loads[1] == loads[3] {
-			t.Errorf("round %d: %v", round, loads)
+	for _, every := range []int{1, 2, 4} {
+		for from := range every {
+			floods, all := 0, 0
+			for i := from; i < len(isFlood); i += every {
+				if all++; isFlood[i] {
+					floods++
+				}
+			}
+			if 2*floods != all {
+				t.Errorf("of loads %d, %d, … %d of %d are floods", from, from+every, floods, all)
+			}
 		}
 	}
-	if isFlood(0)[0] == isFlood(1)[0] {
-		t.Error("all rounds begin alike")
+	moment := 0
+	for i, flood := range isFlood {
+		if flood {
+			moment += i
+		} else {
+			moment -= i
+		}
+	}
+	if moment != 0 {
+		t.Errorf("floods come later than peaks by %d places in all", moment)
 	}
 }
 
@@ -149,7 +165,7 @@ func TestOverloadOfNothing(t *testing.T) {
 			}
 			f.deadline = deadline
 			o := newOverloads(e, f)
-			o.while, o.trial = 2*deadline, 2*deadline
+			o.while = 2 * deadline
 			err = o.saturate(t.Context())
 			if _, call = errors.AsType[*client.Error](err); silent {
 				break
