@@ -31,7 +31,7 @@ type rowCache struct {
 	hits, misses, copied atomic.Uint64
 }
 
-// keptBlock is a block, and the reader that used it last.
+// keptBlock is a block, the reader that used it last, and its uses.
 type keptBlock struct {
 	key   blockKey
 	block *rowBlock
@@ -47,7 +47,7 @@ type uses struct{ last, before int64 }
 // about to read for what the first has just read.
 const sameUse = time.Second
 
-// note notes a reader. since is the use before its own, in which another who reads for the first time is one; 0 for none.
+// note notes a reader. since is the use before its own; where there was none, an earlier reader of its own use; 0 for neither.
 func (u *uses) note(reader int64) (since int64) {
 	switch {
 	case u.last == 0 || reader-u.last >= sameUse.Nanoseconds():
@@ -220,8 +220,8 @@ func (c *rowCache) extend(g *gathering) {
 	}
 }
 
-// replace keeps a block in place of what was had of it. ok says that it is, or that something else is kept by now. Where there is no room, next
-// is a block to be packed first, if any may be.
+// replace keeps a block in place of what was had of it. ok says that it is, or that something else is kept by now. Where there is no
+// room, next is a block to be packed first, if any may be, and key names it.
 func (c *rowCache) replace(g *gathering, with *rowBlock, mayPack bool) (key blockKey, next *rowBlock, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,7 +45,7 @@ var (
 //
 // A round is four peaks and four floods; its share is the floods' mean over the peaks'. What a store does next depends on what it did
 // before: tables are merged in the load that makes them enough, which then serves half of what others do, and that may come back every
-// few loads. So they come in an order in which each kind is in every place of two, of four, and beside either kind (isFlood). What all
+// few loads. So they come in an order in which both kinds stand equally often in each place of two and of four (isFlood). What all
 // floods were served, of what all peaks were, stands beside the median. All begin once the store is done with what came before, if it
 // ever is and Options.Restless does not forbid it, all last as long, and the first second, while queues fill, does not count. Each put
 // is a turn on a conversation of its own. Both loads come from connections that spend as little of the machine on it as they can
