@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // queuedChange is a change as the committer finds it in the queue.
@@ -129,7 +130,7 @@ func TestChangesThatNoTransactionHolds(t *testing.T) {
 		"header": {Nodes: []chainstore.NewNode{storetest.Simple().Make(unanswered)}},
 		"key": {
 			Nodes:   []chainstore.NewNode{node(nil, "x")},
-			Aliases: []chainstore.AliasChange{{Name: strings.Repeat("n", maxKey+1)}},
+			Aliases: []chainstore.AliasChange{{Name: strings.Repeat("n", badgerdb.MaxKey+1)}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

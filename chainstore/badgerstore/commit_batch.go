@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // write is a value to set, or a key to delete.
@@ -15,10 +16,7 @@ type write struct {
 	by int
 }
 
-// writeOverhead is what a write counts in a transaction beside key and value; at least what Badger counts.
-const writeOverhead = 16
-
-func cost(key string, w write) int64 { return int64(len(key)+len(w.value)) + writeOverhead }
+func cost(key string, w write) int64 { return int64(len(key)+len(w.value)) + badgerdb.WriteOverhead }
 
 // batch is the changes of one transaction: what they wrote that the database does not have yet. What the last of them did
 // can be undone.
@@ -63,7 +61,7 @@ func (c *committer) begin() *batch {
 			c: c, writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
 			calls: map[segmentCall]uint32{}, begun: map[segmentOf]struct{}{}, awaiting: map[nodeKey][]spawned{},
 		}
-		b.maxBytes, b.maxWrites = c.s.db.Room()
+		b.maxBytes, b.maxWrites = c.s.db.MaxCommit()
 	}
 	c.spare = nil
 	b.view = c.s.viewAt(c.s.reads.last(), ownNamespace)
@@ -144,9 +142,6 @@ func (b *batch) refuse(r *request, err error) {
 	b.pending = append(b.pending, r)
 }
 
-// maxKey is below what the database takes as a key.
-const maxKey = 64000
-
 // draft is a change being applied to a batch.
 type draft struct {
 	*batch
@@ -182,7 +177,7 @@ func (d *draft) write(key []byte, w write) {
 		d.keys++
 		d.undo.writes = append(d.undo.writes, undoneWrite{text, old, again})
 	}
-	d.tooLong = d.tooLong || len(key) > maxKey || int64(len(w.value)) >= d.c.s.db.Opts().ValueThreshold
+	d.tooLong = d.tooLong || len(key) > badgerdb.MaxKey || int64(len(w.value)) >= d.c.s.db.MaxValue()
 	d.writes[text] = w
 	d.bytes += cost(text, w)
 	d.batch.bytes += cost(text, w)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
@@ -38,11 +39,13 @@ type committer struct {
 	// What follows belongs to the goroutine that commits.
 
 	// spare is the memory of the batch before; nil where there is none.
-	spare   *batch
-	reserve int64
-	failed  bool
-	// durable commits writes; a field so that tests can let it fail.
+	spare  *batch
+	failed bool
+	// ready is the error that keeps writes from being committed, durable commits them; fields so that tests can let them fail.
+	ready   func() error
 	durable func(writes map[string]write, ts uint64) error
+	// pause is called between two commits, and returns no later than when the context ends; a field for tests, too.
+	pause func(context.Context)
 }
 
 // request is a change in the queue.
@@ -84,9 +87,9 @@ func newCommitter(s *Store, o *Options) *committer {
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		waiting: newQueue(), done: make(chan struct{}),
 		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2),
-		reading: semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))), reserve: o.ReserveBytes,
+		reading: semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))),
 	}
-	c.durable = s.write
+	c.ready, c.durable, c.pause = s.db.Ready, s.write, s.db.Pace
 	c.closing, c.close = context.WithCancel(context.Background())
 	go c.run()
 	return c
@@ -282,20 +285,8 @@ func (c *committer) all(requests []*request) {
 		b.view.txn.Discard()
 		c.finish(b)
 		requests = requests[n:]
-		c.s.db.Pace(c.closing)
+		c.pause(c.closing)
 	}
-}
-
-// ready is the error that keeps writes from being committed.
-func (c *committer) ready() error {
-	if c.reserve <= 0 {
-		return nil
-	}
-	free, err := freeBytes(c.s.dir)
-	if err == nil && free < c.reserve {
-		err = chainstore.ErrDiskFull
-	}
-	return err
 }
 
 // finish makes a batch durable and answers its changes.
@@ -320,7 +311,7 @@ func (c *committer) persist(b *batch) error {
 		return err
 	}
 	if err := c.durable(b.writes, b.view.ts+1); err != nil {
-		if asUnwritten(err) {
+		if badgerdb.IsUnwritten(err) {
 			return fmt.Errorf("commit: %w", err)
 		}
 		c.failed = true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // blocked holds the committer in its next commit until the function that it returns is called.
@@ -99,7 +100,7 @@ func TestFailedCommitStopsWriting(t *testing.T) {
 func TestUnwrittenErrorDoesNotStopWriting(t *testing.T) {
 	s := openStore(t, Options{})
 	commit, refused := s.committer.durable, errors.New("refused")
-	s.committer.durable = func(map[string]write, uint64) error { return &unwritten{refused} }
+	s.committer.durable = func(map[string]write, uint64) error { return &badgerdb.Unwritten{Err: refused} }
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "x")}}
 	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, refused) || errors.Is(err, chainstore.ErrFailed) {
 		t.Fatalf("error is %v", err)
@@ -114,13 +115,14 @@ func TestUnwrittenErrorDoesNotStopWriting(t *testing.T) {
 func TestFullDiskWritesNothing(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "before"))[0].ID
-	s.committer.reserve = 1 << 62
+	ready := s.committer.ready
+	s.committer.ready = func() error { return chainstore.ErrDiskFull }
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "x")}}
 	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, chainstore.ErrDiskFull) {
 		t.Fatalf("error is %v", err)
 	}
 	put(t, s, node(nil, "before")) // a repeat needs no room
-	s.committer.reserve = 0
+	s.committer.ready = ready
 	if out := put(t, s, change.Nodes...); !out[0].Created {
 		t.Error("the refused change left its node behind")
 	}

@@ -13,43 +13,22 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
-
-// Where the name of a log cannot be made durable, readers do not see what was committed, and no more writes are taken.
-func TestFailedSyncOfTheDirectory(t *testing.T) {
-	s := openStore(t, Options{})
-	id := put(t, s, node(nil, "before"))[0].ID
-	published, good := s.reads.last(), s.db.wal
-	s.db.wal = &wal{dir: "\x00", last: good.last} // a name that no file has, and that cannot be looked for
-	_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "lost")}})
-	if !errors.Is(err, chainstore.ErrFailed) {
-		t.Errorf("error is %v", err)
-	}
-	s.db.wal = good
-	children, err := s.Children(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil, 10)
-	if err != nil || len(children) != 0 || s.reads.last() != published {
-		t.Errorf("readers see %d children, %v", len(children), err)
-	}
-	if st := nodeStats(t, s); st.Nodes != 1 {
-		t.Errorf("readers see %d nodes", st.Nodes)
-	}
-	_, err = s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "later")}})
-	if !errors.Is(err, chainstore.ErrFailed) {
-		t.Errorf("error of a later change is %v", err)
-	}
-	mustBeClean(t, s)
-}
 
 // What a commit writes is in the newest log when that is synced, once for each commit, also where it is a new one; and it
 // is not published before.
 func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
-	if !syncsLog {
+	if !badgerdb.SyncsLog {
 		t.Skip("the database syncs its log here")
 	}
-	s := openStore(t, Options{MemtableBytes: 1 << 20})
+	var s *Store
 	var text string
-	syncs, logs, sync := 0, map[string]bool{}, s.db.wal.content
-	s.db.wal.content = func(log *os.File) error {
+	syncs, logs := 0, map[string]bool{}
+	s = openStore(t, Options{MemtableBytes: 1 << 20, syncLog: func(log *os.File) error {
+		if s == nil { // it is being opened
+			return log.Sync()
+		}
 		b, err := os.ReadFile(log.Name())
 		if err != nil || !bytes.Contains(b, []byte(text)) {
 			t.Errorf("%s does not have %.10q yet: %v", filepath.Base(log.Name()), text, err)
@@ -58,8 +37,8 @@ func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
 			t.Errorf("%d is published before the sync of commit %d", next, syncs+2)
 		}
 		syncs, logs[log.Name()] = syncs+1, true
-		return sync(log)
-	}
+		return log.Sync()
+	}})
 	for i := range 30 {
 		text = fmt.Sprintf("(%d) ", i) + strings.Repeat("x", 100_000)
 		put(t, s, node(nil, text))
@@ -72,13 +51,18 @@ func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
 
 // Where the log cannot be synced, readers do not see what was committed, and no more writes are taken.
 func TestFailedSyncOfTheLog(t *testing.T) {
-	if !syncsLog {
+	if !badgerdb.SyncsLog {
 		t.Skip("the database syncs its log here")
 	}
-	s := openStore(t, Options{})
+	broken, fails := errors.New("input/output error"), false
+	s := openStore(t, Options{syncLog: func(log *os.File) error {
+		if fails {
+			return broken
+		}
+		return log.Sync()
+	}})
 	id := put(t, s, node(nil, "before"))[0].ID
-	broken := errors.New("input/output error")
-	s.db.wal.content = func(*os.File) error { return broken }
+	fails = true
 	for _, text := range []string{"lost", "later"} {
 		_, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, text)}})
 		if !errors.Is(err, chainstore.ErrFailed) || errors.Is(err, broken) != (text == "lost") {
@@ -108,11 +92,10 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 	if n := versions(s.db.DB, key); n != 5 {
 		t.Fatalf("%d versions of a row that was written 5 times", n)
 	}
+	compacting := s.db.Opts().WithCompactL0OnClose(true)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{CacheBytes: 16 << 20}.complete()
-	compacting := databaseOptions(s.dir, &o).WithCompactL0OnClose(true)
 	db, err := badger.OpenManaged(compacting)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package badgerstore
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // Metrics are the store's counters since Open and what it holds now. Each value is right by itself; together they are
@@ -65,7 +67,7 @@ func (s *Store) Metrics() Metrics {
 }
 
 // DiskBytes is what the store's files take on disk, by a look at each of them.
-func (s *Store) DiskBytes() (int64, error) { return diskUsage(s.dir) }
+func (s *Store) DiskBytes() (int64, error) { return badgerdb.DiskUsage(s.dir) }
 
 // cacheCounters are what the database counts of a cache in any case. Their type is of a module that only the database
 // knows.

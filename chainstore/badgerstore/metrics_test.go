@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 func TestMetricsOfTheQueue(t *testing.T) {
@@ -75,7 +77,7 @@ func TestMetricsOfWrites(t *testing.T) {
 		if n := m.WrittenBytes - before.WrittenBytes; n < uint64(len(text)) || n > uint64(len(text))+500 {
 			t.Errorf("%d bytes are written of a node of %d", n, len(text))
 		}
-		if n := m.Syncs - before.Syncs; syncsLog && n != 1 || !syncsLog && n != 0 {
+		if n := m.Syncs - before.Syncs; badgerdb.SyncsLog && n != 1 || !badgerdb.SyncsLog && n != 0 {
 			t.Errorf("%d syncs", n)
 		}
 	}

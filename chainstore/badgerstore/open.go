@@ -6,13 +6,18 @@ import (
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
 // chainstore.ErrDiskFull, those of the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
-	db, err := OpenDatabase(dir, o)
+	db, err := badgerdb.Open(dir, badgerdb.Options{
+		BlockCacheBytes: blockCacheBytes(&o), MemtableBytes: o.MemtableBytes, ReserveBytes: o.ReserveBytes,
+		Logger: o.Logger, SyncLog: o.syncLog,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +63,7 @@ func (s *Store) checkFormat() error {
 }
 
 // write commits writes as one durable transaction at a timestamp above every other; readers do not see it yet. Errors:
-// Database.Commit's.
+// badgerdb's Commit's.
 func (s *Store) write(writes map[string]write, ts uint64) error {
 	var bytes int64
 	err := s.db.Commit(ts, func(txn *badger.Txn) (_ int64, err error) {
@@ -106,3 +111,13 @@ func (s *Store) createFormat(key []byte) error {
 	s.reads.publish(1)
 	return nil
 }
+
+// nodeCacheBytes is the committer's share of the caches, blockCacheBytes the database's.
+func nodeCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
+func blockCacheBytes(o *Options) int64 {
+	return o.CacheBytes - nodeCacheBytes(o) - max(0, o.RowCacheBytes)
+}
+
+// headCacheBytes is what heads get of what is for rows, heads and aliases; aliasCacheBytes what aliases get, as many as heads.
+func headCacheBytes(o *Options) int64  { return o.RowCacheBytes / 16 }
+func aliasCacheBytes(o *Options) int64 { return o.RowCacheBytes / 128 }

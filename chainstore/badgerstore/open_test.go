@@ -1,11 +1,9 @@
 package badgerstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,36 +67,6 @@ func TestOpenRefusesStrangers(t *testing.T) {
 	}
 }
 
-// A store that was killed again and again before its first merge opens without waiting for one.
-func TestOpenWithManyTables(t *testing.T) {
-	const tables = 2 * stalledTables
-	dir := t.TempDir()
-	s := openAt(t, dir, Options{})
-	id := put(t, s, node(nil, "x"))[0].ID
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	o := Options{}.complete()
-	unmerged := databaseOptions(dir, &o).WithNumCompactors(0).WithNumLevelZeroTablesStall(tables + 1)
-	for firstLevelTables(dir) < tables {
-		db, err := badger.OpenManaged(unmerged)
-		if err != nil {
-			t.Fatal(err)
-		}
-		txn := db.NewTransactionAt(db.MaxVersion(), true)
-		if err := errors.Join(txn.Set([]byte("k"), nil), txn.CommitAt(db.MaxVersion()+1, nil), db.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s = openAt(t, dir, Options{})
-	if stalled := s.db.Opts().NumLevelZeroTablesStall; stalled < tables+memtables+2 {
-		t.Errorf("with %d tables and the memtables of a killed store, opening waits for a merge: it does from %d on", tables, stalled)
-	}
-	if out := put(t, s, node(nil, "x")); out[0].Created || out[0].ID != id {
-		t.Errorf("after opening: %+v", out)
-	}
-}
-
 func TestOpenAfterAFirstOpenThatWasCutShort(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"LOCK", "MANIFEST-REWRITE"} {
@@ -156,23 +124,6 @@ func rewrite(tb testing.TB, s *Store, writes map[string]write) {
 	s.reads.publish(ts)
 }
 
-func TestNamesOfLogsAreMadeDurable(t *testing.T) {
-	s := openStore(t, Options{MemtableBytes: 1 << 20})
-	w := s.db.wal
-	if w.last != 1 {
-		t.Fatalf("the first log has number %d", w.last)
-	}
-	for i := range 40 {
-		put(t, s, node(nil, fmt.Sprint(i), strings.Repeat("x", 50<<10)))
-	}
-	if err := s.Close(); err != nil { // ends the committer, whose log it is
-		t.Fatal(err)
-	}
-	if w.last < 2 {
-		t.Errorf("a new log went unnoticed: the last is %d", w.last)
-	}
-}
-
 func TestNothingRunsAfterClose(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "x"), node(nil, "y"))[0].ID
@@ -199,20 +150,6 @@ func TestNothingRunsAfterClose(t *testing.T) {
 	}
 	if err := s.Close(); !errors.Is(err, chainstore.ErrClosed) {
 		t.Errorf("the second close: %v", err)
-	}
-}
-
-func TestLoggerShowsNoKeys(t *testing.T) {
-	var out bytes.Buffer
-	l := databaseLogger{slog.New(slog.NewTextHandler(&out, nil))}
-	l.Errorf("key %s of level %d: %v", []byte("secret"), 3, errors.New("broken"))
-	l.Warningf("slow")
-	l.Infof("secret")
-	l.Debugf("secret")
-	databaseLogger{}.Errorf("nowhere")
-	databaseLogger{}.Warningf("nowhere")
-	if s := out.String(); strings.Contains(s, "secret") || !strings.Contains(s, "of level 3: broken") || !strings.Contains(s, "slow") {
-		t.Errorf("the log is %s", s)
 	}
 }
 

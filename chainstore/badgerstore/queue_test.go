@@ -213,3 +213,42 @@ func TestRoomIsGivenBackOnce(t *testing.T) {
 	}
 	mustBeClean(t, s)
 }
+
+// Who is held back may leave, and closing waits for no pause.
+func TestPausesEnd(t *testing.T) {
+	s := openStore(t, Options{})
+	s.committer.pause = func(ctx context.Context) { <-ctx.Done() }
+	put(t, s, node(nil, "a commit answers before it pauses"))
+	ctx, cancel := context.WithCancel(context.Background())
+	left, kept := make(chan error, 1), make(chan error, 1)
+	change := func(text string) *chainstore.Change {
+		return &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, text)}}
+	}
+	go func() {
+		_, err := s.Commit(ctx, testNamespace, change("is taken back"))
+		left <- err
+	}()
+	go func() {
+		_, err := s.Commit(context.Background(), testNamespace, change("waits until the store is closed"))
+		kept <- err
+	}()
+	waitFor(t, func() bool { return queueLength(s) == 2 })
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("one that left: %v", err)
+	}
+	soon, end := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer end()
+	if _, err := s.Commit(soon, testNamespace, change("has a deadline")); !errors.Is(err, chainstore.ErrOverloaded) || soon.Err() != nil {
+		t.Errorf("one with a deadline: %v, after which its context says %v", err, soon.Err())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-kept; err != nil {
+		t.Errorf("one that waited until the store was closed: %v", err)
+	}
+	if m := s.Metrics(); m.Commits != 2 {
+		t.Errorf("%d commits", m.Commits)
+	}
+}

@@ -6,10 +6,12 @@ package badgerstore
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 var _ chainstore.Store = (*Store)(nil)
@@ -36,14 +38,15 @@ type Options struct {
 	ReserveBytes int64
 	// Logger takes the database's warnings and errors; nil: none.
 	Logger *slog.Logger
+
+	// syncLog is badgerdb's SyncLog.
+	syncLog func(log *os.File) error
 }
 
 // The defaults of Options.
 const (
-	defaultCacheBytes    = 64 << 20
-	defaultQueueBytes    = 64 << 20
-	defaultMemtableBytes = 32 << 20
-	defaultReserve       = 4 // memtables
+	defaultCacheBytes = 64 << 20
+	defaultQueueBytes = 64 << 20
 )
 
 func (o Options) complete() Options {
@@ -59,12 +62,6 @@ func (o Options) complete() Options {
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
-	if o.MemtableBytes <= 0 {
-		o.MemtableBytes = defaultMemtableBytes
-	}
-	if o.ReserveBytes == 0 {
-		o.ReserveBytes = defaultReserve * o.MemtableBytes
-	}
 	return o
 }
 
@@ -72,7 +69,7 @@ func (o Options) complete() Options {
 type Store struct {
 	dir       string
 	now       func() time.Time
-	db        *Database
+	db        *badgerdb.DB
 	reads     *openReads
 	names     *namespaceNumbers
 	rows      *rowCache
@@ -108,7 +105,7 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 		return err
 	})
 	if err == nil {
-		st.DiskBytes, err = diskUsage(s.dir)
+		st.DiskBytes, err = badgerdb.DiskUsage(s.dir)
 	}
 	return st, err
 }

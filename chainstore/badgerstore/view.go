@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // view is the store as of one commit, and a namespace in it. Not for use by several goroutines.
@@ -71,7 +72,7 @@ func (v *view) borrow(key []byte, f func(value []byte) error) (found bool, err e
 		return false, nil
 	}
 	if err != nil {
-		return false, translate(err)
+		return false, badgerdb.Translate(err)
 	}
 	return true, item.Value(f)
 }

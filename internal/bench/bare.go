@@ -11,7 +11,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // bareNode is a node as bare things keep it, under two keys: by its id its place, by its place its payload.
@@ -57,11 +57,11 @@ type putter interface {
 // bareTransactions is bare Badger with SyncWrites and a transaction a node, committed by whoever puts it.
 type bareTransactions struct {
 	bareNodes
-	db *badgerstore.Bare
+	db *badgerdb.Bare
 }
 
 func openTransactions(dir string) (putter, error) {
-	db, err := badgerstore.OpenBare(dir, func(o badger.Options) badger.Options { return o.WithSyncWrites(true) })
+	db, err := badgerdb.OpenBare(dir, func(o badger.Options) badger.Options { return o.WithSyncWrites(true) })
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (b *bareTransactions) Close() error { return b.db.Close() }
 // it: a transaction a node, of one caller at a time.
 type bareDatabase struct {
 	bareNodes
-	db *badgerstore.Database
+	db *badgerdb.DB
 	// pause holds the next commit back as transcriptd's committer does; a field so that tests can watch it.
 	pause func(context.Context)
 	// ts is the last transaction's.
@@ -89,7 +89,7 @@ type bareDatabase struct {
 func openDatabase(dir string) (putter, error) { return newDatabase(dir) }
 
 func newDatabase(dir string) (*bareDatabase, error) {
-	db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
+	db, err := badgerdb.Open(dir, badgerdb.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (b *bareDatabase) put(payload []byte) (*bareNode, error) {
 // commit makes nodes durable in one transaction, or in as many as they need with pauses between them, which the end of the
 // context cuts short.
 func (b *bareDatabase) commit(ctx context.Context, nodes []*bareNode) error {
-	maxBytes, maxKeys := b.db.Room()
+	maxBytes, maxKeys := b.db.MaxCommit()
 	for first := true; len(nodes) > 0; first = false {
 		if !first {
 			b.pause(ctx)

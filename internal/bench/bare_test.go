@@ -17,8 +17,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // putMany puts payloads from as many callers and returns the nodes.
@@ -46,7 +46,7 @@ func distinctPayloads(n int) [][]byte {
 }
 
 // payloadByID reads a node's payload from a database under both of its keys.
-func payloadByID(t *testing.T, db *badgerstore.Database, id []byte) (payload []byte) {
+func payloadByID(t *testing.T, db *badgerdb.DB, id []byte) (payload []byte) {
 	t.Helper()
 	txn := db.NewTransactionAt(db.MaxVersion(), false)
 	defer txn.Discard()
@@ -92,7 +92,7 @@ func TestBareBadgerKeepsTwoKeysANode(t *testing.T) {
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
 			}
-			db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
+			db, err := badgerdb.Open(dir, badgerdb.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestBareBadgerKeepsTwoKeysANode(t *testing.T) {
 
 // What comes together is one transaction, unless it is more than one takes.
 func TestFillTransaction(t *testing.T) {
-	db, err := badgerstore.OpenDatabase(t.TempDir(), badgerstore.Options{})
+	db, err := badgerdb.Open(t.TempDir(), badgerdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestPutLimits(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		db, err := badgerstore.OpenDatabase(dir, badgerstore.Options{})
+		db, err := badgerdb.Open(dir, badgerdb.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestBareCommitterPausesBeforeItTakes(t *testing.T) {
 
 // Bare Badger is opened as transcriptd opens its own, but for what it is bare Badger for.
 func TestLimitsAreOpenedAsTranscriptd(t *testing.T) {
-	db, err := badgerstore.OpenDatabase(t.TempDir(), badgerstore.Options{})
+	db, err := badgerdb.Open(t.TempDir(), badgerdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

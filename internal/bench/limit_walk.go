@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // walkLimit is the plain way to keep chains: a row for each node under its id, with its parent's id and its messages. A
@@ -29,7 +29,7 @@ type walkLimit struct {
 
 	mu sync.RWMutex
 	// db is nil where it could not be opened again; fault says why, to every call from then on.
-	db    *badgerstore.Bare
+	db    *badgerdb.Bare
 	fault error
 	// fresh says that something was put since the database was opened.
 	fresh bool
@@ -44,7 +44,7 @@ func openWalk(dir string, _ []string) (limit, error) {
 const walkCacheBytes = 64 << 20
 
 func (l *walkLimit) open() error {
-	db, err := badgerstore.OpenBare(l.dir, func(o badger.Options) badger.Options {
+	db, err := badgerdb.OpenBare(l.dir, func(o badger.Options) badger.Options {
 		return o.WithSyncWrites(false).WithBlockCacheSize(walkCacheBytes)
 	})
 	if err != nil {

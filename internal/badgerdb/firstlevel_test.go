@@ -1,4 +1,4 @@
-package badgerstore
+package badgerdb
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 // TestTablesOfTheFirstLevelStayYoung: those that are there when a store is opened are young at once, others when they are renewed.
 // A version of Badger in which there is no such list fails here; whether age still is what it asks for has to be looked at.
 func TestTablesOfTheFirstLevelStayYoung(t *testing.T) {
-	s := openWithTables(t, 2)
-	l, ok := firstLevelOf(s.db.DB)
+	d := openWithTables(t, 2)
+	l, ok := firstLevelOf(d.DB)
 	if !ok {
 		t.Fatal("Badger keeps the tables of its first level elsewhere now")
 	}
@@ -37,19 +37,18 @@ func (l firstLevel) youngTables() (n int) {
 	return n
 }
 
-// openWithTables opens a store with so many tables in its first level: one that is closed leaves a table.
-func openWithTables(t *testing.T, tables int) *Store {
+// openWithTables opens a database with so many tables in its first level: one that is closed leaves a table.
+func openWithTables(t *testing.T, tables int) *DB {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range tables {
-		s, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, s, node(nil, fmt.Sprint("turn ", i)))
-		if err := s.Close(); err != nil {
+		d := openDatabase(t, dir)
+		commit(t, d, fmt.Sprint("key ", i), nil)
+		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return openAt(t, dir, Options{})
+	d := openDatabase(t, dir)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
 }

@@ -1,14 +1,11 @@
-package badgerstore
+package badgerdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/transcriptd/transcriptd/chainstore"
 )
 
 // firstLevelModel is a database that fills a table in no less than a time and, once there are enough, merges all that there are
@@ -145,55 +142,9 @@ func TestPaceLearnsNothingWhileNothingIsWritten(t *testing.T) {
 
 // What is counted are the tables of Badger's first level, and the limit is its own.
 func TestPaceKnowsTheDatabase(t *testing.T) {
-	s := openWithTables(t, 2)
-	if p := s.db.pace; p.waiting() != 2 || p.limit != stalledTables+2 || p.limit != s.db.Opts().NumLevelZeroTablesStall ||
-		p.tableBytes != s.db.Opts().MemTableSize {
+	d := openWithTables(t, 2)
+	if p := d.pace; p.waiting() != 2 || p.limit != stalledTables+2 || p.limit != d.Opts().NumLevelZeroTablesStall ||
+		p.tableBytes != d.Opts().MemTableSize {
 		t.Errorf("%d tables wait, writers stand still at %d, a table takes %d bytes", p.waiting(), p.limit, p.tableBytes)
-	}
-}
-
-// Who is held back may leave, and closing waits for no pause.
-func TestPausesEnd(t *testing.T) {
-	s := openStore(t, Options{})
-	commit := s.committer.durable
-	s.committer.durable = func(writes map[string]write, ts uint64) error {
-		err := commit(writes, ts)
-		p := s.db.pace
-		p.waiting, p.perTable = func() int { return p.limit }, time.Hour
-		p.wrote(p.tableBytes)
-		return err
-	}
-	put(t, s, node(nil, "a commit answers before it pauses"))
-	ctx, cancel := context.WithCancel(context.Background())
-	left, kept := make(chan error, 1), make(chan error, 1)
-	change := func(text string) *chainstore.Change {
-		return &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, text)}}
-	}
-	go func() {
-		_, err := s.Commit(ctx, testNamespace, change("is taken back"))
-		left <- err
-	}()
-	go func() {
-		_, err := s.Commit(context.Background(), testNamespace, change("waits until the store is closed"))
-		kept <- err
-	}()
-	waitFor(t, func() bool { return queueLength(s) == 2 })
-	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("one that left: %v", err)
-	}
-	soon, end := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer end()
-	if _, err := s.Commit(soon, testNamespace, change("has a deadline")); !errors.Is(err, chainstore.ErrOverloaded) || soon.Err() != nil {
-		t.Errorf("one with a deadline: %v, after which its context says %v", err, soon.Err())
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-kept; err != nil {
-		t.Errorf("one that waited until the store was closed: %v", err)
-	}
-	if m := s.Metrics(); m.Commits != 2 || m.Paused == 0 {
-		t.Errorf("%d commits, %v paused", m.Commits, m.Paused)
 	}
 }

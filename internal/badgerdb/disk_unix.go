@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package badgerstore
+package badgerdb
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ func isLocked(dir string) bool {
 	return errors.Is(err, syscall.EWOULDBLOCK)
 }
 
-// freeBytes is what the file system of a directory still takes.
-func freeBytes(dir string) (int64, error) {
+// FreeBytes is what the file system of a directory still takes.
+func FreeBytes(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("look for free space: %w", err)
@@ -31,8 +31,8 @@ func freeBytes(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// diskUsage is what the files of a directory take on disk; holes in them take nothing.
-func diskUsage(dir string) (total int64, err error) {
+// DiskUsage is what the files of a directory take on disk; holes in them take nothing.
+func DiskUsage(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return gone(err)

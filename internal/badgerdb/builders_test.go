@@ -1,4 +1,4 @@
-package badgerstore
+package badgerdb
 
 import (
 	"reflect"
@@ -12,7 +12,9 @@ import (
 // TestBuildersKeepNoMemory: what comes into the database's pool leaves it. A version of Badger in which there is no pool of
 // that name fails here.
 func TestBuildersKeepNoMemory(t *testing.T) {
-	buildersKeepNoMemory(t, openAt(t, t.TempDir(), Options{}).db.DB)
+	d := openDatabase(t, t.TempDir())
+	defer d.Close()
+	buildersKeepNoMemory(t, d.DB)
 }
 
 func buildersKeepNoMemory(t *testing.T, db *badger.DB) {

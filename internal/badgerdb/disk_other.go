@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package badgerstore
+package badgerdb
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ import (
 // isLocked cannot tell here.
 func isLocked(string) bool { return false }
 
-// freeBytes cannot tell here.
-func freeBytes(string) (int64, error) { return math.MaxInt64, nil }
+// FreeBytes cannot tell here.
+func FreeBytes(string) (int64, error) { return math.MaxInt64, nil }
 
-// diskUsage is the length of the files of a directory.
-func diskUsage(dir string) (total int64, err error) {
+// DiskUsage is the length of the files of a directory.
+func DiskUsage(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return gone(err)

@@ -1,7 +1,8 @@
-package badgerstore
+package badgerdb
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"testing"
@@ -9,9 +10,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-func openDatabase(t *testing.T, dir string) *Database {
+func openDatabase(t *testing.T, dir string) *DB {
 	t.Helper()
-	d, err := OpenDatabase(dir, Options{})
+	d, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestCommitIsSyncedOnce(t *testing.T) {
 	if err := d.Commit(1, set); err != nil {
 		t.Fatal(err)
 	}
-	if syncsLog && (syncs != 1 || d.Syncs() != 1) || d.Opts().SyncWrites == syncsLog {
+	if SyncsLog && (syncs != 1 || d.Syncs() != 1) || d.Opts().SyncWrites == SyncsLog {
 		t.Errorf("%d syncs, %d counted; Badger syncs: %v", syncs, d.Syncs(), d.Opts().SyncWrites)
 	}
 	if err := d.Close(); err != nil {
@@ -55,16 +56,16 @@ func TestCommitTellsWhatItLeft(t *testing.T) {
 	defer d.Close()
 	fault := errors.New("fault")
 	err := d.Commit(1, func(txn *badger.Txn) (int64, error) { return 3, errors.Join(txn.Set([]byte("key"), nil), fault) })
-	if !errors.Is(err, fault) || !asUnwritten(err) || versions(d.DB, []byte("key")) != 0 || d.Syncs() != 0 {
-		t.Errorf("%v; unwritten: %v", err, asUnwritten(err))
+	if !errors.Is(err, fault) || !IsUnwritten(err) || versions(d.DB, []byte("key")) != 0 || d.Syncs() != 0 {
+		t.Errorf("%v; unwritten: %v", err, IsUnwritten(err))
 	}
-	if !syncsLog {
+	if !SyncsLog {
 		return
 	}
 	d.wal.content = func(*os.File) error { return fault }
 	err = d.Commit(1, func(txn *badger.Txn) (int64, error) { return 3, txn.Set([]byte("key"), nil) })
-	if !errors.Is(err, fault) || asUnwritten(err) || d.Syncs() != 0 {
-		t.Errorf("%v; unwritten: %v, %d syncs", err, asUnwritten(err), d.Syncs())
+	if !errors.Is(err, fault) || IsUnwritten(err) || d.Syncs() != 0 {
+		t.Errorf("%v; unwritten: %v, %d syncs", err, IsUnwritten(err), d.Syncs())
 	}
 }
 
@@ -75,17 +76,17 @@ func TestCommitOfAllTheRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := openDatabase(t, t.TempDir())
 			defer d.Close()
-			room, writes := d.Room()
+			room, writes := d.MaxCommit()
 			err := d.Commit(1, func(txn *badger.Txn) (bytes int64, err error) {
 				value := make([]byte, size)
 				for n := int64(0); n < writes && (size == 0 || bytes < room); n++ {
-					key := numberValue(uint64(n + 1))
-					left := room - bytes - int64(len(key)) - writeOverhead
-					w := write{value: value[:max(0, min(size, left))]}
-					if err := txn.Set(key, w.value); err != nil {
+					key := binary.BigEndian.AppendUint64(nil, uint64(n))
+					left := room - bytes - int64(len(key)) - WriteOverhead
+					v := value[:max(0, min(size, left))]
+					if err := txn.Set(key, v); err != nil {
 						return bytes, err
 					}
-					bytes += cost(string(key), w)
+					bytes += int64(len(key)+len(v)) + WriteOverhead
 				}
 				if size > 0 && bytes < room {
 					t.Errorf("%d bytes in %d writes do not fill the room of %d", bytes, writes, room)
@@ -123,4 +124,16 @@ func TestOpenBare(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// versions counts what the database has of a key.
+func versions(db *badger.DB, key []byte) (n int) {
+	txn := db.NewTransactionAt(db.MaxVersion(), false)
+	defer txn.Discard()
+	it := txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		n++
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package badgerstore
+package badgerdb
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// wal makes the database's log files durable: what is in them, where syncsLog says that this is ours to do, and their
+// wal makes the database's log files durable: what is in them, where SyncsLog says that this is ours to do, and their
 // names, for the database does not sync the directory that a new log was created in, so that after a power loss the log
 // of acknowledged changes could have no name.
 //
@@ -22,7 +22,7 @@ type wal struct {
 	last int
 	// log is that log, where its content is ours to sync; it is nil before the first sync.
 	log *os.File
-	// content syncs what is in a log; a field so that tests can watch it and let it fail.
+	// content syncs what is in a log.
 	content func(log *os.File) error
 	// syncs counts those of content that did not fail.
 	syncs atomic.Uint64
@@ -31,12 +31,12 @@ type wal struct {
 const walSuffix = ".mem"
 
 // openWAL is called when the database was opened, and its first log created.
-func openWAL(dir string) (*wal, error) {
+func openWAL(dir string, content func(*os.File) error) (*wal, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the store's directory: %w", err)
 	}
-	w := &wal{dir: dir, content: syncContent}
+	w := &wal{dir: dir, content: content}
 	for _, e := range entries {
 		name, isLog := strings.CutSuffix(e.Name(), walSuffix)
 		if n, err := strconv.Atoi(name); isLog && err == nil {
@@ -66,7 +66,7 @@ func (w *wal) sync() error {
 			return err
 		}
 	}
-	if !syncsLog {
+	if !SyncsLog {
 		return nil
 	}
 	if began || w.log == nil {

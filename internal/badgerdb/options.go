@@ -1,0 +1,121 @@
+package badgerdb
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+// What the database is opened with.
+const (
+	// externalMagic marks a directory as ours. Part of the storage format, must not change.
+	externalMagic = 0x7463
+	// WriteOverhead is what a write counts in a transaction beside key and value; at least what Badger counts.
+	WriteOverhead = 16
+	// MaxKey is below what Badger takes as a key.
+	MaxKey = 64000
+	// valueThreshold is the size from which on the database would put a value into its value log, whose failures to
+	// sync it only logs. No value is that large: see tooLarge.
+	valueThreshold = 1 << 20
+	// blockSize and compressionLevel: what a block on disk is before compression, and the zstd level. Badger's encoder knows
+	// two: 3 makes blocks a twentieth smaller, and takes a third more time for each, several times over in merges.
+	blockSize        = 32 << 10
+	compressionLevel = 1
+	// memtables may wait to be written as tables, beside the one that is written and the one that is filled.
+	memtables = 1
+	// baseLevelBytes is how much the first level below the tables of memtables holds before it is merged further down. The
+	// more it is, the more of it is written anew with the tables of memtables, and the less of the level below with each of its own.
+	baseLevelBytes = 256 << 20
+	// baseTableBytes is how large its tables are; twice that in each level below. A table is built in pieces of memory that
+	// double, before and after compression: these, of text that compresses four times, just fill two pieces; with Badger's
+	// 2 MiB the third and largest is hardly used.
+	baseTableBytes = 3 << 19
+	// mergedTables of the first level, each from a memtable, are merged into the next one; more gather only while more is
+	// written than is merged, and the more they are, the less is merged for each. From stalledTables more than the store was
+	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
+	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. See
+	// firstLevel for what else Badger would do with so many, and decision 0039 for these numbers and baseLevelBytes.
+	mergedTables  = 9
+	stalledTables = 19
+)
+
+// Options are what Open may be told; the zero value means the defaults.
+type Options struct {
+	// BlockCacheBytes bounds the cache of blocks of tables. Default 8 MiB.
+	BlockCacheBytes int64
+	// MemtableBytes is how much Badger gathers in memory and in a log before it writes a table. A transaction may be about 15 %
+	// of it. Default 32 MiB.
+	MemtableBytes int64
+	// ReserveBytes must be free on the disk for the database to be opened and written to. Default four memtables; less than 0: none.
+	ReserveBytes int64
+	// Logger takes Badger's warnings and errors; nil: none.
+	Logger *slog.Logger
+	// SyncLog makes what was written to a log durable, on Linux, where Badger does not; nil: fdatasync. It is for tests, which
+	// watch it or let it fail.
+	SyncLog func(log *os.File) error
+}
+
+// The defaults of Options.
+const (
+	DefaultMemtableBytes = 32 << 20
+	defaultBlockCache    = 8 << 20
+	defaultReserve       = 4 // memtables
+)
+
+func (o Options) complete() Options {
+	if o.BlockCacheBytes <= 0 {
+		o.BlockCacheBytes = defaultBlockCache
+	}
+	if o.MemtableBytes <= 0 {
+		o.MemtableBytes = DefaultMemtableBytes
+	}
+	if o.ReserveBytes == 0 {
+		o.ReserveBytes = defaultReserve * o.MemtableBytes
+	}
+	if o.SyncLog == nil {
+		o.SyncLog = fdatasync
+	}
+	return o
+}
+
+func badgerOptions(dir string, o *Options) badger.Options {
+	return badger.DefaultOptions(dir).
+		WithExternalMagic(externalMagic).
+		WithSyncWrites(!SyncsLog). // see wal
+		WithDetectConflicts(false).
+		WithNumVersionsToKeep(1).
+		WithMemTableSize(o.MemtableBytes).
+		WithNumMemtables(memtables).
+		WithBaseLevelSize(baseLevelBytes).
+		WithBaseTableSize(baseTableBytes).
+		WithNumCompactors(2).
+		WithNumLevelZeroTables(mergedTables).
+		WithNumLevelZeroTablesStall(stalledTables + firstLevelTables(dir)).
+		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
+		WithValueLogFileSize(1 << 20).
+		WithCompression(options.ZSTD).
+		WithZSTDCompressionLevel(compressionLevel).
+		WithBlockSize(blockSize).
+		WithBlockCacheSize(max(1<<20, o.BlockCacheBytes)).
+		WithIndexCacheSize(0). // it would only be used where tables are encrypted; else their indexes are mapped files
+		WithMetricsEnabled(false).
+		WithLogger(logger{o.Logger})
+}
+
+// firstLevelTables counts those of a store that is to be opened. It is 0 where there is no manifest, or none that can be
+// read: the database tells why when it is opened.
+func firstLevelTables(dir string) int {
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	manifest, _, err := badger.ReplayManifestFile(f, externalMagic, badger.DefaultOptions(dir).WithLogger(nil))
+	if err != nil || len(manifest.Levels) == 0 {
+		return 0
+	}
+	return len(manifest.Levels[0].Tables)
+}
