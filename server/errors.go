@@ -96,7 +96,7 @@ func table() []row {
 		{chainstore.ErrOpenCalls, failed, transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS, "a tool call is unanswered there: put its result first, or name an earlier node as through_id", false},
 
 		{errUseStream, exhausted, transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE, "the reply is too large for one message: call StreamAssemble", false},
-		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full; nothing was written", true},
+		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full: free some space, or delete what is not needed; nothing was written", false},
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
 		{errNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
 		{errSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", promptly), false},

@@ -25,6 +25,8 @@ type batch struct {
 	view *view
 	// maxBytes and maxWrites are what the database takes in a commit.
 	maxBytes, maxWrites int64
+	// noPuts keeps changes that add something from being taken, noDeletes those that only delete; nil: nothing does.
+	noPuts, noDeletes error
 	// pending are answered once the batch is durable.
 	pending []*request
 
@@ -65,6 +67,7 @@ func (c *committer) begin() *batch {
 	}
 	c.spare = nil
 	b.view = c.s.viewAt(c.s.reads.last(), ownNamespace)
+	b.noPuts, b.noDeletes = c.ready()
 	return b
 }
 
@@ -114,6 +117,9 @@ func (b *batch) take(r *request) bool {
 	if err == nil && (d.tooLong || d.keys > b.maxWrites || d.bytes > b.maxBytes) {
 		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, d.keys, d.bytes)
 	}
+	if err == nil && d.keys > 0 {
+		err = b.barred(r.change)
+	}
 	if err != nil {
 		b.takeBack()
 		b.refuse(r, err)
@@ -128,6 +134,20 @@ func (b *batch) take(r *request) bool {
 	r.release()
 	b.pending = append(b.pending, r)
 	return true
+}
+
+// barred is the error that keeps a change from being written that writes something. What only deletes may take what is kept for
+// that.
+func (b *batch) barred(change *chainstore.Change) error {
+	if len(change.Nodes) > 0 {
+		return b.noPuts
+	}
+	for i := range change.Aliases {
+		if change.Aliases[i].Target.Kind != chainstore.TargetNone {
+			return b.noPuts
+		}
+	}
+	return b.noDeletes
 }
 
 // refuse answers a change that fails; if the batch has changes before it, once those are durable, for the reason may be

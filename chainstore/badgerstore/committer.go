@@ -41,8 +41,9 @@ type committer struct {
 	// spare is the memory of the batch before; nil where there is none.
 	spare  *batch
 	failed bool
-	// ready is the error that keeps writes from being committed, durable commits them; fields so that tests can let them fail.
-	ready   func() error
+	// ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
+	// them fail.
+	ready   func() (puts, deletes error)
 	durable func(writes map[string]write, ts uint64) error
 	// pause is called between two commits, and returns no later than when the context ends; a field for tests, too.
 	pause func(context.Context)
@@ -306,9 +307,6 @@ func (c *committer) finish(b *batch) {
 func (c *committer) persist(b *batch) error {
 	if len(b.writes) == 0 {
 		return nil
-	}
-	if err := c.ready(); err != nil {
-		return err
 	}
 	if err := c.durable(b.writes, b.view.ts+1); err != nil {
 		if badgerdb.IsUnwritten(err) {

@@ -116,7 +116,7 @@ func TestFullDiskWritesNothing(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "before"))[0].ID
 	ready := s.committer.ready
-	s.committer.ready = func() error { return chainstore.ErrDiskFull }
+	s.committer.ready = func() (puts, deletes error) { return chainstore.ErrDiskFull, nil }
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "x")}}
 	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, chainstore.ErrDiskFull) {
 		t.Fatalf("error is %v", err)

@@ -28,6 +28,9 @@ type Metrics struct {
 	Paused time.Duration
 	// QueueBytes is what changes take that wait to be committed or are being committed; <= QueueLimitBytes.
 	QueueBytes, QueueLimitBytes int64
+	// RoomKept is how much of the disk is kept free for what the database has to write by itself, RoomLeft how much puts may take
+	// yet; both are 0 where the disk cannot be looked at.
+	RoomKept, RoomLeft int64
 	// Blocks are of tables, decompressed; Rows are those of nodes, Heads nodes that chains end in, and Aliases where those point
 	// that chains were asked for by or put behind, that were read lately;
 	// Nodes are the ends of chains that grow, with what is kept of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
@@ -59,6 +62,9 @@ func (s *Store) Metrics() Metrics {
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
 		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Aliases: s.aliases.metrics(),
 		Nodes: s.committer.cacheMetrics(),
+	}
+	if kept, left, err := s.db.Room(); err == nil {
+		m.RoomKept, m.RoomLeft = kept, left
 	}
 	if s.rows != nil {
 		m.CopiedBytes += s.rows.copied.Load()

@@ -15,8 +15,7 @@ import (
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
 	db, err := badgerdb.Open(dir, badgerdb.Options{
-		BlockCacheBytes: blockCacheBytes(&o), MemtableBytes: o.MemtableBytes, ReserveBytes: o.ReserveBytes,
-		Logger: o.Logger, SyncLog: o.syncLog,
+		BlockCacheBytes: blockCacheBytes(&o), MemtableBytes: o.MemtableBytes, Logger: o.Logger, SyncLog: o.syncLog,
 	})
 	if err != nil {
 		return nil, err

@@ -32,10 +32,6 @@ type Options struct {
 	// MemtableBytes is how much the database gathers in memory and in a log before it writes a table. A change may be
 	// about 15 % of it. Default 32 MiB, the smallest that takes a node of 4 MiB.
 	MemtableBytes int64
-	// ReserveBytes must be free on the disk for a change to be taken: ErrDiskFull otherwise. The log is written through
-	// a memory map of a sparse file, so a disk that is really full would end the process. Default four memtables; less
-	// than 0: none.
-	ReserveBytes int64
 	// Logger takes the database's warnings and errors; nil: none.
 	Logger *slog.Logger
 

@@ -48,6 +48,8 @@ func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 			counter("commits_total", "Durable transactions.", func(m *all) uint64 { return m.Commits }),
 			counter("committed_changes_total", "Changes that durable transactions held.", func(m *all) uint64 { return m.CommittedChanges }),
 			seconds("paused_seconds_total", "For how long commits were held back so that merges of tables keep up.", func(m *all) time.Duration { return m.Paused }),
+			gauge("room_kept_bytes", "Bytes of the disk that are kept free for logs and merges of tables.", func(m *all) int64 { return m.RoomKept }),
+			gauge("room_left_bytes", "Bytes of the disk that puts may take yet; at 0 they are refused.", func(m *all) int64 { return m.RoomLeft }),
 			gauge("queue_bytes", "Bytes of changes that wait to be committed or are being committed.", func(m *all) int64 { return m.QueueBytes }),
 			gauge("queue_limit_bytes", "Bytes from which on callers wait for room in the queue.", func(m *all) int64 { return m.QueueLimitBytes }),
 		},

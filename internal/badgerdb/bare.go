@@ -19,7 +19,7 @@ type Bare struct {
 // are Badger's.
 func OpenBare(dir string, change func(badger.Options) badger.Options) (*Bare, error) {
 	o := Options{}.complete()
-	return tune(badger.Open(change(badgerOptions(dir, &o))))
+	return tune(badger.Open(change(badgerOptions(dir, &o, 0))))
 }
 
 // tune takes a database that was just opened, or the error of that.

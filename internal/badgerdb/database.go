@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -17,8 +18,10 @@ type DB struct {
 	// wal is used by one goroutine at a time: by whoever opens the database, then by whoever commits, then by whoever closes it.
 	wal  *wal
 	pace *pace
-	// reserve must be free for a commit; 0 or less: nothing.
-	reserve int64
+	room *room
+	// merging says that Badger merges tables by itself.
+	merging bool
+	log     *slog.Logger
 }
 
 // Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
@@ -28,10 +31,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if err := prepareDirectory(dir); err != nil {
 		return nil, err
 	}
-	if err := roomToOpen(dir, &o); err != nil {
-		return nil, err
-	}
-	b, err := tune(badger.OpenManaged(badgerOptions(dir, &o)))
+	b, merging, err := openInRoom(dir, &o)
 	if err != nil {
 		if isLocked(dir) {
 			return nil, fmt.Errorf("%w: %s", ErrLocked, dir)
@@ -42,15 +42,35 @@ func Open(dir string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	waiting := func() int { return b.Levels()[0].NumTables }
-	return &DB{b, w, newPace(waiting, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes), o.ReserveBytes}, nil
+	d := &DB{Bare: b, wal: w, room: newRoom(b.DB, &o, w.bytes), merging: merging, log: o.Logger}
+	d.pace = newPace(d.level0, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)
+	if _, err := d.room.left(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if !merging && o.Logger != nil {
+		o.Logger.Warn("the disk is too full to merge tables: puts are refused until there is room, and tables are merged again after a restart",
+			"kept_bytes", d.room.keptBytes.Load())
+	}
+	return d, nil
 }
+
+// level0 counts the tables of level 0.
+func (d *DB) level0() int { return d.Levels()[0].NumTables }
 
 // MaxCommit is what a commit takes at most, in writes, and in bytes of keys and values with WriteOverhead for each write. It
 // is below what Badger takes in a transaction.
 func (d *DB) MaxCommit() (bytes, writes int64) {
 	return d.MaxBatchSize() - 1024, d.MaxBatchCount() - 8
 }
+
+// Ready tells whether a Commit may be written: puts is the error that keeps one from being written that adds something, deletes
+// the one that keeps even one from being written that only deletes. It is called by the goroutine that commits. Errors:
+// chainstore.ErrDiskFull, those of the file system.
+func (d *DB) Ready() (puts, deletes error) { return d.room.check() }
+
+// Room is how many bytes of the disk are kept free for what Badger has to write by itself, and how many commits may take yet. It
+// may be called at any time.
+func (d *DB) Room() (kept, left int64, err error) { return d.room.gauges() }
 
 // Commit commits what fill writes as one transaction at a timestamp above every other, and returns once it is durable. One
 // call at a time; keys and values must stay as they are until it returns. fill tells how many bytes they have. An error that
@@ -67,12 +87,17 @@ func (d *DB) Commit(ts uint64, fill func(*badger.Txn) (bytes int64, err error)) 
 		return Translate(err)
 	}
 	d.pace.wrote(bytes)
+	d.room.wrote(bytes)
 	return d.wal.sync()
 }
 
 // Pace is called between two Commits, always by the same goroutine. It returns at once unless tables gather, see pace, and no
 // later than when the context ends.
-func (d *DB) Pace(ctx context.Context) { d.pace.wait(ctx) }
+func (d *DB) Pace(ctx context.Context) {
+	if d.merging { // else tables gather until the store is opened again
+		d.pace.wait(ctx)
+	}
+}
 
 // Paused is for how long Pace took in all. It may be called at any time.
 func (d *DB) Paused() time.Duration { return time.Duration(d.pace.paused.Load()) }
@@ -81,8 +106,20 @@ func (d *DB) Paused() time.Duration { return time.Duration(d.pace.paused.Load())
 // it (see wal). It may be called at any time.
 func (d *DB) Syncs() uint64 { return d.wal.syncs.Load() }
 
-// Close closes the database. It is called once, whatever it returns; nothing is read or written any more.
-func (d *DB) Close() error { return errors.Join(d.wal.close(), d.Bare.Close()) }
+// Close closes the database. It is called once, whatever it returns; nothing is read or written any more. Where the disk cannot
+// take what is in memory as a table, the database is left as a kill would leave it, locked until the process ends: what was
+// committed is in the log.
+func (d *DB) Close() error {
+	err := d.wal.close()
+	if left, roomErr := d.room.toClose(); roomErr == nil && left < 0 {
+		if d.log != nil {
+			d.log.Warn("the disk is too full to write what is in memory as a table: it stays in the log", "missing_bytes", -left)
+		}
+		d.stopYoung()
+		return err
+	}
+	return errors.Join(err, d.Bare.Close())
+}
 
 // MaxValue is below what a value may have: Badger would put a longer one into its value log.
 func (d *DB) MaxValue() int64 { return d.Opts().ValueThreshold }

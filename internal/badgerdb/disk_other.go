@@ -14,8 +14,8 @@ import (
 // isLocked cannot tell here.
 func isLocked(string) bool { return false }
 
-// FreeBytes cannot tell here.
-func FreeBytes(string) (int64, error) { return math.MaxInt64, nil }
+// freeBytes cannot tell here.
+func freeBytes(string) (int64, error) { return math.MaxInt64, nil }
 
 // DiskUsage is the length of the files of a directory.
 func DiskUsage(dir string) (total int64, err error) {
@@ -34,6 +34,9 @@ func DiskUsage(dir string) (total int64, err error) {
 	})
 	return total, err
 }
+
+// allocated is the length of a file: what it takes on disk cannot be told here.
+func allocated(info fs.FileInfo) int64 { return info.Size() }
 
 // gone lets a file pass that was removed meanwhile.
 func gone(err error) error {

@@ -22,8 +22,8 @@ func isLocked(dir string) bool {
 	return errors.Is(err, syscall.EWOULDBLOCK)
 }
 
-// FreeBytes is what the file system of a directory still takes.
-func FreeBytes(dir string) (int64, error) {
+// freeBytes is what the file system of a directory still takes.
+func freeBytes(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("look for free space: %w", err)
@@ -41,12 +41,20 @@ func DiskUsage(dir string) (total int64, err error) {
 		if err != nil {
 			return gone(err)
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
-			total += st.Blocks * 512
+		if info.Mode().IsRegular() {
+			total += allocated(info)
 		}
 		return nil
 	})
 	return total, err
+}
+
+// allocated is what a file takes on disk.
+func allocated(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return info.Size()
 }
 
 // gone lets a file pass that was removed meanwhile.

@@ -13,8 +13,8 @@ func TestOpenWithManyTables(t *testing.T) {
 	const tables = 2 * stalledTables
 	dir := t.TempDir()
 	o := Options{}.complete()
-	unmerged := badgerOptions(dir, &o).WithNumCompactors(0).WithNumLevelZeroTablesStall(tables + 1)
-	for firstLevelTables(dir) < tables {
+	unmerged := badgerOptions(dir, &o, 0).WithNumCompactors(0).WithNumLevelZeroTablesStall(tables + 1)
+	for level0Tables(t, dir) < tables {
 		db, err := badger.OpenManaged(unmerged)
 		if err != nil {
 			t.Fatal(err)
@@ -68,4 +68,14 @@ func commit(tb testing.TB, d *DB, key string, value []byte) {
 	if err := d.Commit(d.MaxVersion()+1, set(key, value)); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+func level0Tables(t *testing.T, dir string) int {
+	t.Helper()
+	o := Options{}.complete()
+	c, err := lookAtClosed(dir, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.level0
 }

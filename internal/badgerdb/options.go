@@ -3,7 +3,6 @@ package badgerdb
 import (
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -49,20 +48,20 @@ type Options struct {
 	// MemtableBytes is how much Badger gathers in memory and in a log before it writes a table. A transaction may be about 15 %
 	// of it. Default 32 MiB.
 	MemtableBytes int64
-	// ReserveBytes must be free on the disk for the database to be opened and written to. Default four memtables; less than 0: none.
-	ReserveBytes int64
 	// Logger takes Badger's warnings and errors; nil: none.
 	Logger *slog.Logger
 	// SyncLog makes what was written to a log durable, on Linux, where Badger does not; nil: fdatasync. It is for tests, which
 	// watch it or let it fail.
 	SyncLog func(log *os.File) error
+
+	// freeBytes is what the file system of a directory still takes; nil: FreeBytes.
+	freeBytes func(dir string) (int64, error)
 }
 
 // The defaults of Options.
 const (
 	DefaultMemtableBytes = 32 << 20
 	defaultBlockCache    = 8 << 20
-	defaultReserve       = 4 // memtables
 )
 
 func (o Options) complete() Options {
@@ -72,8 +71,8 @@ func (o Options) complete() Options {
 	if o.MemtableBytes <= 0 {
 		o.MemtableBytes = DefaultMemtableBytes
 	}
-	if o.ReserveBytes == 0 {
-		o.ReserveBytes = defaultReserve * o.MemtableBytes
+	if o.freeBytes == nil {
+		o.freeBytes = freeBytes
 	}
 	if o.SyncLog == nil {
 		o.SyncLog = fdatasync
@@ -81,7 +80,8 @@ func (o Options) complete() Options {
 	return o
 }
 
-func badgerOptions(dir string, o *Options) badger.Options {
+// badgerOptions are for a store that has so many tables in level 0.
+func badgerOptions(dir string, o *Options, level0 int) badger.Options {
 	return badger.DefaultOptions(dir).
 		WithExternalMagic(externalMagic).
 		WithSyncWrites(!SyncsLog). // see wal
@@ -93,7 +93,7 @@ func badgerOptions(dir string, o *Options) badger.Options {
 		WithBaseTableSize(baseTableBytes).
 		WithNumCompactors(2).
 		WithNumLevelZeroTables(mergedTables).
-		WithNumLevelZeroTablesStall(stalledTables + firstLevelTables(dir)).
+		WithNumLevelZeroTablesStall(stalledTables + level0).
 		WithValueThreshold(min(valueThreshold, o.MemtableBytes/8)).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(options.ZSTD).
@@ -103,19 +103,4 @@ func badgerOptions(dir string, o *Options) badger.Options {
 		WithIndexCacheSize(0). // it would only be used where tables are encrypted; else their indexes are mapped files
 		WithMetricsEnabled(false).
 		WithLogger(logger{o.Logger})
-}
-
-// firstLevelTables counts those of a store that is to be opened. It is 0 where there is no manifest, or none that can be
-// read: the database tells why when it is opened.
-func firstLevelTables(dir string) int {
-	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	manifest, _, err := badger.ReplayManifestFile(f, externalMagic, badger.DefaultOptions(dir).WithLogger(nil))
-	if err != nil || len(manifest.Levels) == 0 {
-		return 0
-	}
-	return len(manifest.Levels[0].Tables)
 }

@@ -18,8 +18,8 @@ import (
 // it, before the next began: so it is the newest that has to be synced.
 type wal struct {
 	dir string
-	// last is the number of the newest log whose name is durable.
-	last int
+	// first is below or at the number of the oldest log; last is the number of the newest log whose name is durable.
+	first, last int
 	// log is that log, where its content is ours to sync; it is nil before the first sync.
 	log *os.File
 	// content syncs what is in a log.
@@ -41,6 +41,9 @@ func openWAL(dir string, content func(*os.File) error) (*wal, error) {
 		name, isLog := strings.CutSuffix(e.Name(), walSuffix)
 		if n, err := strconv.Atoi(name); isLog && err == nil {
 			w.last = max(w.last, n)
+			if w.first == 0 || n < w.first {
+				w.first = n
+			}
 		}
 	}
 	return w, syncDirectory(dir)
@@ -79,6 +82,25 @@ func (w *wal) sync() error {
 	}
 	w.syncs.Add(1)
 	return nil
+}
+
+// bytes is what the logs take on disk.
+func (w *wal) bytes() (total int64, err error) {
+	for n, found := w.first, false; n <= w.last || found; n++ {
+		info, err := os.Lstat(w.path(n))
+		switch {
+		case err == nil:
+			total += allocated(info)
+			found = true
+		case !errors.Is(err, os.ErrNotExist):
+			return 0, fmt.Errorf("look at a log: %w", err)
+		case n == w.first && n < w.last: // it was written as a table
+			w.first++
+		default:
+			found = false
+		}
+	}
+	return total, nil
 }
 
 func (w *wal) path(number int) string {

@@ -1,0 +1,75 @@
+package badgerdb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+const tableSuffix = ".sst"
+
+// eachTable calls f with the tables in a directory, whether or not they are the database's.
+func eachTable(dir string, f func(id uint64, e fs.DirEntry) error) error {
+	return eachFile(dir, tableSuffix, func(name string, e fs.DirEntry) error {
+		id, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return nil
+		}
+		return f(id, e)
+	})
+}
+
+// eachFile calls f with the files of a directory that have a suffix, and their names without it. An error that a file is not
+// there, for it is gone meanwhile, is none.
+func eachFile(dir, suffix string, f func(name string, e fs.DirEntry) error) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the store's directory: %w", err)
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		if !ok {
+			continue
+		}
+		if err := f(name, e); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("look at a file of the store: %w", err)
+		}
+	}
+	return nil
+}
+
+// addAllocated adds to n what a file takes on disk.
+func addAllocated(n *int64, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err == nil {
+		*n += allocated(info)
+	}
+	return err
+}
+
+// logBytes is what the logs in a directory take on disk.
+func logBytes(dir string) (n int64, err error) {
+	err = eachFile(dir, walSuffix, func(_ string, e fs.DirEntry) error { return addAllocated(&n, e) })
+	return n, err
+}
+
+// namedTables are those that the MANIFEST names; none where it is not there or cannot be read, which Badger tells of when it
+// opens it.
+func namedTables(dir string) map[uint64]badger.TableManifest {
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	manifest, _, err := badger.ReplayManifestFile(f, externalMagic, badger.DefaultOptions(dir).WithLogger(nil))
+	if err != nil {
+		return nil
+	}
+	return manifest.Tables
+}
