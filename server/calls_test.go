@@ -356,7 +356,7 @@ func TestStoresThatFail(t *testing.T) {
 		reason string
 		logged bool
 	}{
-		chainstore.ErrDiskFull:   {codes.ResourceExhausted, "DISK_FULL", true},
+		chainstore.ErrDiskFull:   {codes.ResourceExhausted, "DISK_FULL", false},
 		chainstore.ErrOverloaded: {codes.ResourceExhausted, "OVERLOADED", false},
 		chainstore.ErrFailed:     {codes.Unavailable, "STORE_FAILED", true},
 		chainstore.ErrClosed:     {codes.Unavailable, "DRAINING", false},
