@@ -1,6 +1,7 @@
 package badgerdb
 
 import (
+	"context"
 	"io/fs"
 	"log/slog"
 	"sync/atomic"
@@ -33,6 +34,8 @@ type room struct {
 	// spare is for one more commit, twice: in the log and as a table; and for what else is written, as the MANIFEST and the file
 	// system's own blocks. forDeletes is what only deletes may take.
 	spare, forDeletes int64
+	// patience is for how long a commit waits when there has just become too little.
+	patience time.Duration
 	// lookAfter is how many bytes may be written between two looks at the tables.
 	lookAfter int64
 
@@ -60,6 +63,7 @@ func newRoom(db *badger.DB, o *Options, logs func() (int64, error)) *room {
 	return &room{
 		dir: db.Opts().Dir, free: o.freeBytes, levels: db.Levels, tables: db.Tables, logs: logs, log: o.Logger,
 		spare: o.MemtableBytes / 2, forDeletes: o.MemtableBytes / 2, lookAfter: o.MemtableBytes / 128,
+		patience: 500 * time.Millisecond,
 	}
 }
 
@@ -69,7 +73,7 @@ func (r *room) wrote(bytes int64) { r.written += bytes }
 // check tells whether a commit may be written: puts is chainstore.ErrDiskFull while one that adds something may not, deletes
 // while one that only deletes may not. Other errors are of the file system, and are both.
 func (r *room) check() (puts, deletes error) {
-	left, err := r.left()
+	left, err := r.leftSoon()
 	if err != nil {
 		return err, err
 	}
@@ -83,9 +87,20 @@ func (r *room) check() (puts, deletes error) {
 	return puts, deletes
 }
 
+// leftSoon is left, but where it has just become too little it waits a moment: for a merge that ends the tables are counted, and
+// take room, on both sides for as long as their files are being deleted.
+func (r *room) leftSoon() (left int64, err error) {
+	for until := time.Now().Add(r.patience); ; {
+		if left, err = r.left(); err != nil || left >= r.forDeletes || r.full || !time.Now().Before(until) {
+			return left, err
+		}
+		sleep(context.Background(), lookAgainAfter)
+	}
+}
+
 // tell logs once that puts are refused, and once that they are taken again.
 func (r *room) tell(full bool, left int64) {
-	if full == r.full || r.log == nil {
+	if full == r.full {
 		return
 	}
 	// Where little is missing it comes and goes with each merge: that it is over is said once there is room to spare.
@@ -93,11 +108,13 @@ func (r *room) tell(full bool, left int64) {
 		return
 	}
 	r.full = full
-	if full {
+	switch {
+	case r.log == nil:
+	case full:
 		r.log.Warn("the disk is full: puts are refused until there is room", "kept_bytes", r.keptBytes.Load(), "left_bytes", left)
-		return
+	default:
+		r.log.Info("the disk has room again: puts are taken", "kept_bytes", r.keptBytes.Load(), "left_bytes", left)
 	}
-	r.log.Info("the disk has room again: puts are taken", "kept_bytes", r.keptBytes.Load(), "left_bytes", left)
 }
 
 // left is how many bytes may be written yet, of which the last forDeletes are for deletes.
