@@ -112,18 +112,42 @@ func TestUnwrittenErrorDoesNotStopWriting(t *testing.T) {
 	mustBeClean(t, s)
 }
 
+// On a full disk a change that adds something is refused, one that writes nothing is not, and one that only deletes has room of
+// its own.
 func TestFullDiskWritesNothing(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "before"))[0].ID
+	commitAliases(t, s, setAlias("a", id, chainstore.Condition{}), setAlias("b", id, chainstore.Condition{}))
 	ready := s.committer.ready
-	s.committer.ready = func() (puts, deletes error) { return chainstore.ErrDiskFull, nil }
-	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "x")}}
-	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, chainstore.ErrDiskFull) {
-		t.Fatalf("error is %v", err)
+	full := func(deletes error) func() (error, error) {
+		return func() (error, error) { return chainstore.ErrDiskFull, deletes }
 	}
-	put(t, s, node(nil, "before")) // a repeat needs no room
+	commit := func(c *chainstore.Change) error {
+		_, err := s.Commit(context.Background(), testNamespace, c)
+		return err
+	}
+	deleted := func(name string) *chainstore.Change {
+		return &chainstore.Change{Aliases: []chainstore.AliasChange{{Name: name, Target: chainstore.Target{Kind: chainstore.TargetNone}}}}
+	}
+	added := &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "x")}}
+	both := &chainstore.Change{Aliases: append(deleted("b").Aliases, setAlias("c", id, chainstore.Condition{}))}
+
+	s.committer.ready = full(nil)
+	for name, c := range map[string]*chainstore.Change{"a node": added, "an alias, and one deleted": both} {
+		if err := commit(c); !errors.Is(err, chainstore.ErrDiskFull) {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	put(t, s, node(nil, "before"))
+	if err := commit(deleted("a")); err != nil {
+		t.Errorf("a delete: %v", err)
+	}
+	s.committer.ready = full(chainstore.ErrDiskFull)
+	if err := commit(deleted("b")); !errors.Is(err, chainstore.ErrDiskFull) {
+		t.Errorf("a delete without room for deletes: %v", err)
+	}
 	s.committer.ready = ready
-	if out := put(t, s, change.Nodes...); !out[0].Created {
+	if out := put(t, s, added.Nodes...); !out[0].Created {
 		t.Error("the refused change left its node behind")
 	}
 	mustBeClean(t, s)
