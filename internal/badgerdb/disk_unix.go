@@ -22,11 +22,18 @@ func isLocked(dir string) bool {
 	return errors.Is(err, syscall.EWOULDBLOCK)
 }
 
-// freeBytes is what the file system of a directory still takes.
+// minInodes must be free for a disk to count as one that takes anything: a merge makes a file for each table.
+const minInodes = 4096
+
+// freeBytes is what the file system of a directory still takes: nothing where it has hardly an inode left. One that has no fixed
+// number of inodes says that it has none at all.
 func freeBytes(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("look for free space: %w", err)
+	}
+	if st.Files > 0 && st.Ffree < minInodes {
+		return 0, nil
 	}
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
