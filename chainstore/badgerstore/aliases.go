@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -196,7 +197,8 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 	return states, err
 }
 
-// pastStates reads the states of an alias before its present one, latest first.
+// pastStates reads the states of an alias before its present one, latest first: ErrCorrupt where two have one number, or one has
+// a number that is yet to come.
 func (v *view) pastStates(ctx context.Context, name string, present uint64) (past []pastState, err error) {
 	if present <= 1 {
 		return nil, nil
@@ -211,12 +213,13 @@ func (v *view) pastStates(ctx context.Context, name string, present uint64) (pas
 		past = append(past, st)
 		return err
 	})
-	slices.SortFunc(past, func(a, b pastState) int {
-		if a.number > b.number {
-			return -1
+	slices.SortFunc(past, func(a, b pastState) int { return cmp.Compare(b.number, a.number) })
+	for _, st := range past {
+		if err == nil && st.number >= present {
+			err = corruptValue(tableHistory)
 		}
-		return 1
-	})
+		present = st.number
+	}
 	return past, err
 }
 

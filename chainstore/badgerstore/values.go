@@ -37,6 +37,9 @@ const (
 	rowChunks   = 8
 	rowKnown    = 15
 
+	// minChunks: a payload that fits in one chunk lies in its row.
+	minChunks = 2
+
 	aliasDeleted = 1
 	aliasLabels  = 2
 
@@ -97,17 +100,17 @@ func parseRow(value []byte) (r row, present bool, err error) {
 	d := reader{rest: value}
 	kind := d.number(rowKnown)
 	if kind&rowPath != 0 {
-		r.forks = make([]place, d.number(maxForksInRow))
+		r.forks = make([]place, d.atLeast(1, maxForksInRow))
 		for i := range r.forks {
 			r.forks[i] = d.place()
 		}
 	}
 	header, metadata := d.number(math.MaxInt32), uint64(0)
 	if kind&rowMetadata != 0 {
-		metadata = d.number(math.MaxInt32)
+		metadata = d.atLeast(1, math.MaxInt32)
 	}
 	if kind&rowChunks != 0 {
-		r.chunks = int(d.number(math.MaxUint16))
+		r.chunks = int(d.atLeast(minChunks, math.MaxUint16))
 	}
 	r.header = d.bytes(int(header))
 	if metadata > 0 {
@@ -125,7 +128,7 @@ type aliasRow struct {
 	deleted bool
 	at      place
 	movedAt int64
-	// states counts the alias's states; this is the last.
+	// states counts the alias's states; this is the last. 1 or more; 2 or more where the alias is deleted.
 	states uint64
 	labels map[string]string
 }
@@ -162,8 +165,11 @@ func parseAlias(value []byte) (*aliasRow, error) {
 	bits := d.number(aliasDeleted | aliasLabels)
 	a := &aliasRow{deleted: bits&aliasDeleted != 0}
 	a.movedAt = int64(d.number(math.MaxInt64))
-	a.states = d.number(math.MaxUint64)
+	a.states = d.atLeast(1, math.MaxUint64)
 	a.at = d.place()
+	if a.deleted && (a.states == 1 || a.at != place{} || bits&aliasLabels != 0) {
+		d.fail()
+	}
 	if bits&aliasLabels != 0 {
 		n := d.count()
 		a.labels = make(map[string]string, n)
@@ -178,9 +184,10 @@ func parseAlias(value []byte) (*aliasRow, error) {
 // pastState is an H row.
 type pastState struct {
 	deleted bool
-	number  uint64
-	began   int64
-	at      place
+	// number counts an alias's states from 1; 2 or more where the alias was deleted.
+	number uint64
+	began  int64
+	at     place
 }
 
 func appendPastState(b []byte, s *pastState) []byte {
@@ -197,9 +204,11 @@ func appendPastState(b []byte, s *pastState) []byte {
 func parsePastState(value []byte) (s pastState, err error) {
 	d := reader{rest: value}
 	s.deleted = d.number(aliasDeleted) != 0
-	s.number = d.number(math.MaxUint64)
+	s.number = d.atLeast(1, math.MaxUint64)
 	s.began = int64(d.number(math.MaxInt64))
-	s.at = d.place()
+	if s.at = d.place(); s.deleted && (s.number == 1 || s.at != place{}) {
+		d.fail()
+	}
 	return s, d.end(tableHistory)
 }
 
@@ -352,11 +361,16 @@ type reader struct {
 	failed bool
 }
 
+func (d *reader) fail() { d.failed, d.rest = true, nil }
+
 // number reads an integer of at most limit.
-func (d *reader) number(limit uint64) uint64 {
+func (d *reader) number(limit uint64) uint64 { return d.atLeast(0, limit) }
+
+// atLeast reads an integer of at least least and at most limit.
+func (d *reader) atLeast(least, limit uint64) uint64 {
 	v, n := binary.Uvarint(d.rest)
-	if n <= 0 || v > limit {
-		d.failed, d.rest = true, nil
+	if n <= 0 || v < least || v > limit {
+		d.fail()
 		return 0
 	}
 	d.rest = d.rest[n:]
@@ -368,7 +382,7 @@ func (d *reader) count() int { return int(d.number(uint64(len(d.rest)))) }
 
 func (d *reader) bytes(n int) []byte {
 	if n > len(d.rest) {
-		d.failed, d.rest = true, nil
+		d.fail()
 		return nil
 	}
 	b := d.rest[:n:n]

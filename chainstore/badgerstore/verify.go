@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -23,8 +24,11 @@ func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.J
 		c := &checker{
 			view: v, ctx: ctx, judge: judge, report: report, reported: s.now(), found: map[byte]int64{},
 		}
-		var err error
-		if c.stored, err = v.counters(); c.judged(nil, err) != nil {
+		stored, err := v.counters()
+		if err == nil {
+			c.stored = &stored
+		}
+		if err := c.judged(nil, err); err != nil {
 			return err
 		}
 		for _, part := range []func() error{c.nodes, c.indexes, c.aliases} {
@@ -48,11 +52,14 @@ type checker struct {
 	out      chainstore.VerifyReport
 	// found counts, by table, the rows that were looked up and found.
 	found map[byte]int64
-	// spawned sums up hashes of what nodes say that they were spawned from.
-	spawned uint64
-	// stored are the counters, counted what they should be; segment is the highest in use.
-	stored, counted counters
-	segment         uint64
+	// spawned sums up hashes of what nodes say that they were spawned from; puts is above the number of each that was.
+	spawned, puts uint64
+	// stored are the counters, nil where they cannot be read; counted what they should be; segment is the highest in use.
+	stored  *counters
+	counted counters
+	segment uint64
+	// unchecked counts the nodes behind one that cannot be read, but for the first; lost, the states of aliases that point to one.
+	unchecked, lost int64
 }
 
 // tick reports if it is time to; it is called for every row. It fails where Verify must end.
@@ -175,9 +182,7 @@ func (c *checker) spawnedRows() error {
 		if err != nil {
 			return c.judged(nil, err)
 		}
-		if number >= c.stored.puts {
-			c.problem(nil, "an entry of table %c has a number that was not given yet", tableSpawned)
-		}
+		c.puts = max(c.puts, min(number, math.MaxInt64)+1)
 		sum += spawnHash(spawner, at)
 		h, err := c.header(at)
 		if err == nil && (h.SpawnedFrom == nil || h.SpawnedFrom.Node != spawner) {
@@ -209,14 +214,17 @@ func (c *checker) spawnedAt(spawner chainstore.ID, s spawned) error {
 
 // counts compares the counters.
 func (c *checker) counts() {
+	if c.stored == nil {
+		return
+	}
 	if c.stored.nextSegment < c.segment {
 		c.problem(nil, "the counters would use a segment again")
 	}
-	if c.stored.puts < c.counted.nodes {
+	if c.stored.puts < max(c.puts, c.counted.nodes) {
 		c.problem(nil, "the counters would use a number of a spawned node again")
 	}
 	c.counted.nextSegment, c.counted.puts = c.stored.nextSegment, c.stored.puts
-	if c.stored != c.counted {
+	if *c.stored != c.counted {
 		c.problem(nil, "the counters differ from what there is")
 	}
 }

@@ -1,5 +1,11 @@
 package badgerstore
 
+import (
+	"errors"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
 // aliases checks every alias, its entries in the two indexes, and its history.
 func (c *checker) aliases() error {
 	err := c.each(tableAliases, func(key, value []byte) error {
@@ -13,6 +19,9 @@ func (c *checker) aliases() error {
 	if err != nil {
 		return err
 	}
+	if c.lost > 0 {
+		c.problem(nil, "%d aliases, or past states of them, point to nodes that cannot be read", c.lost)
+	}
 	for _, table := range []byte{tableMoved, tableHeads, tableHistory} {
 		if err := c.noMore(table); err != nil {
 			return err
@@ -22,15 +31,15 @@ func (c *checker) aliases() error {
 }
 
 func (c *checker) alias(name string, a *aliasRow) error {
-	if a.states == 0 || a.deleted && (a.states == 1 || a.at != place{}) {
-		c.problem(nil, "an alias has a number of states, or a place, that it cannot have")
-	}
 	if !a.deleted {
 		c.counted.aliases++
 		id, err := c.idAt(a.at)
+		if errors.Is(err, chainstore.ErrCorrupt) {
+			c.lost++
+			return c.history(name, a)
+		}
 		if err != nil {
-			c.problem(nil, "an alias points to a node that cannot be read")
-			return c.judged(nil, err)
+			return err
 		}
 		for _, key := range [][]byte{movedKey(c.ns, name, a.movedAt), headKey(c.ns, a.at, name)} {
 			if err := c.expect(&id, key, nil); err != nil {
@@ -41,14 +50,15 @@ func (c *checker) alias(name string, a *aliasRow) error {
 	return c.history(name, a)
 }
 
-// history looks for the states that an alias left and that its ring holds.
+// history looks for the states that an alias left and that its ring holds: its last historySlots, however many its row says that
+// there were.
 func (c *checker) history(name string, a *aliasRow) error {
 	first := uint64(1)
 	if a.states > historySlots {
 		first = a.states - historySlots
 	}
-	later := a.deleted
-	for number := a.states - 1; number >= first && number > 0; number-- {
+	later, astray := a.deleted, 0
+	for number := a.states - 1; number >= first; number-- {
 		if err := c.tick(); err != nil {
 			return err
 		}
@@ -58,33 +68,41 @@ func (c *checker) history(name string, a *aliasRow) error {
 			return err
 		}
 		if !found {
-			c.problem(nil, "a past state of an alias is missing")
+			astray++
 			continue
 		}
 		c.found[tableHistory]++
-		if err := c.pastState(value, number, later); err != nil {
-			return err
+		st, err := parsePastState(value)
+		switch {
+		case err != nil:
+			c.problem(nil, "%v", err)
+		case st.number != number:
+			astray++
+		default:
+			if err := c.pastState(&st, later); err != nil {
+				return err
+			}
 		}
-		st, _ := parsePastState(value)
-		later = st.deleted
+		later = err == nil && st.deleted
+	}
+	if astray > 0 {
+		c.problem(nil, "an alias has %d states, and %d of its past ones are missing or have another number than their place", a.states, astray)
 	}
 	return nil
 }
 
 // pastState checks a past state; later says whether the one after it was a deletion.
-func (c *checker) pastState(value []byte, number uint64, later bool) error {
-	st, err := parsePastState(value)
-	switch {
-	case err != nil:
-		return c.judged(nil, err)
-	case st.number != number:
-		c.problem(nil, "a past state of an alias has another number than its place")
-	case st.deleted && (later || number == 1 || st.at != place{}):
-		c.problem(nil, "an alias was deleted where it was not there")
-	case !st.deleted:
-		if _, err = c.idAt(st.at); err != nil {
-			c.problem(nil, "a past state of an alias points to a node that cannot be read")
+func (c *checker) pastState(st *pastState, later bool) error {
+	if st.deleted {
+		if later {
+			c.problem(nil, "an alias was deleted where it was not there")
 		}
+		return nil
 	}
-	return c.judged(nil, err)
+	_, err := c.idAt(st.at)
+	if errors.Is(err, chainstore.ErrCorrupt) {
+		c.lost++
+		return nil
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 
@@ -13,8 +14,10 @@ import (
 // parentNode is a node whose children are checked: what follows for them, and from what.
 type parentNode struct {
 	*known
-	// readable is false for a node that could not be read.
+	// readable is false for a node that could not be read, or not with what its children follow from.
 	readable bool
+	// unchecked says that so was its own parent, which is told already; strays, that it has pieces too many, as is told.
+	unchecked, strays bool
 }
 
 // nodes reads every node in the order of places, in which parents come before their children.
@@ -29,14 +32,22 @@ func (c *checker) nodes() error {
 			return err
 		}
 		at, chunk, err := parseNodeKey(cur.key())
+		if err := c.judged(nil, err); err != nil {
+			return err
+		}
 		if err != nil || chunk != 0 {
-			c.problem(nil, "a piece of a payload, or a key that does not parse, has no node")
+			if err == nil {
+				before = c.stray(at, before)
+			}
 			cur.next()
 			continue
 		}
 		c.segment = max(c.segment, at.segment)
 		r, kept, present, err := cur.whole(at, buffer)
 		buffer = kept
+		if err != nil {
+			err = fmt.Errorf("the node at place %d of segment %d: %w", at.seq, at.segment, err)
+		}
 		if err := c.judged(nil, err); err != nil {
 			return err
 		}
@@ -48,7 +59,22 @@ func (c *checker) nodes() error {
 			return err
 		}
 	}
+	if c.unchecked > 0 {
+		c.problem(nil, "%d more nodes come behind one that cannot be read, and could not be checked", c.unchecked)
+	}
 	return nil
+}
+
+// stray notes a piece of a payload that is not its node's: once for a place, and not where the node's row cannot be read.
+func (c *checker) stray(at place, before parentNode) parentNode {
+	if before.known == nil || before.at != at {
+		before = parentNode{known: &known{at: at}}
+		c.problem(nil, "the node at place %d of segment %d is missing, and pieces of its payload are there", at.seq, at.segment)
+	} else if before.readable && !before.strays {
+		before.strays = true
+		c.problem(&before.id, "it has more pieces of a payload than its row says")
+	}
+	return before
 }
 
 // whole reads the row at the cursor with all its payload, in memory of b, and leaves the cursor behind it.
@@ -92,22 +118,23 @@ func (c *checker) node(at place, r *row, before parentNode) (parentNode, error) 
 	if err != nil {
 		return self, err
 	}
-	followed := false
 	if ok {
 		self.lineage = lineageUnder(at, up)
 		c.sizes(self.known, r, h)
-		if followed, err = c.content(self.known, r, h, up.known); err != nil {
+		if followed, err := c.content(self.known, r, h, up.known); followed || err != nil {
 			return self, err
 		}
 	}
-	if !followed { // its children are checked against what is stored
-		var end *known
-		if end, err = c.endAt(at); err == nil {
-			self.known = end
-		}
-		self.readable = err == nil
+	// Its children are checked against what is stored.
+	end, err := c.endAt(at)
+	switch {
+	case err == nil:
+		self.known = end
+	case errors.Is(err, chainstore.ErrCorrupt):
+		self.readable, self.unchecked = false, !ok
+		err = nil
 	}
-	return self, c.judged(&h.ID, err)
+	return self, err
 }
 
 // lineageUnder is the lineage of a child of up that lies at a place.
@@ -127,8 +154,12 @@ func lineageUnder(at place, up parentNode) *lineage {
 func (c *checker) parent(at place, r *row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
 	switch {
 	case before.known != nil && before.at.next() == at:
+		if !before.readable && before.unchecked {
+			c.unchecked++
+			return up, false, nil
+		}
 		if !before.readable {
-			c.problem(&h.ID, "its parent cannot be checked")
+			c.problem(&h.ID, "its parent cannot be read")
 			return up, false, nil
 		}
 		if len(r.forks) > 0 {
@@ -160,10 +191,12 @@ func (c *checker) forked(at place, r *row, h *chainstore.Header) (up parentNode,
 		c.problem(&h.ID, "its fork path does not lead to a place that comes before it")
 		return up, false, nil
 	}
-	up.known, err = c.endAt(from)
-	if err != nil {
+	if up.known, err = c.endAt(from); errors.Is(err, chainstore.ErrCorrupt) {
 		c.problem(&h.ID, "its parent cannot be read")
-		return up, false, c.judged(&h.ID, err)
+		return up, false, nil
+	}
+	if err != nil {
+		return up, false, err
 	}
 	up.readable = true
 	path := up.lineage.child()
@@ -213,7 +246,7 @@ func (c *checker) sizes(n *known, r *row, h *chainstore.Header) {
 }
 
 // content judges a node's bytes, and compares what follows from them and from its parent with what is stored. followed
-// is false where that does not agree.
+// is false where the header is not what follows.
 func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known) (followed bool, err error) {
 	var parentID *chainstore.ID
 	if parent != nil {
@@ -264,8 +297,9 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 		return false, c.judged(&n.id, err)
 	}
 	again.link(in)
-	h, problems := header(again, in, marks), len(c.out.Problems)
-	if !bytes.Equal(chainstore.AppendHeader(nil, h), raw) {
+	h := header(again, in, marks)
+	followed := bytes.Equal(chainstore.AppendHeader(nil, h), raw)
+	if !followed {
 		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
 	}
 	n.toolTable, n.variableTable = again.toolTable, again.variableTable
@@ -278,7 +312,7 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 			return false, err
 		}
 	}
-	return len(c.out.Problems) == problems, nil
+	return followed, nil
 }
 
 func spawnHash(spawner chainstore.ID, at place) uint64 {

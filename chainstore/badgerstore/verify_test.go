@@ -208,7 +208,7 @@ func TestVerifyReportsInPortions(t *testing.T) {
 	s, _ := goldenRows(t)
 	stray := map[string]write{}
 	for i := range 2*maxProblems + 10 {
-		stray[string(chunkKey(1, place{1, 0}, i+1))] = write{value: []byte{}}
+		stray[string(chunkKey(1, place{10_000 + uint64(i), 0}, 1))] = write{value: []byte{}}
 	}
 	rewrite(t, s, stray)
 	reports, total := 0, 0
