@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -250,10 +251,17 @@ func (d *draft) enter(namespace string) error {
 	d.ns, d.created = ns, !found
 	d.view.ns = ns
 	value, found, err := d.get(countersKey(ns))
-	if err == nil && found {
+	switch {
+	case err != nil:
+		return err
+	case found:
 		d.counters, err = parseCounters(value)
+		return err
+	case d.created:
+		return nil
+	default:
+		return missing(tableCounters)
 	}
-	return err
 }
 
 // number returns the number of a namespace, or, where it was never written to, the next one.
@@ -265,12 +273,54 @@ func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
 	if ns, found, err = d.view.namespace(namespace); err != nil || found {
 		return ns, found, err
 	}
-	value, found, err := d.get(tableKey(ownNamespace, tableNumbers))
-	if err != nil || !found {
-		return firstNamespace, false, err
+	ns, err = d.nextNumber()
+	return ns, false, err
+}
+
+// nextNumber is the number behind the last that was given: ErrCorrupt where that one was given before.
+func (d *draft) nextNumber() (uint32, error) {
+	var last uint32
+	var err error
+	if w, ok := d.writes[string(tableKey(ownNamespace, tableNumbers))]; ok {
+		last, err = parseNamespace(w.value, tableNumbers) // given by this batch: no key begins with a higher one
+	} else {
+		last, err = d.lastGiven()
 	}
-	if ns, err = parseNamespace(value, tableNumbers); err == nil && ns == lastNamespace {
+	if err == nil && last == lastNamespace {
 		err = errors.New("no namespace numbers are left")
 	}
-	return ns + 1, false, err
+	return last + 1, err
+}
+
+// lastGiven is the last number given before this batch: ErrCorrupt where a key begins with a higher one, or where it is not the one
+// that this process knows of.
+func (d *draft) lastGiven() (uint32, error) {
+	last, err := d.view.lastNumber()
+	if err != nil {
+		return 0, err
+	}
+	if given := d.c.s.names.given; last != given {
+		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and was %d", chainstore.ErrCorrupt, last, given)
+	}
+	if used, found := d.view.nextUsed(last + 1); found {
+		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and number %d has rows", chainstore.ErrCorrupt, last, used)
+	}
+	return last, nil
+}
+
+// keepGiven notes the numbers that a durable batch gave, if it gave any.
+func (b *batch) keepGiven() {
+	w, ok := b.writes[string(tableKey(ownNamespace, tableNumbers))]
+	if !ok {
+		return
+	}
+	names := b.c.s.names
+	names.given, _ = parseNamespace(w.value, tableNumbers)
+	prefix := string(nameKey(""))
+	for key, w := range b.writes {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			number, _ := parseNamespace(w.value, tableNames)
+			names.put(name, number)
+		}
+	}
 }

@@ -317,6 +317,7 @@ func (c *committer) persist(b *batch) error {
 	}
 	// Who sees a node finds the calls of its path, and no older alias. Who finds it in the cache of nodes sees it.
 	b.keepCalls()
+	b.keepGiven()
 	c.s.aliases.tell(b.writes, b.view.ts+1)
 	c.s.reads.publish(b.view.ts + 1)
 	for _, n := range b.byPlace {

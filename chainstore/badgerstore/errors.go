@@ -15,6 +15,11 @@ var (
 	ErrLocked = badgerdb.ErrLocked
 )
 
+// missing is the error for a row that every namespace has.
+func missing(table byte) error {
+	return fmt.Errorf("%w: a namespace has no row in table %c", chainstore.ErrCorrupt, table)
+}
+
 // dangling is the error for an index that names a node that is not there.
 func dangling(table byte) error {
 	return fmt.Errorf("%w: table %c names a node that is not there", chainstore.ErrCorrupt, table)

@@ -20,6 +20,8 @@ const maxNames = 4096
 type namespaceNumbers struct {
 	mu      sync.RWMutex
 	numbers map[string]uint32
+	// given is the last number that was given. It belongs to who opens the store, then to the committer.
+	given uint32
 }
 
 func newNamespaceNumbers() *namespaceNumbers {

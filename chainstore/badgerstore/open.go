@@ -11,7 +11,7 @@ import (
 )
 
 // Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
-// chainstore.ErrDiskFull, those of the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
+// chainstore.ErrDiskFull, chainstore.ErrCorrupt, those of the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
 	db, err := badgerdb.Open(dir, badgerdb.Options{
@@ -26,7 +26,11 @@ func Open(dir string, o Options) (*Store, error) {
 		heads: newHeadCache(headCacheBytes(&o)), aliases: newAliasCache(aliasCacheBytes(&o)),
 		scratches: sync.Pool{New: func() any { return new([]byte) }},
 	}
-	if err := s.checkFormat(); err != nil {
+	err = s.checkFormat()
+	if err == nil {
+		err = s.checkNames()
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.committer = newCommitter(s, &o)

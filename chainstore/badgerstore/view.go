@@ -133,9 +133,12 @@ func (v *view) scan(ctx context.Context, prefix, from []byte, f func(key, value 
 	return nil
 }
 
-// counters are the namespace's; zero where it was never written to.
+// counters are the namespace's; zero where it was never written to. ErrCorrupt where it was, and they are missing.
 func (v *view) counters() (counters, error) {
 	value, found, err := v.get(countersKey(v.ns))
+	if err == nil && !found && v.ns != noNamespace {
+		err = missing(tableCounters)
+	}
 	if err != nil || !found {
 		return counters{}, err
 	}
