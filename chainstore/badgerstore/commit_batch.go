@@ -1,9 +1,7 @@
 package badgerstore
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -37,6 +35,8 @@ type batch struct {
 	// calls has the seq of the first node written that has a call of an id; begun are the segments that were.
 	calls map[segmentCall]uint32
 	begun map[segmentOf]struct{}
+	// entered are the namespaces of the changes.
+	entered map[uint32]struct{}
 	// readIn counts the rows that were read in for the cache of calls.
 	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
@@ -63,6 +63,7 @@ func (c *committer) begin() *batch {
 		b = &batch{
 			c: c, writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
 			calls: map[segmentCall]uint32{}, begun: map[segmentOf]struct{}{}, awaiting: map[nodeKey][]spawned{},
+			entered: map[uint32]struct{}{},
 		}
 		b.maxBytes, b.maxWrites = c.s.db.MaxCommit()
 	}
@@ -84,6 +85,7 @@ func (c *committer) end(b *batch) {
 	clear(b.calls)
 	clear(b.begun)
 	clear(b.awaiting)
+	clear(b.entered)
 	b.pending, b.bytes, b.drafts, b.readIn, b.room, b.view = nil, 0, 0, 0, b.room[:0], nil
 	c.spare = b
 }
@@ -250,77 +252,10 @@ func (d *draft) enter(namespace string) error {
 	}
 	d.ns, d.created = ns, !found
 	d.view.ns = ns
-	value, found, err := d.get(countersKey(ns))
-	switch {
-	case err != nil:
-		return err
-	case found:
-		d.counters, err = parseCounters(value)
-		return err
-	case d.created:
+	d.entered[ns] = struct{}{}
+	if d.created {
 		return nil
-	default:
-		return missing(tableCounters)
 	}
-}
-
-// number returns the number of a namespace, or, where it was never written to, the next one.
-func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
-	if w, ok := d.writes[string(nameKey(namespace))]; ok {
-		ns, err = parseNamespace(w.value, tableNames)
-		return ns, true, err
-	}
-	if ns, found, err = d.view.namespace(namespace); err != nil || found {
-		return ns, found, err
-	}
-	ns, err = d.nextNumber()
-	return ns, false, err
-}
-
-// nextNumber is the number behind the last that was given: ErrCorrupt where that one was given before.
-func (d *draft) nextNumber() (uint32, error) {
-	var last uint32
-	var err error
-	if w, ok := d.writes[string(tableKey(ownNamespace, tableNumbers))]; ok {
-		last, err = parseNamespace(w.value, tableNumbers) // given by this batch: no key begins with a higher one
-	} else {
-		last, err = d.lastGiven()
-	}
-	if err == nil && last == lastNamespace {
-		err = errors.New("no namespace numbers are left")
-	}
-	return last + 1, err
-}
-
-// lastGiven is the last number given before this batch: ErrCorrupt where a key begins with a higher one, or where it is not the one
-// that this process knows of.
-func (d *draft) lastGiven() (uint32, error) {
-	last, err := d.view.lastNumber()
-	if err != nil {
-		return 0, err
-	}
-	if given := d.c.s.names.given; last != given {
-		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and was %d", chainstore.ErrCorrupt, last, given)
-	}
-	if used, found := d.view.nextUsed(last + 1); found {
-		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and number %d has rows", chainstore.ErrCorrupt, last, used)
-	}
-	return last, nil
-}
-
-// keepGiven notes the numbers that a durable batch gave, if it gave any.
-func (b *batch) keepGiven() {
-	w, ok := b.writes[string(tableKey(ownNamespace, tableNumbers))]
-	if !ok {
-		return
-	}
-	names := b.c.s.names
-	names.given, _ = parseNamespace(w.value, tableNumbers)
-	prefix := string(nameKey(""))
-	for key, w := range b.writes {
-		if name, ok := strings.CutPrefix(key, prefix); ok {
-			number, _ := parseNamespace(w.value, tableNames)
-			names.put(name, number)
-		}
-	}
+	d.counters, err = d.countersOf(ns)
+	return err
 }

@@ -41,6 +41,8 @@ type committer struct {
 	// spare is the memory of the batch before; nil where there is none.
 	spare  *batch
 	failed bool
+	// counters are those of namespaces as of the last commit.
+	counters map[uint32]counters
 	// ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
 	// them fail.
 	ready   func() (puts, deletes error)
@@ -86,7 +88,7 @@ const changeOverhead = 1 << 10
 func newCommitter(s *Store, o *Options) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
-		waiting: newQueue(), done: make(chan struct{}),
+		waiting: newQueue(), done: make(chan struct{}), counters: map[uint32]counters{},
 		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2),
 		reading: semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))),
 	}
@@ -318,6 +320,7 @@ func (c *committer) persist(b *batch) error {
 	// Who sees a node finds the calls of its path, and no older alias. Who finds it in the cache of nodes sees it.
 	b.keepCalls()
 	b.keepGiven()
+	b.keepCounters()
 	c.s.aliases.tell(b.writes, b.view.ts+1)
 	c.s.reads.publish(b.view.ts + 1)
 	for _, n := range b.byPlace {

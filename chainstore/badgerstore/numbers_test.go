@@ -171,25 +171,46 @@ func TestNumbersAreDense(t *testing.T) {
 	openAt(t, s.dir, Options{})
 }
 
-// A namespace whose counters are lost takes no change: its segments would be used again.
-func TestLostCounters(t *testing.T) {
-	s, rows := threeNamespaces(t)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openAt(t, s.dir, Options{})
-	rewrite(t, s, map[string]write{string(countersKey(2)): gone})
-	if err := putIn(s, "secret-2", node(nil, "y")); !errors.Is(err, chainstore.ErrCorrupt) {
-		t.Errorf("put: %v", err)
-	}
-	if _, err := s.Stats(context.Background(), "secret-2"); !errors.Is(err, chainstore.ErrCorrupt) {
-		t.Errorf("stats: %v", err)
-	}
-	if err := putIn(s, "secret-1", node(nil, "y")); err != nil {
-		t.Errorf("another namespace: %v", err)
-	}
-	if key := string(placeKey(2, tableNodes, place{1, 0})); string(allRows(t, s)[key]) != string(rows[key]) {
-		t.Error("the first row is another")
+// Where the counters of a namespace are lost, or older than its rows, it takes no change: its segments would be used again. An open
+// store knows them.
+func TestSegmentsAreGivenOnce(t *testing.T) {
+	for what, w := range map[string]write{
+		"lost":  gone,
+		"older": {value: appendCounters(nil, &counters{nextSegment: 1, puts: 1, nodes: 1})},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, _ := threeNamespaces(t)
+			for i := range 3 {
+				if err := putIn(s, "secret-2", node(nil, fmt.Sprint(i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rows := allRows(t, s)
+			rewrite(t, s, map[string]write{string(countersKey(2)): w})
+			if err := putIn(s, "secret-2", node(nil, "y")); err != nil {
+				t.Errorf("while it is open: %v", err)
+			}
+			rewrite(t, s, map[string]write{string(countersKey(2)): w})
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openAt(t, s.dir, Options{})
+			if err := putIn(s, "secret-2", node(nil, "z")); !errors.Is(err, chainstore.ErrCorrupt) {
+				t.Errorf("put: %v", err)
+			}
+			if _, err := s.Stats(context.Background(), "secret-2"); what == "lost" && !errors.Is(err, chainstore.ErrCorrupt) {
+				t.Errorf("stats: %v", err)
+			}
+			if err := putIn(s, "secret-1", node(nil, "y")); err != nil {
+				t.Errorf("another namespace: %v", err)
+			}
+			now := allRows(t, s)
+			for key, value := range rows {
+				if key[3] == 2 && key[keyPrefix-1] == tableNodes && string(now[key]) != string(value) {
+					t.Errorf("row %x is another", key)
+				}
+			}
+		})
 	}
 }
 

@@ -1,0 +1,126 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// What is given once: the numbers of namespaces, and in a namespace those of segments and of spawned nodes. The row that says how
+// many were given may be hidden by a damaged table, and an older one be found instead.
+
+// number returns the number of a namespace, or, where it was never written to, the next one.
+func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
+	if w, ok := d.writes[string(nameKey(namespace))]; ok {
+		ns, err = parseNamespace(w.value, tableNames)
+		return ns, true, err
+	}
+	if ns, found, err = d.view.namespace(namespace); err != nil || found {
+		return ns, found, err
+	}
+	ns, err = d.nextNumber()
+	return ns, false, err
+}
+
+// nextNumber is the number behind the last that was given: ErrCorrupt where that one was given before.
+func (d *draft) nextNumber() (uint32, error) {
+	var last uint32
+	var err error
+	if w, ok := d.writes[string(tableKey(ownNamespace, tableNumbers))]; ok {
+		last, err = parseNamespace(w.value, tableNumbers) // given by this batch: no key begins with a higher one
+	} else {
+		last, err = d.lastGiven()
+	}
+	if err == nil && last == lastNamespace {
+		err = errors.New("no namespace numbers are left")
+	}
+	return last + 1, err
+}
+
+// lastGiven is the last number given before this batch: ErrCorrupt where a key begins with a higher one, or where it is not the one
+// that this process knows of.
+func (d *draft) lastGiven() (uint32, error) {
+	last, err := d.view.lastNumber()
+	if err != nil {
+		return 0, err
+	}
+	if given := d.c.s.names.given; last != given {
+		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and was %d", chainstore.ErrCorrupt, last, given)
+	}
+	if used, found := d.view.nextUsed(last + 1); found {
+		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and number %d has rows", chainstore.ErrCorrupt, last, used)
+	}
+	return last, nil
+}
+
+// keepGiven notes the numbers that a durable batch gave, if it gave any.
+func (b *batch) keepGiven() {
+	w, ok := b.writes[string(tableKey(ownNamespace, tableNumbers))]
+	if !ok {
+		return
+	}
+	names := b.c.s.names
+	names.given, _ = parseNamespace(w.value, tableNumbers)
+	prefix := string(nameKey(""))
+	for key, w := range b.writes {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			number, _ := parseNamespace(w.value, tableNames)
+			names.put(name, number)
+		}
+	}
+}
+
+// countersOf are the counters of a namespace that is there, as the changes so far leave them: ErrCorrupt where they cannot be read,
+// or would give a segment again.
+func (d *draft) countersOf(ns uint32) (c counters, err error) {
+	key := countersKey(ns)
+	if w, ok := d.writes[string(key)]; ok {
+		return parseCounters(w.value)
+	}
+	if c, ok := d.c.counters[ns]; ok {
+		return c, nil
+	}
+	value, found, err := d.view.get(key)
+	switch {
+	case err != nil:
+		return c, err
+	case !found:
+		return c, missing(tableCounters)
+	}
+	if c, err = parseCounters(value); err == nil && d.view.segmentAbove(ns, c.nextSegment) {
+		err = fmt.Errorf("%w: the last segment given is %d, and a later one has rows", chainstore.ErrCorrupt, c.nextSegment)
+	}
+	if err == nil {
+		d.c.keepCounters(ns, c)
+	}
+	return c, err
+}
+
+// segmentAbove tells whether a key begins with a higher segment than one.
+func (v *view) segmentAbove(ns uint32, segment uint64) bool {
+	c := v.cursor(tableKey(ns, tableNodes))
+	defer c.close()
+	c.seek(segmentKey(ns, segment+1))
+	return c.valid()
+}
+
+// keepCounters remembers the counters of a namespace, as of the last commit, until there are too many.
+func (c *committer) keepCounters(ns uint32, now counters) {
+	if len(c.counters) >= maxNames {
+		clear(c.counters)
+	}
+	c.counters[ns] = now
+}
+
+// keepCounters remembers what a durable batch counted.
+func (b *batch) keepCounters() {
+	for ns := range b.entered {
+		if w, ok := b.writes[string(countersKey(ns))]; ok {
+			if now, err := parseCounters(w.value); err == nil {
+				b.c.keepCounters(ns, now)
+			}
+		}
+	}
+}
