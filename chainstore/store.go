@@ -277,13 +277,17 @@ type Stats struct {
 	DiskBytes int64
 }
 
-// Verifier checks a namespace.
+// Verifier checks what is stored.
 type Verifier interface {
 	// Verify reads every node of a namespace, parents before children, and recomputes what is stored: ids and facts
 	// through judge, links, folds and every index by itself. It calls report with what it found, at least every second
 	// and once at the end. What is written meanwhile may or may not be looked at. It fails only where it cannot go on;
 	// an error of report ends it.
 	Verify(ctx context.Context, namespace string, judge Judge, report func(VerifyReport) error) error
+	// VerifyStore is Verify of every namespace that was ever written to, one after the other, and of what is the store's own:
+	// its files, and the rows that no namespace has. A damaged file, or a namespace whose rows are there and whose name is
+	// not, is one problem, and what can be read is checked.
+	VerifyStore(ctx context.Context, judge Judge, report func(VerifyReport) error) error
 }
 
 // Judge recomputes a node from its bytes, its parent's id, nil for a root, and the id of the last node that it covers, nil
@@ -300,6 +304,10 @@ type Judgement struct {
 
 // VerifyReport is how far a Verify has come.
 type VerifyReport struct {
+	// Namespace is the one that is being checked; empty while what is the store's own is.
+	Namespace string
+	// Files and Namespaces are those of the store checked so far; 0 in a Verify of one namespace.
+	Files, Namespaces int64
 	// Nodes and Entries are the nodes, and the aliases and index entries, checked so far.
 	Nodes, Entries int64
 	// Problems are those found since the report before.
@@ -308,6 +316,8 @@ type VerifyReport struct {
 
 // Problem is something that Verify found wrong.
 type Problem struct {
+	// Namespace is the one that it is in; empty for what is in none.
+	Namespace string
 	// Node is meaningful if HasNode.
 	HasNode bool
 	Node    ID

@@ -20,7 +20,16 @@ func (c *Client) Stats(ctx context.Context) (*transcriptv1.StatsResponse, error)
 // its reports as they come. A problem is a report, not an error. An error ends it: where the last report was not done,
 // the check was not finished.
 func (c *Client) Verify(ctx context.Context) iter.Seq2[*transcriptv1.VerifyResponse, error] {
-	req := &transcriptv1.VerifyRequest{Namespace: c.options.namespace}
+	return c.verify(ctx, &transcriptv1.VerifyRequest{Namespace: c.options.namespace})
+}
+
+// VerifyStore is Verify of every namespace, and of what is the store's own: its files, the names of namespaces, and rows that no
+// namespace has.
+func (c *Client) VerifyStore(ctx context.Context) iter.Seq2[*transcriptv1.VerifyResponse, error] {
+	return c.verify(ctx, &transcriptv1.VerifyRequest{WholeStore: true})
+}
+
+func (c *Client) verify(ctx context.Context, req *transcriptv1.VerifyRequest) iter.Seq2[*transcriptv1.VerifyResponse, error] {
 	open := func(ctx context.Context) (grpc.ClientStream, error) {
 		return c.admin.Verify(ctx, req)
 	}

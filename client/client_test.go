@@ -175,6 +175,11 @@ func TestAdmin(t *testing.T) {
 	if !last.Done || last.NodesChecked != 2 || last.ProblemsFound != 0 {
 		t.Errorf("got %v", last)
 	}
+	reports = collect(t, c.VerifyStore(ctx))
+	last = reports[len(reports)-1]
+	if !last.Done || last.NamespacesChecked != 1 || last.NodesChecked != 2 || last.ProblemsFound != 0 {
+		t.Errorf("got %v", last)
+	}
 }
 
 // A chain of more than one reply could hold assembles, and in frames.

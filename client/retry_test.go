@@ -87,6 +87,7 @@ func TestWhatIsRepeated(t *testing.T) {
 		"history":                         {func(ctx context.Context, c *Client) error { return last(c.History(ctx, "a")) }, true},
 		"children":                        {func(ctx context.Context, c *Client) error { return last(c.Children(ctx, ByID("x"))) }, true},
 		"verify":                          {func(ctx context.Context, c *Client) error { return last(c.Verify(ctx)) }, true},
+		"verify the store":                {func(ctx context.Context, c *Client) error { return last(c.VerifyStore(ctx)) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			once := sends(t, status.Error(codes.NotFound, "no"), c.call)

@@ -16,10 +16,18 @@ const (
 	maxProblemsInAll = 10_000
 )
 
-// Verify lets the store check a namespace and passes its reports on.
-func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) error {
+// Verify lets the store check a namespace, or all of itself, and passes its reports on.
+func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) (err error) {
 	v := verification{out: out}
-	if err := a.store.Verify(out.Context(), namespaceOf(req.Namespace), judge, v.report); err != nil {
+	switch {
+	case !req.WholeStore:
+		err = a.store.Verify(out.Context(), namespaceOf(req.Namespace), judge, v.report)
+	case req.Namespace == "":
+		err = a.store.VerifyStore(out.Context(), judge, v.report)
+	default:
+		err = invalidField("namespace", "must be empty with whole_store, which checks every namespace")
+	}
+	if err != nil {
 		return err
 	}
 	v.last.Done = true
@@ -36,6 +44,7 @@ type verification struct {
 
 // report passes a report on, as several where it has many problems.
 func (v *verification) report(r chainstore.VerifyReport) error {
+	v.last.Namespace, v.last.NamespacesChecked, v.last.FilesChecked = r.Namespace, r.Namespaces, r.Files
 	v.last.NodesChecked, v.last.EntriesChecked = r.Nodes, r.Entries
 	v.last.ProblemsFound += int64(len(r.Problems))
 	problems := r.Problems[:min(len(r.Problems), maxProblemsInAll-v.listed)]
@@ -51,11 +60,12 @@ func (v *verification) report(r chainstore.VerifyReport) error {
 
 func (v *verification) send(problems []chainstore.Problem) error {
 	m := &transcriptv1.VerifyResponse{
+		Namespace: v.last.Namespace, NamespacesChecked: v.last.NamespacesChecked, FilesChecked: v.last.FilesChecked,
 		NodesChecked: v.last.NodesChecked, EntriesChecked: v.last.EntriesChecked,
 		ProblemsFound: v.last.ProblemsFound, Done: v.last.Done,
 	}
 	for _, p := range problems {
-		problem := &transcriptv1.VerifyProblem{Problem: p.What}
+		problem := &transcriptv1.VerifyProblem{Problem: p.What, Namespace: p.Namespace}
 		if p.HasNode {
 			problem.NodeId = p.Node.String()
 		}

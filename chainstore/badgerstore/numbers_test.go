@@ -31,7 +31,7 @@ func threeNamespaces(t *testing.T) (*Store, map[string][]byte) {
 
 var numbersKey = string(tableKey(ownNamespace, tableNumbers))
 
-func name(i int) string { return string(nameKey(fmt.Sprint("secret-", i))) }
+func nameRow(i int) string { return string(nameKey(fmt.Sprint("secret-", i))) }
 
 func number(n uint64) write { return write{value: numberValue(n)} }
 
@@ -42,17 +42,17 @@ var misnumberings = map[string]struct {
 	writes map[string]write
 	says   string
 }{
-	"a name is lost":             {map[string]write{name(2): gone}, "number 2 given to a namespace, without a name"},
-	"the last name is lost":      {map[string]write{name(3): gone}, "number 3 given to a namespace, without a name"},
-	"names are lost":             {map[string]write{name(1): gone, name(2): gone}, "numbers 1 to 2 given to a namespace, without a name"},
-	"two names of one number":    {map[string]write{name(3): number(2)}, "number 2 has two names; number 3 given to a namespace, without a name"},
-	"a name more":                {map[string]write{name(4): number(3)}, "number 3 has two names"},
-	"a number above the last":    {map[string]write{name(4): number(7)}, "the last number given is 3, and 1 names have a higher one, up to 7"},
-	"a name that does not parse": {map[string]write{name(1): {value: []byte{0xff}}}, "the numbers of 1 names cannot be read; number 1 given"},
+	"a name is lost":             {map[string]write{nameRow(2): gone}, "number 2 given to a namespace, without a name"},
+	"the last name is lost":      {map[string]write{nameRow(3): gone}, "number 3 given to a namespace, without a name"},
+	"names are lost":             {map[string]write{nameRow(1): gone, nameRow(2): gone}, "numbers 1 to 2 given to a namespace, without a name"},
+	"two names of one number":    {map[string]write{nameRow(3): number(2)}, "number 2 has two names; number 3 given to a namespace, without a name"},
+	"a name more":                {map[string]write{nameRow(4): number(3)}, "number 3 has two names"},
+	"a number above the last":    {map[string]write{nameRow(4): number(7)}, "the last number given is 3, and 1 names have a higher one, up to 7"},
+	"a name that does not parse": {map[string]write{nameRow(1): {value: []byte{0xff}}}, "the numbers of 1 names cannot be read; number 1 given"},
 	"an older last number":       {map[string]write{numbersKey: number(1)}, "the last number given is 1, and 2 names have a higher one, up to 3"},
 	"no last number":             {map[string]write{numbersKey: gone}, "the last number given is 0, and 3 names have a higher one, up to 3"},
-	"neither names nor number":   {map[string]write{numbersKey: gone, name(1): gone, name(2): gone, name(3): gone}, "the last number given is 0, and number 1 has rows"},
-	"older by a whole namespace": {map[string]write{numbersKey: number(2), name(3): gone}, "the last number given is 2, and number 3 has rows"},
+	"neither names nor number":   {map[string]write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
+	"older by a whole namespace": {map[string]write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
 	"a last number too high":     {map[string]write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
 	"rows of no namespace":       {map[string]write{string(placeKey(1<<31, tableNodes, place{})): {value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
 	"a number that is none":      {map[string]write{numbersKey: {value: []byte{0xff}}}, "the last number given cannot be read"},

@@ -51,7 +51,8 @@ func (s *Store) checkFormat() error {
 	}
 	if !found {
 		if v.ts > 0 {
-			return fmt.Errorf("%w: %s has no format version", ErrFormat, s.dir)
+			return fmt.Errorf("%w: %s has no format version: another program wrote it, or its first rows are hidden by a damaged table; "+
+				"then go back to a backup", ErrFormat, s.dir)
 		}
 		return s.createFormat(key)
 	}

@@ -67,6 +67,10 @@ const (
 	tableLastPut   = 'L'
 	tableCounters  = 'C'
 
+	// ownTables are those of namespace 0, namespaceTables those of the others.
+	ownTables       = "FNZ"
+	namespaceTables = "SIAHTPKWXRUVLC"
+
 	ownNamespace = 0
 
 	// historySlots is how many past states of an alias are kept.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -20,36 +21,85 @@ const (
 // Verify checks the namespace as it is when Verify begins; see chainstore.Verifier. What the database wrote since stays
 // on its disk until Verify returns.
 func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return s.read(ctx, namespace, func(v *view) error {
-		c := &checker{
-			view: v, ctx: ctx, judge: judge, report: report, reported: s.now(), found: map[byte]int64{},
-		}
-		stored, err := v.counters()
-		if err == nil {
-			c.stored = &stored
-		}
-		if err := c.judged(nil, err); err != nil {
-			return err
-		}
-		for _, part := range []func() error{c.nodes, c.indexes, c.aliases} {
-			if err := part(); err != nil {
-				return err
-			}
-		}
-		c.counts()
-		return c.flush()
-	})
+	r := &verification{s: s, ctx: ctx, judge: judge, report: report, reported: s.now()}
+	r.out.Namespace = namespace
+	if err := s.read(ctx, namespace, r.namespace); err != nil {
+		return err
+	}
+	return r.flush()
 }
 
-// checker is a Verify under way. Its memory does not grow with the namespace: rows that follow from a node are looked
-// up, and then each table is counted, so that a row too many shows.
-type checker struct {
-	*view
+// verification is a Verify, or a VerifyStore, under way.
+type verification struct {
+	s        *Store
 	ctx      context.Context
 	judge    chainstore.Judge
 	report   func(chainstore.VerifyReport) error
 	reported time.Time
 	out      chainstore.VerifyReport
+}
+
+// tick reports if it is time to; it is called for every row. It fails where Verify must end.
+func (r *verification) tick() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if r.s.reads.isShut() {
+		return chainstore.ErrClosed
+	}
+	if len(r.out.Problems) < maxProblems && r.s.now().Sub(r.reported) < reportInterval {
+		return nil
+	}
+	return r.flush()
+}
+
+func (r *verification) flush() error {
+	out := r.out
+	r.out.Problems, r.reported = nil, r.s.now()
+	return r.report(out)
+}
+
+func (r *verification) problem(id *chainstore.ID, format string, args ...any) {
+	p := chainstore.Problem{Namespace: r.out.Namespace, What: fmt.Sprintf(format, args...)}
+	if id != nil {
+		p.HasNode, p.Node = true, *id
+	}
+	r.out.Problems = append(r.out.Problems, p)
+}
+
+// judged makes what is corrupt a problem, and lets other errors through.
+func (r *verification) judged(id *chainstore.ID, err error) error {
+	if !errors.Is(err, chainstore.ErrCorrupt) {
+		return err
+	}
+	r.problem(id, "%v", err)
+	return nil
+}
+
+// namespace checks the namespace of a view.
+func (r *verification) namespace(v *view) error {
+	c := &checker{verification: r, view: v, found: map[byte]int64{}}
+	stored, err := v.counters()
+	if err == nil {
+		c.stored = &stored
+	}
+	if err := r.judged(nil, err); err != nil {
+		return err
+	}
+	for _, part := range []func() error{c.tables, c.nodes, c.indexes, c.aliases} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	c.counts()
+	return nil
+}
+
+// checker checks a namespace. Its memory does not grow with the namespace: rows that follow from a node are looked
+// up, and then each table is counted, so that a row too many shows.
+type checker struct {
+	*verification
+	*view
 	// found counts, by table, the rows that were looked up and found.
 	found map[byte]int64
 	// spawned sums up hashes of what nodes say that they were spawned from; puts is above the number of each that was.
@@ -60,43 +110,6 @@ type checker struct {
 	segment uint64
 	// unchecked counts the nodes behind one that cannot be read, but for the first; lost, the states of aliases that point to one.
 	unchecked, lost int64
-}
-
-// tick reports if it is time to; it is called for every row. It fails where Verify must end.
-func (c *checker) tick() error {
-	if err := c.ctx.Err(); err != nil {
-		return err
-	}
-	if c.s.reads.isShut() {
-		return chainstore.ErrClosed
-	}
-	if len(c.out.Problems) < maxProblems && c.s.now().Sub(c.reported) < reportInterval {
-		return nil
-	}
-	return c.flush()
-}
-
-func (c *checker) flush() error {
-	out := c.out
-	c.out.Problems, c.reported = nil, c.s.now()
-	return c.report(out)
-}
-
-func (c *checker) problem(id *chainstore.ID, format string, args ...any) {
-	p := chainstore.Problem{What: fmt.Sprintf(format, args...)}
-	if id != nil {
-		p.HasNode, p.Node = true, *id
-	}
-	c.out.Problems = append(c.out.Problems, p)
-}
-
-// judged makes what is corrupt a problem, and lets other errors through.
-func (c *checker) judged(id *chainstore.ID, err error) error {
-	if !errors.Is(err, chainstore.ErrCorrupt) {
-		return err
-	}
-	c.problem(id, "%v", err)
-	return nil
 }
 
 // expect looks for a row that follows from a node, or from an alias where id is nil.
@@ -127,6 +140,36 @@ func (c *checker) each(table byte, f func(key, value []byte) error) error {
 	})
 }
 
+// tables looks for rows of tables that are none. Where there are any, they are one problem for each table.
+func (c *checker) tables() error {
+	known := namespaceTables
+	if c.ns == ownNamespace {
+		known = ownTables
+	}
+	prefix := tableKey(c.ns, 0)[:keyPrefix-1]
+	cur := c.cursor(prefix)
+	defer cur.close()
+	for cur.seek(prefix); cur.valid(); {
+		if err := c.tick(); err != nil {
+			return err
+		}
+		if len(cur.key()) < keyPrefix {
+			c.problem(nil, "a key ends before its table")
+			cur.next()
+			continue
+		}
+		table := cur.key()[keyPrefix-1]
+		if !strings.ContainsRune(known, rune(table)) {
+			c.problem(nil, "there are rows of table %q, which there is not", table)
+		}
+		if table == math.MaxUint8 {
+			return nil
+		}
+		cur.seek(tableKey(c.ns, table+1))
+	}
+	return nil
+}
+
 // noMore counts a table: rows that nothing accounts for are a problem.
 func (c *checker) noMore(table byte) error {
 	n := int64(0)
@@ -142,7 +185,10 @@ func (c *checker) noMore(table byte) error {
 
 // indexes counts the indexes of nodes.
 func (c *checker) indexes() error {
-	for _, table := range []byte{tableIDs, tableForks, tableRecall, tableTools, tableVariables} {
+	if c.ns != noNamespace {
+		c.found[tableCounters] = 1
+	}
+	for _, table := range []byte{tableCounters, tableIDs, tableForks, tableRecall, tableTools, tableVariables} {
 		if err := c.noMore(table); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package memstore
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -14,6 +15,48 @@ const reportEvery = 1000
 
 // Verify recomputes every node and looks at every alias; see chainstore.Verifier.
 func (s *Store) Verify(ctx context.Context, name string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	v := &verification{judge: judge, deliver: report}
+	if err := s.verify(ctx, name, v); err != nil {
+		return err
+	}
+	return v.flush()
+}
+
+// VerifyStore is Verify of every namespace, in the order of their names; see chainstore.Verifier. There are no files.
+func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	v := &verification{judge: judge, deliver: report}
+	for _, name := range names {
+		if err := s.verify(ctx, name, v); err != nil {
+			return err
+		}
+		if v.report.Namespaces++; len(v.report.Problems) > 0 || v.report.Namespaces%reportEvery == 0 {
+			if err := v.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	v.report.Namespace = ""
+	return v.flush()
+}
+
+// names are those of the namespaces, in order.
+func (s *Store) names(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, chainstore.ErrClosed
+	}
+	return slices.Sorted(maps.Keys(s.namespaces)), nil
+}
+
+func (s *Store) verify(ctx context.Context, name string, v *verification) error {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
 		return err
@@ -28,39 +71,40 @@ func (s *Store) Verify(ctx context.Context, name string, judge chainstore.Judge,
 		}
 	}
 	unlock()
-	v := &verification{judge: judge, children: map[*node]bool{}}
+	v.report.Namespace, v.children = name, map[*node]bool{}
 	for i, n := range nodes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		v.node(n)
 		if (i+1)%reportEvery == 0 {
-			if err := v.flush(report); err != nil {
+			if err := v.flush(); err != nil {
 				return err
 			}
 		}
 	}
-	v.report.Entries = states
+	v.report.Entries += states
 	for range dangling {
 		v.problem(nil, "an alias state names a node that is not there")
 	}
-	return v.flush(report)
+	return nil
 }
 
 type verification struct {
 	judge    chainstore.Judge
-	children map[*node]bool // parents that had a child before
+	deliver  func(chainstore.VerifyReport) error
+	children map[*node]bool // parents in the namespace that had a child before
 	report   chainstore.VerifyReport
 }
 
-func (v *verification) flush(report func(chainstore.VerifyReport) error) error {
+func (v *verification) flush() error {
 	out := v.report
 	v.report.Problems = nil
-	return report(out)
+	return v.deliver(out)
 }
 
 func (v *verification) problem(n *node, what string) {
-	p := chainstore.Problem{What: what}
+	p := chainstore.Problem{Namespace: v.report.Namespace, What: what}
 	if n != nil {
 		p.HasNode, p.Node = true, n.id()
 	}

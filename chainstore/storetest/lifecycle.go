@@ -123,6 +123,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	}
 	if !f.skips(Verify) {
 		errs["Verify"] = f.store.Verify(ctx, f.ns, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })
+		errs["VerifyStore"] = f.store.VerifyStore(ctx, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })
 	}
 	return errs
 }

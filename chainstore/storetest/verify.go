@@ -12,7 +12,9 @@ func verifyChecks() []check {
 	return []check{
 		{Verify, "Clean", verifyClean},
 		{Verify, "ReportFails", verifyReportFails},
+		{Verify, "WholeStore", verifyWholeStore},
 		{Judging, "Problems", verifyProblems},
+		{Judging, "ProblemsOfTheStore", verifyStoreProblems},
 		{Judging, "Order", verifyOrder},
 	}
 }
@@ -55,6 +57,72 @@ func verifyReportFails(f *fixture) {
 	cancel()
 	err = f.store.Verify(ctx, f.ns, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })
 	f.fails(err, context.Canceled)
+}
+
+// verifyWholeStore: every namespace that was written to is checked once, and no other; reports are obeyed.
+func verifyWholeStore(f *fixture) {
+	whole := func() (last chainstore.VerifyReport) {
+		f.Helper()
+		f.ok(f.store.VerifyStore(f.ctx(), f.cfg.Encoding.Judge, func(r chainstore.VerifyReport) error {
+			for _, p := range r.Problems {
+				f.Errorf("verify: %s (namespace %q, node %v)", p.What, p.Namespace, p.Node)
+			}
+			last = r
+			return nil
+		}))
+		equal(f, "the namespace in the last report", last.Namespace, "")
+		return last
+	}
+	empty := whole()
+	equal(f, "the nodes of an empty store", empty.Nodes, 0)
+	nodes := int64(0)
+	for i, name := range []string{"a", "a.b", "b"} {
+		g := f.in(name)
+		g.fill()
+		g.absent(unknownID(1))
+		st, err := g.store.Stats(f.ctx(), name)
+		f.ok(err)
+		nodes += st.Nodes
+		f.in("never").absent(unknownID(1))
+		last := whole()
+		equal(f, "the namespaces checked", last.Namespaces, int64(i+1))
+		equal(f, "the nodes checked", last.Nodes, nodes)
+	}
+	stop, reports := errors.New("stop"), 0
+	err := f.store.VerifyStore(f.ctx(), f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error {
+		reports++
+		return stop
+	})
+	f.fails(err, stop)
+	equal(f, "the reports", reports, 1)
+}
+
+// verifyStoreProblems: a problem names its namespace, and the judge sees the nodes of each.
+func verifyStoreProblems(f *fixture) {
+	a, b := f.in("a"), f.in("b")
+	n := root(user("of both"))
+	id := a.put(n)
+	b.put(n)
+	bad := b.put(root(user("of one")))
+	judged := map[chainstore.ID]int{}
+	judge := func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+		if judged[h.ID]++; h.ID == bad {
+			return chainstore.Judgement{}, errors.New("not a node's")
+		}
+		return f.cfg.Encoding.Judge(h, payload, metadata, parent, covers)
+	}
+	found := 0
+	f.ok(f.store.VerifyStore(f.ctx(), judge, func(r chainstore.VerifyReport) error {
+		for _, p := range r.Problems {
+			if p.Namespace == "b" && p.HasNode && p.Node == bad {
+				found++
+			}
+			equal(f, "the namespace of a problem", p.Namespace, "b")
+		}
+		return nil
+	}))
+	equal(f, "the problems that name the node", found, 1)
+	equal(f, "how often the node of both was judged", judged[id], 2)
 }
 
 // verifyProblems: where the judge sees another node than the one stored, that node is named, and only that one.

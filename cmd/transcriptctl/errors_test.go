@@ -40,6 +40,12 @@ func (s *faultyStore) Verify(_ context.Context, _ string, _ chainstore.Judge, re
 	return report(chainstore.VerifyReport{Nodes: 7, Entries: 8, Problems: found})
 }
 
+func (s *faultyStore) VerifyStore(_ context.Context, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	return report(chainstore.VerifyReport{Files: 1, Namespaces: 2, Nodes: 7, Entries: 8, Problems: []chainstore.Problem{
+		{What: "a file"}, {Namespace: "team-a", HasNode: true, Node: chainstore.ID{0xab}, What: "a node"},
+	}})
+}
+
 // TestExitCodes: what the server cannot do has the exit code that the help tells, and a hint.
 func TestExitCodes(t *testing.T) {
 	for _, test := range []struct {
@@ -96,6 +102,24 @@ func TestVerifyProblems(t *testing.T) {
 	}
 	r = s.run("verify", "--output", "json")
 	if r.code != exitDamaged || !strings.Contains(r.out, `"problemsFound":"2"`) {
+		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
+	}
+}
+
+// TestVerifyAll: the same of the whole store, with the namespace; one that is named beside is refused.
+func TestVerifyAll(t *testing.T) {
+	s := serveStore(t, &faultyStore{Store: memstore.New(memstore.Options{})})
+	r := s.run("verify", "--all")
+	want := "-  -             a file\nteam-a  ab0000000000  a node\n1 file, 2 namespaces, 7 nodes and 8 index entries checked, 2 problems\n"
+	if r.code != exitDamaged || r.out != want {
+		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
+	}
+	r = s.run("verify", "--all", "--output", "json")
+	if r.code != exitDamaged || !strings.Contains(r.out, `"namespace":"team-a"`) || !strings.Contains(r.out, `"filesChecked":"1"`) {
+		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
+	}
+	r = s.run("verify", "--all", "--namespace", "team-a")
+	if r.code != exitUsage || r.out != "" || !strings.Contains(r.notes, "leave out --namespace") {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
 	}
 }

@@ -36,7 +36,7 @@ type commandLine struct {
 	Economy  economyCommand  `cmd:"" help:"Tell what strategies cost on the conversations of files."`
 	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
-	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace and check links and indexes."`
+	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace and what the server is."`
 	Bench    benchCommand    `cmd:"" help:"Hold a transcriptd against what the machine allows."`
 	Version  versionCommand  `cmd:"" help:"Tell the version of transcriptctl and of the server."`

@@ -9,31 +9,41 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-type verifyCommand struct{}
-
-func (c *verifyCommand) Help() string {
-	return `Problems go to standard output, a line each; progress to standard error where that is a terminal. Exit code 6 where there are problems. Examples:
-
-    transcriptctl verify
-    transcriptctl verify --namespace team-a --output json`
+type verifyCommand struct {
+	All bool `help:"Check the whole store: every namespace, the files, and rows that no namespace has."`
 }
 
-// Run checks a namespace.
+func (c *verifyCommand) Help() string {
+	return `Problems go to standard output, a line each: the namespace with --all, the node, and what is wrong; - is for none. Progress goes to standard error where that is a terminal. Exit code 6 where there are problems. Examples:
+
+    transcriptctl verify
+    transcriptctl verify --namespace team-a --output json
+    transcriptctl verify --all`
+}
+
+// Run checks a namespace, or the whole store.
 func (c *verifyCommand) Run(ctx context.Context, s *session) error {
+	reports := s.Verify(ctx)
+	if c.All {
+		if s.flags.Namespace != "" {
+			return usagef("--all checks every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
+		}
+		reports = s.VerifyStore(ctx)
+	}
 	line := newProgress(s.notes)
 	defer line.clear()
-	for reply, err := range s.Verify(ctx) {
+	for reply, err := range reports {
 		if err != nil {
 			return err
 		}
 		line.clear()
-		if err := s.printVerify(reply); err != nil {
+		if err := c.print(s, reply); err != nil {
 			return err
 		}
 		if reply.GetDone() {
 			return verdict(reply)
 		}
-		line.show(verifyText(reply))
+		line.show(c.text(reply))
 	}
 	return client.ErrBadReply
 }
@@ -45,9 +55,17 @@ func verdict(last *transcriptv1.VerifyResponse) error {
 	return nil
 }
 
-func verifyText(r *transcriptv1.VerifyResponse) string {
-	return fmt.Sprintf("%s and %s checked, %s", count(r.GetNodesChecked(), "node"),
+// text is how far it has come.
+func (c *verifyCommand) text(r *transcriptv1.VerifyResponse) string {
+	text := fmt.Sprintf("%s and %s checked, %s", count(r.GetNodesChecked(), "node"),
 		entries(r.GetEntriesChecked()), count(r.GetProblemsFound(), "problem"))
+	if c.All {
+		text = fmt.Sprintf("%s, %s, %s", count(r.GetFilesChecked(), "file"), count(r.GetNamespacesChecked(), "namespace"), text)
+	}
+	if c.All && r.GetNamespace() != "" {
+		text += ", in " + r.GetNamespace()
+	}
+	return text
 }
 
 func entries(n int64) string {
@@ -57,8 +75,8 @@ func entries(n int64) string {
 	return fmt.Sprintf("%d index entries", n)
 }
 
-// printVerify prints the problems of a report, and the sums where it is the last.
-func (s *session) printVerify(r *transcriptv1.VerifyResponse) error {
+// print prints the problems of a report, and the sums where it is the last.
+func (c *verifyCommand) print(s *session, r *transcriptv1.VerifyResponse) error {
 	if s.json {
 		if len(r.GetProblems()) == 0 && !r.GetDone() {
 			return nil
@@ -66,12 +84,16 @@ func (s *session) printVerify(r *transcriptv1.VerifyResponse) error {
 		return errors.Join(s.printReply(r), s.out.Flush())
 	}
 	for _, p := range r.GetProblems() {
-		if err := s.printLine("%-*s  %s", shortDigits, short(orDash(p.GetNodeId())), visible(p.GetProblem())); err != nil {
+		where := ""
+		if c.All {
+			where = orDash(p.GetNamespace()) + "  "
+		}
+		if err := s.printLine("%s%-*s  %s", where, shortDigits, short(orDash(p.GetNodeId())), visible(p.GetProblem())); err != nil {
 			return err
 		}
 	}
 	if r.GetDone() {
-		return s.printLine("%s", verifyText(r))
+		return s.printLine("%s", c.text(r))
 	}
 	return s.out.Flush()
 }

@@ -146,7 +146,16 @@ func (w *wire) Stats(ctx context.Context, namespace string) (chainstore.Stats, e
 
 // Verify lets the server verify, with its own judge.
 func (w *wire) Verify(ctx context.Context, namespace string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	stream, err := w.admin.Verify(ctx, &transcriptv1.VerifyRequest{Namespace: spelled(namespace)})
+	return w.verify(ctx, &transcriptv1.VerifyRequest{Namespace: spelled(namespace)}, report)
+}
+
+// VerifyStore does, too.
+func (w *wire) VerifyStore(ctx context.Context, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	return w.verify(ctx, &transcriptv1.VerifyRequest{WholeStore: true}, report)
+}
+
+func (w *wire) verify(ctx context.Context, req *transcriptv1.VerifyRequest, report func(chainstore.VerifyReport) error) error {
+	stream, err := w.admin.Verify(ctx, req)
 	if err != nil {
 		return domain(err)
 	}
@@ -158,9 +167,11 @@ func (w *wire) Verify(ctx context.Context, namespace string, _ chainstore.Judge,
 		if err != nil {
 			return domain(err)
 		}
-		r := chainstore.VerifyReport{Nodes: m.NodesChecked, Entries: m.EntriesChecked}
+		r := chainstore.VerifyReport{
+			Namespace: m.Namespace, Files: m.FilesChecked, Namespaces: m.NamespacesChecked, Nodes: m.NodesChecked, Entries: m.EntriesChecked,
+		}
 		for _, p := range m.Problems {
-			problem := chainstore.Problem{What: p.Problem, HasNode: p.NodeId != ""}
+			problem := chainstore.Problem{Namespace: p.Namespace, What: p.Problem, HasNode: p.NodeId != ""}
 			if problem.HasNode {
 				if problem.Node, err = chainstore.ParseID(p.NodeId); err != nil {
 					return err

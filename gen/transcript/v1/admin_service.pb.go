@@ -197,8 +197,11 @@ func (x *StatsResponse) GetForks() int64 {
 // Request of Verify.
 type VerifyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The namespace.
-	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The namespace. INVALID_ARGUMENT where it is set together with whole_store.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Whether to check every namespace, one after the other, and what is the store's own: its files, block by block, the
+	// names of namespaces, and rows that no namespace has.
+	WholeStore    bool `protobuf:"varint,2,opt,name=whole_store,json=wholeStore,proto3" json:"whole_store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -240,13 +243,23 @@ func (x *VerifyRequest) GetNamespace() string {
 	return ""
 }
 
+func (x *VerifyRequest) GetWholeStore() bool {
+	if x != nil {
+		return x.WholeStore
+	}
+	return false
+}
+
 // What Verify found wrong.
 type VerifyProblem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where: a node id, or empty where the problem is not one node's.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// What, in words; never content.
-	Problem       string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The namespace that it is in; empty where it is in none: a damaged file, say, or rows whose namespace has lost its
+	// name.
+	Namespace     string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -295,6 +308,13 @@ func (x *VerifyProblem) GetProblem() string {
 	return ""
 }
 
+func (x *VerifyProblem) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
 // One report of a running Verify, at least every second; the last has done = true.
 type VerifyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -307,7 +327,13 @@ type VerifyResponse struct {
 	// Problems found so far, listed or not.
 	ProblemsFound int64 `protobuf:"varint,4,opt,name=problems_found,json=problemsFound,proto3" json:"problems_found,omitempty"`
 	// Whether this is the last report.
-	Done          bool `protobuf:"varint,5,opt,name=done,proto3" json:"done,omitempty"`
+	Done bool `protobuf:"varint,5,opt,name=done,proto3" json:"done,omitempty"`
+	// The namespace that is being checked; empty while what is the store's own is, and in the last report of a whole store.
+	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Of a whole store: namespaces checked so far.
+	NamespacesChecked int64 `protobuf:"varint,7,opt,name=namespaces_checked,json=namespacesChecked,proto3" json:"namespaces_checked,omitempty"`
+	// Of a whole store: files of the engine checked so far.
+	FilesChecked  int64 `protobuf:"varint,8,opt,name=files_checked,json=filesChecked,proto3" json:"files_checked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -377,6 +403,27 @@ func (x *VerifyResponse) GetDone() bool {
 	return false
 }
 
+func (x *VerifyResponse) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *VerifyResponse) GetNamespacesChecked() int64 {
+	if x != nil {
+		return x.NamespacesChecked
+	}
+	return 0
+}
+
+func (x *VerifyResponse) GetFilesChecked() int64 {
+	if x != nil {
+		return x.FilesChecked
+	}
+	return 0
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
@@ -396,18 +443,24 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\aaliases\x18\b \x01(\x03R\aaliases\x12\x14\n" +
 	"\x05roots\x18\t \x01(\x03R\x05roots\x12\x14\n" +
 	"\x05forks\x18\n" +
-	" \x01(\x03R\x05forks\"-\n" +
+	" \x01(\x03R\x05forks\"N\n" +
 	"\rVerifyRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"B\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1f\n" +
+	"\vwhole_store\x18\x02 \x01(\bR\n" +
+	"wholeStore\"`\n" +
 	"\rVerifyProblem\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
-	"\aproblem\x18\x02 \x01(\tR\aproblem\"\xd3\x01\n" +
+	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1c\n" +
+	"\tnamespace\x18\x03 \x01(\tR\tnamespace\"\xc5\x02\n" +
 	"\x0eVerifyResponse\x12#\n" +
 	"\rnodes_checked\x18\x01 \x01(\x03R\fnodesChecked\x12'\n" +
 	"\x0fentries_checked\x18\x02 \x01(\x03R\x0eentriesChecked\x128\n" +
 	"\bproblems\x18\x03 \x03(\v2\x1c.transcript.v1.VerifyProblemR\bproblems\x12%\n" +
 	"\x0eproblems_found\x18\x04 \x01(\x03R\rproblemsFound\x12\x12\n" +
-	"\x04done\x18\x05 \x01(\bR\x04done2\x9b\x01\n" +
+	"\x04done\x18\x05 \x01(\bR\x04done\x12\x1c\n" +
+	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12-\n" +
+	"\x12namespaces_checked\x18\a \x01(\x03R\x11namespacesChecked\x12#\n" +
+	"\rfiles_checked\x18\b \x01(\x03R\ffilesChecked2\x9b\x01\n" +
 	"\fAdminService\x12B\n" +
 	"\x05Stats\x12\x1b.transcript.v1.StatsRequest\x1a\x1c.transcript.v1.StatsResponse\x12G\n" +
 	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"

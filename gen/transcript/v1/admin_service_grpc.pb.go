@@ -32,9 +32,9 @@ type AdminServiceClient interface {
 	// Stats tells the server's version and the size of a namespace. A namespace never written to counts zeros.
 	// Errors: INVALID_ARGUMENT.
 	Stats(ctx context.Context, in *StatsRequest, opts ...grpc.CallOption) (*StatsResponse, error)
-	// Verify reads a whole namespace, recomputes every id, and checks links, folds and indexes. Progress and problems
-	// are streamed as they are found. A problem is a reply, not an error. Writers are not held up; what is written
-	// while it runs may or may not be looked at. Errors: INVALID_ARGUMENT.
+	// Verify reads a whole namespace, or the whole store, recomputes every id, and checks links, folds and indexes.
+	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up;
+	// what is written while it runs may or may not be looked at. Errors: INVALID_ARGUMENT.
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyResponse], error)
 }
 
@@ -84,9 +84,9 @@ type AdminServiceServer interface {
 	// Stats tells the server's version and the size of a namespace. A namespace never written to counts zeros.
 	// Errors: INVALID_ARGUMENT.
 	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
-	// Verify reads a whole namespace, recomputes every id, and checks links, folds and indexes. Progress and problems
-	// are streamed as they are found. A problem is a reply, not an error. Writers are not held up; what is written
-	// while it runs may or may not be looked at. Errors: INVALID_ARGUMENT.
+	// Verify reads a whole namespace, or the whole store, recomputes every id, and checks links, folds and indexes.
+	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up;
+	// what is written while it runs may or may not be looked at. Errors: INVALID_ARGUMENT.
 	Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }
