@@ -1,10 +1,14 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -25,10 +29,15 @@ func TestStats(t *testing.T) {
 	equal(r, "the nodes of another namespace", other.Nodes, 0)
 }
 
-// reports runs a Verify to its end.
+// reports runs a Verify of the default namespace to its end.
 func (r *rig) reports() []*transcriptv1.VerifyResponse {
 	r.Helper()
-	stream, err := r.admin.Verify(r.ctx(), &transcriptv1.VerifyRequest{})
+	return r.reportsOf(&transcriptv1.VerifyRequest{})
+}
+
+func (r *rig) reportsOf(req *transcriptv1.VerifyRequest) []*transcriptv1.VerifyResponse {
+	r.Helper()
+	stream, err := r.admin.Verify(r.ctx(), req)
 	var all []*transcriptv1.VerifyResponse
 	for err == nil {
 		var m *transcriptv1.VerifyResponse
@@ -71,9 +80,17 @@ func (l *lying) Verify(ctx context.Context, namespace string, judge chainstore.J
 	if err != nil {
 		return err
 	}
-	return l.Store.Verify(ctx, namespace, func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+	return l.Store.Verify(ctx, namespace, l.judge(judge), report)
+}
+
+func (l *lying) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	return l.Store.VerifyStore(ctx, l.judge(judge), report)
+}
+
+func (l *lying) judge(judge chainstore.Judge) chainstore.Judge {
+	return func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 		return judge(h, l.payload(payload), metadata, parent, covers)
-	}, report)
+	}
 }
 
 func TestVerifyFindsOtherBytes(t *testing.T) {
@@ -100,6 +117,41 @@ func TestVerifyFindsOtherBytes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVerifyWholeStore: every namespace is checked, problems name theirs, and a namespace beside is refused.
+func TestVerifyWholeStore(t *testing.T) {
+	r := newRig(t, &lying{Store: memstore.New(memstore.Options{}), payload: func(b []byte) []byte {
+		if bytes.Contains(b, []byte("broken")) {
+			return garble(b)
+		}
+		return b
+	}})
+	bad := map[string]string{}
+	for namespace, text := range map[string]string{"team-a": "broken", "team-b": "whole", "team-c": "broken"} {
+		put := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Namespace: namespace, Messages: []*Message{user(text)}}))
+		if text == "broken" {
+			bad[namespace] = put.NodeId
+		}
+	}
+	all := r.reportsOf(&transcriptv1.VerifyRequest{WholeStore: true})
+	for _, m := range all {
+		for _, p := range m.Problems {
+			if p.NodeId != bad[p.Namespace] {
+				t.Errorf("problem %v", p)
+			}
+			delete(bad, p.Namespace)
+		}
+	}
+	last := all[len(all)-1]
+	equal(r, "the namespaces without their problem", len(bad), 0)
+	equal(r, "done", last.Done, true)
+	equal(r, "the namespaces checked", last.NamespacesChecked, 3)
+	equal(r, "the nodes checked", last.NodesChecked, 3)
+	equal(r, "the namespace in the end", last.Namespace, "")
+	err := send(r.Conn, t, transcriptv1.AdminService_Verify_FullMethodName, must[[]byte](r)(proto.Marshal(
+		&transcriptv1.VerifyRequest{WholeStore: true, Namespace: "team-a"})))
+	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "namespace")
 }
 
 func TestVerifyCapsProblems(t *testing.T) {

@@ -55,7 +55,7 @@ func seeds() map[string][]proto.Message {
 		transcripts + "ReplayTools": {&Replay{Head: ref, MaxCalls: 1, ToolNames: []string{"t"}}},
 		transcripts + "Describe":    {&transcriptv1.DescribeRequest{Head: ref, Mode: 3, MaxItems: 1, PreviewChars: 1, MaxTextChars: 9}},
 		admin + "Stats":             {&transcriptv1.StatsRequest{Namespace: "x"}},
-		admin + "Verify":            {&transcriptv1.VerifyRequest{}},
+		admin + "Verify":            {&transcriptv1.VerifyRequest{}, &transcriptv1.VerifyRequest{WholeStore: true}},
 	}
 }
 
