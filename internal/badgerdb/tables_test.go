@@ -166,3 +166,44 @@ func TestCheckTableEnds(t *testing.T) {
 		t.Errorf("%d steps, %v", steps, err)
 	}
 }
+
+// BenchmarkCheckTable tells how many bytes of tables are checked in a second.
+func BenchmarkCheckTable(b *testing.B) {
+	dir := b.TempDir()
+	db, err := Open(dir, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for ts := range uint64(10) {
+		err := db.Commit(ts+1, func(txn *badger.Txn) (int64, error) {
+			for i := range 200 {
+				var text strings.Builder
+				for text.Len() < 10_000 {
+					fmt.Fprintf(&text, "word-%d of the text ", random.IntN(5000))
+				}
+				if err := txn.Set(fmt.Appendf(nil, "%d %d", ts, i), []byte(text.String())); err != nil {
+					return 0, err
+				}
+			}
+			return 0, nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	file := filepath.Join(dir, "000001.sst")
+	info, err := os.Stat(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	for b.Loop() {
+		if damage, err := checkTable(file, goOn); damage != nil || err != nil {
+			b.Fatal(damage, err)
+		}
+	}
+}
