@@ -103,7 +103,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 					t.Errorf("last given %d: error is %v", given, err)
 				}
 			}
-			if err := putIn(s, "secret-2", node(nil, fmt.Sprint("on"))); err != nil {
+			if err := putIn(s, "secret-2", node(nil, "on")); err != nil {
 				t.Errorf("another namespace: %v", err)
 			}
 			rewrite(t, s, map[string]write{numbersKey: number(3), string(placeKey(1<<31, tableNodes, place{})): gone})
@@ -138,14 +138,13 @@ func TestNumbersAreDense(t *testing.T) {
 	var requests []*request
 	good := uint32(0)
 	for i := range 12 {
-		for _, r := range []*request{
+		requests = append(requests,
 			queuedNodes(fmt.Sprint("fails ", i), node(nil, large), node(&chainstore.ID{9}, "of no parent")),
 			queuedNodes(fmt.Sprint("good ", i), node(nil, large)),
 			queuedNodes(fmt.Sprint("good ", i), node(nil, "again")),
-			queuedChange(fmt.Sprint("nothing ", i), &chainstore.Change{Aliases: []chainstore.AliasChange{{Name: "a", Target: chainstore.Target{Kind: chainstore.TargetNone}}}}),
-		} {
-			requests = append(requests, r)
-		}
+			queuedChange(fmt.Sprint("nothing ", i), &chainstore.Change{
+				Aliases: []chainstore.AliasChange{{Name: "a", Target: chainstore.Target{Kind: chainstore.TargetNone}}},
+			}))
 		good++
 	}
 	if writes := together(s, requests...); len(writes) < 3 {
