@@ -13,6 +13,8 @@ var (
 	ErrFormat = badgerdb.ErrFormat
 	// ErrLocked: another process has the store open.
 	ErrLocked = badgerdb.ErrLocked
+	// ErrDamaged: its files are not what was written.
+	ErrDamaged = badgerdb.ErrDamaged
 )
 
 // missing is the error for a row that every namespace has.

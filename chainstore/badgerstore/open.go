@@ -10,8 +10,9 @@ import (
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
-// Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
-// chainstore.ErrDiskFull, chainstore.ErrCorrupt, those of the file system. What Badger's log holds of changes that were never acknowledged may be there or not, each whole.
+// Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrDamaged,
+// chainstore.ErrDiskFull, chainstore.ErrCorrupt, those of the file system. What Badger's log holds of changes that were never acknowledged
+// may be there or not, each whole.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
 	db, err := badgerdb.Open(dir, badgerdb.Options{

@@ -29,11 +29,23 @@ type config struct {
 	Templates    string        `placeholder:"FILE" name:"replay-templates" env:"TRANSCRIPTD_REPLAY_TEMPLATES" help:"A JSON object with the text that ReplayTools shows of a tool's calls, by the tool's name: {\"read_file\": \"read {{arguments.path}}\"}. Paths are GJSON paths; see docs/operations.md."`
 	OTLPEndpoint string        `placeholder:"HOST:PORT" name:"otlp-endpoint" env:"TRANSCRIPTD_OTLP_ENDPOINT" help:"Send traces to this OpenTelemetry collector over OTLP/gRPC without TLS. Default: no traces are sent."`
 	Version      bool          `help:"Print the version and exit."`
+
+	Serve  struct{}     `cmd:"" default:"1" help:"Serve transcripts. This is what transcriptd does without a command."`
+	Repair repairConfig `cmd:"" help:"Make a damaged store that does not open one that does, at the price of what was written last; while no transcriptd has it open. It prints what is wrong, what it does and what is lost; files that it changes are kept in the store's folder set-aside."`
+
+	// command is the one that was given.
+	command string
 }
+
+type repairConfig struct {
+	DryRun bool `help:"Print what is wrong, what would be done and what would be lost, and change nothing."`
+}
+
+const commandRepair = "repair"
 
 const description = `transcriptd keeps the transcripts of LLM agents and serves them over gRPC.
 
-It prints one line with its address and its data's place, then logs to standard error. SIGTERM or SIGINT drains it: no new calls, running ones end, the store is closed, exit code 0. A second signal ends it at once; what was acknowledged is on disk either way. Exit codes: 0 drained, 1 failed, 2 wrong flags.`
+It prints one line with its address and its data's place, then logs to standard error. SIGTERM or SIGINT drains it: no new calls, running ones end, the store is closed, exit code 0. A second signal ends it at once; what was acknowledged is on disk either way. Exit codes: 0 drained, or repaired, 1 failed, 2 wrong flags.`
 
 // errHelpShown says that the command line asked for help or the version and got it.
 var errHelpShown = errors.New("help shown")
@@ -55,7 +67,7 @@ func parseConfig(args []string, stdout io.Writer) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = parser.Parse(args)
+	parsed, err := parser.Parse(args)
 	switch {
 	case shown:
 		return nil, errHelpShown
@@ -65,6 +77,7 @@ func parseConfig(args []string, stdout io.Writer) (*config, error) {
 		fmt.Fprintln(stdout, "transcriptd", buildVersion())
 		return nil, errHelpShown
 	}
+	cfg.command = parsed.Command()
 	return cfg, cfg.check()
 }
 

@@ -34,6 +34,7 @@ var announcement = regexp.MustCompile(`serves gRPC on ([0-9.:\[\]]+)(?:, metrics
 type process struct {
 	cmd          *exec.Cmd
 	addr, admin  string
+	began        time.Time
 	startup      time.Duration
 	exited       chan struct{}
 	exit         error
@@ -44,6 +45,16 @@ type process struct {
 
 // startProcess runs the daemon behind the words of wrapper (none: directly) and waits until it serves.
 func startProcess(tb testing.TB, wrapper []string, args ...string) *process {
+	tb.Helper()
+	p := launchProcess(tb, wrapper, args...)
+	if !p.serves(tb) {
+		tb.Fatalf("the daemon ended before it served: %v\n%s", p.exit, p.log())
+	}
+	return p
+}
+
+// launchProcess runs the daemon behind the words of wrapper (none: directly).
+func launchProcess(tb testing.TB, wrapper []string, args ...string) *process {
 	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -59,21 +70,28 @@ func startProcess(tb testing.TB, wrapper []string, args ...string) *process {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	began := time.Now()
+	p.began = time.Now()
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	go p.watch(pipe)
 	tb.Cleanup(func() { p.kill() })
+	return p
+}
+
+// serves waits until the process serves; false: it has ended.
+func (p *process) serves(tb testing.TB) bool {
+	tb.Helper()
 	select {
 	case found := <-p.announcement:
-		p.addr, p.admin, p.startup = found[1], found[2], time.Since(began)
+		p.addr, p.admin, p.startup = found[1], found[2], time.Since(p.began)
+		return true
 	case <-p.exited:
-		tb.Fatalf("the daemon ended before it served: %v\n%s", p.exit, p.log())
+		return false
 	case <-time.After(60 * time.Second):
 		tb.Fatalf("the daemon does not serve after a minute:\n%s", p.log())
+		return false
 	}
-	return p
 }
 
 func (p *process) watch(pipe io.Reader) {

@@ -18,11 +18,14 @@ import (
 	"github.com/transcriptd/transcriptd/server"
 )
 
-// run serves until ctx ends and then drains. It is the only place where the parts meet.
+// run serves until ctx ends and then drains, or does what another command says. It is the only place where the parts meet.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	cfg, err := parseConfig(args, stdout)
 	if err != nil {
 		return err
+	}
+	if cfg.command == commandRepair {
+		return repair(cfg, stdout)
 	}
 	renderers, err := readRenderers(cfg.Templates)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -11,37 +12,53 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 )
 
-// openStore opens what --store names and tells where the data lies, in words.
-func openStore(cfg *config, log *slog.Logger) (store chainstore.Store, place string, err error) {
-	scheme, path, ok := strings.Cut(cfg.Store, ":")
-	if !ok {
-		return nil, "", usagef("--store must be badger://PATH or memory:, is %q", cfg.Store)
+// The engines that --store can name.
+const (
+	engineMemory = "memory"
+	engineBadger = "badger"
+)
+
+// parseStore reads --store: the engine, and the absolute path of what is on disk.
+func parseStore(store string) (engine, path string, err error) {
+	engine, path, ok := strings.Cut(store, ":")
+	switch {
+	case !ok:
+		return "", "", usagef("--store must be badger://PATH or memory:, is %q", store)
+	case engine == engineMemory && path != "":
+		return "", "", usagef("--store memory: takes no path, has %q", path)
+	case engine == engineMemory:
+		return engine, "", nil
+	case engine != engineBadger:
+		return "", "", usagef("--store has no engine %q: use badger://PATH or memory:", engine)
 	}
-	switch scheme {
-	case "memory":
-		if path != "" {
-			return nil, "", usagef("--store memory: takes no path, has %q", path)
-		}
-		return memstore.New(memstore.Options{}), "memory (gone at exit)", nil
-	case "badger":
-		path, ok = strings.CutPrefix(path, "//")
-		if !ok || path == "" {
-			return nil, "", usagef("--store must be badger://PATH, such as badger://./transcripts or badger:///var/lib/transcriptd")
-		}
-		return openBadger(path, cfg, log)
-	default:
-		return nil, "", usagef("--store has no engine %q: use badger://PATH or memory:", scheme)
+	path, ok = strings.CutPrefix(path, "//")
+	if !ok || path == "" {
+		return "", "", usagef("--store must be badger://PATH, such as badger://./transcripts or badger:///var/lib/transcriptd")
 	}
+	path, err = filepath.Abs(path)
+	return engine, path, err
 }
 
-func openBadger(path string, cfg *config, log *slog.Logger) (chainstore.Store, string, error) {
-	absolute, err := filepath.Abs(path)
+// openStore opens what --store names and tells where the data lies, in words.
+func openStore(cfg *config, log *slog.Logger) (store chainstore.Store, place string, err error) {
+	engine, path, err := parseStore(cfg.Store)
 	if err != nil {
 		return nil, "", err
 	}
-	store, err := badgerstore.Open(absolute, badgerstore.Options{CacheBytes: cfg.CacheMiB << 20, Logger: log})
-	if err != nil {
-		return nil, "", fmt.Errorf("opening the store in %s: %w", absolute, err)
+	if engine == engineMemory {
+		return memstore.New(memstore.Options{}), "memory (gone at exit)", nil
 	}
-	return store, fmt.Sprintf("%s (badger, format %d)", absolute, store.Info().Format), nil
+	return openBadger(path, cfg, log)
+}
+
+func openBadger(path string, cfg *config, log *slog.Logger) (chainstore.Store, string, error) {
+	store, err := badgerstore.Open(path, badgerstore.Options{CacheBytes: cfg.CacheMiB << 20, Logger: log})
+	switch {
+	case errors.Is(err, badgerstore.ErrDamaged):
+		return nil, "", fmt.Errorf("opening the store in %s: %w\nRestore a backup; or see what a repair would save and lose: "+
+			"transcriptd repair --dry-run --store badger://%s", path, err, path)
+	case err != nil:
+		return nil, "", fmt.Errorf("opening the store in %s: %w", path, err)
+	}
+	return store, fmt.Sprintf("%s (badger, format %d)", path, store.Info().Format), nil
 }

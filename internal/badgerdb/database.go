@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -22,34 +23,51 @@ type DB struct {
 	// merging says that Badger merges tables by itself.
 	merging bool
 	log     *slog.Logger
+	// lock keeps everybody else out of the directory.
+	lock io.Closer
 }
 
-// Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
+// Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrDamaged,
 // chainstore.ErrDiskFull, those of the file system.
 func Open(dir string, o Options) (*DB, error) {
 	o = o.complete()
 	if err := prepareDirectory(dir); err != nil {
 		return nil, err
 	}
-	b, merging, err := openInRoom(dir, &o)
+	lock, err := lockDirectory(dir)
 	if err != nil {
-		if isLocked(dir) {
-			return nil, fmt.Errorf("%w: %s", ErrLocked, dir)
-		}
+		return nil, err
+	}
+	d, err := openLocked(dir, &o)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	d.lock = lock
+	return d, nil
+}
+
+// openLocked opens the database in a directory that nobody else has open.
+func openLocked(dir string, o *Options) (*DB, error) {
+	found, err := settle(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	b, merging, err := openInRoom(dir, o, found)
+	if err != nil {
 		return nil, fmt.Errorf("open the database in %s: %w", dir, err)
 	}
 	w, err := openWAL(dir, o.SyncLog)
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	d := &DB{Bare: b, wal: w, room: newRoom(b.DB, &o, w.bytes), merging: merging, log: o.Logger}
+	d := &DB{Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger}
 	d.pace = newPace(d.level0, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)
 	if _, err := d.room.left(); err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, errors.Join(err, b.Close())
 	}
 	if !merging && o.Logger != nil {
 		o.Logger.Warn("the disk is too full to merge tables: puts are refused until there is room, and tables are merged again after a restart",
-			"kept_bytes", d.room.keptBytes.Load())
+			"kept_bytes", d.room.keptAtLastLook.Load())
 	}
 	return d, nil
 }
@@ -72,7 +90,9 @@ func (d *DB) Ready() (puts, deletes error) { return d.room.check() }
 // may be called at any time.
 func (d *DB) Room() (kept, left int64, err error) { return d.room.gauges() }
 
-// Commit commits what fill writes as one transaction at a timestamp above every other, and returns once it is durable. One
+// Commit commits what fill writes as one transaction, and returns once it is durable. Its timestamp is one above that of the
+// transaction before, the first one's is 1; and it sets at least one key: what is missing in an order without a gap is noticed
+// when the database is opened (see checkLogs). One
 // call at a time; keys and values must stay as they are until it returns. fill tells how many bytes they have. An error that
 // IsUnwritten, as every error of fill is, left the database alone; after any other, part of its memory may hold what was
 // written: Badger puts it into its memtable too before the log is synced.
@@ -118,7 +138,7 @@ func (d *DB) Close() error {
 		d.stopYoung()
 		return err
 	}
-	return errors.Join(err, d.Bare.Close())
+	return errors.Join(err, d.Bare.Close(), d.lock.Close())
 }
 
 // MaxValue is below what a value may have: Badger would put a longer one into its value log.

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -15,14 +17,16 @@ func prepareDirectory(dir string) error {
 	if err := createDirectory(filepath.Clean(dir)); err != nil {
 		return fmt.Errorf("create the store's directory: %w", err)
 	}
-	head, err := readHead(filepath.Join(dir, badger.ManifestFilename), 8)
+	head, err := readHead(filepath.Join(dir, badger.ManifestFilename), manifestHead)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return refuseStrangers(dir)
 	case err != nil:
 		return fmt.Errorf("read the store's manifest: %w", err)
-	case len(head) < 8 || string(head[:4]) != "Bdgr" || binary.BigEndian.Uint16(head[4:]) != externalMagic:
-		return fmt.Errorf("%w: %s holds another program's database", ErrFormat, dir)
+	case len(head) < manifestHead || allZero(head):
+		return refusal([]*Damage{{File: badger.ManifestFilename, What: "it is cut short or zeroed"}})
+	case string(head[:4]) != "Bdgr" || binary.BigEndian.Uint16(head[4:]) != externalMagic:
+		return fmt.Errorf("%w: the MANIFEST in %s is another program's", ErrFormat, dir)
 	}
 	return nil
 }
@@ -56,7 +60,7 @@ func readHead(path string, n int) ([]byte, error) {
 	defer f.Close()
 	b := make([]byte, n)
 	n, err = f.ReadAt(b, 0)
-	if n > 0 {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return b[:n], err
@@ -68,6 +72,9 @@ func refuseStrangers(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("list the store's directory: %w", err)
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == badger.KeyRegistryFileName }) {
+		return refusal([]*Damage{{File: badger.ManifestFilename, Offset: -1, What: "it is missing"}})
 	}
 	for _, e := range entries {
 		switch e.Name() {

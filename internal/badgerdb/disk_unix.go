@@ -11,18 +11,8 @@ import (
 	"syscall"
 )
 
-// isLocked tells whether another process holds the database's lock on the directory.
-func isLocked(dir string) bool {
-	f, err := os.Open(dir)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return errors.Is(err, syscall.EWOULDBLOCK)
-}
-
-// minInodes must be free for a disk to count as one that takes anything: a merge makes a file for each table.
+// So many inodes must be free, or a sixteenth of all, for a disk to count as one that takes anything: a merge makes a file for
+// each table.
 const minInodes = 4096
 
 // freeBytes is what the file system of a directory still takes: nothing where it has hardly an inode left. One that has no fixed
@@ -32,7 +22,7 @@ func freeBytes(dir string) (int64, error) {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("look for free space: %w", err)
 	}
-	if st.Files > 0 && st.Ffree < minInodes {
+	if st.Files > 0 && st.Ffree < min(minInodes, st.Files/16) {
 		return 0, nil
 	}
 	return int64(st.Bavail) * int64(st.Bsize), nil

@@ -5,14 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/dgraph-io/badger/v4"
 )
-
-const tableSuffix = ".sst"
 
 // eachTable calls f with the tables in a directory, whether or not they are the database's.
 func eachTable(dir string, f func(id uint64, e fs.DirEntry) error) error {
@@ -53,23 +48,8 @@ func addAllocated(n *int64, e fs.DirEntry) error {
 	return err
 }
 
-// logBytes is what the logs in a directory take on disk.
-func logBytes(dir string) (n int64, err error) {
+// logsOnDisk is what the logs in a directory take on disk.
+func logsOnDisk(dir string) (n int64, err error) {
 	err = eachFile(dir, walSuffix, func(_ string, e fs.DirEntry) error { return addAllocated(&n, e) })
 	return n, err
-}
-
-// namedTables are those that the MANIFEST names; none where it is not there or cannot be read, which Badger tells of when it
-// opens it.
-func namedTables(dir string) map[uint64]badger.TableManifest {
-	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	manifest, _, err := badger.ReplayManifestFile(f, externalMagic, badger.DefaultOptions(dir).WithLogger(nil))
-	if err != nil {
-		return nil
-	}
-	return manifest.Tables
 }

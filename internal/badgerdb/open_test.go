@@ -72,10 +72,9 @@ func commit(tb testing.TB, d *DB, key string, value []byte) {
 
 func level0Tables(t *testing.T, dir string) int {
 	t.Helper()
-	o := Options{}.complete()
-	c, err := lookAtClosed(dir, &o)
+	i, err := inspect(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.level0
+	return i.level0()
 }

@@ -54,7 +54,7 @@ type Options struct {
 	// watch it or let it fail.
 	SyncLog func(log *os.File) error
 
-	// freeBytes is what the file system of a directory still takes; nil: FreeBytes.
+	// freeBytes is what the file system of a directory still takes; nil: freeBytes.
 	freeBytes func(dir string) (int64, error)
 }
 

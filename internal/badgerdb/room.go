@@ -16,9 +16,9 @@ import (
 // memory maps of sparse files, so a disk that is really full ends the process (SIGBUS), and a merge that cannot create a table
 // loses what was to be in it. What it has to write, while nothing is put, is
 //
-//	kept = logs, which become tables before they are deleted + what merges write before they delete anything
+//	kept = logs, which become tables before they are deleted + what merges write before they delete anything: see tableSizes
 //
-// Merges write no more than all tables have, and no more than largestMerges. A commit is taken while
+// A commit is taken while
 //
 //	free + what merges under way have written already >= kept + spare (+ forDeletes, unless it only deletes)
 //
@@ -26,7 +26,6 @@ import (
 type room struct {
 	dir    string
 	free   func(dir string) (int64, error)
-	levels func() []badger.LevelInfo
 	tables func() []badger.TableInfo
 	// logs is what the logs take on disk.
 	logs func() (int64, error)
@@ -36,36 +35,42 @@ type room struct {
 	spare, forDeletes int64
 	// patience is for how long a commit waits when there has just become too little.
 	patience time.Duration
-	// lookAfter is how many bytes may be written between two looks at the tables.
+	// lookAfter is how many bytes are written between two looks at the tables where there is room.
 	lookAfter int64
 
-	// looked is when the tables were looked at last, and took how long that took; written is what was written since; kept and merged
-	// are what was found then: merged is what merges under way had written.
-	looked       time.Time
-	took         time.Duration
-	written      int64
-	kept, merged int64
-	// live are the tables at the last close look: who was among them, and is there yet, is no table that a merge makes.
-	live map[uint64]struct{}
-	full bool
-
-	// keptBytes is what was kept at the last check.
-	keptBytes atomic.Int64
+	// looked is when the tables were looked at last, and took how long that took; kept and merged are what was found: merged is
+	// what merges under way had written, and freeThen what was free besides. written is what was written since.
+	looked         time.Time
+	took           time.Duration
+	kept           int64
+	merged         int64
+	freeThen       int64
+	written        int64
+	making         map[uint64]struct{} // the tables that merges were making
+	full           bool
+	refused        time.Time // when puts were refused last
+	keptAtLastLook atomic.Int64
 }
 
-// Where there may be too little room, a look may be lookAgainAfter old, or longAgo times as old as it took.
+// Where there may be too little room, a look may be lookAgainAfter old, or longAgo times as old as it took. A look that is older
+// than soon tells nothing of what merges make now. Puts are said to be taken again when none was refused for quiet.
 const (
 	lookAgainAfter = 10 * time.Millisecond
 	longAgo        = 20
+	soon           = time.Second
+	quiet          = time.Minute
 )
 
 func newRoom(db *badger.DB, o *Options, logs func() (int64, error)) *room {
 	return &room{
-		dir: db.Opts().Dir, free: o.freeBytes, levels: db.Levels, tables: db.Tables, logs: logs, log: o.Logger,
-		spare: o.MemtableBytes / 2, forDeletes: o.MemtableBytes / 2, lookAfter: o.MemtableBytes / 128,
+		dir: db.Opts().Dir, free: o.freeBytes, tables: db.Tables, logs: logs, log: o.Logger,
+		spare: o.spare(), forDeletes: o.MemtableBytes / 2, lookAfter: 2 * o.MemtableBytes,
 		patience: 500 * time.Millisecond,
 	}
 }
+
+// spare is what is free beside what Badger has to write by itself: see room.
+func (o *Options) spare() int64 { return o.MemtableBytes / 2 }
 
 // wrote counts what a commit wrote.
 func (r *room) wrote(bytes int64) { r.written += bytes }
@@ -87,8 +92,8 @@ func (r *room) check() (puts, deletes error) {
 	return puts, deletes
 }
 
-// leftSoon is left, but where it has just become too little it waits a moment: for a merge that ends the tables are counted, and
-// take room, on both sides for as long as their files are being deleted.
+// leftSoon is left, but where it has just become too little it waits a moment: for a merge that ends, both the tables that it made
+// and those that it took are there for as long as these are being deleted.
 func (r *room) leftSoon() (left int64, err error) {
 	for until := time.Now().Add(r.patience); ; {
 		if left, err = r.left(); err != nil || left >= r.forDeletes || r.full || !time.Now().Before(until) {
@@ -98,22 +103,27 @@ func (r *room) leftSoon() (left int64, err error) {
 	}
 }
 
-// tell logs once that puts are refused, and once that they are taken again.
+// tell logs once that puts are refused, and once that they are taken again. Where little is missing, that comes and goes: it is
+// over once there is room to spare, or nothing was refused for a while.
 func (r *room) tell(full bool, left int64) {
-	if full == r.full {
-		return
+	now := time.Now()
+	if full {
+		r.refused = now
 	}
-	// Where little is missing it comes and goes with each merge: that it is over is said once there is room to spare.
-	if !full && left < 2*r.forDeletes {
-		return
-	}
-	r.full = full
+	over := !full && (left >= 2*r.forDeletes || now.Sub(r.refused) >= quiet)
 	switch {
-	case r.log == nil:
-	case full:
-		r.log.Warn("the disk is full: puts are refused until there is room", "kept_bytes", r.keptBytes.Load(), "left_bytes", left)
-	default:
-		r.log.Info("the disk has room again: puts are taken", "kept_bytes", r.keptBytes.Load(), "left_bytes", left)
+	case full && !r.full:
+		r.full = true
+		r.say(slog.LevelWarn, "the disk is full: puts are refused until there is room", left)
+	case over && r.full:
+		r.full = false
+		r.say(slog.LevelInfo, "the disk has room again: puts are taken", left)
+	}
+}
+
+func (r *room) say(level slog.Level, what string, left int64) {
+	if r.log != nil {
+		r.log.Log(context.Background(), level, what, "kept_bytes", r.keptAtLastLook.Load(), "left_bytes", left)
 	}
 }
 
@@ -123,36 +133,37 @@ func (r *room) left() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if r.isStale(r.of(free)) {
+	if r.isDue(r.of(free)) {
 		if err := r.look(free); err != nil {
 			return 0, err
 		}
-		if free, err = r.free(r.dir); err != nil { // what was counted of merges is not free any more
-			return 0, err
-		}
+		free = r.freeThen
 	}
-	r.keptBytes.Store(r.kept + r.written + r.spare + r.forDeletes)
+	r.keptAtLastLook.Store(r.kept + r.written + r.spare + r.forDeletes)
 	return r.of(free), nil
 }
 
-// isStale tells whether the tables are to be looked at again.
-func (r *room) isStale(left int64) bool {
+// isDue tells whether the tables are to be looked at again: what was found stays true, but what merges did since is missing.
+func (r *room) isDue(left int64) bool {
 	if r.looked.IsZero() || r.written >= r.lookAfter {
 		return true
 	}
-	near := left < r.forDeletes+r.spare
-	return near && (r.live == nil || time.Since(r.looked) >= max(lookAgainAfter, longAgo*r.took))
+	wait := max(lookAgainAfter, min(longAgo*r.took, r.patience/4))
+	return left < r.forDeletes+r.spare && time.Since(r.looked) >= wait
 }
 
 // gauges are what is kept, as of the last check, and what puts may take of what is free now.
 func (r *room) gauges() (kept, left int64, err error) {
 	free, err := r.free(r.dir)
-	kept = r.keptBytes.Load()
+	kept = r.keptAtLastLook.Load()
 	return kept, max(0, free-kept), err
 }
 
-// of is what is left where so much is free. What was written since the last look is in the log, and is to become a table.
-func (r *room) of(free int64) int64 { return free + r.merged - r.kept - r.written - r.spare }
+// of is what is left where so much is free. What was written since the last look is in the log, and is to become a table. What
+// merges had written then counts no more once they have ended, and more is free for that.
+func (r *room) of(free int64) int64 {
+	return max(free, min(free, r.freeThen)+r.merged) - r.kept - r.written - r.spare
+}
 
 // toClose is how many bytes are left once what the logs have was written as tables.
 func (r *room) toClose() (int64, error) {
@@ -164,54 +175,91 @@ func (r *room) toClose() (int64, error) {
 	return free - logs - r.spare/4, err
 }
 
-// look finds what is kept. The tables are looked at closely only where not all of them could be written anew.
+// look finds what is kept, and what merges have written. free is what was free just before.
 func (r *room) look(free int64) error {
 	begin := time.Now()
-	defer func() { r.looked, r.took = time.Now(), time.Since(begin) }()
 	logs, err := r.logs()
 	if err != nil {
 		return err
 	}
-	var all int64
-	base := 0
-	for _, l := range r.levels() {
-		all += l.Size
-		if l.IsBaseLevel {
-			base = l.Level
-		}
-	}
-	r.written, r.merged = 0, 0
-	r.kept = logs + all + all/64 // merged tables may have a little more beside their rows
-	if r.of(free) >= r.forDeletes {
-		r.live = nil
-		return nil
-	}
 	tables := r.tables()
-	if merges := largestMerges(tables, base); merges < all {
-		r.kept = logs + merges + merges/64
+	merged, err := r.merging(tables)
+	if err != nil {
+		return err
 	}
-	r.merged, err = r.merging(tables)
-	return err
+	after, err := r.free(r.dir)
+	if err != nil {
+		return err
+	}
+	r.kept, r.merged, r.freeThen, r.written = logs+sizesOf(tables).merges(), merged, min(free, after), 0
+	r.looked, r.took = time.Now(), time.Since(begin)
+	return nil
 }
 
-// merging is what merges under way have written: tables that are none of the database's yet. A table that was one before, and
-// that a reader holds, is not among them.
+// merging is what merges, and the writing of memtables, have written: tables that are none of the database's yet. Numbers of tables
+// ascend, so a file that is no table of the database and has a higher number than all of these is one that is being made, and stays
+// so until it is the database's or gone. One with a lower number may have been the database's, and is there for a reader.
 func (r *room) merging(tables []badger.TableInfo) (n int64, err error) {
+	newest := uint64(0)
 	live := make(map[uint64]struct{}, len(tables))
 	for i := range tables {
 		live[tables[i].ID] = struct{}{}
+		newest = max(newest, tables[i].ID)
 	}
-	before := r.live
-	r.live = live
+	before := r.making
+	if time.Since(r.looked) > soon {
+		before = nil
+	}
+	r.making = map[uint64]struct{}{}
 	err = eachTable(r.dir, func(id uint64, e fs.DirEntry) error {
-		if _, ok := live[id]; ok {
+		_, isLive := live[id]
+		_, wasMaking := before[id]
+		if isLive || id < newest && !wasMaking {
 			return nil
 		}
-		if _, ok := before[id]; ok {
-			live[id] = struct{}{} // remembered for as long as its file is there
-			return nil
-		}
+		r.making[id] = struct{}{}
 		return addAllocated(&n, e)
 	})
 	return n, err
+}
+
+// tableSizes are what the tables of a database have: those of level 0 and the rest, before compression (raw) and as they lie on
+// disk.
+type tableSizes struct{ raw0, raw, rest int64 }
+
+// maxRaw is how much the tables below level 0 may have before compression so that they are counted by it.
+const maxRaw = 4 << 30
+
+// add counts a table.
+func (s *tableSizes) add(level int, size, raw int64) {
+	if level == 0 {
+		s.raw0 += max(size, raw)
+		return
+	}
+	s.rest += size
+	s.raw += max(size, raw)
+}
+
+func sizesOf(tables []badger.TableInfo) (s tableSizes) {
+	for i := range tables {
+		t := &tables[i]
+		s.add(t.Level, int64(t.OnDiskSize), int64(t.UncompressedSize)+int64(t.IndexSz))
+	}
+	return s
+}
+
+// merges bounds what merges write before they delete anything. They take disjoint sets of tables, so they never write the rows of
+// more than all; and one merge may take nearly all: level 0 with the base level, or one table that spans most of the next level,
+// as one with the last indexes and the first of the newest rows does.
+//
+// Rows that lie together in a table and are alike are compressed less once a merge puts others between them, so tables are counted
+// before compression: all of level 0, where rows lie as they came, and the others up to maxRaw. Of more than that a quarter
+// more than they take is counted. A sixty-fourth is for what lies beside rows.
+func (s tableSizes) merges() int64 {
+	rest := s.raw
+	if rest > maxRaw {
+		rest = min(rest, max(maxRaw, s.rest+s.rest/4))
+	}
+	all := s.raw0 + rest
+	return all + all/64
 }

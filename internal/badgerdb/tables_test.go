@@ -45,8 +45,8 @@ func closedTables(t *testing.T) (dir string, files []string) {
 	return dir, files
 }
 
-// damages checks all tables: the names of all files, and what is said of those that are damaged.
-func damages(t *testing.T, dir string) (files []string, damaged map[string]error) {
+// damagedTables checks all tables: the names of all files, and what is said of those that are damaged.
+func damagedTables(t *testing.T, dir string) (files []string, damaged map[string]error) {
 	t.Helper()
 	db, err := Open(dir, Options{})
 	if err != nil {
@@ -72,7 +72,7 @@ func damages(t *testing.T, dir string) (files []string, damaged map[string]error
 // TestCheckTables flips a bit in several places of each block of a table: it is named each time, and no other is.
 func TestCheckTables(t *testing.T) {
 	dir, files := closedTables(t)
-	if checked, damaged := damages(t, dir); len(checked) != 2 || len(damaged) != 0 {
+	if checked, damaged := damagedTables(t, dir); len(checked) != 2 || len(damaged) != 0 {
 		t.Fatalf("before anything was done: %v, %v", checked, damaged)
 	}
 	whole, err := os.ReadFile(files[1])
@@ -110,7 +110,7 @@ func TestCheckTables(t *testing.T) {
 	if err := os.WriteFile(files[1], whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if checked, damaged := damages(t, dir); len(checked) != 2 || len(damaged) != 1 || damaged[filepath.Base(files[1])] == nil {
+	if checked, damaged := damagedTables(t, dir); len(checked) != 2 || len(damaged) != 1 || damaged[filepath.Base(files[1])] == nil {
 		t.Errorf("of a damaged file: %v, %v", checked, damaged)
 	}
 }

@@ -104,7 +104,7 @@ func (w *wal) bytes() (total int64, err error) {
 }
 
 func (w *wal) path(number int) string {
-	return filepath.Join(w.dir, fmt.Sprintf("%05d%s", number, walSuffix))
+	return filepath.Join(w.dir, logName(number))
 }
 
 // reopen takes the newest log in place of the one before.
