@@ -169,6 +169,6 @@ func misnumbered(dir string, what []string) error {
 		what = append(what[:shown], fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Errorf("%w: %s: the names of namespaces do not agree with their numbers (%s): rows are damaged or hidden by a damaged table. "+
-		"Keep a copy of the directory as it is; go back to a backup, or go on with what is left by 'transcriptd repair'",
+		"Keep a copy of the directory as it is, and go back to a backup",
 		chainstore.ErrCorrupt, dir, strings.Join(what, "; "))
 }

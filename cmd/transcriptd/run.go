@@ -18,8 +18,8 @@ import (
 	"github.com/transcriptd/transcriptd/server"
 )
 
-// run serves until ctx ends and then drains, or does what another command says. It is the only place where the parts meet.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+// run does what the command line says.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	cfg, err := parseConfig(args, stdout)
 	if err != nil {
 		return err
@@ -27,6 +27,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if cfg.command == commandRepair {
 		return repair(cfg, stdout)
 	}
+	return serve(ctx, cfg, stderr)
+}
+
+// serve serves until ctx ends and then drains. It is the only place where the parts meet.
+func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	renderers, err := readRenderers(cfg.Templates)
 	if err != nil {
 		return err

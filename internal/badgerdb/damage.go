@@ -5,11 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrDamaged: the files of a store are not what was written, and Badger would open them with something missing, or end the
-// process. Open changed nothing.
-var ErrDamaged = errors.New("the store is damaged")
-
-// Damage is what is wrong with one file of a store. It is an ErrDamaged.
+// Damage is what is wrong with one file of a store.
 type Damage struct {
 	// File is the file's name in the store's directory.
 	File string

@@ -182,7 +182,9 @@ func TestStrayFiles(t *testing.T) {
 	for _, name := range []string{"7.mem", "x.mem", "+1.mem", "1.vlog", "copy of 000001.vlog", "-1.sst", "3.sst"} {
 		dir := copyStore(t, image)
 		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
-		mustRefuse(t, dir, name)
+		if d := mustRefuse(t, dir, name); d.remedy != setAside {
+			t.Errorf("%v cannot be repaired", d)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package badgerdb
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,13 +24,16 @@ func prepareDirectory(dir string) error {
 		return refuseStrangers(dir)
 	case err != nil:
 		return fmt.Errorf("read the store's manifest: %w", err)
+	case !allZero(head) && !bytes.HasPrefix(manifestMagic(), head[:min(len(head), len(manifestMagic()))]):
+		return fmt.Errorf("%w: the MANIFEST in %s is another program's", ErrFormat, dir)
 	case len(head) < manifestHead || allZero(head):
 		return refusal([]*Damage{{File: badger.ManifestFilename, What: "it is cut short or zeroed"}})
-	case string(head[:4]) != "Bdgr" || binary.BigEndian.Uint16(head[4:]) != externalMagic:
-		return fmt.Errorf("%w: the MANIFEST in %s is another program's", ErrFormat, dir)
 	}
 	return nil
 }
+
+// manifestMagic is what the MANIFEST of a store begins with, before Badger's version.
+func manifestMagic() []byte { return binary.BigEndian.AppendUint16([]byte("Bdgr"), externalMagic) }
 
 // createDirectory creates a directory, and those above it, that is there after a power loss.
 func createDirectory(dir string) error {

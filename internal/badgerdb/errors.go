@@ -8,12 +8,17 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// What Open fails with beside chainstore.ErrDiskFull and the errors of the file system.
+// What Open and Repair fail with beside chainstore.ErrDiskFull and the errors of the file system.
 var (
 	// ErrFormat: the directory holds something else, or was written by a newer version.
 	ErrFormat = errors.New("not a store that this version can open")
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("the store is in use by another process")
+	// ErrDamaged: its files are not what was written, and Badger would open them with something missing, or end the process. Open
+	// changed nothing.
+	ErrDamaged = errors.New("the store is damaged")
+	// ErrBeyondRepair: what is damaged holds a part of what is kept, and only a backup has it.
+	ErrBeyondRepair = errors.New("it cannot be repaired: restore a backup")
 )
 
 // Translate turns an error of Badger into one of chainstore's; others pass through.

@@ -15,9 +15,6 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 )
 
-// ErrBeyondRepair: what is damaged holds a part of what is kept, and only a backup has it.
-var ErrBeyondRepair = errors.New("it cannot be repaired: restore a backup")
-
 // Repair makes a damaged store one that opens, at the price of what was written last: it tells what is wrong, what it does, and what is lost,
 // a line each. A dry run does nothing. Whatever it drops it sets aside. What Open mends by itself, it leaves to Open. It keeps a
 // beginning of the store's transactions and never one behind a gap: a later one may build on each before. Errors: ErrLocked,

@@ -84,10 +84,10 @@ func forget(b *testing.B, dir string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, e := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0); e != 0 {
-			b.Fatal(e)
+		_, _, e := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0)
+		if err := f.Close(); e != 0 || err != nil {
+			b.Fatal(e, err)
 		}
-		f.Close()
 	}
 }
 

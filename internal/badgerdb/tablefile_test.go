@@ -43,7 +43,9 @@ func TestTablesOfALevel(t *testing.T) {
 			dir := copyStore(t, image)
 			must(t, c.do(dir))
 			if c.file != "" {
-				mustRefuse(t, dir, c.file)
+				if d := mustRefuse(t, dir, c.file); d.remedy != noRemedy {
+					t.Errorf("%v can be repaired", d)
+				}
 				return
 			}
 			d, err := Open(dir, smallStore())

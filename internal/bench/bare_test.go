@@ -351,7 +351,7 @@ func TestLimitsAreOpenedAsTranscriptd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	theirs := db.Opts()
+	theirs := db.Opts().WithBypassLockGuard(false) // badgerdb holds the lock of a store itself
 	p, err := openTransactions(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
