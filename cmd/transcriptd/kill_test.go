@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +37,7 @@ func TestKill(t *testing.T) {
 			t.Errorf("cycle %d: start-up took %s, more than %s", cycle, p.startup, maxStartup)
 		}
 		checkCycle(t, p, all[max(0, len(all)-killWriters):])
-		all = append(all, writeUntilKilled(t, p, fmt.Sprintf("cycle-%d", cycle))...)
+		all = append(all, writeUntil(t, p, fmt.Sprintf("cycle-%d", cycle), killUptime, p.kill)...)
 	}
 	p := startProcess(t, nil, badgerFlag(dir), "--admin-listen=off")
 	checkCycle(t, p, all)
@@ -53,8 +52,9 @@ func TestKill(t *testing.T) {
 	p.terminate(t)
 }
 
-// writeUntilKilled lets the writers run for a while, kills the process under them and returns what they know.
-func writeUntilKilled(t *testing.T, p *process, namespace string) []*writer {
+// writeUntil lets the writers run until their calls fail, which they do at the latest after a while, when end is called, and
+// returns what they know.
+func writeUntil(t *testing.T, p *process, namespace string, after time.Duration, end func()) []*writer {
 	conn := p.dial(t)
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
@@ -71,10 +71,12 @@ func writeUntilKilled(t *testing.T, p *process, namespace string) []*writer {
 		}()
 	}
 	begun.Wait() // every writer has something acknowledged
-	timer := time.AfterFunc(killUptime, func() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) })
-	defer timer.Stop()
+	ended := make(chan struct{})
+	timer := time.AfterFunc(after, func() { end(); close(ended) })
 	running.Wait()
-	<-p.exited
+	if !timer.Stop() {
+		<-ended
+	}
 	return writers
 }
 

@@ -174,13 +174,24 @@ func (calls systemCalls) checkSynced(t *testing.T, mark, id string) {
 	t.Errorf("%s: no successful sync of the log between its arrival (line %d) and its reply (line %d)", mark, arrived, replied)
 }
 
-// TestSyncFails lets every sync of the log fail from some point on: the put under way is not acknowledged, no later
-// write is taken, reads go on, and everything that was acknowledged is there after a restart.
+// TestSyncFails lets every sync of the log fail from some point on, or succeed though the file system takes no more writes:
+// the put under way is not acknowledged, no later write is taken, reads go on, and everything that was acknowledged is
+// there after a restart.
 func TestSyncFails(t *testing.T) {
 	needStrace(t)
+	for name, fault := range map[string]string{
+		"sync fails":                       "msync,fdatasync,fsync:error=EIO:when=30+",
+		"file system takes no more writes": "utimensat:error=EROFS:when=30+",
+	} {
+		t.Run(name, func(t *testing.T) { syncFails(t, fault) })
+	}
+}
+
+func syncFails(t *testing.T, fault string) {
 	dir := t.TempDir()
-	p := startProcess(t, []string{"strace", "-f", "-o", os.DevNull, "-e", "trace=msync,fdatasync,fsync",
-		"-e", "inject=msync,fdatasync,fsync:error=EIO:when=30+"}, badgerFlag(dir), "--admin-listen=off")
+	calls, _, _ := strings.Cut(fault, ":")
+	p := startProcess(t, []string{"strace", "-f", "-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + fault},
+		badgerFlag(dir), "--admin-listen=off")
 	conn := p.dial(t)
 	service := transcriptv1.NewTranscriptServiceClient(conn)
 	acked, err := putUntilError(t, service)

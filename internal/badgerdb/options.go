@@ -50,7 +50,7 @@ type Options struct {
 	MemtableBytes int64
 	// Logger takes Badger's warnings and errors; nil: none.
 	Logger *slog.Logger
-	// SyncLog makes what was written to a log durable, on Linux, where Badger does not; nil: fdatasync. It is for tests, which
+	// SyncLog makes what was written to a log durable, on Linux, where Badger does not; nil: syncLog. It is for tests, which
 	// watch it or let it fail.
 	SyncLog func(log *os.File) error
 
@@ -75,7 +75,7 @@ func (o Options) complete() Options {
 		o.freeBytes = freeBytes
 	}
 	if o.SyncLog == nil {
-		o.SyncLog = fdatasync
+		o.SyncLog = syncLog
 	}
 	return o
 }
