@@ -36,8 +36,8 @@ const (
 
 // liveShare is how much of a disk live rows take at the least before the first refusal.
 func liveShare(megabytes int) float64 {
-	if megabytes < 500 {
-		return 0.15
+	if megabytes < 700 {
+		return 0.3
 	}
 	return 0.4
 }

@@ -110,20 +110,20 @@ func (r *room) tell(full bool, left int64) {
 	if full {
 		r.refused = now
 	}
-	over := !full && (left >= 2*r.forDeletes || now.Sub(r.refused) >= quiet)
-	switch {
-	case full && !r.full:
-		r.full = true
-		r.say(slog.LevelWarn, "the disk is full: puts are refused until there is room", left)
-	case over && r.full:
-		r.full = false
-		r.say(slog.LevelInfo, "the disk has room again: puts are taken", left)
+	over := left >= 2*r.forDeletes || now.Sub(r.refused) >= quiet
+	if full == r.full || !full && !over {
+		return
 	}
-}
-
-func (r *room) say(level slog.Level, what string, left int64) {
-	if r.log != nil {
-		r.log.Log(context.Background(), level, what, "kept_bytes", r.keptAtLastLook.Load(), "left_bytes", left)
+	r.full = full
+	log := r.log
+	if log == nil {
+		return
+	}
+	log = log.With("kept_bytes", r.keptAtLastLook.Load(), "left_bytes", left)
+	if full {
+		log.Warn("the disk is full: puts are refused until there is room")
+	} else {
+		log.Info("the disk has room again: puts are taken")
 	}
 }
 

@@ -219,7 +219,7 @@ func TestRoomOfTablesThatReadersHold(t *testing.T) {
 	untilQuiet(t, db)
 	d.bytes.Store(1 << 20)
 	db.room.looked = time.Time{}
-	db.Ready()
+	_, _ = db.Ready()
 	if n := db.room.merged; n != 0 {
 		t.Errorf("no merge is under way, and %d bytes count as written by merges", n)
 	}
@@ -270,7 +270,7 @@ func TestRoomTellsOnce(t *testing.T) {
 	r.log = slog.New(slog.NewTextHandler(&out, nil))
 	for _, free := range []int64{1 << 20, 0, 0, 1 << 20, 1 << 20, 0} {
 		d.bytes.Store(free)
-		r.check()
+		_, _ = r.check()
 	}
 	if s := out.String(); strings.Count(s, "the disk is full") != 2 || strings.Count(s, "has room again") != 1 {
 		t.Errorf("the log is %s", s)
@@ -283,16 +283,16 @@ func TestRoomTellsWhenItIsQuiet(t *testing.T) {
 	d := diskOf(0)
 	r := fakeRoom(t, d)
 	r.log = slog.New(slog.NewTextHandler(&out, nil))
-	r.check()
+	_, _ = r.check()
 	d.bytes.Store(100 + r.spare + r.forDeletes + r.forDeletes/2)
-	r.check()
+	_, _ = r.check()
 	if s := out.String(); strings.Contains(s, "has room again") {
 		t.Errorf("the log is %s", s)
 	}
 	r.refused = r.refused.Add(-quiet)
-	r.check()
+	_, _ = r.check()
 	d.bytes.Store(0)
-	r.check()
+	_, _ = r.check()
 	if s := out.String(); strings.Count(s, "the disk is full") != 2 || strings.Count(s, "has room again") != 1 {
 		t.Errorf("the log is %s", s)
 	}
@@ -610,7 +610,7 @@ func openFilled(t *testing.T, disk string) {
 	for err == nil {
 		_, err = f.Write(make([]byte, 4096))
 	}
-	f.Close()
+	_ = f.Close()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
