@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		http = startAdmin(adminListener, registry, func() bool { return !draining.Load() })
 	}
 	served := make(chan error, 1)
-	go func() { served <- grpcServer.Serve(listener) }()
+	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()
 	announce(stderr, listener, adminListener, place)
 	select {
 	case <-ctx.Done():

@@ -19,16 +19,24 @@ type DB struct {
 	pace *pace
 	// reserve must be free for a commit; 0 or less: nothing.
 	reserve int64
+	handles *handles
+	// others are the files beside tables and logs.
+	others []string
 }
 
 // Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked,
-// chainstore.ErrDiskFull, those of the file system.
+// chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
 func Open(dir string, o Options) (*DB, error) {
 	o = o.complete()
 	if err := prepareDirectory(dir); err != nil {
 		return nil, err
 	}
 	if err := roomToOpen(dir, &o); err != nil {
+		return nil, err
+	}
+	h := newHandles(o.Logger)
+	tables, _ := tablesIn(dir)
+	if err := h.checkOpen(tables); err != nil {
 		return nil, err
 	}
 	b, err := tune(badger.OpenManaged(badgerOptions(dir, &o)))
@@ -43,7 +51,9 @@ func Open(dir string, o Options) (*DB, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	waiting := func() int { return b.Levels()[0].NumTables }
-	return &DB{b, w, newPace(waiting, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes), o.ReserveBytes}, nil
+	p := newPace(waiting, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)
+	h.levels = b.Levels
+	return &DB{b, w, p, o.ReserveBytes, h, otherFiles(dir)}, nil
 }
 
 // MaxCommit is what a commit takes at most, in writes, and in bytes of keys and values with WriteOverhead for each write. It

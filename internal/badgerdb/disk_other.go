@@ -3,12 +3,8 @@
 package badgerdb
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 )
 
 // isLocked cannot tell here.
@@ -17,30 +13,13 @@ func isLocked(string) bool { return false }
 // FreeBytes cannot tell here.
 func FreeBytes(string) (int64, error) { return math.MaxInt64, nil }
 
-// DiskUsage is the length of the files of a directory.
-func DiskUsage(dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return gone(err)
-		}
-		info, err := e.Info()
-		if err != nil {
-			return gone(err)
-		}
-		if info.Mode().IsRegular() {
-			total += info.Size()
-		}
-		return nil
-	})
-	return total, err
-}
-
-// gone lets a file pass that was removed meanwhile.
-func gone(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// allocated is the length of a file; 0 if it is not there.
+func allocated(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
 	}
-	return fmt.Errorf("measure the store: %w", err)
+	return info.Size()
 }
 
 // syncDirectory can do nothing here.

@@ -5,9 +5,7 @@ package badgerdb
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -31,30 +29,13 @@ func FreeBytes(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// DiskUsage is what the files of a directory take on disk; holes in them take nothing.
-func DiskUsage(dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return gone(err)
-		}
-		info, err := e.Info()
-		if err != nil {
-			return gone(err)
-		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
-			total += st.Blocks * 512
-		}
-		return nil
-	})
-	return total, err
-}
-
-// gone lets a file pass that was removed meanwhile.
-func gone(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// allocated is what a file takes on disk, where holes in it take nothing; 0 if it is not there.
+func allocated(path string) int64 {
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		return 0
 	}
-	return fmt.Errorf("measure the store: %w", err)
+	return st.Blocks * 512
 }
 
 // syncDirectory makes the names in a directory durable.

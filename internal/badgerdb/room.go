@@ -22,6 +22,9 @@ func roomToOpen(dir string, o *Options) error {
 
 // Ready is the error that keeps a commit from being written, or nil.
 func (d *DB) Ready() error {
+	if err := d.handles.check(); err != nil {
+		return err
+	}
 	if d.reserve <= 0 {
 		return nil
 	}

@@ -20,6 +20,8 @@ type wal struct {
 	dir string
 	// last is the number of the newest log whose name is durable.
 	last int
+	// newest is last, for anybody at any time.
+	newest atomic.Int64
 	// log is that log, where its content is ours to sync; it is nil before the first sync.
 	log *os.File
 	// content syncs what is in a log.
@@ -43,6 +45,7 @@ func openWAL(dir string, content func(*os.File) error) (*wal, error) {
 			w.last = max(w.last, n)
 		}
 	}
+	w.newest.Store(int64(w.last))
 	return w, syncDirectory(dir)
 }
 
@@ -61,6 +64,7 @@ func (w *wal) sync() error {
 		w.last++
 		began = true
 	}
+	w.newest.Store(int64(w.last))
 	if began {
 		if err := syncDirectory(w.dir); err != nil {
 			return err
