@@ -35,11 +35,11 @@ func Open(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	h := newHandles(o.Logger)
-	tables, _ := tablesIn(dir)
+	tables, bytes := tablesIn(dir)
 	if err := h.checkOpen(tables); err != nil {
 		return nil, err
 	}
-	b, err := tune(badger.OpenManaged(badgerOptions(dir, &o)))
+	b, err := tune(badger.OpenManaged(badgerOptions(dir, &o).WithBaseTableSize(tableBytes(bytes))))
 	if err != nil {
 		if isLocked(dir) {
 			return nil, fmt.Errorf("%w: %s", ErrLocked, dir)
