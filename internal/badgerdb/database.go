@@ -39,6 +39,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if err := h.checkOpen(tables); err != nil {
 		return nil, err
 	}
+	tellReadAhead(o.Logger, dir, bytes)
 	b, err := tune(badger.OpenManaged(badgerOptions(dir, &o).WithBaseTableSize(tableBytes(bytes))))
 	if err != nil {
 		if isLocked(dir) {
