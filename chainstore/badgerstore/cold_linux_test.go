@@ -177,7 +177,9 @@ func forgetFiles(t *testing.T, dir string) {
 		if _, _, err := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0); err != 0 {
 			t.Fatal(err)
 		}
-		f.Close()
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

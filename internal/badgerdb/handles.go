@@ -42,6 +42,8 @@ const (
 	handlesToOpen = 64
 	// handlesToWrite are what commits leave, beside what a merge makes of the first level: for logs, and merges below.
 	handlesToWrite = 200
+	// plentyOfHandles are more than any merge takes.
+	plentyOfHandles = 1 << 14
 )
 
 // RaiseDescriptors says how the number of file descriptors is raised that a process may have.
@@ -51,8 +53,8 @@ func newHandles(log *slog.Logger) *handles {
 	return &handles{
 		log:         log,
 		levels:      func() []badger.LevelInfo { return nil },
-		descriptors: handle{name: "file descriptors", raise: RaiseDescriptors, tally: newTally(descriptorUsage)},
-		maps:        handle{name: "memory maps", raise: "sysctl vm.max_map_count", tally: newTally(mapUsage)},
+		descriptors: handle{name: "file descriptors", raise: RaiseDescriptors, tally: newTally(descriptorUsage, 0)},
+		maps:        handle{name: "memory maps", raise: "sysctl vm.max_map_count", tally: newTally(mapUsage, time.Second)},
 	}
 }
 
@@ -73,9 +75,12 @@ func (h *handles) checkOpen(tables int) error {
 // time.
 func (h *handles) check() error {
 	for _, one := range []*handle{&h.descriptors, &h.maps} {
-		u := h.usage(one)
+		u := one.measured()
 		one.warnAtHalf(h.log, u)
-		if u.Left() < u.Kept {
+		if u.Left() >= plentyOfHandles {
+			continue
+		}
+		if u = h.usage(one); u.Left() < u.Kept {
 			return fmt.Errorf("%w: %d of %d %s are in use, and writes leave %d: raise the limit (%s)",
 				chainstore.ErrTooManyFiles, u.Used, u.Limit, one.name, u.Kept, one.raise)
 		}
@@ -115,16 +120,17 @@ func largestMerge(levels []badger.LevelInfo) int64 {
 }
 
 // tally measures a usage, which takes the longer the more is in use: again only once a hundred times as long has passed as it took,
-// so that it takes a hundredth of the time at most.
+// so that it takes a hundredth of the time at most, and no sooner than after least.
 type tally struct {
 	measure func() (u Usage, ok bool)
+	least   time.Duration
 	mu      sync.Mutex
 	known   Usage
 	next    time.Time
 }
 
-func newTally(measure func() (Usage, bool)) *tally {
-	return &tally{measure: measure, known: Usage{Limit: math.MaxInt64}}
+func newTally(measure func() (Usage, bool), least time.Duration) *tally {
+	return &tally{measure: measure, least: least, known: Usage{Limit: math.MaxInt64}}
 }
 
 // measured is what was measured lately; nothing is in use where it cannot be measured.
@@ -138,6 +144,6 @@ func (t *tally) measured() Usage {
 	if u, ok := t.measure(); ok {
 		t.known = u
 	}
-	t.next = time.Now().Add(100 * time.Since(begin))
+	t.next = time.Now().Add(max(t.least, 100*time.Since(begin)))
 	return t.known
 }

@@ -27,14 +27,14 @@ const descriptorList = "/proc/self/fd"
 
 // openDescriptors asks for the size of the list, or else counts what it has. Where that takes a descriptor that there is not, limit are open.
 func openDescriptors(limit int64) (n int64, ok bool) {
-	info, err := os.Stat(descriptorList)
-	if err != nil {
+	var list syscall.Stat_t
+	if err := syscall.Stat(descriptorList, &list); err != nil {
 		return 0, false
 	}
-	if info.Size() > 0 {
-		return info.Size(), true
+	if list.Size > 0 {
+		return list.Size, true
 	}
-	n, err = countDescriptors()
+	n, err := countDescriptors()
 	if errors.Is(err, syscall.EMFILE) {
 		return limit, true
 	}
@@ -71,7 +71,7 @@ func mapUsage() (u Usage, ok bool) {
 }
 
 func countLines(r io.Reader) (n int64, err error) {
-	b := make([]byte, 64<<10)
+	b := make([]byte, 4<<10) // of which the system fills no more at a time
 	for {
 		read, err := r.Read(b)
 		n += int64(bytes.Count(b[:read], []byte{'\n'}))

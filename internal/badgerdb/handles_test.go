@@ -17,7 +17,7 @@ import (
 
 // counted are handles of which so many are in use as the test says.
 func counted(log *slog.Logger, descriptors, maps *Usage) *handles {
-	told := func(u *Usage) *tally { return newTally(func() (Usage, bool) { return *u, true }) }
+	told := func(u *Usage) *tally { return newTally(func() (Usage, bool) { return *u, true }, 0) }
 	h := newHandles(log)
 	h.descriptors.tally, h.maps.tally = told(descriptors), told(maps)
 	return h
@@ -104,7 +104,7 @@ func TestTallyTakesAHundredthOfTheTime(t *testing.T) {
 			measured++
 			time.Sleep(time.Millisecond) // on the fake clock
 			return Usage{Used: int64(measured), Limit: 10}, measured != 2
-		})
+		}, 0)
 		if u := one.measured(); u.Used != 1 || u.Limit != 10 {
 			t.Errorf("measured first: %+v", u)
 		}
@@ -122,7 +122,7 @@ func TestTallyTakesAHundredthOfTheTime(t *testing.T) {
 func TestWhatCannotBeMeasuredIsNotShort(t *testing.T) {
 	h := newHandles(nil)
 	unknown := func() (Usage, bool) { return Usage{}, false }
-	h.descriptors.tally, h.maps.tally = newTally(unknown), newTally(unknown)
+	h.descriptors.tally, h.maps.tally = newTally(unknown, 0), newTally(unknown, 0)
 	if err := errors.Join(h.check(), h.checkOpen(1<<20)); err != nil {
 		t.Error(err)
 	}

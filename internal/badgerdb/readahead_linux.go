@@ -35,7 +35,7 @@ func readAhead(sys, dir string) (bytes int64, ok bool) {
 	if err := syscall.Stat(dir, &st); err != nil {
 		return 0, false
 	}
-	device := deviceNumber(uint64(st.Dev))
+	device := deviceNumber(st.Dev)
 	for _, path := range []string{"/dev/block/" + device + "/queue", "/dev/block/" + device + "/../queue", "/class/bdi/" + device} {
 		text, err := os.ReadFile(sys + path + "/read_ahead_kb")
 		if err != nil {

@@ -17,7 +17,7 @@ func TestReadAhead(t *testing.T) {
 	if err := syscall.Stat(dir, &st); err != nil {
 		t.Fatal(err)
 	}
-	device := deviceNumber(uint64(st.Dev))
+	device := deviceNumber(st.Dev)
 	for name, c := range map[string]struct{ file, link, to string }{
 		"disk":                {"devices/vda/queue/read_ahead_kb", "dev/block/" + device, "devices/vda"},
 		"part":                {"devices/vda/queue/read_ahead_kb", "dev/block/" + device, "devices/vda/vda1"},
