@@ -29,6 +29,8 @@ var (
 	ErrCorrupt = errors.New("stored bytes are corrupt")
 	// ErrDiskFull: the disk is full. Nothing was written.
 	ErrDiskFull = errors.New("the disk is full")
+	// ErrTooManyFiles: the process has too many files open or mapped for the store to write. Nothing was written.
+	ErrTooManyFiles = errors.New("too many files are open")
 	// ErrOverloaded: more changes wait than the store holds, or commits before the deadline. Nothing was written.
 	ErrOverloaded = errors.New("too many changes wait to be committed")
 	// ErrFailed: an earlier write did not reach the disk; the store takes no more writes until it is opened again.

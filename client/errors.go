@@ -59,6 +59,7 @@ const (
 	ErrAlreadyCovered     = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED)
 	ErrUseStreamAssemble  = Reason(transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE)
 	ErrDiskFull           = Reason(transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL)
+	ErrTooManyFiles       = Reason(transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_FILES)
 	ErrOverloaded         = Reason(transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED)
 	ErrNodeCorrupt        = Reason(transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT)
 	ErrDraining           = Reason(transcriptv1.ErrorReason_ERROR_REASON_DRAINING)

@@ -18,7 +18,7 @@ func TestEveryReasonHasASentinel(t *testing.T) {
 	sentinels := []Reason{
 		ErrInvalidField, ErrMalformedRequest, ErrLimitExceeded, ErrDuplicateAlias, ErrAmbiguousPrefix, ErrInvalidPageToken,
 		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved,
-		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
+		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
 		ErrCancelled, ErrDeadlineExceeded, ErrInternal, ErrInvalidPattern, ErrOpenToolCalls, ErrToolCallNotFound,
 		ErrCompactionTooLarge, ErrAlreadyCovered,
 	}

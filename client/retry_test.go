@@ -121,6 +121,7 @@ func TestOnWhichErrorsACallIsRepeated(t *testing.T) {
 		{refusal(t, codes.Unavailable, ErrStoreFailed), 1},
 		{refusal(t, codes.ResourceExhausted, ErrOverloaded), 3},
 		{refusal(t, codes.ResourceExhausted, ErrDiskFull), 1},
+		{refusal(t, codes.ResourceExhausted, ErrTooManyFiles), 1},
 		{status.Error(codes.ResourceExhausted, "message too large"), 1},
 		{status.Error(codes.Internal, ""), 1},
 		{status.Error(codes.Unknown, ""), 1},

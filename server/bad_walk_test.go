@@ -147,7 +147,7 @@ func TestBadInput(t *testing.T) {
 
 // otherwise are the reasons that no bad input brings about, with the tests that do.
 var otherwise = map[string]string{
-	"DISK_FULL": "TestStoresThatFail", "OVERLOADED": "TestStoresThatFail", "STORE_FAILED": "TestStoresThatFail",
+	"DISK_FULL": "TestStoresThatFail", "TOO_MANY_FILES": "TestStoresThatFail", "OVERLOADED": "TestStoresThatFail", "STORE_FAILED": "TestStoresThatFail",
 	"DRAINING": "TestStoresThatFail", "NODE_CORRUPT": "TestStoresThatFail", "INTERNAL": "TestStoresThatFail",
 	"CANCELLED": "TestStatuses", "DEADLINE_EXCEEDED": "TestStatuses",
 	"MALFORMED_REQUEST": "TestUnknownFieldsAndUTF8",

@@ -356,13 +356,14 @@ func TestStoresThatFail(t *testing.T) {
 		reason string
 		logged bool
 	}{
-		chainstore.ErrDiskFull:   {codes.ResourceExhausted, "DISK_FULL", false},
-		chainstore.ErrOverloaded: {codes.ResourceExhausted, "OVERLOADED", false},
-		chainstore.ErrFailed:     {codes.Unavailable, "STORE_FAILED", true},
-		chainstore.ErrClosed:     {codes.Unavailable, "DRAINING", false},
-		chainstore.ErrTooLarge:   {codes.InvalidArgument, "LIMIT_EXCEEDED", false},
-		chainstore.ErrCorrupt:    {codes.DataLoss, "NODE_CORRUPT", true},
-		errors.New("a bug"):      {codes.Internal, "INTERNAL", true},
+		chainstore.ErrDiskFull:     {codes.ResourceExhausted, "DISK_FULL", false},
+		chainstore.ErrTooManyFiles: {codes.ResourceExhausted, "TOO_MANY_FILES", true},
+		chainstore.ErrOverloaded:   {codes.ResourceExhausted, "OVERLOADED", false},
+		chainstore.ErrFailed:       {codes.Unavailable, "STORE_FAILED", true},
+		chainstore.ErrClosed:       {codes.Unavailable, "DRAINING", false},
+		chainstore.ErrTooLarge:     {codes.InvalidArgument, "LIMIT_EXCEEDED", false},
+		chainstore.ErrCorrupt:      {codes.DataLoss, "NODE_CORRUPT", true},
+		errors.New("a bug"):        {codes.Internal, "INTERNAL", true},
 	} {
 		r := newRig(t, &failing{memstore.New(memstore.Options{}), err})
 		_, got := r.PutNode(r.ctx(), &PutNode{Messages: []*Message{user("x")}})

@@ -181,6 +181,7 @@ func TestStatuses(t *testing.T) {
 		{context.Canceled, codes.Canceled, "CANCELLED"},
 		{fmt.Errorf("%w: later", context.DeadlineExceeded), codes.DeadlineExceeded, "DEADLINE_EXCEEDED"},
 		{chainstore.ErrDiskFull, codes.ResourceExhausted, "DISK_FULL"},
+		{chainstore.ErrTooManyFiles, codes.ResourceExhausted, "TOO_MANY_FILES"},
 		{chainstore.ErrFailed, codes.Unavailable, "STORE_FAILED"},
 		{chainstore.ErrClosed, codes.Unavailable, "DRAINING"},
 		{&canonical.FieldError{Field: "f", Rule: "r", Kind: canonical.ErrLimit}, codes.InvalidArgument, "LIMIT_EXCEEDED"},

@@ -31,6 +31,11 @@ type Metrics struct {
 	// RoomKept is how much of the disk is kept free for what the database has to write by itself, RoomLeft how much puts may take
 	// yet; both are 0 where the disk cannot be looked at.
 	RoomKept, RoomLeft int64
+	// Shape is how the tables lie in levels, and what all files take on disk.
+	Shape badgerdb.Shape
+	// Descriptors are the file descriptors of the process, Maps its memory maps, of which each table takes one; where the system does
+	// not tell them, none, with no limit.
+	Descriptors, Maps badgerdb.Usage
 	// Blocks are of tables, decompressed; Rows are those of nodes, Heads nodes that chains end in, and Aliases where those point
 	// that chains were asked for by or put behind, that were read lately;
 	// Nodes are the ends of chains that grow, with what is kept of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
@@ -51,13 +56,13 @@ type counts struct {
 	commits, changes                          atomic.Uint64
 }
 
-// Metrics reads all counters, which takes microseconds. It may be called at any time, also once the store is closed.
+// Metrics reads all counters, which takes some ten microseconds. It may be called at any time, also once the store is closed.
 func (s *Store) Metrics() Metrics {
 	m := Metrics{
 		Gets: s.counts.gets.Load(), Seeks: s.counts.seeks.Load(), Nexts: s.counts.nexts.Load(), Sets: s.counts.sets.Load(),
 		WrittenBytes: s.counts.written.Load(), Syncs: s.db.Syncs(), CopiedBytes: s.counts.copied.Load(),
 		Commits: s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
-		Paused:     s.db.Paused(),
+		Paused: s.db.Paused(), Shape: s.db.Shape(), Descriptors: s.Descriptors(), Maps: s.db.Maps(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
 		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Aliases: s.aliases.metrics(),
@@ -72,8 +77,8 @@ func (s *Store) Metrics() Metrics {
 	return m
 }
 
-// DiskBytes is what the store's files take on disk, by a look at each of them.
-func (s *Store) DiskBytes() (int64, error) { return badgerdb.DiskUsage(s.dir) }
+// Descriptors are the file descriptors of the process; see Metrics. It may be called at any time.
+func (s *Store) Descriptors() badgerdb.Usage { return s.db.Descriptors() }
 
 // cacheCounters are what the database counts of a cache in any case. Their type is of a module that only the database
 // knows.

@@ -83,3 +83,25 @@ func TestMetricsOfWrites(t *testing.T) {
 		}
 	}
 }
+
+// Tables are counted by level; what the files take is told to Stats too; both once the store is closed, as well.
+func TestMetricsOfTables(t *testing.T) {
+	s, _ := openCold(t) // one that was closed has left a table
+	first := s.Metrics().Shape
+	if len(first.Levels) < 2 || first.Levels[0].Tables != 1 || first.Levels[0].Bytes < 100 || first.WaitingBytes != 0 {
+		t.Errorf("of one table: %+v", first)
+	}
+	for i := range 4 {
+		put(t, s, node(nil, fmt.Sprint(i, strings.Repeat("0123456789", 60_000))))
+	}
+	stats, err := s.Stats(t.Context(), testNamespace)
+	if grown := stats.DiskBytes - first.DiskBytes; err != nil || grown < 4*600_000 || grown > 5*600_000 {
+		t.Errorf("with 2.4 MB more, %d more are told: %v", grown, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Metrics(); m.Shape.DiskBytes == 0 || len(m.Shape.Levels) != len(first.Levels) {
+		t.Errorf("of a closed store: %+v", m.Shape)
+	}
+}

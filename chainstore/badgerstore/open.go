@@ -11,7 +11,7 @@ import (
 )
 
 // Open opens the store in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrDamaged,
-// chainstore.ErrDiskFull, chainstore.ErrCorrupt, those of the file system. What Badger's log holds of changes that were never acknowledged
+// chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, chainstore.ErrCorrupt, those of the file system. What Badger's log holds of changes that were never acknowledged
 // may be there or not, each whole.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()

@@ -100,9 +100,7 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 		}
 		return err
 	})
-	if err == nil {
-		st.DiskBytes, err = badgerdb.DiskUsage(s.dir)
-	}
+	st.DiskBytes = s.db.Shape().DiskBytes
 	return st, err
 }
 

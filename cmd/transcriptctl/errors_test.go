@@ -55,6 +55,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{chainstore.ErrOverloaded, exitUnavailable, "transcriptctl: "},
 		{chainstore.ErrDiskFull, exitFailed, "Free space"},
+		{chainstore.ErrTooManyFiles, exitFailed, "limit"},
 		{chainstore.ErrFailed, exitUnavailable, "restart the server"},
 		{context.DeadlineExceeded, exitUnavailable, "--timeout"},
 		{errors.New("unknown"), exitFailed, "its log has the cause"},

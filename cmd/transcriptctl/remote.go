@@ -112,6 +112,8 @@ func hintFor(e *client.Error) string {
 		return "Its messages are too large for one reply: see them with 'transcriptctl assemble --view full'."
 	case client.ErrDiskFull:
 		return "Nothing was written. Free space on the server's disk and repeat."
+	case client.ErrTooManyFiles:
+		return "Nothing was written. Raise the server's limit on open files or maps, which its log names, and repeat."
 	case client.ErrNodeCorrupt:
 		return "Run 'transcriptctl verify' to see what is damaged."
 	case client.ErrStoreFailed:

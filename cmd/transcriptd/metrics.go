@@ -1,12 +1,14 @@
 package main
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // registerStore adds the metrics of a store on disk; the one in memory has none.
@@ -16,13 +18,15 @@ func registerStore(to prometheus.Registerer, store chainstore.Store) {
 	}
 }
 
-// storeMetrics reads the store's metrics whenever they are asked for. Its only label is the name of a cache.
+// storeMetrics reads the store's metrics whenever they are asked for. Its only labels are the name of a cache, the number of a level, and
+// descriptors or maps.
 type storeMetrics struct {
 	store *badgerstore.Store
-	disk  *prometheus.Desc
-	// values and caches are read off one badgerstore.Metrics.
+	// What follows is read off one badgerstore.Metrics.
 	values []storeMetric[badgerstore.Metrics]
 	caches []storeMetric[badgerstore.CacheMetrics]
+	levels []storeMetric[badgerdb.Level]
+	files  []storeMetric[badgerdb.Usage]
 }
 
 // storeMetric is a metric that is read off an M.
@@ -35,9 +39,10 @@ type storeMetric[M any] struct {
 func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 	type all = badgerstore.Metrics
 	type cache = badgerstore.CacheMetrics
+	type level = badgerdb.Level
+	type usage = badgerdb.Usage
 	return &storeMetrics{
 		store: store,
-		disk:  storeDesc("disk_bytes", "Bytes that the store's files take on disk."),
 		values: []storeMetric[all]{
 			counter("gets_total", "Values read by key.", func(m *all) uint64 { return m.Gets }),
 			counter("seeks_total", "Searches for a key.", func(m *all) uint64 { return m.Seeks }),
@@ -50,8 +55,19 @@ func newStoreMetrics(store *badgerstore.Store) *storeMetrics {
 			seconds("paused_seconds_total", "For how long commits were held back so that merges of tables keep up.", func(m *all) time.Duration { return m.Paused }),
 			gauge("room_kept_bytes", "Bytes of the disk that are kept free for logs and merges of tables.", func(m *all) int64 { return m.RoomKept }),
 			gauge("room_left_bytes", "Bytes of the disk that puts may take yet; at 0 they are refused.", func(m *all) int64 { return m.RoomLeft }),
+			gauge("disk_bytes", "Bytes that the store's files take on disk.", func(m *all) int64 { return m.Shape.DiskBytes }),
+			gauge("merge_pending_bytes", "Bytes of tables that wait to be merged into the next level.", func(m *all) int64 { return m.Shape.WaitingBytes }),
 			gauge("queue_bytes", "Bytes of changes that wait to be committed or are being committed.", func(m *all) int64 { return m.QueueBytes }),
 			gauge("queue_limit_bytes", "Bytes from which on callers wait for room in the queue.", func(m *all) int64 { return m.QueueLimitBytes }),
+		},
+		files: []storeMetric[usage]{
+			gauge("handles", "Of each of which a table takes one: file descriptors and memory maps that the process has.", func(m *usage) int64 { return m.Used }, "kind"),
+			gauge("handles_limit", "How many the process may have.", func(m *usage) int64 { return m.Limit }, "kind"),
+			gauge("handles_kept", "Writes are refused while fewer are left.", func(m *usage) int64 { return m.Kept }, "kind"),
+		},
+		levels: []storeMetric[level]{
+			gauge("tables", "Tables of a level, each of which takes a file descriptor and a memory map.", func(m *level) int64 { return m.Tables }, "level"),
+			gauge("table_bytes", "Bytes of the tables of a level.", func(m *level) int64 { return m.Bytes }, "level"),
 		},
 		caches: []storeMetric[cache]{
 			gauge("cache_bytes", "Bytes that a cache holds.", func(m *cache) int64 { return m.Bytes }, "cache"),
@@ -80,8 +96,13 @@ func gauge[M any](name, help string, read func(*M) int64, labels ...string) stor
 
 // Describe implements prometheus.Collector.
 func (s *storeMetrics) Describe(to chan<- *prometheus.Desc) {
-	to <- s.disk
 	for _, m := range s.values {
+		to <- m.desc
+	}
+	for _, m := range s.levels {
+		to <- m.desc
+	}
+	for _, m := range s.files {
 		to <- m.desc
 	}
 	for _, m := range s.caches {
@@ -89,14 +110,20 @@ func (s *storeMetrics) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Where the files cannot be looked at, all but their size is told.
+// Collect implements prometheus.Collector.
 func (s *storeMetrics) Collect(to chan<- prometheus.Metric) {
-	if n, err := s.store.DiskBytes(); err == nil {
-		to <- prometheus.MustNewConstMetric(s.disk, prometheus.GaugeValue, float64(n))
-	}
 	now := s.store.Metrics()
 	for _, m := range s.values {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now))
+	}
+	for _, m := range s.levels {
+		for number := range now.Shape.Levels {
+			to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Shape.Levels[number]), strconv.Itoa(number))
+		}
+	}
+	for _, m := range s.files {
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Descriptors), "descriptors")
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Maps), "maps")
 	}
 	for _, m := range s.caches {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(&now.Blocks), "blocks")

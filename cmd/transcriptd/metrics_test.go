@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,6 +102,18 @@ func TestStoreMetrics(t *testing.T) {
 	}
 	assemble()
 	second := storeSamples(t, p)
+	if tables, bytes := first[`transcriptd_store_tables{level="0"}`], first[`transcriptd_store_table_bytes{level="0"}`]; tables < 1 || bytes < 100 {
+		t.Errorf("opened again, the first level has %v tables of %v bytes", tables, bytes)
+	}
+	if tables, told := first[`transcriptd_store_tables{level="6"}`]; !told || tables != 0 || first["transcriptd_store_merge_pending_bytes"] != 0 {
+		t.Errorf("the last level has %v tables, told: %v; %v bytes wait", tables, told, first["transcriptd_store_merge_pending_bytes"])
+	}
+	for _, kind := range []string{"descriptors", "maps"} {
+		handles := func(what string) float64 { return first["transcriptd_store_handles"+what+`{kind="`+kind+`"}`] }
+		if runtime.GOOS == "linux" && (handles("") < 5 || handles("_kept") < 100 || handles("_limit") < handles("_kept")) {
+			t.Errorf("%v of %v %s, %v kept", handles(""), handles("_limit"), kind, handles("_kept"))
+		}
+	}
 	assemble()
 	moved("a third read", second, storeSamples(t, p), samples{
 		`cache_hits_total{cache="rows"}`: 1, `cache_hits_total{cache="heads"}`: 1, `cache_hits_total{cache="aliases"}`: 1,

@@ -70,7 +70,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 		http = startAdmin(adminListener, registry, func() bool { return !draining.Load() })
 	}
 	served := make(chan error, 1)
-	go func() { served <- grpcServer.Serve(listener) }()
+	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()
 	announce(stderr, listener, adminListener, place)
 	select {
 	case <-ctx.Done():

@@ -23,12 +23,15 @@ type DB struct {
 	// merging says that Badger merges tables by itself.
 	merging bool
 	log     *slog.Logger
+	handles *handles
+	// others are the files beside tables and logs.
+	others []string
 	// lock keeps everybody else out of the directory.
 	lock io.Closer
 }
 
 // Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrDamaged,
-// chainstore.ErrDiskFull, those of the file system.
+// chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
 func Open(dir string, o Options) (*DB, error) {
 	o = o.complete()
 	if err := prepareDirectory(dir); err != nil {
@@ -52,6 +55,10 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	h := newHandles(o.Logger)
+	if err := h.checkOpen(len(found.tables)); err != nil {
+		return nil, err
+	}
 	b, merging, err := openInRoom(dir, o, found)
 	if err != nil {
 		return nil, fmt.Errorf("open the database in %s: %w", dir, err)
@@ -60,7 +67,11 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	d := &DB{Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger}
+	h.levels = b.Levels
+	tellReadAhead(o.Logger, dir, found.bytes())
+	d := &DB{
+		Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger, handles: h, others: otherFiles(dir),
+	}
 	d.pace = newPace(d.level0, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)
 	if _, err := d.room.left(); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -83,8 +94,13 @@ func (d *DB) MaxCommit() (bytes, writes int64) {
 
 // Ready tells whether a Commit may be written: puts is the error that keeps one from being written that adds something, deletes
 // the one that keeps even one from being written that only deletes. It is called by the goroutine that commits. Errors:
-// chainstore.ErrDiskFull, those of the file system.
-func (d *DB) Ready() (puts, deletes error) { return d.room.check() }
+// chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
+func (d *DB) Ready() (puts, deletes error) {
+	if err := d.handles.check(); err != nil {
+		return err, err
+	}
+	return d.room.check()
+}
 
 // Room is how many bytes of the disk are kept free for what Badger has to write by itself, and how many commits may take yet. It
 // may be called at any time.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -28,38 +27,12 @@ func freeBytes(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// DiskUsage is what the files of a directory take on disk; holes in them take nothing.
-func DiskUsage(dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return gone(err)
-		}
-		info, err := e.Info()
-		if err != nil {
-			return gone(err)
-		}
-		if info.Mode().IsRegular() {
-			total += allocated(info)
-		}
-		return nil
-	})
-	return total, err
-}
-
-// allocated is what a file takes on disk.
+// allocated is what a file takes on disk, where holes in it take nothing.
 func allocated(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Blocks * 512
 	}
 	return info.Size()
-}
-
-// gone lets a file pass that was removed meanwhile.
-func gone(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return fmt.Errorf("measure the store: %w", err)
 }
 
 // syncDirectory makes the names in a directory durable.

@@ -8,7 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// What Open and Repair fail with beside chainstore.ErrDiskFull and the errors of the file system.
+// What Open and Repair fail with beside chainstore.ErrDiskFull, chainstore.ErrTooManyFiles and the errors of the file system.
 var (
 	// ErrFormat: the directory holds something else, or was written by a newer version.
 	ErrFormat = errors.New("not a store that this version can open")

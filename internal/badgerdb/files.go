@@ -48,6 +48,15 @@ func addAllocated(n *int64, e fs.DirEntry) error {
 	return err
 }
 
+// allocatedAt is what a file takes on disk; 0 if it is not there.
+func allocatedAt(path string) int64 {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	return allocated(info)
+}
+
 // logsOnDisk is what the logs in a directory take on disk.
 func logsOnDisk(dir string) (n int64, err error) {
 	err = eachFile(dir, walSuffix, func(_ string, e fs.DirEntry) error { return addAllocated(&n, e) })

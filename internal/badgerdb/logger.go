@@ -17,9 +17,19 @@ func (l logger) Errorf(format string, args ...any) {
 }
 
 func (l logger) Warningf(format string, args ...any) {
-	if l.log != nil {
+	switch {
+	case l.log == nil:
+	case aboutCache(format):
+		l.log.Debug("badger: " + text(format, args))
+	default:
 		l.log.Warn("badger: " + text(format, args))
 	}
+}
+
+// aboutCache tells what Badger says each minute where its cache of blocks is small for what is read, with a histogram of how long
+// blocks stay in it. It is small: rows are cached above it.
+func aboutCache(format string) bool {
+	return strings.Contains(format, " might be too small. Metrics: ") || strings.HasPrefix(format, "Cache life expectancy ")
 }
 
 func (logger) Infof(string, ...any)  {}

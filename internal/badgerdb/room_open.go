@@ -25,7 +25,8 @@ func openInRoom(dir string, o *Options, found *inspection) (b *Bare, merging boo
 		return nil, false, fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed to open the store",
 			chainstore.ErrDiskFull, free>>20, dir, need>>20+1)
 	}
-	options := badgerOptions(dir, o, found.level0()).WithBypassLockGuard(locksDirectory)
+	options := badgerOptions(dir, o, found.level0()).
+		WithBypassLockGuard(locksDirectory).WithBaseTableSize(tableBytes(found.bytes()))
 	merging = free >= logs+found.sizes().merges()+least
 	if !merging {
 		options = withoutMerges(options)
@@ -56,4 +57,12 @@ func (i *inspection) sizes() (s tableSizes) {
 		s.add(int(t.level), t.size, t.raw)
 	}
 	return s
+}
+
+// bytes is what the tables take on disk.
+func (i *inspection) bytes() (n int64) {
+	for _, t := range i.tables {
+		n += t.size
+	}
+	return n
 }

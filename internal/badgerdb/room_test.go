@@ -369,7 +369,7 @@ func copyDirectory(t *testing.T, from, to string) {
 // Opening is refused where the logs would not fit as tables, with what is needed. Tables that the MANIFEST does not name go first.
 func TestOpenOnAFullDisk(t *testing.T) {
 	dir, _ := filled(t, 1)
-	used, err := DiskUsage(dir)
+	used, err := diskUsage(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -534,7 +534,7 @@ func TestKilledBeforeALogIsDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	used, err := DiskUsage(dir)
+	used, err := diskUsage(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -689,9 +689,15 @@ type smallDisk struct {
 }
 
 func (d *smallDisk) free(dir string) (int64, error) {
-	used, err := DiskUsage(dir)
+	used, err := diskUsage(dir)
 	free := d.bytes - used
 	for low := d.low.Load(); free < low && !d.low.CompareAndSwap(low, free); low = d.low.Load() {
 	}
 	return free, err
+}
+
+// diskUsage is what the files of a directory take on disk.
+func diskUsage(dir string) (n int64, err error) {
+	err = eachFile(dir, "", func(_ string, e fs.DirEntry) error { return addAllocated(&n, e) })
+	return n, err
 }

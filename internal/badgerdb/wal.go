@@ -20,6 +20,8 @@ type wal struct {
 	dir string
 	// first is below or at the number of the oldest log; last is the number of the newest log whose name is durable.
 	first, last int
+	// newest is last, for anybody at any time.
+	newest atomic.Int64
 	// log is that log, where its content is ours to sync; it is nil before the first sync.
 	log *os.File
 	// content syncs what is in a log.
@@ -46,6 +48,7 @@ func openWAL(dir string, content func(*os.File) error) (*wal, error) {
 			}
 		}
 	}
+	w.newest.Store(int64(w.last))
 	return w, syncDirectory(dir)
 }
 
@@ -64,6 +67,7 @@ func (w *wal) sync() error {
 		w.last++
 		began = true
 	}
+	w.newest.Store(int64(w.last))
 	if began {
 		if err := syncDirectory(w.dir); err != nil {
 			return err

@@ -67,7 +67,8 @@ func reasons() map[string]error {
 		"ALIAS_MOVED": chainstore.ErrAliasMoved, "NOT_AN_ANCESTOR": chainstore.ErrNotAncestor,
 		"TOO_MANY_OPEN_CALLS": chainstore.ErrGroupTooLarge, "LIMIT_EXCEEDED": chainstore.ErrTooLarge,
 		"NODE_CORRUPT": chainstore.ErrCorrupt, "DISK_FULL": chainstore.ErrDiskFull,
-		"OVERLOADED": chainstore.ErrOverloaded, "STORE_FAILED": chainstore.ErrFailed, "DRAINING": chainstore.ErrClosed,
+		"TOO_MANY_FILES": chainstore.ErrTooManyFiles,
+		"OVERLOADED":     chainstore.ErrOverloaded, "STORE_FAILED": chainstore.ErrFailed, "DRAINING": chainstore.ErrClosed,
 		"CANCELLED": context.Canceled, "DEADLINE_EXCEEDED": context.DeadlineExceeded,
 	}
 }

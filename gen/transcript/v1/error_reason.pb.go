@@ -81,6 +81,9 @@ const (
 	// or the requests of calls under way, or the writes that wait to be committed, are as much as the server holds, and there
 	// was no room before this call's deadline; this may happen to reads, too. Nothing was written. Wait and repeat.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 52
+	// RESOURCE_EXHAUSTED. The server has nearly as many files open as the system allows it. Nothing was written; reads go on. The
+	// operator raises the limit, see the server's log; repeat then.
+	ErrorReason_ERROR_REASON_TOO_MANY_FILES ErrorReason = 53
 	// DATA_LOSS. Stored bytes do not parse or do not match their id. Run AdminService.Verify.
 	ErrorReason_ERROR_REASON_NODE_CORRUPT ErrorReason = 60
 	// UNAVAILABLE. The server is shutting down. Repeat against another, or later.
@@ -122,6 +125,7 @@ var (
 		50: "ERROR_REASON_USE_STREAM_ASSEMBLE",
 		51: "ERROR_REASON_DISK_FULL",
 		52: "ERROR_REASON_OVERLOADED",
+		53: "ERROR_REASON_TOO_MANY_FILES",
 		60: "ERROR_REASON_NODE_CORRUPT",
 		70: "ERROR_REASON_DRAINING",
 		71: "ERROR_REASON_STORE_FAILED",
@@ -152,6 +156,7 @@ var (
 		"ERROR_REASON_USE_STREAM_ASSEMBLE":  50,
 		"ERROR_REASON_DISK_FULL":            51,
 		"ERROR_REASON_OVERLOADED":           52,
+		"ERROR_REASON_TOO_MANY_FILES":       53,
 		"ERROR_REASON_NODE_CORRUPT":         60,
 		"ERROR_REASON_DRAINING":             70,
 		"ERROR_REASON_STORE_FAILED":         71,
@@ -192,7 +197,7 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xab\a\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xcc\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\"\n" +
@@ -215,7 +220,8 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_ALREADY_COVERED\x10*\x12$\n" +
 	" ERROR_REASON_USE_STREAM_ASSEMBLE\x102\x12\x1a\n" +
 	"\x16ERROR_REASON_DISK_FULL\x103\x12\x1b\n" +
-	"\x17ERROR_REASON_OVERLOADED\x104\x12\x1d\n" +
+	"\x17ERROR_REASON_OVERLOADED\x104\x12\x1f\n" +
+	"\x1bERROR_REASON_TOO_MANY_FILES\x105\x12\x1d\n" +
 	"\x19ERROR_REASON_NODE_CORRUPT\x10<\x12\x19\n" +
 	"\x15ERROR_REASON_DRAINING\x10F\x12\x1d\n" +
 	"\x19ERROR_REASON_STORE_FAILED\x10G\x12\x1a\n" +

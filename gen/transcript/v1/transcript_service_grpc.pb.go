@@ -69,7 +69,7 @@ type TranscriptServiceClient interface {
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
-	// RESOURCE_EXHAUSTED (DISK_FULL, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
+	// RESOURCE_EXHAUSTED (DISK_FULL, TOO_MANY_FILES, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
 	PutNode(ctx context.Context, in *PutNodeRequest, opts ...grpc.CallOption) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
@@ -359,7 +359,7 @@ type TranscriptServiceServer interface {
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
-	// RESOURCE_EXHAUSTED (DISK_FULL, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
+	// RESOURCE_EXHAUSTED (DISK_FULL, TOO_MANY_FILES, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
 	PutNode(context.Context, *PutNodeRequest) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)

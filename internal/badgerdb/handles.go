@@ -1,0 +1,149 @@
+package badgerdb
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// Usage is how much of something is in use, how much may be, and how much of that is kept: writes are refused while less is left.
+type Usage struct{ Used, Limit, Kept int64 }
+
+// Left is how much may yet be used.
+func (u Usage) Left() int64 { return u.Limit - u.Used }
+
+// handles are what the process has of the two things of which each table takes one: file descriptors and memory maps. Without
+// a descriptor the database cannot begin a log, and takes no write until it is opened again; without a map Go's runtime ends
+// the process. So a few are kept: see check.
+type handles struct {
+	log *slog.Logger
+	// levels are those of the database.
+	levels            func() []badger.LevelInfo
+	descriptors, maps handle
+}
+
+// handle is one of them.
+type handle struct {
+	name, raise string
+	*tally
+	// warned says that more than half of them were in use at the last check.
+	warned bool
+}
+
+// How many descriptors, and maps, are kept.
+const (
+	// handlesToOpen are what opening takes beside the tables that are there: logs, the manifest, a first merge.
+	handlesToOpen = 64
+	// handlesToWrite are what commits leave, beside what a merge makes of the first level: for logs, and merges below.
+	handlesToWrite = 200
+	// plentyOfHandles are more than any merge takes.
+	plentyOfHandles = 1 << 14
+)
+
+// RaiseDescriptors says how the number of file descriptors is raised that a process may have.
+const RaiseDescriptors = "ulimit -n, LimitNOFILE= of systemd, or prlimit while it runs"
+
+func newHandles(log *slog.Logger) *handles {
+	return &handles{
+		log:         log,
+		levels:      func() []badger.LevelInfo { return nil },
+		descriptors: handle{name: "file descriptors", raise: RaiseDescriptors, tally: newTally(descriptorUsage, 0)},
+		maps:        handle{name: "memory maps", raise: "sysctl vm.max_map_count", tally: newTally(mapUsage, time.Second)},
+	}
+}
+
+// checkOpen refuses to open a database of so many tables where they would be too many: ErrTooManyFiles. The database would fail
+// halfway, with an error that does not tell what to do.
+func (h *handles) checkOpen(tables int) error {
+	for _, one := range []*handle{&h.descriptors, &h.maps} {
+		u := one.measured()
+		if need := int64(tables) + handlesToOpen; u.Left() < need {
+			return fmt.Errorf("%w: the store has %d tables, each of which takes one of the process's %s; of %d that it may have %d are in use: raise the limit to at least %d (%s)",
+				chainstore.ErrTooManyFiles, tables, one.name, u.Limit, u.Used, u.Used+need+2*handlesToWrite, one.raise)
+		}
+	}
+	return nil
+}
+
+// check is the error that keeps a commit from being written while few are left: ErrTooManyFiles. It is called by one goroutine at a
+// time.
+func (h *handles) check() error {
+	for _, one := range []*handle{&h.descriptors, &h.maps} {
+		u := one.measured()
+		one.warnAtHalf(h.log, u)
+		if u.Left() >= plentyOfHandles {
+			continue
+		}
+		if u = h.usage(one); u.Left() < u.Kept {
+			return fmt.Errorf("%w: %d of %d %s are in use, and writes leave %d: raise the limit (%s)",
+				chainstore.ErrTooManyFiles, u.Used, u.Limit, one.name, u.Kept, one.raise)
+		}
+	}
+	return nil
+}
+
+// usage is of one of them. Of what there may be no more than half is kept. It may be called at any time.
+func (h *handles) usage(one *handle) Usage {
+	u := one.measured()
+	u.Kept = min(handlesToWrite+largestMerge(h.levels()), u.Limit/2)
+	return u
+}
+
+// warnAtHalf logs a line when more than half are in use, and again only once it was less than three eighths meanwhile.
+func (one *handle) warnAtHalf(log *slog.Logger, u Usage) {
+	switch {
+	case u.Used > u.Limit/2 && !one.warned:
+		one.warned = true
+		if log != nil {
+			log.Warn("more than half of a limit is in use, near which writes are refused",
+				"limit_of", one.name, "used", u.Used, "limit", u.Limit, "raise", one.raise)
+		}
+	case u.Used < u.Limit/8*3:
+		one.warned = false
+	}
+}
+
+// largestMerge is how many tables a merge of the first level makes at most before it deletes any; no other makes so many.
+func largestMerge(levels []badger.LevelInfo) int64 {
+	for _, l := range levels {
+		if l.IsBaseLevel && l.TargetFileSize > 0 {
+			return (levels[0].Size + l.Size) / (l.TargetFileSize * 9 / 10)
+		}
+	}
+	return 0
+}
+
+// tally measures a usage, which takes the longer the more is in use: again only once a hundred times as long has passed as it took,
+// so that it takes a hundredth of the time at most, and no sooner than after least.
+type tally struct {
+	measure func() (u Usage, ok bool)
+	least   time.Duration
+	mu      sync.Mutex
+	known   Usage
+	next    time.Time
+}
+
+func newTally(measure func() (Usage, bool), least time.Duration) *tally {
+	return &tally{measure: measure, least: least, known: Usage{Limit: math.MaxInt64}}
+}
+
+// measured is what was measured lately; nothing is in use where it cannot be measured.
+func (t *tally) measured() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	begin := time.Now()
+	if begin.Before(t.next) {
+		return t.known
+	}
+	if u, ok := t.measure(); ok {
+		t.known = u
+	}
+	t.next = time.Now().Add(max(t.least, 100*time.Since(begin)))
+	return t.known
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package badgerdb
+
+import "log/slog"
+
+// tellReadAhead cannot tell here.
+func tellReadAhead(*slog.Logger, string, int64) {}
