@@ -40,7 +40,7 @@ type handle struct {
 const (
 	// handlesToOpen are what opening takes beside the tables that are there: logs, the manifest, a first merge.
 	handlesToOpen = 64
-	// handlesToWrite are what commits leave, beside what a merge makes of the first level: for logs, and merges below.
+	// handlesToWrite are what commits leave, beside what merges make: for logs, and what else is opened.
 	handlesToWrite = 200
 	// plentyOfHandles are more than any merge takes.
 	plentyOfHandles = 1 << 14
@@ -109,14 +109,18 @@ func (one *handle) warnAtHalf(log *slog.Logger, u Usage) {
 	}
 }
 
-// largestMerge is how many tables a merge of the first level makes at most before it deletes any; no other makes so many.
-func largestMerge(levels []badger.LevelInfo) int64 {
-	for _, l := range levels {
+// largestMerge is how many tables merges make at most before they delete any. One may take nearly all tables (see tableSizes.merges), and
+// makes about as many; a table of level 0 becomes several. Where they run out, what was to be in a table is lost (see room).
+func largestMerge(levels []badger.LevelInfo) (tables int64) {
+	for i, l := range levels {
 		if l.IsBaseLevel && l.TargetFileSize > 0 {
-			return (levels[0].Size + l.Size) / (l.TargetFileSize * 9 / 10)
+			tables += levels[0].Size / (l.TargetFileSize * 9 / 10)
+		}
+		if i > 0 {
+			tables += int64(l.NumTables + l.NumTables/8)
 		}
 	}
-	return 0
+	return tables
 }
 
 // tally measures a usage, which takes the longer the more is in use: again only once a hundred times as long has passed as it took,

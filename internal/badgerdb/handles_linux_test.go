@@ -7,11 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -46,7 +44,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 	random, written := rand.NewChaCha8([32]byte{}), 0
 	next := func() error {
-		if err := d.Ready(); err != nil {
+		if err, _ := d.Ready(); err != nil {
 			return err
 		}
 		value := make([]byte, 100<<10)

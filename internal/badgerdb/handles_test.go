@@ -32,7 +32,7 @@ func (h *handles) refresh() {
 
 // Writes leave what a merge may take, but no more than half of a small limit; a store is opened with less.
 func TestHandlesAreKept(t *testing.T) {
-	levels := []badger.LevelInfo{{Size: 90 << 20}, {}, {IsBaseLevel: true, Size: 180 << 20, TargetFileSize: 1 << 20}}
+	levels := []badger.LevelInfo{{Size: 90 << 20}, {}, {IsBaseLevel: true, NumTables: 160, TargetFileSize: 1 << 20}}
 	for _, c := range []struct {
 		used, limit int64
 		levels      []badger.LevelInfo
@@ -40,8 +40,8 @@ func TestHandlesAreKept(t *testing.T) {
 	}{
 		{99_800, 100_000, nil, false},
 		{99_801, 100_000, nil, true},
-		{99_500, 100_000, levels, false}, // 200, and 270 MiB in tables of nine tenths of a MiB
-		{99_501, 100_000, levels, true},
+		{99_520, 100_000, levels, false}, // 200, 90 MiB in tables of nine tenths of a MiB, and the others with an eighth more
+		{99_521, 100_000, levels, true},
 		{50, 100, levels, false},
 		{51, 100, levels, true},
 	} {

@@ -25,14 +25,18 @@ func openInRoom(dir string, o *Options, found *inspection) (b *Bare, merging boo
 		return nil, false, fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed to open the store",
 			chainstore.ErrDiskFull, free>>20, dir, need>>20+1)
 	}
-	options := badgerOptions(dir, o, found.level0()).
-		WithBypassLockGuard(locksDirectory).WithBaseTableSize(tableBytes(found.bytes()))
+	options := optionsFor(dir, o, found)
 	merging = free >= logs+found.sizes().merges()+least
 	if !merging {
 		options = withoutMerges(options)
 	}
 	b, err = tune(badger.OpenManaged(options))
 	return b, merging, err
+}
+
+// optionsFor are Badger's options for a store whose directory is locked.
+func optionsFor(dir string, o *Options, found *inspection) badger.Options {
+	return badgerOptions(dir, o, found.level0()).WithBypassLockGuard(locksDirectory).WithBaseTableSize(tableBytes(found.bytes()))
 }
 
 // withoutMerges are options with which no merge is ever due.

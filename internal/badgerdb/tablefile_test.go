@@ -55,7 +55,7 @@ func TestTablesOfALevel(t *testing.T) {
 	}
 	overlapping := copyStore(t, image)
 	createTables(t, overlapping, 5, 1, 6)
-	change(t, name(overlapping, 5), func([]byte) []byte { return tableBytes(t, 2, 7) })
+	change(t, name(overlapping, 5), func([]byte) []byte { return tableImage(t, 2, 7) })
 	if d := mustRefuse(t, overlapping, "000002.sst"); !strings.Contains(d.What, "000005.sst") {
 		t.Errorf("%v does not name the other table", d)
 	}
@@ -86,13 +86,13 @@ func createTables(tb testing.TB, dir string, first, tables uint64, level uint32)
 // createTable makes a table of 7,500 keys that no other has.
 func createTable(tb testing.TB, dir string, id uint64) {
 	tb.Helper()
-	if err := os.WriteFile(table.NewFilename(id, dir), tableBytes(tb, id, id), 0o600); err != nil {
+	if err := os.WriteFile(table.NewFilename(id, dir), tableImage(tb, id, id), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// tableBytes is a table with the keys of an id, each from a transaction.
-func tableBytes(tb testing.TB, id, number uint64) []byte {
+// tableImage is a table with the keys of an id, each from a transaction.
+func tableImage(tb testing.TB, id, number uint64) []byte {
 	tb.Helper()
 	builder := table.NewTableBuilder(table.Options{
 		TableSize: 8 << 20, BlockSize: blockSize, Compression: options.ZSTD, ZSTDCompressionLevel: compressionLevel, BloomFalsePositive: 0.01,

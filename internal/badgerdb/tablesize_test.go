@@ -1,8 +1,6 @@
 package badgerdb
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -59,23 +57,9 @@ func TestTablesOfALargeStore(t *testing.T) {
 // The size of the tables that are there decides how large new ones are.
 func TestALargeStoreHasLargerTables(t *testing.T) {
 	for size, want := range map[int64]int64{0: baseTableBytes, 33 << 30: 2 * baseTableBytes, 257 << 30: 4 * baseTableBytes} {
-		dir := t.TempDir()
-		if err := openDatabase(t, dir).Close(); err != nil {
-			t.Fatal(err)
-		}
-		left := filepath.Join(dir, "099999.sst") // which the manifest does not name, so that Badger removes it
-		if err := os.WriteFile(left, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(left, size); err != nil {
-			t.Fatal(err)
-		}
-		d := openDatabase(t, dir)
-		if got := d.Opts().BaseTableSize; got != want {
+		found := &inspection{tables: []*tableFile{{size: size / 2}, {size: size - size/2}}}
+		if got := optionsFor(t.TempDir(), &Options{MemtableBytes: 1 << 20}, found).BaseTableSize; got != want {
 			t.Errorf("with %d bytes of tables new ones have %d, want %d", size, got, want)
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func filesTake(t *testing.T, dir string) (total int64) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if e != nil && e.Type().IsRegular() {
-			total += allocated(path)
+			total += allocatedAt(path)
 		}
 		return nil // a table may be gone meanwhile
 	})
@@ -141,9 +141,22 @@ func BenchmarkShape(b *testing.B) {
 	})
 	b.Run("Ready", func(b *testing.B) {
 		for b.Loop() {
-			if err := d.Ready(); err != nil {
+			if _, err := d.Ready(); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
+}
+
+// tablesIn counts the files of tables in a directory, and their bytes.
+func tablesIn(dir string) (tables int, bytes int64) {
+	_ = eachTable(dir, func(_ uint64, e fs.DirEntry) error {
+		info, err := e.Info()
+		if err == nil {
+			tables++
+			bytes += info.Size()
+		}
+		return err
+	})
+	return tables, bytes
 }
