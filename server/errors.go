@@ -96,7 +96,7 @@ func table() []row {
 		{chainstore.ErrOpenCalls, failed, transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS, "a tool call is unanswered there: put its result first, or name an earlier node as through_id", false},
 
 		{errUseStream, exhausted, transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE, "the reply is too large for one message: call StreamAssemble", false},
-		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the disk is full: free some space, or delete what is not needed; nothing was written", false},
+		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the server's disk is full: what is left of it is kept for the store's own work and for deletes; nothing was written", false},
 		{chainstore.ErrTooManyFiles, exhausted, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_FILES, "the server has too many files open, its log says which limit to raise; nothing was written", true},
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
 		{errNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},

@@ -24,7 +24,7 @@ const (
 var errInterrupted = errors.New("interrupted")
 
 // errProblems says that verify found problems; they are printed already.
-var errProblems = errors.New("problems were found in the stored transcripts; keep the files as they are and look at the server's log")
+var errProblems = errors.New("problems were found in the stored transcripts; keep a copy of the store's folder as it is, run verify --all, which names damaged files, and go back to a backup")
 
 // usageError is a mistake on the command line or in the environment.
 type usageError struct{ err error }

@@ -111,7 +111,7 @@ func hintFor(e *client.Error) string {
 	case client.ErrUseStreamAssemble:
 		return "Its messages are too large for one reply: see them with 'transcriptctl assemble --view full'."
 	case client.ErrDiskFull:
-		return "Nothing was written. Free space on the server's disk and repeat."
+		return "Make the server's disk larger, or remove other files from it, and repeat."
 	case client.ErrTooManyFiles:
 		return "Nothing was written. Raise the server's limit on open files or maps, which its log names, and repeat."
 	case client.ErrNodeCorrupt:

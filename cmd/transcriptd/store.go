@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // The engines that --store can name.
@@ -54,6 +55,8 @@ func openStore(cfg *config, log *slog.Logger) (store chainstore.Store, place str
 func openBadger(path string, cfg *config, log *slog.Logger) (chainstore.Store, string, error) {
 	store, err := badgerstore.Open(path, badgerstore.Options{CacheBytes: cfg.CacheMiB << 20, Logger: log})
 	switch {
+	case errors.Is(err, badgerdb.ErrBeyondRepair):
+		return nil, "", fmt.Errorf("opening the store in %s: %w", path, err)
 	case errors.Is(err, badgerstore.ErrDamaged):
 		return nil, "", fmt.Errorf("opening the store in %s: %w\nRestore a backup; or see what a repair would save and lose: "+
 			"transcriptd repair --dry-run --store badger://%s", path, err, path)

@@ -3,6 +3,7 @@ package badgerdb
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Damage is what is wrong with one file of a store.
@@ -46,9 +47,12 @@ func refusal(damages []*Damage) error {
 	if len(damages) == 0 {
 		return nil
 	}
-	errs := make([]error, len(damages))
+	errs := make([]error, len(damages), len(damages)+1)
 	for i, d := range damages {
 		errs[i] = d
+	}
+	if slices.ContainsFunc(damages, func(d *Damage) bool { return d.remedy == noRemedy }) {
+		errs = append(errs, ErrBeyondRepair)
 	}
 	return fmt.Errorf("%w, nothing was changed: %w", ErrDamaged, errors.Join(errs...))
 }

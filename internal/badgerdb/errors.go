@@ -13,7 +13,7 @@ var (
 	// ErrFormat: the directory holds something else, or was written by a newer version.
 	ErrFormat = errors.New("not a store that this version can open")
 	// ErrLocked: another process has the store open.
-	ErrLocked = errors.New("the store is in use by another process")
+	ErrLocked = errors.New("the store is in use by another process: stop that one, or use another folder")
 	// ErrDamaged: its files are not what was written, and Badger would open them with something missing, or end the process. Open
 	// changed nothing.
 	ErrDamaged = errors.New("the store is damaged")

@@ -64,8 +64,8 @@ func (h *handles) checkOpen(tables int) error {
 	for _, one := range []*handle{&h.descriptors, &h.maps} {
 		u := one.measured()
 		if need := int64(tables) + handlesToOpen; u.Left() < need {
-			return fmt.Errorf("%w: the store has %d tables, each of which takes one of the process's %s; of %d that it may have %d are in use: raise the limit to at least %d (%s)",
-				chainstore.ErrTooManyFiles, tables, one.name, u.Limit, u.Used, u.Used+need+2*handlesToWrite, one.raise)
+			return fmt.Errorf("%w: the store has %d tables, each of which takes one of the process's %s; of %d that it may have %d are in use: it needs %d to start, and %d to work: raise the limit (%s)",
+				chainstore.ErrTooManyFiles, tables, one.name, u.Limit, u.Used, u.Used+need, u.Used+2*int64(tables)+2*handlesToWrite, one.raise)
 		}
 	}
 	return nil

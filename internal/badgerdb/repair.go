@@ -32,7 +32,7 @@ func Repair(dir string, dryRun bool, tell func(line string)) error {
 
 func repairLocked(dir string, dryRun bool, tell func(line string)) error {
 	if err := prepareDirectory(dir); err != nil {
-		if errors.Is(err, ErrDamaged) {
+		if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrBeyondRepair) {
 			err = fmt.Errorf("%w: %w", ErrBeyondRepair, err)
 		}
 		return err
@@ -42,7 +42,7 @@ func repairLocked(dir string, dryRun bool, tell func(line string)) error {
 		return err
 	}
 	if len(i.damages) == 0 {
-		tell("Nothing is damaged.")
+		tell("Nothing is damaged of what a start checks: the store opens. Start it, and 'transcriptctl verify --all' reads its tables whole.")
 		return nil
 	}
 	for _, d := range i.damages {
@@ -50,6 +50,7 @@ func repairLocked(dir string, dryRun bool, tell func(line string)) error {
 	}
 	steps, err := i.plan()
 	if err != nil {
+		tell("Nothing was changed.")
 		return err
 	}
 	for _, s := range steps {
@@ -59,7 +60,11 @@ func repairLocked(dir string, dryRun bool, tell func(line string)) error {
 		tell("Nothing was changed.")
 		return nil
 	}
-	return i.run(steps)
+	if err := i.run(steps); err != nil {
+		return err
+	}
+	tell("Repaired. What was taken away lies in " + i.path(asideFolder) + ". Start the store, then run: transcriptctl verify --all")
+	return nil
 }
 
 // repairStep is a part of a repair; do is nil where there is only something to say.
@@ -155,7 +160,7 @@ func (i *inspection) dropFrom(d *Damage, folder string) []repairStep {
 	}
 	lost := fmt.Sprintf("lost: what was written after transaction %d: %d bytes of the log", i.known, bytes)
 	if i.highest > i.known {
-		lost += fmt.Sprintf(", transactions %d to %d, %d in all", i.known+1, i.highest, i.highest-i.known)
+		lost += fmt.Sprintf(", transactions %d to %d, %d in all with the damaged one", i.known+1, i.highest, i.highest-i.known)
 	}
 	return append(steps, repairStep{text: lost})
 }

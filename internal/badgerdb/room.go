@@ -119,7 +119,7 @@ func (r *room) tell(full bool, left int64) {
 	if log == nil {
 		return
 	}
-	log = log.With("kept_bytes", r.keptAtLastLook.Load(), "left_bytes", left)
+	log = log.With("room_kept_bytes", r.keptAtLastLook.Load(), "room_left_bytes", max(0, left-r.forDeletes))
 	if full {
 		log.Warn("the disk is full: puts are refused until there is room")
 	} else {
