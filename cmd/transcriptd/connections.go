@@ -3,6 +3,8 @@ package main
 import (
 	"log/slog"
 	"net"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -11,14 +13,24 @@ import (
 )
 
 // sparing is a listener that closes new connections at once while hardly more file descriptors are left than the store needs to
-// write, so that connections, however many, do not end writing. Clients try again. Accept belongs to one goroutine.
+// write, so that connections, however many, do not end writing. Clients try again. A few connections are taken even so, so that reads go
+// on. Accept belongs to one goroutine.
 type sparing struct {
 	net.Listener
+	// open counts the connections.
+	open  atomic.Int64
 	usage func() badgerdb.Usage
 	log   *slog.Logger
 	// told is when the log was told last.
 	told time.Time
 }
+
+// So many connections are taken in any case, while so many descriptors are left. They are among those that the store keeps beside what
+// merges take.
+const (
+	alwaysTaken   = 32
+	leastForTaken = 64
+)
 
 // closedToldEvery is how often the log is told that connections are closed.
 const closedToldEvery = time.Minute
@@ -39,12 +51,25 @@ func (s *sparing) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		u := s.usage()
-		if u.Left() >= u.Kept+min(100, u.Limit/16) {
-			return conn, nil
+		few := s.open.Load() < alwaysTaken && u.Left() >= leastForTaken
+		if few || u.Left() >= u.Kept+min(100, u.Limit/16) {
+			s.open.Add(1)
+			return &sparedConn{Conn: conn, closed: sync.OnceFunc(func() { s.open.Add(-1) })}, nil
 		}
 		_ = conn.Close()
 		s.tell(u)
 	}
+}
+
+// sparedConn is a connection that is counted until it is closed.
+type sparedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c *sparedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }
 
 func (s *sparing) tell(u badgerdb.Usage) {

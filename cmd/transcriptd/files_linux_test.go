@@ -27,7 +27,7 @@ func TestTooManyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := p.openFiles(t)
-	before := p.limitFiles(t, uint64(2*open-4)) // of which writes leave half
+	before := p.limitFiles(t, uint64(open+open/4)) // of which writes leave a quarter
 	soon(t, "writes are refused", func() bool {
 		_, err := putText(callContext(t), service, fmt.Sprint(time.Now()))
 		return reason(err) == "TOO_MANY_FILES" && status.Code(err) == codes.ResourceExhausted

@@ -57,27 +57,45 @@ func (i *inspection) checkManifest() error {
 }
 
 // readManifest reads a MANIFEST up to its last whole change set, and tells what is wrong with the next one if more than its
-// being the last keeps it from being whole.
+// being the last keeps it from being whole. Of a change set that was being written any page may be missing: zeros, which read as sets
+// without a change, before what cannot be read.
 func readManifest(b []byte) (m *manifest, what string) {
 	m = &manifest{tables: map[uint64]badger.TableManifest{}, size: int64(len(b)), end: manifestHead}
 	if len(b) < manifestHead {
 		m.end = 0
 		return m, "it is cut short"
 	}
-	for rest := b[manifestHead:]; len(rest) > 0; rest = b[m.end:] {
+	end := int64(manifestHead)
+	for rest := b[manifestHead:]; len(rest) > 0; rest = b[end:] {
 		set, whole, last := firstChangeSet(rest)
 		switch {
-		case !whole && last:
+		case !whole && (last || !hasChangeSet(rest[1:])):
 			return m, ""
 		case !whole:
+			m.end = end
 			return m, "a change does not match its checksum, and others lie behind it"
 		}
 		if err := m.apply(set); err != nil {
+			m.end = end
 			return m, err.Error()
 		}
-		m.end += int64(changeSetHead + len(set))
+		first := end == manifestHead // which may have no change: that of a new store
+		if end += int64(changeSetHead + len(set)); len(set) > 0 || first {
+			m.end = end
+		}
 	}
+	m.end = end
 	return m, ""
+}
+
+// hasChangeSet tells whether a whole change set, with a change, lies anywhere in b.
+func hasChangeSet(b []byte) bool {
+	for ; len(b) > changeSetHead; b = b[1:] {
+		if set, whole, _ := firstChangeSet(b); whole && len(set) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // firstChangeSet returns the bytes of the first change set; or tells that it is not whole, and whether nothing lies behind it. Zeros are

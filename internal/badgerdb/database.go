@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -59,7 +60,7 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	if err := h.checkOpen(len(found.tables)); err != nil {
 		return nil, err
 	}
-	b, merging, err := openInRoom(dir, o, found)
+	b, merging, err := openInRoom(dir, o, found, h)
 	if err != nil {
 		return nil, fmt.Errorf("open the database in %s: %w", dir, err)
 	}
@@ -77,7 +78,7 @@ func openLocked(dir string, o *Options) (*DB, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	if !merging && o.Logger != nil {
-		o.Logger.Warn("the disk is too full to merge tables: puts are refused until there is room, and tables are merged again after a restart",
+		o.Logger.Warn("merges of tables would not fit on the disk, or open too many files: puts are refused until they would, and tables are merged again after a restart",
 			"kept_bytes", d.room.keptAtLastLook.Load())
 	}
 	return d, nil
@@ -152,9 +153,17 @@ func (d *DB) Close() error {
 			d.log.Warn("the disk is too full to write what is in memory as a table: it stays in the log", "missing_bytes", -left)
 		}
 		d.stopYoung()
+		go hold(d.lock) // Badger goes on
 		return err
 	}
 	return errors.Join(err, d.Bare.Close(), d.lock.Close())
+}
+
+// hold keeps a lock until the process ends.
+func hold(lock io.Closer) {
+	var never chan struct{}
+	<-never
+	runtime.KeepAlive(lock)
 }
 
 // MaxValue is below what a value may have: Badger would put a longer one into its value log.

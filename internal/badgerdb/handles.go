@@ -88,11 +88,23 @@ func (h *handles) check() error {
 	return nil
 }
 
-// usage is of one of them. Of what there may be no more than half is kept. It may be called at any time.
+// usage is of one of them. It may be called at any time.
 func (h *handles) usage(one *handle) Usage {
 	u := one.measured()
-	u.Kept = min(handlesToWrite+largestMerge(h.levels()), u.Limit/2)
+	u.Kept = largestMerge(h.levels()) + min(handlesToWrite, u.Limit/4)
 	return u
+}
+
+// mayMerge tells whether a database of so many tables, and so many bytes of them in level 0, can create all tables of a merge once it
+// is open.
+func (h *handles) mayMerge(tables int, level0, tableBytes int64) bool {
+	need := int64(tables) + mergedInto(tables, level0, tableBytes) + handlesToOpen
+	for _, one := range []*handle{&h.descriptors, &h.maps} {
+		if one.measured().Left() < need {
+			return false
+		}
+	}
+	return true
 }
 
 // warnAtHalf logs a line when more than half are in use, and again only once it was less than three eighths meanwhile.
@@ -112,15 +124,25 @@ func (one *handle) warnAtHalf(log *slog.Logger, u Usage) {
 // largestMerge is how many tables merges make at most before they delete any. One may take nearly all tables (see tableSizes.merges), and
 // makes about as many; a table of level 0 becomes several. Where they run out, what was to be in a table is lost (see room).
 func largestMerge(levels []badger.LevelInfo) (tables int64) {
+	below := 0
+	var fileBytes int64
 	for i, l := range levels {
-		if l.IsBaseLevel && l.TargetFileSize > 0 {
-			tables += levels[0].Size / (l.TargetFileSize * 9 / 10)
+		if l.IsBaseLevel {
+			fileBytes = l.TargetFileSize
 		}
 		if i > 0 {
-			tables += int64(l.NumTables + l.NumTables/8)
+			below += l.NumTables
 		}
 	}
-	return tables
+	if fileBytes == 0 {
+		return 0
+	}
+	return mergedInto(below, levels[0].Size, fileBytes)
+}
+
+// mergedInto is how many tables merges make of so many tables and the bytes of level 0.
+func mergedInto(tables int, level0, tableBytes int64) int64 {
+	return int64(tables+tables/8) + level0/(tableBytes*9/10)
 }
 
 // tally measures a usage, which takes the longer the more is in use: again only once a hundred times as long has passed as it took,

@@ -30,7 +30,7 @@ func (h *handles) refresh() {
 	}
 }
 
-// Writes leave what a merge may take, but no more than half of a small limit; a store is opened with less.
+// Writes leave what a merge may take, and 200 or a quarter of a small limit; a store is opened with less.
 func TestHandlesAreKept(t *testing.T) {
 	levels := []badger.LevelInfo{{Size: 90 << 20}, {}, {IsBaseLevel: true, NumTables: 160, TargetFileSize: 1 << 20}}
 	for _, c := range []struct {
@@ -42,8 +42,9 @@ func TestHandlesAreKept(t *testing.T) {
 		{99_801, 100_000, nil, true},
 		{99_520, 100_000, levels, false}, // 200, 90 MiB in tables of nine tenths of a MiB, and the others with an eighth more
 		{99_521, 100_000, levels, true},
-		{50, 100, levels, false},
-		{51, 100, levels, true},
+		{75, 100, nil, false}, // of few, a quarter
+		{76, 100, nil, true},
+		{10, 100, levels, true},
 	} {
 		for _, short := range []string{"file descriptors", "memory maps"} {
 			of, plenty := Usage{Used: c.used, Limit: c.limit}, Usage{Limit: 1 << 20}

@@ -9,9 +9,9 @@ import (
 )
 
 // openInRoom opens Badger, which begins to write the logs as tables, and to merge, at once. Where the logs do not fit on the disk it
-// is refused: chainstore.ErrDiskFull. Where merges might not fit, as when another program has taken what was kept for them, it
-// is opened so that no merge is ever due: merging is false.
-func openInRoom(dir string, o *Options, found *inspection) (b *Bare, merging bool, err error) {
+// is refused: chainstore.ErrDiskFull. Where merges might not fit, as when another program has taken what was kept for them, or could
+// not open their files, it is opened so that no merge is ever due: merging is false.
+func openInRoom(dir string, o *Options, found *inspection, handles *handles) (b *Bare, merging bool, err error) {
 	free, err := o.freeBytes(dir)
 	if err != nil {
 		return nil, false, err
@@ -26,7 +26,8 @@ func openInRoom(dir string, o *Options, found *inspection) (b *Bare, merging boo
 			chainstore.ErrDiskFull, free>>20, dir, need>>20+1)
 	}
 	options := optionsFor(dir, o, found)
-	merging = free >= logs+found.sizes().merges()+least
+	merging = free >= logs+found.sizes().merges()+least &&
+		handles.mayMerge(len(found.tables), found.sizes().raw0, options.BaseTableSize)
 	if !merging {
 		options = withoutMerges(options)
 	}

@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/transcriptd/transcriptd/chainstore"
 )
 
 // What is cut off a file is kept in a folder of the store, which Badger does not look at.
@@ -134,7 +137,10 @@ func (i *inspection) keep(from io.Reader, size int64, name string) error {
 	err = errors.Join(err, f.Truncate(size), f.Sync(), f.Close(),
 		syncDirectory(filepath.Dir(path)), syncDirectory(i.path(asideFolder)), syncDirectory(i.dir))
 	if err != nil {
-		return fmt.Errorf("set aside: %w", err)
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w: %w", chainstore.ErrDiskFull, err)
+		}
+		return errors.Join(fmt.Errorf("set aside: %w", err), os.Remove(path)) // no copy of each start on a full disk
 	}
 	return nil
 }
