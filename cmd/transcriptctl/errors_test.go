@@ -54,7 +54,7 @@ func TestExitCodes(t *testing.T) {
 		text string
 	}{
 		{chainstore.ErrOverloaded, exitUnavailable, "transcriptctl: "},
-		{chainstore.ErrDiskFull, exitFailed, "Free space"},
+		{chainstore.ErrDiskFull, exitFailed, "Make the server's disk larger"},
 		{chainstore.ErrTooManyFiles, exitFailed, "limit"},
 		{chainstore.ErrFailed, exitUnavailable, "restart the server"},
 		{context.DeadlineExceeded, exitUnavailable, "--timeout"},

@@ -161,8 +161,7 @@ func (d *DB) Close() error {
 
 // hold keeps a lock until the process ends.
 func hold(lock io.Closer) {
-	var never chan struct{}
-	<-never
+	<-make(chan struct{}) // never
 	runtime.KeepAlive(lock)
 }
 
