@@ -13,13 +13,20 @@ type head struct {
 	lineage *lineage
 }
 
-// headCache keeps the heads that were read lately. What it keeps stays right, as in rowCache.
+// headCache keeps the heads that were read lately. What it keeps of a place stays right, as in rowCache. Where a node lies is right
+// for a view that is no older than one that found it: an older one must not find it.
 type headCache struct {
 	mu      sync.Mutex
 	byPlace *lru[nodePlace, *cachedHead]
-	places  map[nodeKey]place
+	places  map[nodeKey]foundPlace
 
 	hits, misses atomic.Uint64
+}
+
+// foundPlace is where a node lies, as views of a timestamp and later find it.
+type foundPlace struct {
+	at    place
+	since uint64
 }
 
 type cachedHead struct {
@@ -31,7 +38,7 @@ func newHeadCache(limit int64) *headCache {
 	if limit <= 0 {
 		return nil
 	}
-	c := &headCache{byPlace: newLRU[nodePlace, *cachedHead](limit), places: map[nodeKey]place{}}
+	c := &headCache{byPlace: newLRU[nodePlace, *cachedHead](limit), places: map[nodeKey]foundPlace{}}
 	c.byPlace.dropped = func(h *cachedHead) { delete(c.places, nodeKey{h.ns, h.header.ID}) }
 	return c
 }
@@ -52,25 +59,29 @@ func (c *headCache) at(ns uint32, at place) *head {
 	return &h.head
 }
 
-// place returns where a node lies that is kept.
-func (c *headCache) place(ns uint32, id chainstore.ID) (p place, ok bool) {
+// place returns where a node lies in a view of a timestamp; ok is false where that is not kept.
+func (c *headCache) place(ns uint32, id chainstore.ID, ts uint64) (p place, ok bool) {
 	if c == nil {
 		return place{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, ok = c.places[nodeKey{ns, id}]
-	return p, ok
+	found, ok := c.places[nodeKey{ns, id}]
+	return found.at, ok && found.since <= ts
 }
 
-// put keeps a head, unless it is larger than the cache.
-func (c *headCache) put(ns uint32, h *head) {
+// put keeps a head that a view of a timestamp found, unless it is larger than the cache.
+func (c *headCache) put(ns uint32, h *head, ts uint64) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.places[nodeKey{ns, h.header.ID}] = h.lineage.head // first: it goes again if the head is too large to be kept
+	key := nodeKey{ns, h.header.ID}
+	if found, ok := c.places[key]; ok { // by another view, side by side
+		ts = min(ts, found.since)
+	}
+	c.places[key] = foundPlace{h.lineage.head, ts} // first: it goes again if the head is too large to be kept
 	c.byPlace.put(nodePlace{ns, h.lineage.head}, &cachedHead{ns, *h}, h.size())
 }
 

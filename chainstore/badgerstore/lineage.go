@@ -131,7 +131,7 @@ func (v *view) header(at place) (h *chainstore.Header, err error) {
 
 // placeOf looks an id up.
 func (v *view) placeOf(id chainstore.ID) (p place, found bool, err error) {
-	if p, ok := v.s.heads.place(v.ns, id); ok {
+	if p, ok := v.s.heads.place(v.ns, id, v.ts); ok {
 		return p, true, nil
 	}
 	found, err = v.borrow(idKey(v.ns, id), func(value []byte) error {
@@ -177,7 +177,7 @@ func (v *view) head(ref chainstore.Ref) (*head, error) {
 	if h.lineage, err = v.lineage(at, h.header.Forks); err != nil {
 		return nil, err
 	}
-	v.s.heads.put(v.ns, h)
+	v.s.heads.put(v.ns, h, v.ts)
 	return h, nil
 }
 

@@ -66,14 +66,14 @@ func TestLargeHeads(t *testing.T) {
 	c := newHeadCache(8 << 10)
 	keep := func(segment uint64, messages int) chainstore.ID {
 		h := &chainstore.Header{ID: chainstore.ID{byte(segment)}, Messages: make([]runloop.Brief, messages)}
-		c.put(1, &head{h, &lineage{head: place{segment: segment}}})
+		c.put(1, &head{h, &lineage{head: place{segment: segment}}}, 1)
 		return h.ID
 	}
 	small, large := keep(1, 1), keep(2, 1000)
-	if _, known := c.place(1, small); !known || c.at(1, place{segment: 1}) == nil {
+	if _, known := c.place(1, small, 1); !known || c.at(1, place{segment: 1}) == nil {
 		t.Error("a small head was pushed out")
 	}
-	if _, known := c.place(1, large); known || c.at(1, place{segment: 2}) != nil {
+	if _, known := c.place(1, large, 1); known || c.at(1, place{segment: 2}) != nil {
 		t.Error("a large head is kept, or where it lies")
 	}
 	if m := c.metrics(); m.Bytes == 0 || m.Bytes > m.LimitBytes {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -17,6 +18,7 @@ func concurrencyChecks() []check {
 		{Concurrency, "Appends", appendsAtOnce},
 		{Concurrency, "Siblings", siblingsAtOnce},
 		{Concurrency, "ReadersSeeWholeChanges", readersSeeWholeChanges},
+		{Concurrency, "ReadersBesidePuts", readersBesidePuts},
 	}
 }
 
@@ -276,4 +278,58 @@ func (f *fixture) readWhole(last *uint32) error {
 		err = fmt.Errorf("%d rows of %d, or another head", rows, seq-from+1)
 	}
 	return err
+}
+
+// readersBesidePuts: who asks for a node by its id while it is put finds nothing, or all that was put with it; never a corrupt node.
+func readersBesidePuts(f *fixture) {
+	var next atomic.Pointer[chainstore.ID]
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 6 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if id := next.Load(); id != nil {
+					if err := f.readPut(*id); err != nil {
+						f.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := range 400 {
+		text := fmt.Sprint("put beside readers ", i)
+		change := f.change([]Node{root(calling("tool", text)), under(previous(), user("a child"))})
+		id := change.Nodes[0].Identify(nil)
+		next.Store(&id)
+		_, err := f.store.Commit(f.ctx(), f.ns, change)
+		f.ok(err)
+	}
+	close(done)
+	readers.Wait()
+}
+
+// readPut reads what readersBesidePuts puts with a node.
+func (f *fixture) readPut(id chainstore.ID) error {
+	children, err := f.store.Children(f.ctx(), f.ns, idRef(id), nil, 10)
+	if errors.Is(err, chainstore.ErrNodeNotFound) {
+		return nil
+	}
+	if err == nil && len(children) != 1 {
+		err = errors.New("half a change was seen")
+	}
+	if err != nil {
+		return fmt.Errorf("a node's children beside its put: %w", err)
+	}
+	for _, head := range []chainstore.ID{id, children[0].ID} {
+		if _, err := f.store.Chain(f.ctx(), f.ns, idRef(head), &id); err != nil {
+			return fmt.Errorf("the chain to a node, or its child, beside its put: %w", err)
+		}
+	}
+	return nil
 }
