@@ -24,7 +24,7 @@ func (i *inspection) checkLogs() error {
 	for n, s := range i.logs {
 		if s.first > i.known+1 {
 			i.damaged(s.name, -1, dropLogs, fmt.Sprintf(
-				"transactions %d to %d are missing before it: a log or a table is gone, was emptied, or has lost its name", i.known+1, s.first-1))
+				"transactions %d to %d are missing before it: a log or a table is gone, was emptied, or was renamed", i.known+1, s.first-1))
 			return nil
 		}
 		if s.first > i.inTables && s.first <= i.known {

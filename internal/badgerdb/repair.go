@@ -211,7 +211,7 @@ func (i *inspection) adopt(folder string) (repairStep, error) {
 	if err != nil {
 		return repairStep{}, fmt.Errorf("name tables: %w", err)
 	}
-	text := fmt.Sprintf("copy MANIFEST to %s, and let it name anew%s, which have all transactions up to %d; nothing is lost", folder, names, i.known)
+	text := fmt.Sprintf("copy MANIFEST to %s, and add%s to it, which have all transactions up to %d; nothing is lost", folder, names, i.known)
 	return repairStep{text, func() error {
 		return i.rewrite(badger.ManifestFilename, folder, i.manifest.size, i.manifest.end, changeSetBytes(b))
 	}}, nil

@@ -55,7 +55,7 @@ func TestRepair(t *testing.T) {
 		"the key registry": {file: badger.KeyRegistryFileName, damage: empty, says: []string{"holds nothing that is missed"},
 			aside: []string{badger.KeyRegistryFileName}, has: 110},
 		"a file that is none": {file: "-1.sst", damage: bytes.Clone, says: []string{"no file of a store"}, aside: []string{"-1.sst"}, has: 110},
-		"the MANIFEST": {file: badger.ManifestFilename, damage: cut, says: []string{"name anew 000003.sst", "nothing is lost"},
+		"the MANIFEST": {file: badger.ManifestFilename, damage: cut, says: []string{"add 000003.sst to it", "nothing is lost"},
 			aside: []string{badger.ManifestFilename}, has: 110},
 		"the middle of the MANIFEST": {file: badger.ManifestFilename, damage: flip(20), says: []string{"damaged: MANIFEST at byte 16"}},
 		"a table":                    {file: "000002.sst", damage: cut, says: []string{"damaged: 000002.sst"}},
