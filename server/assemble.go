@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -26,7 +25,7 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 	if a.notModified {
 		return reply, nil
 	}
-	f, report, err := a.whole(ctx, t.buffers)
+	f, report, err := a.whole(ctx, t.outgoing)
 	if err != nil {
 		return nil, err
 	}
@@ -38,15 +37,23 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 }
 
 // whole reads the view into one frame.
-func (a *assembly) whole(ctx context.Context, pool mem.BufferPool) (*frame, *report, error) {
-	f := &frame{pool: pool}
+func (a *assembly) whole(ctx context.Context, out *outgoing) (*frame, *report, error) {
+	f := &frame{pool: out.buffers}
 	var err error
 	if f.most, f.exactly, err = a.expected(ctx); err != nil {
 		return nil, nil, err
 	}
+	if f.exactly {
+		if err := f.hold(ctx, out); err != nil {
+			return nil, nil, err
+		}
+	}
 	into, report := a.filler(func(need int) (*frame, error) {
-		if f.size()+need > maxReply {
+		switch size := f.size() + need; {
+		case size > maxReply:
 			return nil, errUseStream
+		case size > freeReply && f.held == nil:
+			return f, f.hold(ctx, out)
 		}
 		return f, nil
 	})
@@ -64,6 +71,16 @@ func (a *assembly) whole(ctx context.Context, pool mem.BufferPool) (*frame, *rep
 		}
 	}
 	return f, report, nil
+}
+
+// hold takes room for what the frame will have at most. What it has already keeps the memory that it is in.
+func (f *frame) hold(ctx context.Context, out *outgoing) error {
+	h, err := out.expect(ctx, int64(f.most))
+	if err == nil && h != nil {
+		f.free()
+		f.held, f.pool = h, h
+	}
+	return err
 }
 
 // expected tells how many bytes of messages the view has at most, or exactly, or that they will not fit before anything of it

@@ -65,7 +65,7 @@ func (b *buffers) Put(buffer *[]byte) {
 // BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used
 // again. Interceptors outside of the server's find it at their call's server.
 func (t *transcripts) BytesLaid() int64 {
-	if b, ok := t.buffers.(*buffers); ok {
+	if b, ok := t.outgoing.buffers.(*buffers); ok {
 		return b.given.Load()
 	}
 	return 0

@@ -45,26 +45,28 @@ func newCodec(pool mem.BufferPool) *codec {
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch m := v.(type) {
 	case *spliced:
-		front, err := c.marshal(m.Message)
-		return append(front, m.frame.messages()...), err
+		front, err := marshal(m.held.pool(c.pool), m.Message)
+		all := append(front, m.frame.messages()...)
+		m.held.handOver()
+		return all, err
 	case proto.Message:
-		return c.marshal(m)
+		return marshal(c.pool, m)
 	default:
 		return c.CodecV2.Marshal(v)
 	}
 }
 
-func (c *codec) marshal(m proto.Message) (mem.BufferSlice, error) {
+func marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, error) {
 	size := proto.Size(m)
 	if size == 0 {
 		return nil, nil
 	}
-	b := c.pool.Get(size)
+	b := pool.Get(size)
 	if _, err := (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend((*b)[:0], m); err != nil {
-		c.pool.Put(b)
+		pool.Put(b)
 		return nil, err
 	}
-	return mem.BufferSlice{mem.NewBuffer(b, c.pool)}, nil
+	return mem.BufferSlice{mem.NewBuffer(b, pool)}, nil
 }
 
 // Unmarshal fails only for what is no protobuf message of Go.

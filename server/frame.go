@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
@@ -13,9 +11,10 @@ import (
 )
 
 const (
-	// sharedBytes is from how many bytes on what the store keeps goes out from where it lies; to copy less costs less than to
-	// send it by itself.
-	sharedBytes = 512
+	// sharedBytes is from how many bytes on what the store keeps goes out from where it lies, if that is half of what stays in
+	// memory for it or more; to copy less costs less than to send it by itself. It is above gRPC's threshold
+	// (mem.IsBelowBufferPoolingThreshold), at or below which nobody is told once a buffer is sent.
+	sharedBytes = 1<<10 + 1
 	// firstPiece is the memory that a frame of a size that is not known before begins with.
 	firstPiece = 4 << 10
 )
@@ -24,6 +23,8 @@ const (
 // end to end are, and what is told of the nodes.
 type frame struct {
 	pool mem.BufferPool
+	// held is the room of what the frame has, which is its pool then; nil: it has none.
+	held *held
 	// most is how many bytes of messages there will be at most; exactly says that there will be as many.
 	most    int
 	exactly bool
@@ -72,12 +73,13 @@ func (f *frame) share(kept []byte, from, bytes int) {
 
 // settle lays what is shared, or copies it if it is small.
 func (f *frame) settle() {
-	b := f.shared.kept[f.shared.from:f.shared.through]
+	kept := f.shared.kept
+	b := kept[f.shared.from:f.shared.through:f.shared.through]
 	f.shared = keptBytes{}
 	switch {
-	case len(b) >= sharedBytes:
+	case len(b) >= sharedBytes && len(kept) <= 2*len(b):
 		f.cut()
-		f.lay(mem.SliceBuffer(b))
+		f.lay(f.held.borrow(b))
 	case len(b) > 0:
 		f.bytes -= len(b)
 		f.add(b)
@@ -148,16 +150,28 @@ func (f *frame) messages() mem.BufferSlice {
 	return laid
 }
 
+// drop gives back the memory of a frame that is not sent; of one that was there is none, nor of a nil one.
+func (f *frame) drop() {
+	if f == nil {
+		return
+	}
+	f.shared = keptBytes{}
+	f.free()
+	f.messages().Free()
+}
+
 // spliced is a reply with the messages of a frame: the codec sends them from where they lie, behind what else the reply has.
 type spliced struct {
 	proto.Message
 	frame *frame
+	// held is the room that the reply has, which is the codec's to hand on; nil: none.
+	held *held
 }
 
 // splice closes the frame here, since a panic is a call's own fault in a handler, and the process's end in the codec.
-func splice(m proto.Message, f *frame) *spliced {
+func splice(m proto.Message, f *frame, h *held) *spliced {
 	f.close()
-	return &spliced{m, f}
+	return &spliced{m, f, h}
 }
 
 // size is that of the whole reply.
@@ -169,36 +183,12 @@ func (s *spliced) Encode() ([]byte, error) {
 	return append(front, s.frame.laid.Materialize()...), err
 }
 
-// frameKey is the key under which a unary call's context has a place for a frame.
-type frameKey struct{}
-
-// spliceUnary sends what a handler that may only return a message left in its context beside it: see leave.
-func spliceUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if info.FullMethod != transcriptv1.TranscriptService_Assemble_FullMethodName {
-		return next(ctx, req)
-	}
-	var left *frame
-	reply, err := next(context.WithValue(ctx, frameKey{}, &left), req)
-	if err != nil || left == nil {
-		return reply, err
-	}
-	m, ok := reply.(proto.Message)
-	if !ok {
-		return nil, fmt.Errorf("a reply is a %T", reply)
-	}
-	return splice(m, left), nil
-}
-
-func spliceStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	return next(srv, ss)
-}
-
 // leave leaves a frame to be sent with the reply that the handler returns.
 func leave(ctx context.Context, f *frame) error {
-	place, ok := ctx.Value(frameKey{}).(**frame)
-	if !ok {
+	c := callOf(ctx)
+	if c == nil {
 		return errors.New("the call has no place for a frame")
 	}
-	*place = f
+	c.frame = f
 	return nil
 }

@@ -56,7 +56,8 @@ func TestFrames(t *testing.T) {
 				clear(payload)
 			default:
 				if how == "shared elsewhere" || end+1+size > len(kept) {
-					kept, end, goesOn = make([]byte, 3*frameBytes), 0, false
+					most := rapid.SampledFrom([]int{0, 2 * size, 3 * frameBytes}).Draw(t, "kept")
+					kept, end, goesOn = make([]byte, max(most, 1+size)), 0, false
 				}
 				if how == "shared behind a gap" {
 					end, goesOn = end+1, false
@@ -85,8 +86,13 @@ func TestFrames(t *testing.T) {
 			laid[&b.ReadOnlyData()[0]] = b.Len()
 		}
 		for _, r := range runs {
-			if size := r.through - r.from; size >= sharedBytes && laid[&r.kept[r.from]] != size {
+			size := r.through - r.from
+			lent := size >= sharedBytes && 2*size >= len(r.kept)
+			if lent && laid[&r.kept[r.from]] != size {
 				t.Fatalf("%d bytes that are kept were copied, or cut", size)
+			}
+			if !lent && laid[&r.kept[r.from]] != 0 {
+				t.Fatalf("for %d bytes all %d stay in memory", size, len(r.kept))
 			}
 		}
 		all.Free()
@@ -112,7 +118,7 @@ func TestSplicedReply(t *testing.T) {
 	payload := encode(&transcriptv1.Payload{Messages: []*transcriptv1.Message{{}, {}}})
 	f.share(payload, 0, len(payload))
 	m := &transcriptv1.AssembleResponse{HeadId: "ab"}
-	reply := splice(m, f)
+	reply := splice(m, f, nil)
 	want := size(reply)
 	all, err := reply.Encode()
 	if err != nil {

@@ -39,6 +39,11 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
+	if !req.OmitMessages {
+		if _, err := t.outgoing.expect(ctx, int64(chain.Head().PayloadLength)); err != nil {
+			return nil, err
+		}
+	}
 	reply, err := nodeReply(ctx, chain, links, req.OmitMessages)
 	if err != nil {
 		return nil, err

@@ -119,6 +119,9 @@ func (r *room) unary(next grpc.MethodHandler) grpc.MethodHandler {
 		defer p.leave()
 		ctx = identify(ctx)
 		reply, err := next(srv, ctx, func(req any) error { return p.receive(ctx, req, receive) }, interceptor)
+		if err != nil {
+			callOf(ctx).held.release()
+		}
 		if p.refusal != nil {
 			return tell(srv, ctx, next, interceptor, p.refusal)
 		}

@@ -34,7 +34,7 @@ func (s *Server) layers() []layer {
 		{"validation", "refuses what no handler should see: what the codec marked, and namespaces", validateUnary(m), validateStream(m)},
 		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
 		{"recovery", "turns a panic into an error like any other", nil, nil},
-		{"splicing", "sends what a handler read beside what it returns", spliceUnary, spliceStream},
+		{"replies", "sends what a handler read beside what it returns, and counts what is large", s.outgoing.unary, s.outgoing.stream},
 	}
 	if s.metrics != nil {
 		layers[0].unary, layers[0].stream = s.metrics.UnaryServerInterceptor(), s.metrics.StreamServerInterceptor()
@@ -53,24 +53,41 @@ func (s *Server) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc.St
 	return unary, stream
 }
 
-// requestKey is the key of the request's id in its context.
-type requestKey struct{}
+// call is what the layers of a call know of it.
+type call struct {
+	// id is that under which its lines stand in the log, and which its errors carry.
+	id uint64
+	// ended is closed once the call has ended.
+	ended <-chan struct{}
+	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
+	frame *frame
+	held  *held
+}
 
-// requestID is the id under which a call's lines stand in the log, and which its errors carry; empty outside of a call.
+// callKey is the key of the call in its context.
+type callKey struct{}
+
+// callOf is the call of a context; nil outside of a call.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// requestID is the id of a context's call; empty outside of a call.
 func requestID(ctx context.Context) string {
-	id, ok := ctx.Value(requestKey{}).(uint64)
-	if !ok {
+	c := callOf(ctx)
+	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("%016x", id)
+	return fmt.Sprintf("%016x", c.id)
 }
 
 // identify gives a call its id, unless it has one.
 func identify(ctx context.Context) context.Context {
-	if ctx.Value(requestKey{}) != nil {
+	if callOf(ctx) != nil {
 		return ctx
 	}
-	return context.WithValue(ctx, requestKey{}, rand.Uint64())
+	return context.WithValue(ctx, callKey{}, &call{id: rand.Uint64(), ended: ctx.Done()})
 }
 
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

@@ -53,6 +53,27 @@ func newRefused(to prometheus.Registerer, log *slog.Logger) prometheus.Counter {
 	}), log)
 }
 
+// replyMetrics are those of the room for replies.
+type replyMetrics struct {
+	bytes, limit, waiting prometheus.Gauge
+	closed                prometheus.Counter
+}
+
+func newReplyMetrics(to prometheus.Registerer, log *slog.Logger) *replyMetrics {
+	gauge := func(name, help string) prometheus.Gauge {
+		return registered(to, prometheus.NewGauge(prometheus.GaugeOpts{Name: "transcriptd_server_" + name, Help: help}), log)
+	}
+	return &replyMetrics{
+		bytes:   gauge("replies_bytes", "Bytes of room that replies of more than 64 KiB have, until their callers have taken them."),
+		limit:   gauge("replies_limit_bytes", "Bytes of such replies from which on calls wait before they make one."),
+		waiting: gauge("replies_waiting", "Calls that wait until there is room for their reply."),
+		closed: registered(to, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "transcriptd_server_replies_closed_total",
+			Help: "Connections closed since they did not take a reply in time, while calls waited for room.",
+		}), log),
+	}
+}
+
 // roomMetrics are those of the rooms for requests, by the kind of calls.
 type roomMetrics struct {
 	bytes, limit, waiting *prometheus.GaugeVec

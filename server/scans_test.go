@@ -57,7 +57,7 @@ func (w watchedChain) Rows(ctx context.Context, span chainstore.Span, yield func
 // readAll reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.
 func readAll(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weighted, send func() error) (bytes int, err error) {
 	a := &assembly{chain: chain, full: true}
-	last, _, err := a.readAll(ctx, newBuffers(), scans, func(full []*frame) error {
+	last, _, err := a.readAll(ctx, New(nil, Config{}).outgoing, scans, func(full []*frame) error {
 		for _, f := range full {
 			bytes += f.size()
 		}

@@ -13,11 +13,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it; replies are compressed only to them
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/reflection"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -57,6 +57,7 @@ type Server struct {
 	drain     context.CancelFunc
 	admission *admission
 	intake    *intake
+	outgoing  *outgoing
 	// scans is of all streams.
 	scans *semaphore.Weighted
 }
@@ -74,6 +75,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.metrics = newMetrics(cfg.Registerer, s.log)
 	s.admission = newAdmission(s.draining, cfg.Registerer, s.log)
 	s.intake = newIntake(s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
+	s.outgoing = newOutgoing(newBuffers(), newReplyMetrics(cfg.Registerer, s.log), s.log)
 	s.scans = newScans()
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
@@ -96,20 +98,19 @@ func serviceNames() []string {
 // that are refused by their head, its interceptors see none and its stats handlers those with a far deadline.
 func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	unary, stream := s.chains()
-	pool := newBuffers()
-	options := append(Transport(), extra...)
+	options := append(append(Transport(), grpc.Creds(connections{insecure.NewCredentials()})), extra...)
 	if s.tracer != nil {
 		options = append(options, grpc.StatsHandler(tracing{otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))}))
 	}
 	server := grpc.NewServer(append(options,
 		grpc.InTapHandle(s.admission.admit),
-		grpc.ForceServerCodecV2(newCodec(pool)),
+		grpc.ForceServerCodecV2(newCodec(s.outgoing.buffers)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
 	services := &registrar{Server: server, intake: s.intake}
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, buffers: pool, scans: s.scans,
+		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.outgoing, scans: s.scans,
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version})
 	healthv1.RegisterHealthServer(services, s.health)
@@ -147,9 +148,9 @@ type transcripts struct {
 	store     chainstore.Store
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
-	// buffers are shared with the codec.
-	buffers mem.BufferPool
-	scans   *semaphore.Weighted // the server's
+	// outgoing and scans are the server's.
+	outgoing *outgoing
+	scans    *semaphore.Weighted
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.

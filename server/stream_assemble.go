@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -29,7 +28,8 @@ const (
 var errBatch = errors.New("the batch is full")
 
 // StreamAssemble reads and sends batch by batch, and reads the next while it sends one: in constant memory, four batches
-// at most and the rows that filled them.
+// at most and the rows that filled them. Batches have room of outgoing; where there is none, a batch is a frame, and one that is
+// larger waits.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
 	a, err := t.open(ctx, req)
@@ -42,10 +42,11 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 	if a.notModified {
 		return w.send(&frame{}, &transcriptv1.Report{})
 	}
-	last, report, err := a.readAll(ctx, t.buffers, t.scans, w.sendAll)
+	last, report, err := a.readAll(ctx, t.outgoing, t.scans, w.sendAll)
 	if err != nil {
 		return err
 	}
+	defer last.drop()
 	return w.send(last, a.told(report))
 }
 
@@ -81,17 +82,22 @@ func newScans() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(run
 // readAll hands every batch to send, in order. Once a batch was not all in the store's memory, as it is sent, all that follow are read ahead,
 // each with a place of scans, which it has while it is read; before, to read one takes less time than to hand it from goroutine
 // to goroutine. last is the frame that belongs to no batch.
-func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *semaphore.Weighted, send func([]*frame) error) (last *frame, whole *report, err error) {
+func (a *assembly) readAll(ctx context.Context, out *outgoing, scans *semaphore.Weighted, send func([]*frame) error) (last *frame, whole *report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
 	parts := a.parts()
 	var readers []*frameReader // of the first parts that are not read to their ends
+	defer func() {
+		for _, r := range readers {
+			r.drop()
+		}
+	}()
+	defer running.Wait()
+	defer cancel()
 	atOnce := 1
 	begin := func() {
 		for ; len(parts) > 0 && len(readers) < atOnce; parts = parts[1:] {
-			r := newFrameReader(a, pool, scans, parts[0])
+			r := newFrameReader(a, out, scans, parts[0])
 			readers = append(readers, r)
 			r.next(ctx, &running, atOnce > 1)
 		}
@@ -104,7 +110,7 @@ func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *sema
 		if r.waited {
 			atOnce = sideBySide
 		}
-		full := r.full
+		full, held := r.taken()
 		if len(r.spans) > 0 {
 			r.next(ctx, &running, atOnce > 1)
 		} else {
@@ -118,7 +124,14 @@ func (a *assembly) readAll(ctx context.Context, pool mem.BufferPool, scans *sema
 		case readers[0] != r:
 			full = append(full, r.open)
 		}
-		if err := send(full); err != nil {
+		held.goesOut()
+		err := send(full)
+		for _, f := range full {
+			f.drop() // none is left where all were sent
+		}
+		held.done()
+		if err != nil {
+			last.drop()
 			return nil, nil, err
 		}
 	}
@@ -130,7 +143,7 @@ type frameReader struct {
 	chain  chainstore.Chain
 	into   filler
 	report *report
-	pool   mem.BufferPool
+	out    *outgoing
 	// scans has the places that all streams share: one is taken for each batch while it is read ahead.
 	scans *semaphore.Weighted
 	// spans are what is yet to be read.
@@ -140,6 +153,10 @@ type frameReader struct {
 	open *frame
 	// ready is the size of full.
 	ready int
+	// held is the room of the batch, nil for a small one that needs none; left is how many bytes of rows it takes yet, and rows those
+	// it has. need is the size of the next row, where that is known as it did not fit.
+	held             *held
+	left, rows, need int
 	// waited says that a row of the batch was not in the store's memory, or was packed there.
 	waited bool
 	// due says that the batch is yet to be read; else reading is waited for before anything else is looked at, and then err is
@@ -149,10 +166,33 @@ type frameReader struct {
 	err     error
 }
 
-func newFrameReader(a *assembly, pool mem.BufferPool, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
-	r := &frameReader{chain: a.chain, pool: pool, scans: scans, open: &frame{pool: pool, most: frameBytes, exactly: true}, spans: spans}
+func newFrameReader(a *assembly, out *outgoing, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
+	r := &frameReader{chain: a.chain, out: out, scans: scans, spans: spans}
+	r.open = r.frame(frameBytes)
 	r.into, r.report = a.filler(r.room)
 	return r
+}
+
+// frame is a new one for so many bytes, in the room of the batch.
+func (r *frameReader) frame(most int) *frame {
+	return &frame{pool: r.held.pool(r.out.buffers), held: r.held, most: most, exactly: true}
+}
+
+// taken are the frames of the batch, and its room: the caller's from now on.
+func (r *frameReader) taken() ([]*frame, *held) {
+	full, held := r.full, r.held
+	r.full, r.held = nil, nil
+	held.readAhead()
+	return full, held
+}
+
+// drop gives back what was read and is not sent. Nothing is read then.
+func (r *frameReader) drop() {
+	full, held := r.taken()
+	for _, f := range append(full, r.open) {
+		f.drop()
+	}
+	held.done()
 }
 
 // next begins to read a batch in a goroutine of its own, or leaves it to wait.
@@ -167,45 +207,99 @@ func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead b
 			return
 		}
 		defer r.scans.Release(1)
-		r.err = guarded(func() error { return r.batch(ctx) })
+		r.err = guarded(func() error {
+			return r.batch(ctx, func(ctx context.Context) error { return r.tryRoom(ctx, r.out.tryAhead) })
+		})
+		if errors.Is(r.err, errNoRoomToReply) { // none at once: who holds a place of scans must not wait for it
+			r.due, r.err = true, nil
+		}
 	})
 }
 
 // wait returns once the batch is read.
 func (r *frameReader) wait(ctx context.Context) error {
-	if r.due {
-		return r.batch(ctx)
-	}
 	r.reading.Wait()
+	if r.due {
+		return r.batch(ctx, r.takeRoom)
+	}
 	return r.err
 }
 
-// batch lays rows into frames until there are enough, or all is read.
-func (r *frameReader) batch(ctx context.Context) error {
-	r.full, r.ready, r.waited = nil, 0, false
-	for len(r.spans) > 0 && r.ready < batchBytes {
+// tryRoom takes room for a batch, where there is any. One that has none is a small one; errNoRoomToReply: the next row is too large
+// for that.
+func (r *frameReader) tryRoom(ctx context.Context, try func(context.Context, int64) *held) error {
+	r.left = max(batchBytes+2*frameBytes, r.need)
+	if r.held = try(ctx, int64(r.left)); r.held != nil {
+		return nil
+	}
+	if r.left = frameBytes; r.need > r.left {
+		return errNoRoomToReply
+	}
+	return nil
+}
+
+// takeRoom is tryRoom that waits where the next row needs room. What was laid before goes out first, since who waits must hold
+// nothing: errBatch.
+func (r *frameReader) takeRoom(ctx context.Context) error {
+	err := r.tryRoom(ctx, r.out.try)
+	if !errors.Is(err, errNoRoomToReply) {
+		return err
+	}
+	if r.open.size() > 0 {
+		r.full, r.open = append(r.full, r.open), r.frame(frameBytes)
+		return errBatch
+	}
+	r.left = r.need
+	r.held, err = r.out.take(ctx, int64(r.left))
+	return err
+}
+
+// batch lays rows into frames until there are enough, or all is read. Once enter has failed, nothing was laid.
+func (r *frameReader) batch(ctx context.Context, enter func(context.Context) error) error {
+	r.full, r.ready, r.rows, r.waited = nil, 0, 0, false
+	for entered, full := false, false; len(r.spans) > 0 && !full && r.ready < batchBytes; {
+		if !entered {
+			switch err := enter(ctx); {
+			case errors.Is(err, errBatch):
+				return nil
+			case err != nil:
+				return err
+			}
+			entered = true
+		}
 		span := &r.spans[0]
 		if span.From <= span.Through {
-			if err := r.read(ctx, span); err != nil {
+			var err error
+			if full, err = r.read(ctx, span); err != nil {
 				return err
 			}
 		}
 		if span.From > span.Through {
 			r.spans = r.spans[1:]
 		}
+		if full && r.rows == 0 { // the first row is larger than was expected
+			r.held.done()
+			r.held, entered, full = nil, false, false
+		}
 	}
 	return nil
 }
 
-// read lays rows of a span into frames until there are enough, and moves its From behind them.
-func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
+// read lays rows of a span into frames until there are enough, and moves its From behind them. full: the next does not fit the batch.
+func (r *frameReader) read(ctx context.Context, span *chainstore.Span) (full bool, err error) {
 	whole := *span
-	err := r.chain.Rows(ctx, whole, func(row *chainstore.Row) error {
+	err = r.chain.Rows(ctx, whole, func(row *chainstore.Row) error {
+		if full = len(row.Payload) > r.left; full {
+			r.need = len(row.Payload)
+			return errBatch
+		}
 		r.waited = r.waited || row.Kept == nil
 		if err := r.into.add(ctx, row); err != nil {
 			return err
 		}
-		if span.From++; r.ready >= batchBytes {
+		span.From++
+		r.rows, r.left, r.need = r.rows+1, r.left-len(row.Payload), 0
+		if r.ready >= batchBytes {
 			return errBatch
 		}
 		return nil
@@ -214,16 +308,19 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) error {
 		err = reached(whole, span.From)
 	}
 	if errors.Is(err, errBatch) {
-		return nil
+		return full, nil
 	}
-	return err
+	return full, err
 }
 
 // room gives the frame that the next need bytes go to.
 func (r *frameReader) room(need int) (*frame, error) {
-	if size := r.open.size(); size > 0 && size+need > frameBytes {
+	switch size := r.open.size(); {
+	case size == 0:
+		r.open = r.frame(max(frameBytes, need)) // in the room of this batch
+	case size+need > frameBytes:
 		r.full, r.ready = append(r.full, r.open), r.ready+size
-		r.open = &frame{pool: r.pool, most: max(frameBytes, need), exactly: true}
+		r.open = r.frame(max(frameBytes, need))
 	}
 	return r.open, nil
 }
@@ -251,7 +348,9 @@ func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
 		m = &transcriptv1.StreamAssembleResponse{}
 	}
 	m.Nodes, m.Report = f.nodes, report
-	return sent(w.out.Context(), w.out.SendMsg(splice(m, f)))
+	err := w.out.SendMsg(splice(m, f, nil))
+	f.held.unlessEnded()
+	return sent(w.out.Context(), err)
 }
 
 // sent makes of a failure to send what it is: the caller's deadline, its giving up, or its going away.
