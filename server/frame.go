@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// sharedBytes is from how many bytes on what the store keeps goes out from where it lies, if that is half of what stays in
-	// memory for it or more; to copy less costs less than to send it by itself. It is above gRPC's threshold
+	// sharedBytes is from how many bytes on what the store keeps goes out from where it lies; to copy less costs less than to send it
+	// by itself. It is above gRPC's threshold
 	// (mem.IsBelowBufferPoolingThreshold), at or below which nobody is told once a buffer is sent.
 	sharedBytes = 1<<10 + 1
 	// firstPiece is the memory that a frame of a size that is not known before begins with.
@@ -36,6 +36,8 @@ type frame struct {
 	begun int
 	// shared are the payloads behind all others, if any, which lie end to end where the store keeps them.
 	shared keptBytes
+	// wasted is what stays in memory for what is borrowed, beside that; at most as much as the frame has, and frameBytes.
+	wasted int
 	// bytes is how many bytes of messages there are.
 	bytes int
 	nodes []*transcriptv1.NodeInfo
@@ -77,7 +79,8 @@ func (f *frame) settle() {
 	b := kept[f.shared.from:f.shared.through:f.shared.through]
 	f.shared = keptBytes{}
 	switch {
-	case len(b) >= sharedBytes && len(kept) <= 2*len(b):
+	case len(b) >= sharedBytes && f.wasted+len(kept)-len(b) <= f.bytes+frameBytes:
+		f.wasted += len(kept) - len(b)
 		f.cut()
 		f.lay(f.held.borrow(b))
 	case len(b) > 0:
