@@ -60,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// mountDisk mounts a new file system of so many millions of bytes.
+// mountDisk mounts a new file system of so many millions of bytes; of the kind "inodes" a tmpfs of few files.
 func mountDisk(t *testing.T, kind string, megabytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +70,10 @@ func mountDisk(t *testing.T, kind string, megabytes int) string {
 	}
 	size := fmt.Sprint(megabytes * 1_000_000)
 	commands := [][]string{{"mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", mounted}}
-	if kind == "ext4" {
+	switch kind {
+	case "inodes":
+		commands = [][]string{{"mount", "-t", "tmpfs", "-o", "nr_inodes=1500,size=" + size, "tmpfs", mounted}}
+	case "ext4":
 		commands = [][]string{
 			{"truncate", "-s", size, image}, {"mkfs.ext4", "-q", "-m", "0", image}, {"mount", "-o", "loop", image, mounted},
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -217,5 +218,33 @@ func TestRegistryIsWhole(t *testing.T) {
 	}
 	if whole != 1 { // between the keys
 		t.Errorf("it is whole at %d places where it is cut", whole)
+	}
+}
+
+// A folder, or anything else, in the place of a file is named, and the file is asked for.
+func TestNoFile(t *testing.T) {
+	image := killed(t, func(d *DB) { commitNumbers(t, d, 1, 5, 100) })
+	for _, name := range []string{badger.ManifestFilename, badger.KeyRegistryFileName, discardFile, logName(1), valueLogName(1)} {
+		dir := copyStore(t, image)
+		must(t, os.Remove(filepath.Join(dir, name)))
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		if damage := mustRefuse(t, dir, name); !strings.Contains(damage.Error(), "put the file back") {
+			t.Errorf("%s: %v", name, damage)
+		}
+	}
+}
+
+// A database whose tables cannot be written any more is not closed for ever.
+func TestCloseEnds(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	d, err := Open(dir, smallStore())
+	must(t, err)
+	commitNumbers(t, d, 1, 5, 100)
+	must(t, os.RemoveAll(dir))
+	must(t, os.WriteFile(dir, nil, 0o600)) // no directory can be made there
+	d.room.free = diskOf(1 << 40).free
+	d.closeWithin = 50 * time.Millisecond
+	if err := d.Close(); err == nil || !strings.Contains(err.Error(), "not closed within") {
+		t.Errorf("error is %v", err)
 	}
 }

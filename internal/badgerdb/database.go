@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -29,6 +30,9 @@ type DB struct {
 	others []string
 	// lock keeps everybody else out of the directory.
 	lock io.Closer
+	// stopBrink ends brink.watch.
+	stopBrink   func()
+	closeWithin time.Duration
 }
 
 // Open opens the database in a directory, and creates both if they are not there. Errors: ErrFormat, ErrLocked, ErrDamaged,
@@ -43,6 +47,9 @@ func Open(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d, err := openLocked(dir, &o)
+	if errors.Is(err, syscall.EROFS) {
+		err = fmt.Errorf("%w: the file system takes no writes: see the system's log for why, and mount it so that it does", err)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -72,10 +79,15 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	tellReadAhead(o.Logger, dir, found.bytes())
 	d := &DB{
 		Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger, handles: h, others: otherFiles(dir),
+		closeWithin: closeWithin,
 	}
 	d.pace = newPace(d.level0, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)
 	if _, err := d.room.left(); err != nil {
 		return nil, errors.Join(err, b.Close())
+	}
+	d.stopBrink = func() {}
+	if merging {
+		d.stopBrink = inBackground(newBrink(b.DB, o).watch)
 	}
 	if !merging && o.Logger != nil {
 		o.Logger.Warn("merges of tables would not fit on the disk, or open too many files: puts are refused until they would, and tables are merged again after a restart",
@@ -144,8 +156,8 @@ func (d *DB) Paused() time.Duration { return time.Duration(d.pace.paused.Load())
 func (d *DB) Syncs() uint64 { return d.wal.syncs.Load() }
 
 // Close closes the database. It is called once, whatever it returns; nothing is read or written any more. Where the disk cannot
-// take what is in memory as a table, the database is left as a kill would leave it, locked until the process ends: what was
-// committed is in the log.
+// take what is in memory as a table, or does not within closeWithin, the database is left as a kill would leave it, locked until the
+// process ends: what was committed is in the log.
 func (d *DB) Close() error {
 	err := d.wal.close()
 	if left, roomErr := d.room.toClose(); roomErr == nil && left < 0 {
@@ -153,11 +165,24 @@ func (d *DB) Close() error {
 			d.log.Warn("the disk is too full to write what is in memory as a table: it stays in the log", "missing_bytes", -left)
 		}
 		d.stopYoung()
-		go hold(d.lock) // Badger goes on
+		go hold(d.lock) // Badger goes on, and brink with it
 		return err
 	}
-	return errors.Join(err, d.Bare.Close(), d.lock.Close())
+	closed := make(chan error, 1)
+	go func() { closed <- d.Bare.Close() }()
+	select {
+	case closeErr := <-closed:
+		d.stopBrink()
+		return errors.Join(err, closeErr, d.lock.Close())
+	case <-time.After(d.closeWithin):
+		go hold(d.lock)
+		return errors.Join(err, fmt.Errorf(
+			"the database was not closed within %s, since a table cannot be written: what was committed is in its logs", d.closeWithin))
+	}
 }
+
+// closeWithin is how long closing may take, outside tests: Badger tries for ever to write a table that the file system refuses.
+const closeWithin = time.Minute
 
 // hold keeps a lock until the process ends.
 func hold(lock io.Closer) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -22,6 +23,8 @@ func prepareDirectory(dir string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return refuseStrangers(dir)
+	case errors.Is(err, syscall.EISDIR):
+		return refusal([]*Damage{{File: badger.ManifestFilename, Offset: -1, What: noFile}})
 	case err != nil:
 		return fmt.Errorf("read the store's manifest: %w", err)
 	case !allZero(head) && !bytes.HasPrefix(manifestMagic(), head[:min(len(head), len(manifestMagic()))]):

@@ -6,25 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 )
 
-// So many inodes must be free, or a sixteenth of all, for a disk to count as one that takes anything: a merge makes a file for
-// each table.
-const minInodes = 4096
-
-// freeBytes is what the file system of a directory still takes: nothing where it has hardly an inode left. One that has no fixed
-// number of inodes says that it has none at all.
-func freeBytes(dir string) (int64, error) {
+// lookAtDisk tells what the file system of a directory still takes. One that has no fixed number of inodes says that it has none at
+// all.
+func lookAtDisk(dir string) (free diskSpace, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("look for free space: %w", err)
+		return free, fmt.Errorf("look for free space: %w", err)
 	}
-	if st.Files > 0 && st.Ffree < min(minInodes, st.Files/16) {
-		return 0, nil
+	free = diskSpace{bytes: int64(st.Bavail) * int64(st.Bsize), inodes: math.MaxInt64}
+	if st.Files > 0 {
+		free.inodes, free.keptInodes = int64(min(st.Ffree, math.MaxInt64)), int64(min(keptInodes, st.Files/4))
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	return free, nil
 }
 
 // allocated is what a file takes on disk, where holes in it take nothing.

@@ -1,6 +1,7 @@
 package badgerdb
 
 import (
+	"context"
 	"reflect"
 	"sync"
 	"time"
@@ -63,24 +64,11 @@ func keepYoung(db *badger.DB) (stop func()) {
 		return func() {}
 	}
 	l.renew()
-	stopped := make(chan struct{})
-	var running sync.WaitGroup
-	running.Go(func() {
-		tick := time.NewTicker(renewEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stopped:
-				return
-			case <-tick.C:
-				l.renew()
-			}
+	return inBackground(func(ctx context.Context) {
+		for sleep(ctx, renewEvery); ctx.Err() == nil; sleep(ctx, renewEvery) {
+			l.renew()
 		}
 	})
-	return func() {
-		close(stopped)
-		running.Wait()
-	}
 }
 
 // pointee is the struct that a field of a struct points to, target the one that v points to, is whether v is of a type. v may be

@@ -49,7 +49,10 @@ func (i *inspection) inspect() error {
 	if _, err := os.Lstat(i.path(badger.ManifestFilename)); errors.Is(err, os.ErrNotExist) {
 		return nil // prepareDirectory found nothing else
 	}
-	for _, check := range []func() error{i.list, i.checkRegistry, i.checkDiscards, i.checkValueLogs, i.checkManifest} {
+	if err := i.list(); err != nil || i.hopeless() {
+		return err
+	}
+	for _, check := range []func() error{i.checkRegistry, i.checkDiscards, i.checkValueLogs, i.checkManifest} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -84,9 +87,6 @@ func (i *inspection) open(name string) (*os.File, int64, error) {
 		return nil, 0, fmt.Errorf("open a file of the store: %w", err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", f.Name())
-	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}
@@ -111,6 +111,8 @@ func (i *inspection) list() error {
 		name, kind := e.Name(), filepath.Ext(e.Name())
 		number, err := strconv.ParseUint(strings.TrimSuffix(name, kind), 10, 31)
 		switch {
+		case isStoreFile(name) && !e.Type().IsRegular():
+			i.damaged(name, -1, noRemedy, noFile)
 		case kind == tableSuffix && e.IsDir(), kind != tableSuffix && kind != walSuffix && kind != valueLogSuffix:
 		case kind == tableSuffix && err == nil && name == table.IDToFilename(number):
 			i.files.tables[number] = name
@@ -131,6 +133,18 @@ func (i *inspection) list() error {
 		i.files.valueLogs = append(i.files.valueLogs, valueLogName(n))
 	}
 	return nil
+}
+
+const noFile = "a file of the store has this name, and this is none: put the file back"
+
+// isStoreFile tells whether Badger opens the file of a name.
+func isStoreFile(name string) bool {
+	switch name {
+	case badger.ManifestFilename, badger.KeyRegistryFileName, discardFile:
+		return true
+	}
+	kind := filepath.Ext(name)
+	return kind == walSuffix || kind == valueLogSuffix
 }
 
 const (

@@ -54,8 +54,8 @@ type Options struct {
 	// watch it or let it fail.
 	SyncLog func(log *os.File) error
 
-	// freeBytes is what the file system of a directory still takes; nil: freeBytes.
-	freeBytes func(dir string) (int64, error)
+	// lookAtDisk tells what the file system of a directory still takes; nil: lookAtDisk.
+	lookAtDisk func(dir string) (diskSpace, error)
 }
 
 // The defaults of Options.
@@ -71,8 +71,8 @@ func (o Options) complete() Options {
 	if o.MemtableBytes <= 0 {
 		o.MemtableBytes = DefaultMemtableBytes
 	}
-	if o.freeBytes == nil {
-		o.freeBytes = freeBytes
+	if o.lookAtDisk == nil {
+		o.lookAtDisk = lookAtDisk
 	}
 	if o.SyncLog == nil {
 		o.SyncLog = syncLog

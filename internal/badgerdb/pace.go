@@ -2,6 +2,7 @@ package badgerdb
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -126,5 +127,16 @@ func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
+	}
+}
+
+// inBackground runs f until stop is called, which waits for its end.
+func inBackground(f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { f(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
 	}
 }

@@ -63,10 +63,16 @@ const (
 
 func newRoom(db *badger.DB, o *Options, logs func() (int64, error)) *room {
 	return &room{
-		dir: db.Opts().Dir, free: o.freeBytes, tables: db.Tables, logs: logs, log: o.Logger,
+		dir: db.Opts().Dir, free: o.forPuts, tables: db.Tables, logs: logs, log: o.Logger,
 		spare: o.spare(), forDeletes: o.MemtableBytes / 2, lookAfter: 2 * o.MemtableBytes,
 		patience: 500 * time.Millisecond,
 	}
+}
+
+// forPuts is how many bytes puts find free on the file system of a directory.
+func (o *Options) forPuts(dir string) (int64, error) {
+	free, err := o.lookAtDisk(dir)
+	return free.forPuts(), err
 }
 
 // spare is what is free beside what Badger has to write by itself: see room.

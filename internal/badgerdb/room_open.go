@@ -8,11 +8,14 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
+// inodesToOpen are for the logs, tables of memtables, and files that are written anew.
+const inodesToOpen = 16
+
 // openInRoom opens Badger, which begins to write the logs as tables, and to merge, at once. Where the logs do not fit on the disk it
 // is refused: chainstore.ErrDiskFull. Where merges might not fit, as when another program has taken what was kept for them, or could
 // not open their files, it is opened so that no merge is ever due: merging is false.
 func openInRoom(dir string, o *Options, found *inspection, handles *handles) (b *Bare, merging bool, err error) {
-	free, err := o.freeBytes(dir)
+	disk, err := o.lookAtDisk(dir)
 	if err != nil {
 		return nil, false, err
 	}
@@ -21,12 +24,16 @@ func openInRoom(dir string, o *Options, found *inspection, handles *handles) (b 
 		return nil, false, err
 	}
 	least := o.spare() / 4 // for what opening writes beside tables
-	if need := logs + least; free < need {
+	if need := logs + least; disk.bytes < need {
 		return nil, false, fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed to open the store",
-			chainstore.ErrDiskFull, free>>20, dir, need>>20+1)
+			chainstore.ErrDiskFull, disk.bytes>>20, dir, need>>20+1)
+	}
+	if disk.inodes < inodesToOpen {
+		return nil, false, fmt.Errorf("%w: the file system of %s takes %d files more (inodes), at least %d are needed to open the store",
+			chainstore.ErrDiskFull, dir, disk.inodes, inodesToOpen)
 	}
 	options := optionsFor(dir, o, found)
-	merging = free >= logs+found.sizes().merges()+least &&
+	merging = disk.forPuts() >= logs+found.sizes().merges()+least &&
 		handles.mayMerge(len(found.tables), found.sizes().raw0, options.BaseTableSize)
 	if !merging {
 		options = withoutMerges(options)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -25,6 +26,10 @@ import (
 type disk struct{ bytes atomic.Int64 }
 
 func (d *disk) free(string) (int64, error) { return d.bytes.Load(), nil }
+
+func (d *disk) look(string) (diskSpace, error) {
+	return diskSpace{bytes: d.bytes.Load(), inodes: math.MaxInt64}, nil
+}
 
 func diskOf(bytes int64) *disk {
 	d := &disk{}
@@ -301,7 +306,7 @@ func TestRoomTellsWhenItIsQuiet(t *testing.T) {
 // openOn opens a database on a disk, with memtables of a MiB.
 func openOn(t *testing.T, dir string, d *disk) (*DB, error) {
 	t.Helper()
-	return Open(dir, Options{MemtableBytes: 1 << 20, freeBytes: d.free})
+	return Open(dir, Options{MemtableBytes: 1 << 20, lookAtDisk: d.look})
 }
 
 // filled is the directory of a database with some tables, which was killed: its last writes are in a log.
@@ -374,7 +379,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &smallDisk{bytes: used + 64<<10}
-	o := Options{MemtableBytes: 1 << 20, freeBytes: d.free}
+	o := Options{MemtableBytes: 1 << 20, lookAtDisk: d.look}
 	if _, err := Open(dir, o); !errors.Is(err, chainstore.ErrDiskFull) || !strings.Contains(err.Error(), "MiB are free") {
 		t.Fatalf("error is %v", err)
 	}
@@ -546,7 +551,7 @@ func TestKilledBeforeALogIsDeleted(t *testing.T) {
 	if err := os.WriteFile(log, append(kept, make([]byte, 64)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(dir, Options{MemtableBytes: 1 << 20, freeBytes: alone.free})
+	again, err := Open(dir, Options{MemtableBytes: 1 << 20, lookAtDisk: alone.look})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -630,7 +635,7 @@ func openFilled(t *testing.T, disk string) {
 // refused. What Badger merges then fits.
 func TestRoomForRowsThatAreAlike(t *testing.T) {
 	dir, d := t.TempDir(), &smallDisk{bytes: 30 << 20}
-	o := Options{MemtableBytes: 1 << 20, freeBytes: d.free}.complete()
+	o := Options{MemtableBytes: 1 << 20, lookAtDisk: d.look}.complete()
 	raw, err := tune(badger.OpenManaged(badgerOptions(dir, &o, 0).WithNumLevelZeroTables(1000).WithNumLevelZeroTablesStall(1001)))
 	if err != nil {
 		t.Fatal(err)
@@ -648,7 +653,7 @@ func TestRoomForRowsThatAreAlike(t *testing.T) {
 		t.Fatalf("%d tables, and merging is %t", n, db.merging)
 	}
 	waitUntil(t, func() bool {
-		_, _ = d.free(dir)
+		_, _ = d.look(dir)
 		return db.level0() == 0
 	})
 	if low := d.low.Load(); low < 0 {
@@ -688,12 +693,12 @@ type smallDisk struct {
 	low   atomic.Int64
 }
 
-func (d *smallDisk) free(dir string) (int64, error) {
+func (d *smallDisk) look(dir string) (diskSpace, error) {
 	used, err := diskUsage(dir)
 	free := d.bytes - used
 	for low := d.low.Load(); free < low && !d.low.CompareAndSwap(low, free); low = d.low.Load() {
 	}
-	return free, err
+	return diskSpace{bytes: free, inodes: math.MaxInt64}, err
 }
 
 // diskUsage is what the files of a directory take on disk.
