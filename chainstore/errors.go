@@ -33,7 +33,8 @@ var (
 	ErrTooManyFiles = errors.New("too many files are open")
 	// ErrOverloaded: more changes wait than the store holds, or commits before the deadline. Nothing was written.
 	ErrOverloaded = errors.New("too many changes wait to be committed")
-	// ErrFailed: an earlier write did not reach the disk; the store takes no more writes until it is opened again.
+	// ErrFailed: an earlier write did not reach the disk, and the store takes no more writes until it is opened again; or its files
+	// are away, and it takes none until they are back.
 	ErrFailed = errors.New("the store has failed and takes no more writes")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")

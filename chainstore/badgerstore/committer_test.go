@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +96,27 @@ func TestFailedCommitStopsWriting(t *testing.T) {
 	}
 	s = openAt(t, dir, Options{})
 	put(t, s, node(&before, "again"))
+	mustBeClean(t, s)
+}
+
+// While the store's folder is away, puts are refused as those of a store that has failed, and taken again once it is back.
+func TestPutsWhileTheFolderIsAway(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s := openAt(t, dir, Options{})
+	before := put(t, s, node(nil, "before"))[0].ID
+	if err := os.Rename(dir, dir+" away"); err != nil {
+		t.Fatal(err)
+	}
+	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(&before, "away")}}
+	if _, err := s.Commit(t.Context(), testNamespace, change); !errors.Is(err, chainstore.ErrFailed) {
+		t.Errorf("a put while the folder is away: %v", err)
+	}
+	if err := os.Rename(dir+" away", dir); err != nil {
+		t.Fatal(err)
+	}
+	if !put(t, s, change.Nodes...)[0].Created {
+		t.Error("the refused put left its node behind")
+	}
 	mustBeClean(t, s)
 }
 

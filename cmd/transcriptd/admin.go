@@ -20,10 +20,10 @@ type admin struct {
 	done   chan struct{}
 }
 
-// startAdmin serves on the listener until stop; ready tells whether new calls are taken.
-func startAdmin(listener net.Listener, metrics prometheus.Gatherer, ready func() bool) *admin {
+// startAdmin serves on the listener until stop, who asks one of the names; ready tells whether new calls are taken.
+func startAdmin(listener net.Listener, names hosts, metrics prometheus.Gatherer, ready func() bool) *admin {
 	a := &admin{
-		server: &http.Server{Handler: adminRoutes(metrics, ready), ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: names.only(adminRoutes(metrics, ready)), ReadHeaderTimeout: 10 * time.Second},
 		done:   make(chan struct{}),
 	}
 	go func() {

@@ -20,6 +20,7 @@ type config struct {
 	Listen       string        `default:"127.0.0.1:7420" env:"TRANSCRIPTD_LISTEN" help:"Serve gRPC here. Anything but loopback needs --insecure. Port 0 takes a free one."`
 	Store        string        `default:"badger://./transcripts" env:"TRANSCRIPTD_STORE" help:"Keep transcripts here: badger://PATH (a directory, created if need be) or memory: (gone at exit)."`
 	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here; 'off' for none. Anything but loopback needs --insecure."`
+	AdminHost    []string      `placeholder:"NAME" env:"TRANSCRIPTD_ADMIN_HOST" help:"Answer requests to the admin side that name this host, beside localhost, IP addresses and the host of --admin-listen; may be repeated."`
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
 	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the ends of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`

@@ -67,7 +67,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	var draining atomic.Bool
 	var http *admin
 	if adminListener != nil {
-		http = startAdmin(adminListener, registry, func() bool { return !draining.Load() })
+		http = startAdmin(adminListener, cfg.adminHosts(), registry, func() bool { return !draining.Load() })
 	}
 	served := make(chan error, 1)
 	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()

@@ -107,7 +107,7 @@ func (d *DB) MaxCommit() (bytes, writes int64) {
 
 // Ready tells whether a Commit may be written: puts is the error that keeps one from being written that adds something, deletes
 // the one that keeps even one from being written that only deletes. It is called by the goroutine that commits. Errors:
-// chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, those of the file system.
+// chainstore.ErrDiskFull, chainstore.ErrTooManyFiles, chainstore.ErrFailed while the directory is away.
 func (d *DB) Ready() (puts, deletes error) {
 	if err := d.handles.check(); err != nil {
 		return err, err

@@ -2,6 +2,7 @@ package badgerdb
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"sync/atomic"
@@ -82,10 +83,11 @@ func (o *Options) spare() int64 { return o.MemtableBytes / 2 }
 func (r *room) wrote(bytes int64) { r.written += bytes }
 
 // check tells whether a commit may be written: puts is chainstore.ErrDiskFull while one that adds something may not, deletes
-// while one that only deletes may not. Other errors are of the file system, and are both.
+// while one that only deletes may not. Both are chainstore.ErrFailed where the disk cannot be looked at, as when its directory is away.
 func (r *room) check() (puts, deletes error) {
 	left, err := r.leftSoon()
 	if err != nil {
+		err = fmt.Errorf("%w: the disk cannot be looked at: %w", chainstore.ErrFailed, err)
 		return err, err
 	}
 	if left < r.forDeletes {
