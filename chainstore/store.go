@@ -69,8 +69,8 @@ type Chain interface {
 	Rows(ctx context.Context, span Span, yield func(*Row) error) error
 	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in the order in which
 	// they were first put; nodes that lie on the path themselves are passed over. Those of the latest spawner are chosen
-	// first, of one spawner those put first, at most limit. more says that there are more, or that there may be: it
-	// looks no further than SpawnedReach.
+	// first, of one spawner those put first, at most limit and SpawnedReach. more says that there are more, or that there may
+	// be: it looks no further than SpawnedReach.
 	Spawned(ctx context.Context, limit int) (spawned []*Header, more bool, err error)
 }
 

@@ -2,6 +2,10 @@ package badgerstore
 
 import "github.com/transcriptd/transcriptd/chainstore"
 
+// maxAdopted is how many of the nodes that wait for a spawner are linked to it when it is put, those put first: as many as Spawned
+// looks at of one spawner, those that it passes over counted, and one more, which tells that there are more.
+const maxAdopted = 2*chainstore.SpawnedReach + 1
+
 // spawned is a node that was spawned, and the number of its put.
 type spawned struct {
 	number uint64
@@ -35,16 +39,18 @@ func (d *draft) setSpawnedAt(spawner place, s spawned) {
 	d.set(spawnedAtKey(d.ns, spawner, s.number), appendPlaceValue(nil, s.at))
 }
 
-// adopt links a new node to what it spawned before it was put: a seek, and only while any node waits for its spawner.
+// adopt links a new node to what it spawned before it was put, at most maxAdopted: a seek, and only while any node waits for its
+// spawner. The rest goes on waiting.
 func (d *draft) adopt(n *known) error {
 	if d.counters.awaited == 0 {
 		return nil
 	}
-	waiting, err := d.view.spawnedBy(n.id)
+	waiting, err := d.view.spawnedBy(n.id, maxAdopted)
 	if err != nil {
 		return err
 	}
 	waiting = append(waiting, d.awaiting[n.key()]...)
+	waiting = waiting[:min(len(waiting), maxAdopted)]
 	for _, s := range waiting {
 		d.setSpawnedAt(n.at, s)
 	}
@@ -52,12 +58,12 @@ func (d *draft) adopt(n *known) error {
 	return nil
 }
 
-// spawnedBy reads what the database has of the nodes that a node spawned.
-func (v *view) spawnedBy(spawner chainstore.ID) (all []spawned, err error) {
+// spawnedBy reads what the database has of the nodes that a node spawned: those put first, at most limit.
+func (v *view) spawnedBy(spawner chainstore.ID, limit int) (all []spawned, err error) {
 	prefix := spawnerKey(v.ns, spawner)
 	c := v.cursor(prefix)
 	defer c.close()
-	for c.seek(prefix); c.valid(); c.next() {
+	for c.seek(prefix); c.valid() && len(all) < limit; c.next() {
 		_, number, err := parseSpawnedKey(c.key())
 		if err != nil {
 			return nil, err

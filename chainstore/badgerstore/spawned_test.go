@@ -46,6 +46,75 @@ func TestSpawnedIsFoundByPlace(t *testing.T) {
 	}
 }
 
+// A node that more wait for than a commit can link is put: the first of them are linked, and the others go on waiting.
+func TestSpawnerThatVeryManyWaitFor(t *testing.T) {
+	s := openStore(t, Options{MemtableBytes: 4 << 20})
+	spawner := node(nil, "spawner")
+	id := spawner.Identify(nil)
+	bytes, _ := s.db.MaxCommit()
+	link := cost(string(spawnedAtKey(1, place{1 << 20, 0}, 1<<20)), write{value: appendPlaceValue(nil, place{1 << 20, 0})})
+	var first []chainstore.ID
+	n := 0
+	for int64(n)*link <= bytes {
+		var nodes []chainstore.NewNode
+		for i := range 1000 {
+			nodes = append(nodes, spawnedNode(fmt.Sprint(n+i), id))
+		}
+		for _, p := range put(t, s, nodes...) {
+			if n++; len(first) < 10 {
+				first = append(first, p.ID)
+			}
+		}
+	}
+	put(t, s, spawner)
+	put(t, s, spawnedNode("behind it", id))
+	c, err := s.Chain(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, more, err := c.Spawned(context.Background(), len(first))
+	if err != nil || !more || len(found) != len(first) {
+		t.Fatalf("of %d it finds %d, and that there are more: %v; error %v", n, len(found), more, err)
+	}
+	for i := range found {
+		if found[i].ID != first[i] {
+			t.Errorf("node %d that is found is not that which was put then", i)
+		}
+	}
+	if c := storedCounters(t, s); c.awaited != uint64(n-maxAdopted) {
+		t.Errorf("%d of %d nodes wait for their spawner, want all but %d", c.awaited, n, maxAdopted)
+	}
+	mustBeClean(t, s)
+}
+
+// A link that is lost is told, also behind those that a spawner links when it is put.
+func TestVerifyOfLinksOfManySpawned(t *testing.T) {
+	s := openStore(t, Options{})
+	spawner := node(nil, "spawner")
+	id := spawner.Identify(nil)
+	var nodes []chainstore.NewNode
+	for i := range maxAdopted + 10 {
+		nodes = append(nodes, spawnedNode(fmt.Sprint(i), id))
+	}
+	put(t, s, nodes...)
+	put(t, s, spawner)
+	put(t, s, spawnedNode("behind it", id))
+	at := place{segment: uint64(len(nodes)) + 1}
+	for name, number := range map[string]uint64{"the first": 0, "one put behind the spawner": uint64(len(nodes)) + 1} {
+		key := string(spawnedAtKey(1, at, number))
+		value, there := allRows(t, s)[key]
+		if !there {
+			t.Fatalf("%s is not linked where it is expected", name)
+		}
+		rewrite(t, s, map[string]write{key: {deleted: true}})
+		if found := problems(t, s, testNamespace, storetest.Simple().Judge); len(found) == 0 {
+			t.Errorf("nobody misses the link of %s", name)
+		}
+		rewrite(t, s, map[string]write{key: {value: value}})
+	}
+	mustBeClean(t, s)
+}
+
 // A change that fails leaves no link and no count.
 func TestSpawnedOfAFailedChange(t *testing.T) {
 	s := openStore(t, Options{})

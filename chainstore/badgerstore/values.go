@@ -304,7 +304,7 @@ type counters struct {
 	nextSegment, puts             uint64
 	nodes, messages, messageBytes uint64
 	aliases, roots, forks         uint64
-	// awaited counts the nodes whose spawner was not put yet.
+	// awaited counts the spawned nodes that are not linked to their spawner: it was not put yet, or more than maxAdopted waited.
 	awaited uint64
 }
 

@@ -218,11 +218,16 @@ func (c *checker) indexes() error {
 // spawnedRows checks that the spawned nodes are exactly those that say so.
 func (c *checker) spawnedRows() error {
 	sum := uint64(0)
+	var siblings int
+	var last chainstore.ID
 	err := c.each(tableSpawned, func(key, value []byte) error {
 		c.out.Entries++
 		spawner, number, err := parseSpawnedKey(key)
 		if err != nil {
 			return c.judged(nil, err)
+		}
+		if siblings++; spawner != last {
+			siblings, last = 1, spawner
 		}
 		at, err := parsePlaceValue(value, tableSpawned)
 		if err != nil {
@@ -235,7 +240,7 @@ func (c *checker) spawnedRows() error {
 			c.problem(&h.ID, "it is listed as spawned by another node than it says")
 		}
 		if err == nil {
-			err = c.spawnedAt(spawner, spawned{number, at})
+			err = c.spawnedAt(spawner, spawned{number, at}, siblings > maxAdopted)
 		}
 		return c.judged(nil, err)
 	})
@@ -245,17 +250,24 @@ func (c *checker) spawnedRows() error {
 	return err
 }
 
-// spawnedAt checks that a spawned node is found by the place of its spawner, if that was put.
-func (c *checker) spawnedAt(spawner chainstore.ID, s spawned) error {
+// spawnedAt checks that a spawned node is found by the place of its spawner, if that was put. Of one spawner those that are
+// late may not have been linked.
+func (c *checker) spawnedAt(spawner chainstore.ID, s spawned, late bool) error {
 	at, found, err := c.placeOf(spawner)
 	if err != nil {
 		return err
 	}
-	if !found {
-		c.counted.awaited++
-		return nil
+	key := spawnedAtKey(c.ns, at, s.number)
+	if found && late {
+		found, err = c.borrow(key, func([]byte) error { return nil })
 	}
-	return c.expect(nil, spawnedAtKey(c.ns, at, s.number), appendPlaceValue(nil, s.at))
+	if err == nil && !found {
+		c.counted.awaited++
+	}
+	if err != nil || !found {
+		return err
+	}
+	return c.expect(nil, key, appendPlaceValue(nil, s.at))
 }
 
 // counts compares the counters.

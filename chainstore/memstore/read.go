@@ -97,7 +97,7 @@ func (p *path) Spawned(ctx context.Context, limit int) (headers []*chainstore.He
 		return nil, false, err
 	}
 	defer unlock()
-	chosen, more := p.spawned(ns, limit)
+	chosen, more := p.spawned(ns, min(limit, chainstore.SpawnedReach))
 	for _, n := range ns.order {
 		if slices.Contains(chosen, n) {
 			headers = append(headers, n.header)

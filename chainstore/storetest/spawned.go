@@ -13,6 +13,7 @@ func spawnedChecks() []check {
 		{Spawned, "Order", spawnedInOrder},
 		{Spawned, "AcrossForks", spawnedAcrossForks},
 		{Spawned, "SpawnerPutLater", spawnedBeforeSpawner},
+		{Spawned, "ManyWait", spawnedManyWait},
 		{Spawned, "OnThePath", spawnedOnThePath},
 		{Spawned, "Reach", spawnedReach},
 		{Spawned, "ReachOnThePath", spawnedReachOnThePath},
@@ -116,6 +117,30 @@ func spawnedBeforeSpawner(f *fixture) {
 		f.spawned(id, 10, false, first, second)
 		f.spawned(f.put(under(byID(id), result(fmt.Sprint(i), "r"))), 10, false, first, second)
 		f.spawned(base, 10, false)
+	}
+	f.clean()
+}
+
+// spawnedManyWait: however many wait for a spawner, it can be put, and those of them that were put first are found, and those
+// that are put behind it, where they can be asked for.
+func spawnedManyWait(f *fixture) {
+	const asked = 64
+	for _, waiting := range []int{asked - 2, 3 * chainstore.SpawnedReach} {
+		spawner := root(calling("task", fmt.Sprint(waiting)))
+		made := f.cfg.Encoding.Make(spawner)
+		id := made.Identify(nil)
+		var nodes []Node
+		for i := range waiting {
+			nodes = append(nodes, spawn(chainstore.Parent{}, id, fmt.Sprint(waiting, " ", i)))
+		}
+		var all []chainstore.ID
+		for _, n := range f.commit(nodes).Nodes {
+			all = append(all, n.ID)
+		}
+		f.put(spawner)
+		all = append(all, f.spawns(id, "behind it"))
+		f.spawned(id, asked, len(all) > asked, all[:min(asked, len(all))]...)
+		f.spawned(f.put(under(byID(id), result(fmt.Sprint(waiting), "r"))), 1, true, all[0])
 	}
 	f.clean()
 }
