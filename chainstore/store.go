@@ -197,7 +197,8 @@ type AliasReader interface {
 	// Alias returns an alias: ErrAliasNotFound.
 	Alias(ctx context.Context, namespace, name string) (*Alias, error)
 	// Aliases returns aliases in the order that the query asks for, at most its Limit, and where to go on: nil at the
-	// end. A page may be short, or empty, before the end.
+	// end. A page may be short, or empty, before the end: it ends where it has its Bytes, and where it has looked at AliasReach
+	// rows.
 	Aliases(ctx context.Context, namespace string, query AliasQuery) ([]Alias, *AliasCursor, error)
 	// AliasesOf returns the names of the aliases that point to a node, in order, at most limit.
 	AliasesOf(ctx context.Context, namespace string, node ID, limit int) ([]string, error)
@@ -217,6 +218,19 @@ type Alias struct {
 	Full, Effective runloop.Totals
 }
 
+// Size is about what an alias takes in memory and on the wire.
+func (a *Alias) Size() int {
+	size := 128 + len(a.Name)
+	for key, value := range a.Labels {
+		size += 8 + len(key) + len(value)
+	}
+	return size
+}
+
+// AliasReach bounds what a page of aliases looks at: aliases that are listed, names that were deleted, and what a store keeps of
+// earlier states of them. Part of the contract: may only grow.
+const AliasReach = 10_000
+
 // AliasQuery asks for a page of aliases.
 type AliasQuery struct {
 	// ByFolder: those directly in Folder, last moved first, equal times in the order of names. Else: those whose names
@@ -225,9 +239,11 @@ type AliasQuery struct {
 	Prefix, Folder string
 	After          *AliasCursor
 	Limit          int
+	// Bytes ends a page behind the alias with which the Size of all comes to so many; 0: none does.
+	Bytes int
 }
 
-// AliasCursor is the last alias of a page.
+// AliasCursor is where a page ended: an alias, or what was one.
 type AliasCursor struct {
 	Name    string
 	MovedAt int64

@@ -3,20 +3,18 @@ package server
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 const (
-	// pageBytes is about the most that a page takes encoded, whatever its labels.
+	// pageBytes is about the most that a page of aliases takes, whatever their labels.
 	pageBytes = 1 << 20
 	// listChunk is how many entries of a list are read at a time, so that what a page holds in memory stays small.
 	listChunk = 64
 )
 
-// ListAliases reads aliases chunk by chunk until the page is full.
+// ListAliases reads a page of the store's.
 func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAliasesRequest) (*transcriptv1.ListAliasesResponse, error) {
 	query, p, err := parseListAliases(req)
 	if err != nil {
@@ -33,26 +31,18 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if query.After, err = parseAliasCursor(cursor, &query); err != nil {
 		return nil, err
 	}
-	reply := &transcriptv1.ListAliasesResponse{}
-	for total := 0; len(reply.Aliases) < size && total < pageBytes; {
-		query.Limit = min(listChunk, size-len(reply.Aliases))
-		aliases, next, err := t.store.Aliases(ctx, p.namespace, query)
-		if err != nil {
-			return nil, err
-		}
-		for i := range aliases {
-			if total >= pageBytes {
-				next = &chainstore.AliasCursor{Name: aliases[i-1].Name, MovedAt: aliases[i-1].MovedAt}
-				break
-			}
-			info := aliasInfo(&aliases[i])
-			reply.Aliases, total = append(reply.Aliases, info), total+proto.Size(info)
-		}
-		if query.After = next; next == nil {
-			return reply, nil
-		}
+	query.Limit, query.Bytes = size, pageBytes
+	aliases, next, err := t.store.Aliases(ctx, p.namespace, query)
+	if err != nil {
+		return nil, err
 	}
-	reply.NextPageToken = p.token(aliasCursor(query.After))
+	reply := &transcriptv1.ListAliasesResponse{}
+	for i := range aliases {
+		reply.Aliases = append(reply.Aliases, aliasInfo(&aliases[i]))
+	}
+	if next != nil {
+		reply.NextPageToken = p.token(aliasCursor(next))
+	}
 	return reply, nil
 }
 

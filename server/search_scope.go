@@ -138,7 +138,7 @@ func (w *aliasWalk) walk(ctx context.Context) ([]byte, error) {
 
 // list reads the aliases behind the present one, some at a time.
 func (w *aliasWalk) list(ctx context.Context) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
-	query := chainstore.AliasQuery{Prefix: w.query.prefix, Limit: listChunk}
+	query := chainstore.AliasQuery{Prefix: w.query.prefix, Limit: listChunk, Bytes: pageBytes}
 	if w.at.name != "" {
 		query.After = &chainstore.AliasCursor{Name: w.at.name}
 	}

@@ -3,16 +3,10 @@ package badgerstore
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-)
-
-// maxScanned is how many aliases of a list are looked at for each that may be returned, and never fewer than
-// minScanned: names that were deleted are passed over.
-const (
-	maxScanned = 4
-	minScanned = 1000
 )
 
 // aliasRow reads an alias, also a deleted one.
@@ -58,19 +52,19 @@ func (v *view) show(name string, a *aliasRow) (*chainstore.Alias, error) {
 	}, nil
 }
 
-// Aliases scans one of two indexes; see chainstore.AliasReader.
+// Aliases walks over one of two indexes; see chainstore.AliasReader.
 func (s *Store) Aliases(ctx context.Context, namespace string, q chainstore.AliasQuery) (page []chainstore.Alias, next *chainstore.AliasCursor, err error) {
 	err = s.read(ctx, namespace, func(v *view) error {
 		if q.Limit <= 0 {
 			return nil
 		}
-		p := &aliasPage{view: v, limit: q.Limit}
+		p := &aliasPage{view: v, query: &q}
 		if q.ByFolder {
-			err = p.folder(ctx, &q)
+			next, err = p.folder(ctx)
 		} else {
-			err = p.prefix(ctx, &q)
+			next, err = p.prefix(ctx)
 		}
-		page, next = p.aliases, p.next
+		page = p.aliases
 		return err
 	})
 	return page, next, err
@@ -79,46 +73,41 @@ func (s *Store) Aliases(ctx context.Context, namespace string, q chainstore.Alia
 // aliasPage is a page of aliases under way.
 type aliasPage struct {
 	*view
-	limit   int
+	query   *chainstore.AliasQuery
 	aliases []chainstore.Alias
-	scanned int
-	last    chainstore.AliasCursor
-	next    *chainstore.AliasCursor
+	size    int
 }
 
-// full tells whether the page ends before another row, and then where the next begins.
 func (p *aliasPage) full() bool {
-	if len(p.aliases) == p.limit || p.scanned >= max(minScanned, maxScanned*p.limit) {
-		p.next = &chainstore.AliasCursor{Name: p.last.Name, MovedAt: p.last.MovedAt}
-		return true
-	}
-	p.scanned++
-	return false
+	return len(p.aliases) == p.query.Limit || p.query.Bytes > 0 && p.size >= p.query.Bytes
 }
 
-func (p *aliasPage) prefix(ctx context.Context, q *chainstore.AliasQuery) error {
+func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error) {
+	q := p.query
 	prefix, from := aliasKey(p.ns, q.Prefix), []byte(nil)
 	if q.After != nil && q.After.Name >= q.Prefix {
 		from = append(aliasKey(p.ns, q.After.Name), 0)
 	}
-	return p.scan(ctx, prefix, from, func(key, value []byte) error {
-		if p.full() {
-			return errStop
-		}
+	last, more, err := p.walk(ctx, prefix, from, chainstore.AliasReach, func(key, value []byte) error {
 		a, err := parseAlias(value)
 		if err != nil {
 			return err
 		}
 		return p.add(parseAliasKey(key), a)
 	})
+	if err != nil || !more {
+		return nil, err
+	}
+	return &chainstore.AliasCursor{Name: parseAliasKey(last)}, nil
 }
 
-func (p *aliasPage) folder(ctx context.Context, q *chainstore.AliasQuery) error {
+func (p *aliasPage) folder(ctx context.Context) (*chainstore.AliasCursor, error) {
+	q := p.query
 	prefix, from := folderKey(p.ns, q.Folder), []byte(nil)
 	if q.After != nil && chainstore.Folder(q.After.Name) == q.Folder {
 		from = append(movedKey(p.ns, q.After.Name, q.After.MovedAt), 0)
 	}
-	return p.scan(ctx, prefix, from, func(key, _ []byte) error {
+	last, more, err := p.walk(ctx, prefix, from, chainstore.AliasReach, func(key, _ []byte) error {
 		if p.full() {
 			return errStop
 		}
@@ -135,33 +124,42 @@ func (p *aliasPage) folder(ctx context.Context, q *chainstore.AliasQuery) error 
 		}
 		return p.add(name, a)
 	})
+	if err != nil || !more {
+		return nil, err
+	}
+	name, movedAt, err := parseMovedKey(last, q.Folder)
+	return &chainstore.AliasCursor{Name: name, MovedAt: movedAt}, err
 }
 
+// add takes an alias into the page, unless it was deleted; errStop: the page is full.
 func (p *aliasPage) add(name string, a *aliasRow) error {
-	p.last = chainstore.AliasCursor{Name: name, MovedAt: a.movedAt}
 	if a.deleted {
 		return nil
 	}
+	if p.full() {
+		return errStop
+	}
 	shown, err := p.show(name, a)
 	if err == nil {
-		p.aliases = append(p.aliases, *shown)
+		p.aliases, p.size = append(p.aliases, *shown), p.size+shown.Size()
 	}
 	return err
 }
 
-// AliasesOf scans the aliases of a node; see chainstore.AliasReader.
+// AliasesOf walks over the aliases of a node; see chainstore.AliasReader.
 func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, err error) {
 	err = s.read(ctx, namespace, func(v *view) error {
 		at, found, err := v.placeOf(node)
 		if err != nil || !found || limit <= 0 {
 			return err
 		}
-		return v.scan(ctx, placeKey(v.ns, tableHeads, at), nil, func(key, _ []byte) error {
+		_, _, err = v.walk(ctx, placeKey(v.ns, tableHeads, at), nil, math.MaxInt, func(key, _ []byte) error {
 			if names = append(names, string(key[rowKeySize:])); len(names) == limit {
 				return errStop
 			}
 			return nil
 		})
+		return err
 	})
 	return names, err
 }
@@ -205,7 +203,7 @@ func (v *view) pastStates(ctx context.Context, name string, present uint64) (pas
 	}
 	prefix := historyKey(v.ns, name, 0)
 	prefix = prefix[:len(prefix)-1]
-	err = v.scan(ctx, prefix, nil, func(key, value []byte) error {
+	_, _, err = v.walk(ctx, prefix, nil, math.MaxInt, func(key, value []byte) error {
 		if len(key) != len(prefix)+1 {
 			return nil // of a longer name, were there one with a zero byte
 		}

@@ -36,7 +36,7 @@ func TestContract(t *testing.T) {
 func TestContractOfARestlessStore(t *testing.T) {
 	skip := map[storetest.Category]string{}
 	for _, c := range []storetest.Category{
-		storetest.RoundTrip, storetest.Retries, storetest.Conditions, storetest.Batches, storetest.Aliases, storetest.Lists,
+		storetest.RoundTrip, storetest.Retries, storetest.Conditions, storetest.Batches, storetest.Aliases, storetest.Lists, storetest.ListReach,
 		storetest.History, storetest.LongChains, storetest.Limits, storetest.Namespaces, storetest.Concurrency,
 		storetest.Contexts, storetest.Closing, storetest.Reopening, storetest.Linearizable, storetest.Reads,
 		storetest.Children, storetest.Forks, storetest.Judging, storetest.Runs,

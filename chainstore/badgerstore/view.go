@@ -133,6 +133,49 @@ func (v *view) scan(ctx context.Context, prefix, from []byte, f func(key, value 
 	return nil
 }
 
+// versionsAtOnce is how many versions of a key walk steps over before it seeks the next key.
+const versionsAtOnce = 4
+
+// walk is scan of a table whose rows are written again or deleted. What was there before stays in the database until it is merged
+// away; walk looks at it too, as rows, so that it ends with its context and, after reach rows or errStop, tells which key it looked
+// at last, and that there is more.
+func (v *view) walk(ctx context.Context, prefix, from []byte, reach int, f func(key, value []byte) error) (last []byte, more bool, err error) {
+	c := &cursor{v, v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true})}
+	defer c.close()
+	if from == nil {
+		from = prefix
+	}
+	versions := 0
+	for c.seek(from); c.valid(); reach-- {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		if versions > 0 && bytes.Equal(c.key(), last) {
+			if versions++; versions <= versionsAtOnce {
+				c.next()
+			} else {
+				c.seek(append(last, 0))
+			}
+			continue
+		}
+		if reach <= 0 {
+			return last, true, nil
+		}
+		if !c.it.Item().IsDeletedOrExpired() {
+			err := c.value(func(value []byte) error { return f(c.key(), value) })
+			if errors.Is(err, errStop) {
+				return last, true, nil
+			}
+			if err != nil {
+				return nil, false, err
+			}
+		}
+		last, versions = append(last[:0], c.key()...), 1
+		c.next()
+	}
+	return nil, false, nil
+}
+
 // counters are the namespace's; zero where it was never written to. ErrCorrupt where it was, and they are missing.
 func (v *view) counters() (counters, error) {
 	value, found, err := v.get(countersKey(v.ns))

@@ -60,35 +60,47 @@ func (ns *namespace) show(a *alias) chainstore.Alias {
 	}
 }
 
-// Aliases sorts all aliases and takes the page; see chainstore.AliasReader.
+// Aliases sorts all aliases and takes the page; see chainstore.AliasReader. Those that were deleted are looked at where they were.
 func (s *Store) Aliases(ctx context.Context, name string, q chainstore.AliasQuery) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer unlock()
-	var all []chainstore.Alias
-	for _, a := range ns.aliases {
-		if a.exists() && inScope(a.name, &q) {
-			all = append(all, ns.show(a))
-		}
-	}
 	place := func(a, b chainstore.AliasCursor) int {
 		if q.ByFolder && a.MovedAt != b.MovedAt {
 			return cmp.Compare(b.MovedAt, a.MovedAt)
 		}
 		return strings.Compare(a.Name, b.Name)
 	}
-	slices.SortFunc(all, func(a, b chainstore.Alias) int { return place(cursor(&a), cursor(&b)) })
-	if q.After != nil {
-		all = slices.DeleteFunc(all, func(a chainstore.Alias) bool { return place(cursor(&a), *q.After) <= 0 })
+	var all []*alias
+	for _, a := range ns.aliases {
+		if inScope(a.name, &q) && (q.After == nil || place(a.cursor(), *q.After) > 0) {
+			all = append(all, a)
+		}
 	}
-	page := first(all, q.Limit)
-	if len(page) == len(all) || len(page) == 0 {
-		return page, nil, nil
+	slices.SortFunc(all, func(a, b *alias) int { return place(a.cursor(), b.cursor()) })
+	page, next := ns.page(all, &q)
+	return page, next, nil
+}
+
+// page is the first of some aliases, and where it ends if more come behind.
+func (ns *namespace) page(all []*alias, q *chainstore.AliasQuery) (page []chainstore.Alias, next *chainstore.AliasCursor) {
+	size, last := 0, chainstore.AliasCursor{}
+	for i, a := range all {
+		full := len(page) >= q.Limit || q.Bytes > 0 && size >= q.Bytes
+		switch {
+		case q.Limit <= 0:
+			return nil, nil
+		case i == chainstore.AliasReach, full && a.exists():
+			return page, &last
+		case a.exists():
+			page = append(page, ns.show(a))
+			size += page[len(page)-1].Size()
+		}
+		last = a.cursor()
 	}
-	end := cursor(&page[len(page)-1])
-	return page, &end, nil
+	return page, nil
 }
 
 func inScope(name string, q *chainstore.AliasQuery) bool {
@@ -98,8 +110,8 @@ func inScope(name string, q *chainstore.AliasQuery) bool {
 	return strings.HasPrefix(name, q.Prefix)
 }
 
-func cursor(a *chainstore.Alias) chainstore.AliasCursor {
-	return chainstore.AliasCursor{Name: a.Name, MovedAt: a.MovedAt}
+func (a *alias) cursor() chainstore.AliasCursor {
+	return chainstore.AliasCursor{Name: a.name, MovedAt: a.present().At}
 }
 
 // AliasesOf looks at every alias; see chainstore.AliasReader.

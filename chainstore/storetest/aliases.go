@@ -20,6 +20,9 @@ func aliasChecks() []check {
 		{Lists, "Prefixes", listPrefixes},
 		{Lists, "Folders", listFolders},
 		{Lists, "Pages", listPages},
+		{Lists, "Bytes", listBytes},
+		{ListReach, "Prefixes", listReachOfPrefixes},
+		{ListReach, "Folders", listReachOfFolders},
 		{History, "States", historyStates},
 		{History, "Limits", historyLimits},
 		{History, "Age", historyAge},
@@ -252,5 +255,113 @@ func listPages(f *fixture) {
 		}
 		equal(f, "the aliases of all pages", len(page)+len(rest), 25)
 		f.commit(nil, point(page[0].Name, id, anything()))
+	}
+}
+
+// listBytes: a page of large aliases ends at the bytes that are asked for, which a MiB has to be for those who cannot ask, and the
+// pages have all of them.
+func listBytes(f *fixture) {
+	id := f.put(root(user("x")))
+	labels := map[string]string{}
+	for i := range 30 {
+		labels[fmt.Sprint(i)] = strings.Repeat("l", maxValue)
+	}
+	var want []string
+	for i := range 25 {
+		want = append(want, fmt.Sprintf("f/%02d", i))
+		f.commit(nil, f.labelled(want[i], id, labels))
+	}
+	for _, q := range []chainstore.AliasQuery{{Prefix: "f/"}, {ByFolder: true, Folder: "f"}} {
+		q.Limit, q.Bytes = 100, 1<<20
+		var got []string
+		for more := true; more; more = q.After != nil {
+			page, next, err := f.store.Aliases(f.ctx(), f.ns, q)
+			f.ok(err)
+			size := 0
+			for i := range page {
+				if size >= q.Bytes {
+					f.Fatalf("a page goes on behind %d bytes", size)
+				}
+				size += page[i].Size()
+			}
+			if next != nil && size < q.Bytes {
+				f.Fatalf("a page ends at %d bytes", size)
+			}
+			got, q.After = append(got, names(page)...), next
+		}
+		slices.Sort(got)
+		equalSlices(f, "the aliases", got, want)
+	}
+}
+
+// deletes sets aliases to a node and deletes them, 500 in a change.
+func (f *fixture) deletes(id chainstore.ID, n int, name func(int) string) {
+	f.Helper()
+	for from := 0; from < n; from += 500 {
+		var set, gone []chainstore.AliasChange
+		for i := from; i < min(n, from+500); i++ {
+			set, gone = append(set, point(name(i), id, anything())), append(gone, remove(name(i), anything()))
+		}
+		f.commit(nil, set...)
+		f.commit(nil, gone...)
+	}
+}
+
+// listReachOfPrefixes: a page that has looked at many names that were deleted ends, and the next goes on behind them. What the page
+// costs is bounded.
+func listReachOfPrefixes(f *fixture) {
+	id := f.put(root(user("x")))
+	f.commit(nil, point("a", id, anything()), point("z", id, anything()))
+	f.deletes(id, chainstore.AliasReach+1, func(i int) string { return fmt.Sprintf("m%06d", i) })
+	q := chainstore.AliasQuery{Limit: 10}
+	page, next, err := f.store.Aliases(f.ctx(), f.ns, q)
+	f.ok(err)
+	equalSlices(f, "the names before those that were deleted", names(page), []string{"a"})
+	if next == nil || next.Name >= "z" {
+		f.Fatalf("the page goes on at %v", next)
+	}
+	q.After = next
+	if got := f.list(q); !slices.Equal(got, []string{"z"}) {
+		f.Errorf("the pages behind have %q", got)
+	}
+	q.After = &chainstore.AliasCursor{Name: "b"}
+	page, next, err = f.store.Aliases(f.ctx(), f.ns, q)
+	f.ok(err)
+	equal(f, "the names of an empty page", len(page), 0)
+	equal(f, "that it is not the last", next != nil, true)
+	f.boundedList(q)
+}
+
+// listReachOfFolders: all aliases of a folder are found, however many others left their places in it.
+func listReachOfFolders(f *fixture) {
+	id, other := f.put(root(user("x"))), f.put(root(user("y")))
+	f.commit(nil, point("f/idle", id, anything()))
+	f.clock.Advance(time.Second)
+	f.deletes(id, chainstore.AliasReach, func(i int) string { return fmt.Sprintf("f/m%06d", i) })
+	for i := range 100 {
+		f.clock.Advance(time.Second)
+		f.commit(nil, point("f/busy", []chainstore.ID{id, other}[i%2], anything()))
+	}
+	q := chainstore.AliasQuery{ByFolder: true, Folder: "f", Limit: 10}
+	equalSlices(f, "the names", f.list(q), []string{"f/busy", "f/idle"})
+	f.boundedList(q)
+	q.Limit = 1
+	equalSlices(f, "the names, one a page", f.list(q), []string{"f/busy", "f/idle"})
+}
+
+// boundedList asserts what a page reads, where that is counted.
+func (f *fixture) boundedList(q chainstore.AliasQuery) {
+	f.Helper()
+	c, counts := f.bare.(ReadCounter)
+	if !counts {
+		return
+	}
+	g, s, n := c.Reads()
+	_, next, err := f.store.Aliases(f.ctx(), f.ns, q)
+	f.ok(err)
+	equal(f, "that the page ends before the list does", next != nil, true)
+	g2, s2, n2 := c.Reads()
+	if reads := g2 - g + s2 - s + n2 - n; reads > chainstore.AliasReach+100 {
+		f.Errorf("a page takes %d reads", reads)
 	}
 }

@@ -67,6 +67,8 @@ const (
 	Aliases Category = "Aliases"
 	// Lists: pages of aliases.
 	Lists Category = "Lists"
+	// ListReach: pages of aliases end where they have looked at chainstore.AliasReach rows; thousands are deleted in a change.
+	ListReach Category = "ListReach"
 	// History: an alias's states.
 	History Category = "History"
 	// HistoryNumbers: AliasState.Number.
