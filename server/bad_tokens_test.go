@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -285,31 +286,41 @@ func tokensOfSearches(w *planted) (cases []bad) {
 	}
 	add("an ancestor", false, byHead, w.chat[8], 0, 0)
 
-	under := func(name string, right bool, window, alias, place string, tail ...byte) {
-		cursor := binary.AppendVarint(nil, 1)
-		for _, s := range []string{window, alias} {
-			cursor = append(binary.AppendUvarint(cursor, uint64(len(s))), s...)
+	cursor := func(alias string, place []byte, runs ...byte) (cursor []byte) {
+		for _, part := range []string{alias, string(place)} {
+			cursor = append(binary.AppendUvarint(cursor, uint64(len(part))), part...)
 		}
-		head, _ := hex.DecodeString(place)
-		add("under a prefix, "+name, right, underPrefix("c", "bulk"), "", slices.Concat(cursor, head, tail)...)
+		return append(cursor, runs...)
 	}
-	under("behind an alias", true, "", "chat", "")
-	under("behind two", true, "chat", "compacted", "")
-	under("behind none that is there", true, "", "common", "")
-	under("a place", true, "", "chat", last, 8, 0)
-	under("an absent head", true, "", "chat", absent, 8, 0) // as where it was collected
-	under("a branch", false, "", "chat", w.elsewhere, 0, 0)
-	under("another chain", false, "", "chat", w.paged, 0, 0)
-	under("an alias that was never there", false, "", "common", last, 0, 0)
-	under("behind the head", false, "", "chat", last, 12, 0)
-	under("half a place", false, "", "chat", last, 1)
-	for name, names := range map[string][2]string{
-		"no alias": {"", ""}, "not of the prefix": {"", "paged"}, "a window not of the prefix": {"paged", "chat"}, "a window behind": {"compacted", "chat"},
-		"of no UTF-8": {"", "c\xff"}, "a window of no UTF-8": {"c\xff", "c\xff"}, "a line break": {"", "c\n"}, "too long": {"", strings.Repeat("c", 513)},
+	under := func(name string, right bool, cursor []byte) {
+		add("under a prefix, "+name, right, underPrefix("c", "bulk"), "", cursor...)
+	}
+	place := func(head string, tail ...byte) []byte {
+		id, _ := hex.DecodeString(head)
+		return append(id, tail...)
+	}
+	under("behind an alias", true, cursor("chat", nil))
+	under("behind none that is there", true, cursor("common", nil))
+	under("a place", true, cursor("chat", place(last, 8, 0)))
+	under("an absent head", true, cursor("chat", place(absent, 8, 0))) // as where it was collected
+	under("a branch", false, cursor("chat", place(w.elsewhere, 0, 0)))
+	under("another chain", false, cursor("chat", place(w.paged, 0, 0)))
+	under("an alias that was never there", false, cursor("common", place(last, 0, 0)))
+	under("behind the head", false, cursor("chat", place(last, 12, 0)))
+	under("half a place", false, cursor("chat", place(last, 1)))
+	under("more than a place", false, cursor("chat", place(last, 8, 0, 0)))
+	for name, alias := range map[string]string{
+		"no alias": "", "not of the prefix": "paged", "of no UTF-8": "c\xff", "a line break": "c\n", "too long": strings.Repeat("c", 513),
 	} {
-		under(name, false, names[0], names[1], "")
+		under(name, false, cursor(alias, nil))
 	}
-	add("under a prefix, before 1970", false, underPrefix("c", "bulk"), "", 1, 0, 4, 'c', 'h', 'a', 't')
-	add("under a prefix, a name cut short", false, underPrefix("c", "bulk"), "", 2, 0, 9, 'c', 'h', 'a', 't')
+	under("runs", true, cursor("chat", nil, 1, 0, 99, 7))
+	under("the last of all runs", true, cursor("chat", nil, append(binary.AppendUvarint(nil, math.MaxUint64), 0)...))
+	under("half a run", false, cursor("chat", nil, 1, 0, 2))
+	under("a run that is no number", false, cursor("chat", nil, noNumber...))
+	under("a run through no number", false, cursor("chat", nil, append([]byte{1}, noNumber...)...))
+	under("a run too long", false, cursor("chat", nil, binary.AppendUvarint([]byte{1}, math.MaxUint32)...))
+	under("a name cut short", false, []byte{9, 'c', 'h', 'a', 't'})
+	under("no place behind the name", false, []byte{4, 'c', 'h', 'a', 't'})
 	return cases
 }

@@ -2,9 +2,15 @@ package server_test
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -114,4 +120,101 @@ func TestPagesBehindDeletedNames(t *testing.T) {
 		equal(r, name+": the names", fmt.Sprint(got), "[chat/z]")
 		equal(r, name+": the pages", pages, 4)
 	}
+}
+
+// TestSearchPagesCostTheSame: a page far behind many aliases, with any history, takes as few reads as the first.
+func TestSearchPagesCostTheSame(t *testing.T) {
+	store := &readStore{Store: memstore.New(memstore.Options{})}
+	r := newRig(t, store)
+	const aliases, size = 200, 10
+	for i := range aliases {
+		r.chain(fmt.Sprintf("chat/%03d", i), user(fmt.Sprint("needle ", i)))
+	}
+	req := underPrefix("chat/", "needle")
+	req.PageSize = size
+	for page := 0; ; page++ {
+		store.pages, store.chains, store.histories = 0, 0, 0
+		reply := must[*SearchResponse](r)(server.SearchWith(store, server.SearchLimits{})(r.ctx(), req))
+		equal(r, "the hits of a page", len(reply.Hits), size)
+		if store.pages > 1 || store.chains > size || store.histories > 0 {
+			t.Errorf("page %d reads %d lists, %d chains and %d histories", page, store.pages, store.chains, store.histories)
+		}
+		for i := range 5 { // as much as moves while a search is under way
+			r.point(fmt.Sprintf("chat/%03d", (page*size+i)%aliases), reply.Hits[0].Place.NodeId)
+		}
+		if req.PageToken = reply.NextPageToken; req.PageToken == "" {
+			equal(r, "the pages", page+1, aliases/size)
+			break
+		}
+	}
+}
+
+// TestMadeUpSearchTokensCostLittle: a token that was made up makes no page dearer than what an alias's history has.
+func TestMadeUpSearchTokensCostLittle(t *testing.T) {
+	store := &readStore{Store: memstore.New(memstore.Options{})}
+	r := newRig(t, store)
+	heads := []string{r.put("", user("a")), r.put("", user("b")), r.put("", user("c"))}
+	for i := range 300 {
+		r.point(fmt.Sprintf("chat/%03d", i), heads[2])
+	}
+	for i := range 2 * chainstore.MaxHistory {
+		r.point("chat/299", heads[i%2])
+	}
+	for name, place := range map[string]string{"behind the alias": "", "in a chain that it left": heads[2], "in its chain": heads[1]} {
+		req := underPrefix("chat/", "nothing has this")
+		scope := must[[]byte](r)(proto.MarshalOptions{Deterministic: true}.Marshal(req))
+		cursor := append([]byte{8}, "chat/299"...)
+		if at := must[[]byte](r)(hex.DecodeString(place)); len(at) > 0 {
+			cursor = append(append(append(cursor, byte(len(at)+2)), at...), 0, 1)
+		} else {
+			cursor = append(cursor, 0)
+		}
+		req.PageToken = forge("Search", string(scope), "", cursor...)
+		store.pages, store.chains, store.histories = 0, 0, 0
+		_, err := server.SearchWith(store, server.SearchLimits{})(r.ctx(), req)
+		if (err != nil) != (place == heads[2]) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if store.pages > 1 || store.histories > 1 || store.chains > chainstore.MaxHistory+2 {
+			t.Errorf("%s: %d lists, %d chains and %d histories were read", name, store.pages, store.chains, store.histories)
+		}
+	}
+}
+
+// TestSearchPagesEndBehindDeletedNames: a page ends at its time where nothing is left but names that were deleted.
+func TestSearchPagesEndBehindDeletedNames(t *testing.T) {
+	store := &readStore{Store: memstore.New(memstore.Options{})}
+	r := newRig(t, store)
+	id := r.put("", user("needle"))
+	r.deleteMany(store, id, 5*chainstore.AliasReach)
+	r.point("chat/z", id)
+	now := time.Unix(0, 0)
+	clock := func() time.Time { now = now.Add(time.Second); return now }
+	req := underPrefix("chat/", "needle")
+	hits, pages := 0, 0
+	for {
+		store.pages = 0
+		reply := must[*SearchResponse](r)(server.SearchWith(store, server.SearchLimits{Now: clock})(r.ctx(), req))
+		equal(r, "the lists that a page reads", store.pages, 1)
+		hits, pages = hits+len(reply.Hits), pages+1
+		if req.PageToken = reply.NextPageToken; req.PageToken == "" {
+			break
+		}
+	}
+	equal(r, "the hits", hits, 1)
+	equal(r, "the pages", pages, 6)
+}
+
+// TestSearchTokensAreTaken: a token with as many runs as it may have, of the largest numbers, is taken back.
+func TestSearchTokensAreTaken(t *testing.T) {
+	r := newRig(t)
+	r.chain("chat", user("needle"))
+	req := underPrefix("chat", "needle")
+	scope := must[[]byte](r)(proto.MarshalOptions{Deterministic: true}.Marshal(req))
+	cursor := append([]byte{4}, "chat\x00"...)
+	for i := range uint64(10_000) {
+		cursor = binary.AppendUvarint(binary.AppendUvarint(cursor, math.MaxUint64-i), math.MaxUint32-1)
+	}
+	req.PageToken = forge("Search", string(scope), "", cursor...)
+	must[*SearchResponse](r)(r.Search(r.ctx(), req))
 }

@@ -21,13 +21,15 @@ import (
 //	checksum = the first 8 bytes of SHA-256(domain, then each of rpc, namespace, scope and cursor with its length)
 //
 // The checksum finds tokens of other calls and tokens made up by accident. It keeps no secret, so whoever knows it can make
-// up a cursor: what a cursor names is held against what is listed, and not taken on trust.
+// up a cursor: what a cursor names is held against what is listed, and not taken on trust. Only the runs that a search has
+// reported are: who makes these up hides hits from itself.
 type page struct{ rpc, namespace, scope string }
 
 const (
 	pageVersion  = 1
 	pageChecksum = 8
-	maxToken     = 4 << 10
+	// maxToken is above what a token of Search takes with all the runs that it may have.
+	maxToken = 256 << 10
 )
 
 // token is the token for the page behind cursor.

@@ -35,13 +35,13 @@ type searchLimits struct {
 	// span is about the bytes of payloads that are read at once, forwards, to be looked at from their end; rows the
 	// nodes that the first such read takes.
 	span, rows int
-	// aliases are those before an alias whose nodes are known to be reported already.
-	aliases int
+	// runs are how many a token under a prefix has of those that were reported.
+	runs int
 }
 
 func defaultSearchLimits() searchLimits {
 	return searchLimits{
-		bytes: 16 << 20, time: 500 * time.Millisecond, reply: 1 << 20, span: 512 << 10, rows: 16, aliases: 10_000,
+		bytes: 16 << 20, time: 500 * time.Millisecond, reply: 1 << 20, span: 512 << 10, rows: 16, runs: 10_000,
 	}
 }
 
@@ -66,7 +66,9 @@ func (s *search) page(ctx context.Context, req *transcriptv1.SearchRequest) (*tr
 	if err != nil {
 		return nil, err
 	}
-	p := &searchPage{search: s, query: q, reply: &transcriptv1.SearchResponse{}, rows: s.limits.rows}
+	p := &searchPage{
+		search: s, query: q, reply: &transcriptv1.SearchResponse{}, rows: s.limits.rows, deadline: s.now().Add(s.limits.time),
+	}
 	if q.byPrefix {
 		cursor, err = p.aliases(ctx, cursor)
 	} else {
@@ -201,9 +203,6 @@ type searchPage struct {
 	rows int
 }
 
-// begin starts the time of the page.
-func (p *searchPage) begin() { p.deadline = p.now().Add(p.limits.time) }
-
 // ended tells whether the page takes no more.
 func (p *searchPage) ended() bool {
 	return p.missing() == 0 || p.size >= p.limits.reply || p.reply.ScannedBytes >= p.limits.bytes || !p.now().Before(p.deadline)
@@ -224,7 +223,6 @@ func (p *searchPage) chain(ctx context.Context, cursor []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.begin()
 	next, done, err := p.scan(ctx, &searchChain{Chain: chain}, 0, before)
 	if err != nil || done {
 		return nil, err

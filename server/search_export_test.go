@@ -10,10 +10,10 @@ import (
 
 // SearchLimits are the limits of a page of Search, for tests outside of the package; zero fields are the usual ones.
 type SearchLimits struct {
-	Bytes                      int64
-	Time                       time.Duration
-	Reply, Span, Rows, Aliases int
-	Now                        func() time.Time
+	Bytes                   int64
+	Time                    time.Duration
+	Reply, Span, Rows, Runs int
+	Now                     func() time.Time
 }
 
 // SearchWith is Search over a store with other limits.
@@ -29,7 +29,7 @@ func SearchWith(store chainstore.Store, l SearchLimits) func(context.Context, *t
 		s.limits.time = l.Time
 	}
 	for to, n := range map[*int]int{
-		&s.limits.reply: l.Reply, &s.limits.span: l.Span, &s.limits.rows: l.Rows, &s.limits.aliases: l.Aliases,
+		&s.limits.reply: l.Reply, &s.limits.span: l.Span, &s.limits.rows: l.Rows, &s.limits.runs: l.Runs,
 	} {
 		if n != 0 {
 			*to = n

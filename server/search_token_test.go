@@ -1,10 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"math"
 	"testing"
-	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -28,17 +29,23 @@ func FuzzSearchCursor(f *testing.F) {
 		f.Fatal(err)
 	}
 	place := searchPlace{head, runloop.Place{Seq: 0, Index: 3}}
-	began := time.Now().UnixMilli()
+	reported := &reportedRuns{runs: map[uint64]reportedRun{7: {3, 1}, 1: {0, 2}}}
 	f.Add(place.append(nil))
 	f.Add(searchPlace{head, runloop.Place{Seq: 1}}.append(nil))
-	f.Add((&aliasSearch{began, "", "a", &place}).append(nil))
-	f.Add((&aliasSearch{began, "a", "a", nil}).append(nil))
-	f.Add((&aliasSearch{began, "\xff", "\xff", &place}).append(nil))
-	f.Add((&aliasSearch{began, "", "b", &searchPlace{chainstore.ID{1}, runloop.Place{}}}).append(nil))
+	f.Add((&aliasSearch{"a", &place, reported}).append(nil, 10))
+	f.Add((&aliasSearch{"a", nil, reported}).append(nil, 1))
+	f.Add((&aliasSearch{"\xff", &place, reported}).append(nil, 10))
+	f.Add((&aliasSearch{"b", &searchPlace{chainstore.ID{1}, runloop.Place{}}, newReportedRuns()}).append(nil, 10))
 	f.Fuzz(func(t *testing.T, cursor []byte) {
 		if place, err := parseSearchPlace(cursor); err == nil {
 			if again, err := parseSearchPlace(place.append(nil)); err != nil || again != place {
 				t.Errorf("%v comes back as %v, %v", place, again, err)
+			}
+		}
+		if at, err := parseAliasSearch(cursor, ""); err == nil {
+			again := at.append(nil, math.MaxInt)
+			if back, err := parseAliasSearch(again, ""); err != nil || !bytes.Equal(back.append(nil, math.MaxInt), again) {
+				t.Errorf("%x comes back as other than it was, %v", again, err)
 			}
 		}
 		for _, req := range []*transcriptv1.SearchRequest{

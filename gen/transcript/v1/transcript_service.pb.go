@@ -5237,7 +5237,7 @@ type SearchRequest struct {
 	ErrorsOnly bool `protobuf:"varint,6,opt,name=errors_only,json=errorsOnly,proto3" json:"errors_only,omitempty"`
 	// At most this many hits; 0: 20; at most 100 are given; negative is refused.
 	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same request; empty: the first page.
+	// next_page_token of the page before, with the same request; empty: the first page. At most 256 KiB.
 	PageToken string `protobuf:"bytes,12,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Code points of text around the first match; 0: 200; at most 2,000.
 	ExcerptChars int32 `protobuf:"varint,13,opt,name=excerpt_chars,json=excerptChars,proto3" json:"excerpt_chars,omitempty"`
@@ -5409,7 +5409,7 @@ type SearchRequest_Head struct {
 type SearchRequest_AliasPrefix struct {
 	// All chains whose aliases begin with these bytes, in the order of the aliases' names, each newest first; "" is
 	// every alias. A node that several chains share is reported for the first alias; only where 10,000 or more other
-	// aliases lie between it can be reported again.
+	// branches (stretches between forks) were looked at since can it be reported again.
 	AliasPrefix string `protobuf:"bytes,9,opt,name=alias_prefix,json=aliasPrefix,proto3,oneof"`
 }
 
@@ -5631,7 +5631,8 @@ type SearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The hits; a page may be short, or empty, and still not be the last.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// To go on; empty: everything was looked at.
+	// To go on; empty: everything was looked at. Under an alias_prefix it grows with the branches that were looked at, by some
+	// 4 bytes for each, to some 60 KiB.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Bytes of messages looked at for this page.
 	ScannedBytes int64 `protobuf:"varint,3,opt,name=scanned_bytes,json=scannedBytes,proto3" json:"scanned_bytes,omitempty"`
