@@ -27,7 +27,7 @@ const (
 // searchLimits end a page of Search, which then goes on with the next. A page gets at least one message further, or one
 // alias.
 type searchLimits struct {
-	// bytes of payloads, and time, after which no more is read.
+	// bytes of payloads and metadata, and time, after which no more is read.
 	bytes int64
 	time  time.Duration
 	// reply is the most bytes of hits.
@@ -199,13 +199,15 @@ type searchPage struct {
 	reply    *transcriptv1.SearchResponse
 	size     int // of the hits, encoded
 	deadline time.Time
+	// readBytes are of all payloads and metadata that were read.
+	readBytes int64
 	// rows is how many nodes the next read takes.
 	rows int
 }
 
 // ended tells whether the page takes no more.
 func (p *searchPage) ended() bool {
-	return p.missing() == 0 || p.size >= p.limits.reply || p.reply.ScannedBytes >= p.limits.bytes || !p.now().Before(p.deadline)
+	return p.missing() == 0 || p.size >= p.limits.reply || p.readBytes >= p.limits.bytes || !p.now().Before(p.deadline)
 }
 
 // enough tells whether the page, once it has so many hits more, takes no more.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server"
 )
 
@@ -76,4 +77,27 @@ func TestSearchOfSlowMessages(t *testing.T) {
 		req.PageToken = page.NextPageToken
 	}
 	equal(r, "the hits", fmt.Sprint(found), fmt.Sprint([]string{head + ".0", root + ".1", root + ".0"}))
+}
+
+// TestSearchCountsWhatItReads: a page ends at its bytes also where these are of nodes that hold nothing to find.
+func TestSearchCountsWhatItReads(t *testing.T) {
+	store := memstore.New(memstore.Options{})
+	r := newRig(t, store)
+	r.chain("chat", system("s"), user("needle one"), assistant(strings.Repeat("two ", 2000)), user("three"), assistant("done"))
+	compacted := r.compact(&Compact{Head: byAlias("chat"), Summary: strings.Repeat("summary ", 700), SummaryOnly: true})
+	equal(r, "that it was compacted", compacted.Written, true)
+	labelled := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{
+		Parent: byID(compacted.NodeId), Metadata: []*transcriptv1.MetadataEntry{{Key: "1", Value: strings.Repeat("v", 3000)}, {Key: "2", Value: strings.Repeat("v", 3000)}},
+	}))
+	search := server.SearchWith(store, server.SearchLimits{Bytes: 5000, Span: 1, Rows: 1})
+	req := inChain(byID(labelled.NodeId), "needle")
+	var nodes []int64
+	for {
+		page := must[*SearchResponse](r)(search(r.ctx(), req))
+		nodes = append(nodes, page.ScannedNodes)
+		if req.PageToken = page.NextPageToken; req.PageToken == "" {
+			break
+		}
+	}
+	equal(r, "the nodes of pages", fmt.Sprint(nodes), fmt.Sprint([]int{1, 1, 3, 2}))
 }

@@ -59,6 +59,7 @@ func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, b
 		s := &searchSpan{page: p, before: before, from: from, left: runloop.Place{Seq: from}, began: p.now()}
 		err := s.read(ctx, chain)
 		p.reply.ScannedBytes += s.bytes
+		p.readBytes += s.readBytes
 		switch {
 		case err == nil:
 			p.reply.ScannedNodes += int64(s.nodes)
@@ -76,7 +77,7 @@ func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, b
 func (s *searchSpan) goodSize() int {
 	const most = 4096
 	p := s.page
-	n := min(most, 4*p.rows, int(int64(p.limits.span)*int64(s.nodes)/max(1, s.bytes)))
+	n := min(most, 4*p.rows, int(int64(p.limits.span)*int64(s.nodes)/max(1, s.readBytes)))
 	if took := p.now().Sub(s.began); took > 0 {
 		n = min(n, int(p.limits.time/8*time.Duration(s.nodes)/took))
 	}
@@ -146,7 +147,8 @@ type searchSpan struct {
 	hits  []*searchHit
 	found int
 	nodes int
-	bytes int64
+	// bytes are those looked at; readBytes are of all payloads and metadata that were read.
+	bytes, readBytes int64
 	// first is the state before the first row; last is the header of the row before, if there was one.
 	first runloop.State
 	last  chainstore.RawHeader
@@ -184,7 +186,7 @@ func (s *searchSpan) alone() bool { return s.from == s.before.Seq }
 
 // tooLarge tells whether a span of several nodes takes too much at once.
 func (s *searchSpan) tooLarge() bool {
-	return s.bytes > 4*int64(s.page.limits.span) || s.page.now().Sub(s.began) >= s.page.limits.time/2
+	return s.readBytes > 4*int64(s.page.limits.span) || s.page.now().Sub(s.began) >= s.page.limits.time/2
 }
 
 // limit ends a span of several nodes, with errLargeSpan as the cause, also where one message alone takes too long, which a
@@ -198,6 +200,7 @@ func (s *searchSpan) limit(ctx context.Context) (context.Context, context.Cancel
 
 // row looks at a node. A compaction node holds nothing but copies; an empty payload nothing at all.
 func (s *searchSpan) row(ctx context.Context, row *chainstore.Row) error {
+	s.readBytes += int64(len(row.Payload) + len(row.Metadata))
 	if row.Raw.IsCompaction() || len(row.Payload) == 0 {
 		return nil
 	}
