@@ -175,6 +175,30 @@ func (c Condition) Holds(exists bool, head ID, target *ID, extends func() (bool,
 	}
 }
 
+// Repeats tells whether a change took place before, as far as its aliases tell. made says whether it wrote a node; at gives, of
+// the alias at i, where it points, nil where it does not exist, and the node that the change would set it to. Of a change that
+// puts nodes, none is new, and each alias on condition that it does not exist, or points to another node, points to the new
+// one already; there is one at least. Such a change leaves all aliases as they are: others may have moved since those that it
+// sets without such a condition.
+func (c *Change) Repeats(made bool, at func(i int) (head, target *ID)) bool {
+	repeats := false
+	for i := range c.Aliases {
+		a := &c.Aliases[i]
+		head, target := at(i)
+		if made || a.Target.Kind != TargetNew {
+			return false
+		}
+		switch {
+		case a.Condition.Kind == MustNotExist, a.Condition.Kind == HeadIs && a.Condition.Head != *target:
+			if head == nil || *head != *target {
+				return false
+			}
+			repeats = true
+		}
+	}
+	return repeats
+}
+
 // EffectiveParent is the parent of node i once conditions are taken into account: an alias that the change conditions
 // on a head stands for that head.
 func (c *Change) EffectiveParent(i int) Parent {

@@ -40,9 +40,10 @@ type Writer interface {
 	// the change took place.
 	//
 	// Nodes are put in order, then aliases. A node that is there already is not written again: its notes, first put and
-	// position stay. Errors, in this order: ErrParentNotFound; of a compaction node ErrNodeNotFound (what it covers),
-	// ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound where an
-	// alias's target is not there; ConflictError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.
+	// position stay. A change that took place before (Change.Repeats) leaves all aliases as they are. Errors, in this
+	// order: ErrParentNotFound; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
+	// ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound where an alias's target is not there;
+	// ConflictError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.
 	// A change that fails neither fails nor delays another.
 	Commit(ctx context.Context, namespace string, change *Change) (*Committed, error)
 }

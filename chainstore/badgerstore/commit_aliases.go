@@ -1,6 +1,10 @@
 package badgerstore
 
-import "github.com/transcriptd/transcriptd/chainstore"
+import (
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
 
 // aliasPlan is an alias of a change, as it was before the change, and what it is to become.
 type aliasPlan struct {
@@ -11,12 +15,9 @@ type aliasPlan struct {
 }
 
 func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
-	exists, head, target, compaction := p.head != nil, chainstore.ID{}, (*chainstore.ID)(nil), false
+	exists, head, target, compaction := p.head != nil, chainstore.ID{}, p.target.name(), false
 	if exists {
 		head, compaction = p.head.id, p.head.covers.Present
-	}
-	if p.target != nil {
-		target = &p.target.id
 	}
 	c = chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head, Compaction: compaction}
 	holds, err := p.change.Condition.Holds(exists, head, target, func() (bool, error) {
@@ -37,8 +38,8 @@ func (d *draft) extends(n *known, ancestor chainstore.ID) (bool, error) {
 	return n.lineage.holds(from.at) && n.compaction == from.compaction, nil
 }
 
-// putAliases judges the change's aliases as they were before it, and then sets them.
-func (d *draft) putAliases(change *chainstore.Change, nodes []*known) ([]chainstore.PutAlias, error) {
+// putAliases judges the change's aliases as they were before it, and then sets them, unless the change took place before.
+func (d *draft) putAliases(change *chainstore.Change, nodes []*known, done []chainstore.PutNode) ([]chainstore.PutAlias, error) {
 	plans := make([]aliasPlan, len(change.Aliases))
 	for i := range change.Aliases {
 		target, err := d.target(change.Aliases[i].Target, nodes)
@@ -65,11 +66,34 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*known) ([]chainst
 	if failed != nil {
 		return nil, &chainstore.ConflictError{Conflicts: failed}
 	}
+	made := slices.ContainsFunc(done, func(n chainstore.PutNode) bool { return n.Created })
+	repeats := change.Repeats(made, func(i int) (head, target *chainstore.ID) { return plans[i].head.name(), plans[i].target.name() })
 	put := make([]chainstore.PutAlias, len(plans))
 	for i := range plans {
-		put[i] = d.move(&plans[i])
+		if repeats {
+			put[i] = plans[i].stays()
+		} else {
+			put[i] = d.move(&plans[i])
+		}
 	}
 	return put, nil
+}
+
+// name is the node's id; nil for no node.
+func (n *known) name() *chainstore.ID {
+	if n == nil {
+		return nil
+	}
+	return &n.id
+}
+
+// stays tells of an alias that the change leaves as it is.
+func (p *aliasPlan) stays() chainstore.PutAlias {
+	out := chainstore.PutAlias{Existed: p.head != nil}
+	if out.Existed {
+		out.Previous = p.head.id
+	}
+	return out
 }
 
 // alias returns an alias's row, nil if it never was set, and its head, nil if it does not exist.
@@ -113,10 +137,7 @@ func (d *draft) target(t chainstore.Target, nodes []*known) (n *known, err error
 
 // move sets or deletes an alias.
 func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
-	out := chainstore.PutAlias{Existed: p.head != nil}
-	if out.Existed {
-		out.Previous = p.head.id
-	}
+	out := p.stays()
 	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.at != p.head.at
 	next := aliasRow{}
 	if p.row != nil {

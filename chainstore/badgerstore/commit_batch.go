@@ -230,7 +230,7 @@ func (d *draft) apply(namespace string, change *chainstore.Change) (*chainstore.
 	if err != nil {
 		return nil, err
 	}
-	aliases, err := d.putAliases(change, nodes)
+	aliases, err := d.putAliases(change, nodes, put)
 	if err != nil {
 		return nil, err
 	}

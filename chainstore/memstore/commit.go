@@ -300,10 +300,27 @@ func (p *plan) apply() *chainstore.Committed {
 			n.lastPut = p.now
 		}
 	}
+	repeats := p.repeats()
 	for i, target := range p.targets {
+		if repeats {
+			head := p.ns.aliases[p.change.Aliases[i].Name].present()
+			out.Aliases[i] = chainstore.PutAlias{Existed: !head.Deleted, Previous: head.Node}
+			continue
+		}
 		out.Aliases[i] = p.ns.move(&p.change.Aliases[i], target, p.now)
 	}
 	return out
+}
+
+// repeats tells whether the change took place before.
+func (p *plan) repeats() bool {
+	return p.change.Repeats(slices.Contains(p.created, true), func(i int) (head, target *chainstore.ID) {
+		if a := p.ns.aliases[p.change.Aliases[i].Name]; a.exists() {
+			id := a.head()
+			head = &id
+		}
+		return head, idOf(p.targets[i])
+	})
 }
 
 func (ns *namespace) add(n *node) {

@@ -15,6 +15,8 @@ func retryChecks() []check {
 		{Retries, "Batch", retryBatch},
 		{Retries, "FailureChangesNothing", failureChangesNothing},
 		{Retries, "AliasesAlone", retryAliases},
+		{Retries, "LeavesWhatOthersMoved", retryLeavesWhatOthersMoved},
+		{Retries, "WhatIsNoRepeat", whatIsNoRepeat},
 	}
 }
 
@@ -170,4 +172,41 @@ func retryAliases(f *fixture) {
 		equal(f, "deleted", out.Aliases[0].Changed, want)
 	}
 	f.gone("x")
+}
+
+// retryLeavesWhatOthersMoved: an alias that a turn sets along, without a condition, was moved or deleted by others since, and so
+// was a label.
+func retryLeavesWhatOthersMoved(f *fixture) {
+	base := f.put(root(system("s")), set("turn", 0, anything()))
+	turn := under(byID(base), user("u"))
+	aliases := []chainstore.AliasChange{set("turn", 0, headIs(base)), set("chat", 0, anything()), set("gone", 0, anything())}
+	first := f.commit([]Node{turn}, aliases...)
+	id := first.Nodes[0].ID
+	other := f.put(root(user("another")), set("chat", 0, anything()))
+	f.commit(nil, remove("gone", anything()))
+	again := f.commit([]Node{turn}, aliases...)
+	equal(f, "created", again.Nodes[0].Created, false)
+	equal(f, "the conditioned alias", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
+	equal(f, "the alias that was moved", again.Aliases[1], chainstore.PutAlias{Existed: true, Previous: other})
+	equal(f, "the alias that was deleted", again.Aliases[2], chainstore.PutAlias{})
+	f.points("chat", other)
+	f.gone("gone")
+	f.clean()
+}
+
+// whatIsNoRepeat: a change sets its aliases where it may be another than the one that set the conditioned one.
+func whatIsNoRepeat(f *fixture) {
+	base := f.put(root(system("s")))
+	turn := under(byID(base), user("u"))
+	id := f.put(turn, set("turn", 0, anything()))
+	f.commit([]Node{turn}, set("turn", 0, headIs(id)), set("a", 0, anything())) // it points to where the condition says
+	f.points("a", id)
+	f.commit([]Node{turn}, set("turn", 0, mustExist()), set("b", 0, anything()))
+	f.points("b", id)
+	f.commit([]Node{turn}, set("turn", 0, headIs(base)), set("new", 0, mustNotExist()), set("c", 0, anything()))
+	f.points("c", id)
+	f.commit([]Node{turn, under(previous(), user("more"))}, set("turn", 0, headIs(base)), set("d", 1, anything()))
+	f.commit([]Node{turn}, set("turn", 0, headIs(base)), set("e", 0, anything())) // turn points to it since the first
+	f.gone("e")
+	f.clean()
 }
