@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"google.golang.org/grpc"
@@ -40,7 +39,7 @@ func (c *Client) verify(ctx context.Context, req *transcriptv1.VerifyRequest) it
 			return yield(report, nil)
 		})
 		if err == nil && !done {
-			err = fmt.Errorf("%w: the check was not finished", ErrBadReply)
+			err = fault(ErrBadReply, "the check was not finished")
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)

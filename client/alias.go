@@ -18,7 +18,9 @@ type AliasMove struct {
 }
 
 // SetAliases sets 1 to 1,000 aliases in one commit, all or nothing, and tells in their order what changed; after a
-// repeat, changed may be false although this call changed it. Errors: ErrNodeNotFound, ErrAliasNotFound, ErrAliasExists,
+// repeat, changed may be false although this call changed it. Where its reply is lost it is repeated only if each move is on
+// MustNotExist or HeadIs, to a node by its id, and without labels: a repeat of any other could undo what others did since.
+// Errors: ErrNodeNotFound, ErrAliasNotFound, ErrAliasExists,
 // ErrAliasMoved and others.
 func (c *Client) SetAliases(ctx context.Context, moves ...AliasMove) ([]*transcriptv1.AliasResult, error) {
 	req := &transcriptv1.AliasRequest{Namespace: c.options.namespace}
@@ -32,13 +34,13 @@ func (c *Client) SetAliases(ctx context.Context, moves ...AliasMove) ([]*transcr
 }
 
 // DeleteAlias deletes an alias; its nodes and its history stay. It tells where the alias pointed, empty where there was
-// none; after a repeat it may be empty although this call deleted it. Errors: ErrAliasNotFound with MustExist,
-// ErrAliasMoved with HeadIs. With MustExist the call is never repeated: the repeat could not tell its own deletion.
+// none; after a repeat it may be empty although this call deleted it. Where its reply is lost it is repeated only with HeadIs:
+// otherwise the repeat could delete what others set since. Errors: ErrAliasNotFound with MustExist, ErrAliasMoved with HeadIs.
 func (c *Client) DeleteAlias(ctx context.Context, name string, condition Condition) (previous string, err error) {
 	req := &transcriptv1.DeleteAliasRequest{
 		Namespace: c.options.namespace, Name: name, Precondition: condition.condition,
 	}
-	res, _, err := call(ctx, c, when(!condition.mustExist()), c.rpc.DeleteAlias, req)
+	res, _, err := call(ctx, c, when(condition.condition.GetHeadId() != ""), c.rpc.DeleteAlias, req)
 	return res.GetPreviousId(), err
 }
 
@@ -47,7 +49,7 @@ func (c *Client) Resolve(ctx context.Context, name string) (*transcriptv1.Resolv
 	req := &transcriptv1.ResolveAliasRequest{Namespace: c.options.namespace, Name: name}
 	res, err := read(ctx, c, c.rpc.ResolveAlias, req)
 	if err == nil && res.Alias == nil {
-		return nil, ErrBadReply
+		return nil, fault(ErrBadReply, "")
 	}
 	return res, err
 }

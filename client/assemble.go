@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"google.golang.org/grpc"
@@ -110,7 +109,7 @@ func (a *Assembly) Bytes() int64 {
 // ErrNodeNotFound, ErrAliasNotFound, ErrNotAnAncestor, ErrVerification and others.
 func (c *Client) Assemble(ctx context.Context, head Ref, q Query) (*Assembly, error) {
 	var whole *Assembly
-	_, err := c.options.retry.run(ctx, transient, func() error {
+	_, err := c.run(ctx, transient, func() error {
 		whole = new(Assembly)
 		frames := c.newFrames(head, q)
 		err := receive(ctx, c, frames.open, func(raw *rawReply) error {
@@ -230,17 +229,17 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 	f.begun = true
 	switch {
 	case m.HeadId == "":
-		return fmt.Errorf("%w: no head", ErrBadReply)
+		return fault(ErrBadReply, "no head")
 	case m.BaseId != "" && m.BaseId != f.req.AfterId:
-		return fmt.Errorf("%w: the base is not what was asked for", ErrBadReply)
+		return fault(ErrBadReply, "the base is not what was asked for")
 	case m.NotModified && f.req.IfNoneMatch == "":
-		return fmt.Errorf("%w: not modified, but nothing was held", ErrBadReply)
+		return fault(ErrBadReply, "not modified, but nothing was held")
 	}
 	if f.verifier == nil {
 		return nil
 	}
 	if id, ok := f.req.Head.GetRef().(*transcriptv1.NodeRef_NodeId); ok && id.NodeId != m.HeadId {
-		return fmt.Errorf("%w: the head is not the one asked for", ErrVerification)
+		return fault(ErrVerification, "the head is not the one asked for")
 	}
 	f.verifier.next, f.verifier.head = m.BaseId, m.HeadId
 	f.verifier.view, f.verifier.based = f.req.View, m.BaseId != ""
@@ -251,7 +250,7 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 // end judges a stream that has ended.
 func (f *frames) end(ctx context.Context) error {
 	if !f.ended {
-		return fmt.Errorf("%w: the stream ended early", ErrBadReply)
+		return fault(ErrBadReply, "the stream ended early")
 	}
 	if f.verifier == nil {
 		return nil

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -24,6 +24,9 @@ type Client struct {
 	admin   transcriptv1.AdminServiceClient
 	options options
 	cache   *cache
+	// closed is done from when Close is called, which calls end.
+	closed context.Context
+	end    context.CancelFunc
 }
 
 // options is what New and Dial were given.
@@ -43,15 +46,15 @@ type Option func(*options)
 // WithNamespace sets the namespace of every call: [a-z0-9._-], 1 to 64 characters; "default" without.
 func WithNamespace(name string) Option { return func(o *options) { o.namespace = name } }
 
-// WithDeadline sets how long a call may take, repeats included, where the caller's context has no deadline; 30 s without.
-// It never shortens the caller's.
+// WithDeadline sets how long a call may take, repeats included, where the caller's context has no deadline; 30 s without. It
+// never shortens the caller's. 0: no deadline; then a call is repeated until the pauses between its attempts come to a minute.
 func WithDeadline(d time.Duration) Option { return func(o *options) { o.deadline = d } }
 
 // WithIdle sets how long a stream may go without a frame; 30 s without. The stream as a whole may take any time that
-// the caller's context allows.
+// the caller's context allows. 0: any time passes between frames too.
 func WithIdle(d time.Duration) Option { return func(o *options) { o.idle = d } }
 
-// WithRetry sets how calls are repeated that may be; without: 6 attempts, from 100 ms to 5 s apart.
+// WithRetry sets how calls are repeated that may be; without: the zero Retry.
 func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
 
 // WithVerification recomputes the ids of whatever is put and assembled; see Query.Verify.
@@ -79,7 +82,6 @@ func newOptions(opts []Option) options {
 	o := options{
 		deadline:   30 * time.Second,
 		idle:       30 * time.Second,
-		retry:      Retry{Attempts: 6, First: 100 * time.Millisecond, Max: 5 * time.Second},
 		cacheBytes: 64 << 20,
 	}
 	for _, opt := range opts {
@@ -95,14 +97,14 @@ func Dial(target string, opts ...Option) (*Client, error) {
 	o := newOptions(opts)
 	if o.credentials == nil {
 		if !loopback(target) {
-			return nil, ErrInsecure
+			return nil, fault(ErrInsecure, "")
 		}
 		o.credentials = insecure.NewCredentials()
 	}
 	dial := append(DialOptions(), grpc.WithTransportCredentials(o.credentials))
 	conn, err := grpc.NewClient(target, append(dial, o.dial...)...)
 	if err != nil {
-		return nil, err
+		return nil, fault(ErrBadTarget, err.Error())
 	}
 	c := newClient(conn, o)
 	c.closer = conn
@@ -141,26 +143,34 @@ func New(conn grpc.ClientConnInterface, opts ...Option) *Client {
 }
 
 func newClient(conn grpc.ClientConnInterface, o options) *Client {
-	return &Client{
+	c := &Client{
 		conn:    conn,
 		rpc:     transcriptv1.NewTranscriptServiceClient(conn),
 		admin:   transcriptv1.NewAdminServiceClient(conn),
 		options: o,
 		cache:   newCache(o.cacheBytes),
 	}
+	c.closed, c.end = context.WithCancel(context.Background())
+	return c
 }
 
-// Close ends the connection if Dial made it. Calls under way fail.
+// Close ends the connection if Dial made it, and with it calls under way. They, and all calls from then on, fail with ErrClosed.
+// Closing again does nothing; the error is always nil.
 func (c *Client) Close() error {
-	if c.closer == nil {
+	if c.closed.Err() != nil {
 		return nil
 	}
-	return c.closer.Close()
+	c.end()
+	if c.closer != nil {
+		// What it can say is that it was closed before.
+		_ = c.closer.Close()
+	}
+	return nil
 }
 
-// bounded gives the context a deadline where it has none.
+// bounded gives the context a deadline where it has none, and the client has one.
 func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
+	if _, ok := ctx.Deadline(); ok || c.options.deadline <= 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, c.options.deadline)
@@ -169,24 +179,34 @@ func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFu
 // unary is the generated method of an rpc.
 type unary[Req, Res any] func(context.Context, *Req, ...grpc.CallOption) (*Res, error)
 
-// call sends a request until it succeeds, fails for good or may not be sent again, and tells how often it was.
+// call sends a request until it succeeds, fails for good or may not be sent again, and tells whether an attempt that failed
+// may have taken place.
 func call[Req, Res any](
 	ctx context.Context, c *Client, may func(error) bool, rpc unary[Req, Res], req *Req,
-) (res *Res, attempts int, err error) {
+) (res *Res, unsure bool, err error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
-	attempts, err = c.options.retry.run(ctx, may, func() (err error) {
-		res, err = rpc(ctx, req)
+	unsure, err = c.run(ctx, may, func() (err error) {
+		res, err = attempt(ctx, c, rpc, req)
 		return err
 	})
 	if err != nil {
-		var e *Error
-		if attempts > 1 && errors.As(err, &e) {
-			e.Retried = true
-		}
-		return nil, attempts, err
+		return nil, unsure, err
 	}
-	return res, attempts, nil
+	return res, unsure, nil
+}
+
+// attempt sends a request once. On a connection of gRPC's own it knows of one that was not sent: no peer got it.
+func attempt[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], req *Req) (*Res, error) {
+	if _, ok := c.conn.(*grpc.ClientConn); !ok {
+		return rpc(ctx, req)
+	}
+	var p peer.Peer
+	res, err := rpc(ctx, req, grpc.Peer(&p))
+	if err != nil && p.Addr == nil {
+		err = undone(Typed(err))
+	}
+	return res, err
 }
 
 // read is call for what only reads.

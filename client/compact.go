@@ -49,7 +49,7 @@ func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcri
 	}
 	res, _, err := call(ctx, c, transient, c.rpc.Compact, req)
 	if err == nil && (res.Report == nil || res.Counters == nil || res.Written && res.NodeId == "") {
-		return nil, ErrBadReply
+		return nil, fault(ErrBadReply, "")
 	}
 	return res, err
 }
@@ -70,7 +70,7 @@ func (t *Thread) Compact(ctx context.Context, o Compaction) (*transcriptv1.Compa
 	case !res.Written && !o.DryRun && res.HeadId != head: // perhaps an attempt whose reply was lost wrote
 		return res, t.follow(ctx, head, res.HeadId, res.Counters)
 	case res.Written && len(res.Aliases) == 0:
-		return nil, ErrBadReply
+		return nil, fault(ErrBadReply, "")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,15 +14,20 @@
 // generated types of the contract where those read well.
 //
 // Every call has a deadline: the caller's, or where the context has none, 30 s for a call and 30 s between two frames
-// for a stream (WithDeadline, WithIdle). Errors are *Error; errors.Is matches them with ErrAliasMoved and its like.
+// for a stream (WithDeadline, WithIdle). Every error is an *Error, but for those of the caller's own functions
+// (Trigger.Summarize); errors.Is matches it with its Reason: ErrAliasMoved and its like.
 //
 // # Retries
 //
-// A call that may be repeated is, while the server is unavailable or overloaded: every read; a put whose parents are
-// absent, node ids, the node before, or aliases that the same call conditions on a head; Compact; Alias with node ids as
-// targets; DeleteAlias unless the alias must exist. Nothing else is ever sent twice. A precondition also holds where the
-// alias already points to the node that the call would set it to, so a repeat of a call whose reply was lost succeeds
-// with the same node; but its created and changed are then false although an earlier attempt of this very call wrote.
-// PutResult tells by Retried that this may be so. A repeat of a Compact that took place finds nothing left to save;
-// Thread.Compact finds the node all the same.
+// While the server is unavailable or overloaded calls are repeated until their deadline, with growing pauses (WithRetry). Of an
+// attempt that was never sent, or refused as OVERLOADED or DRAINING, it is known that it has done nothing: then any call is
+// repeated. Where a reply was lost the call may have taken place, and only these are: every read; a put whose parents are
+// absent, node ids, the node before, or aliases that the same call conditions on a head, and which sets no alias, or one with
+// MustNotExist or HeadIs; Compact with Through; SetAliases if each move has MustNotExist or HeadIs, a node id as target, and no
+// labels; DeleteAlias with HeadIs. A repeat of any other could undo what others did since, or do it twice.
+//
+// A precondition also holds where the alias already points to the node that the call would set it to, so a repeat of a call
+// whose reply was lost succeeds with the same node; but its created and changed are then false although an earlier attempt of
+// this very call wrote. PutResult tells by Retried that this may be so. The server knows the repeat of such a put and leaves
+// all aliases as they are, those without a precondition too.
 package client

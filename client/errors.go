@@ -13,23 +13,69 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-var (
+// Reason is why a call failed, as an error: errors.Is(err, ErrAliasMoved). It is an ErrorReason of the contract where the
+// server refused, or one of this package.
+type Reason int32
+
+// The reasons of this package.
+const (
 	// ErrVerification: what the server sent does not hash to the ids that it should have, or does not lead to the head.
-	ErrVerification = errors.New("client: verification failed")
+	ErrVerification Reason = -1 - iota
 	// ErrBadReply: what the server sent is not what the contract says, for example a stream that ends early.
-	ErrBadReply = errors.New("client: malformed reply")
+	ErrBadReply
+	// ErrClosed: the Client was closed before the call, or while it was under way, and then it may have taken place.
+	ErrClosed
 	// ErrInsecure: Dial would send transcripts in plain text to another machine.
-	ErrInsecure = errors.New("client: the target is not loopback: give WithTLS or WithInsecure")
+	ErrInsecure
+	// ErrBadTarget: Dial was given an address or options that gRPC refuses.
+	ErrBadTarget
 	// ErrNoName: a Turn or Finish without the id, or a Chat without the name, that its alias needs.
-	ErrNoName = errors.New("client: a message id or chat name is needed")
+	ErrNoName
 	// ErrNotAResult: AppendResults was given a message that is no tool result.
-	ErrNotAResult = errors.New("client: not a tool result")
+	ErrNotAResult
 	// ErrParentGiven: a node for a Thread that names a parent of its own.
-	ErrParentGiven = errors.New("client: a thread's node has the thread's head as parent")
+	ErrParentGiven
 )
 
-// Reason is why the server refused, an ErrorReason of the contract as an error: errors.Is(err, ErrAliasMoved).
-type Reason int32
+// own is what is said of a reason of this package.
+type own struct {
+	name string
+	code codes.Code
+	text string
+}
+
+func (r Reason) own() own {
+	switch r {
+	case ErrVerification:
+		return own{"VERIFICATION", codes.DataLoss, "verification failed"}
+	case ErrBadReply:
+		return own{"BAD_REPLY", codes.Internal, "malformed reply"}
+	case ErrClosed:
+		return own{"CLOSED", codes.Canceled, "the Client is closed"}
+	case ErrInsecure:
+		return own{"INSECURE", codes.InvalidArgument, "the target is not loopback: give WithTLS or WithInsecure"}
+	case ErrBadTarget:
+		return own{"BAD_TARGET", codes.InvalidArgument, "no connection can be made so"}
+	case ErrNoName:
+		return own{"NO_NAME", codes.InvalidArgument, "a message id or chat name is needed"}
+	case ErrNotAResult:
+		return own{"NOT_A_RESULT", codes.InvalidArgument, "not a tool result"}
+	case ErrParentGiven:
+		return own{"PARENT_GIVEN", codes.InvalidArgument, "a thread's node has the thread's head as parent"}
+	default:
+		return own{}
+	}
+}
+
+// fault is an *Error that this side found; what may add to it, or be empty.
+func fault(r Reason, what string) error {
+	own := r.own()
+	text := own.text
+	if what != "" {
+		text += ": " + what
+	}
+	return &Error{Code: own.code, Reason: r, Message: text}
+}
 
 // domain is the domain of the service's ErrorInfo; reasonPrefix is what its reasons leave out of the enum's names.
 const (
@@ -37,7 +83,7 @@ const (
 	reasonPrefix = "ERROR_REASON_"
 )
 
-// The reasons; the contract tells what each means.
+// The reasons of the server; the contract tells what each means.
 const (
 	ErrInvalidField       = Reason(transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD)
 	ErrMalformedRequest   = Reason(transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST)
@@ -71,20 +117,25 @@ const (
 
 // Error is the reason's name, such as ALIAS_MOVED.
 func (r Reason) Error() string {
+	if r < 0 {
+		return r.own().name
+	}
 	return strings.TrimPrefix(transcriptv1.ErrorReason(r).String(), reasonPrefix)
 }
 
 // Error is a call that failed.
 type Error struct {
 	Code codes.Code
-	// Reason is 0 where none was given: the call did not reach the server, or the server is newer and its reason unknown.
+	// Reason is 0 where none was given: the call did not reach the server, its reply was lost, or the server is newer and its
+	// reason unknown.
 	Reason  Reason
 	Message string
 	// RequestID is how the server's log names the call; empty where the call did not reach it.
 	RequestID string
-	// Retried tells that the call was sent more than once, so that an earlier attempt, of which no reply came, may have
-	// taken place although this one was refused.
+	// Retried tells that the call was sent more than once, and that an earlier attempt, of which no reply came, may have taken
+	// place although this one was refused.
 	Retried bool
+	undone  bool // the attempt was not sent
 	// Violations are the fields of the request that were refused.
 	Violations []Violation
 	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
@@ -108,10 +159,14 @@ type Conflict struct {
 
 // Error tells code, reason and what the server says of it; never content.
 func (e *Error) Error() string {
-	if e.Reason == 0 {
+	switch {
+	case e.Reason < 0:
+		return "client: " + e.Message
+	case e.Reason == 0:
 		return fmt.Sprintf("transcriptd: %v: %s", e.Code, e.Message)
+	default:
+		return fmt.Sprintf("transcriptd: %v: %s", e.Reason, e.Message)
 	}
-	return fmt.Sprintf("transcriptd: %v: %s", e.Reason, e.Message)
 }
 
 // Is matches the reason, and context.Canceled and context.DeadlineExceeded with their codes.
@@ -198,14 +253,27 @@ func (e *Error) read(detail any) {
 	}
 }
 
-// unknownOutcome tells whether the call may have taken place although it failed.
+// undone marks an error as that of an attempt that was not sent.
+func undone(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.undone = true
+	}
+	return err
+}
+
+// unknownOutcome tells whether the call may have taken place although it failed: what the server refuses has changed nothing,
+// unless it says otherwise; any other error may come behind a call that took place.
 func unknownOutcome(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch e.Code {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown, codes.Internal:
+	if e.Retried || e.undone {
+		return e.Retried
+	}
+	switch e.Reason {
+	case 0, ErrCancelled, ErrDeadlineExceeded, ErrStoreFailed, ErrInternal, ErrBadReply, ErrVerification, ErrClosed:
 		return true
 	default:
 		return false

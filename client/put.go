@@ -40,8 +40,8 @@ type AliasUpdate struct {
 // PutResult is what became of a node.
 type PutResult struct {
 	*transcriptv1.PutNodeResponse
-	// Retried tells that the call was sent more than once: where created or changed are false, an earlier attempt of it
-	// may have been what created and changed.
+	// Retried tells that an earlier attempt of the call, of which no reply came, may have taken place: where created or
+	// changed are false, it may have been what created and changed.
 	Retried bool
 }
 
@@ -53,7 +53,7 @@ func (c *Client) Put(ctx context.Context, node Node) (*PutResult, error) {
 		Namespace: c.options.namespace, Parent: n.Parent, Messages: n.Messages, Notes: n.Notes, Metadata: n.Metadata,
 		Salt: n.Salt, SpawnedFrom: n.SpawnedFrom, Aliases: n.Aliases,
 	}
-	res, attempts, err := call(ctx, c, when(repeatablePut(n)), c.rpc.PutNode, req)
+	res, unsure, err := call(ctx, c, when(repeatablePut(n)), c.rpc.PutNode, req)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *Client) Put(ctx context.Context, node Node) (*PutResult, error) {
 			return nil, err
 		}
 	}
-	return &PutResult{PutNodeResponse: res, Retried: attempts > 1}, nil
+	return &PutResult{PutNodeResponse: res, Retried: unsure}, nil
 }
 
 // PutAll puts 1 to 1,000 nodes in one commit, all or nothing, and gives one result for each in their order. Errors as
@@ -72,12 +72,12 @@ func (c *Client) PutAll(ctx context.Context, nodes ...Node) ([]*PutResult, error
 	for i := range nodes {
 		req.Nodes = append(req.Nodes, nodes[i].wire())
 	}
-	res, attempts, err := call(ctx, c, when(repeatablePut(req.Nodes...)), c.rpc.PutNodes, req)
+	res, unsure, err := call(ctx, c, when(repeatablePut(req.Nodes...)), c.rpc.PutNodes, req)
 	if err != nil {
 		return nil, err
 	}
 	if len(res.Nodes) != len(nodes) {
-		return nil, ErrBadReply
+		return nil, fault(ErrBadReply, "")
 	}
 	if c.options.verify {
 		if err := verifyPut(req.Nodes, res.Nodes); err != nil {
@@ -86,7 +86,7 @@ func (c *Client) PutAll(ctx context.Context, nodes ...Node) ([]*PutResult, error
 	}
 	results := make([]*PutResult, len(nodes))
 	for i, r := range res.Nodes {
-		results[i] = &PutResult{PutNodeResponse: r, Retried: attempts > 1}
+		results[i] = &PutResult{PutNodeResponse: r, Retried: unsure}
 	}
 	return results, nil
 }

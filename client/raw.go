@@ -1,8 +1,6 @@
 package client
 
 import (
-	"fmt"
-
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
@@ -106,7 +104,7 @@ func cut(payload []byte, count int) (head, tail []byte, err error) {
 	at := 0
 	for range count {
 		if at == len(payload) {
-			return nil, nil, fmt.Errorf("%w: fewer messages than its nodes say", ErrBadReply)
+			return nil, nil, fault(ErrBadReply, "fewer messages than its nodes say")
 		}
 		n, _, err := record(payload[at:])
 		if err != nil {
@@ -126,4 +124,4 @@ func decodeMessages(payload []byte) ([]*transcriptv1.Message, error) {
 	return p.Messages, nil
 }
 
-func badReply(err error) error { return fmt.Errorf("%w: %w", ErrBadReply, err) }
+func badReply(err error) error { return fault(ErrBadReply, err.Error()) }

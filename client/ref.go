@@ -47,9 +47,6 @@ func HeadIs(id string) Condition {
 	return Condition{&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: id}}}
 }
 
-// mustExist tells whether the condition is MustExist.
-func (c Condition) mustExist() bool { return c.condition.GetMustExist() }
-
 // labels are an alias's labels on the wire: nil leaves them as they are, anything else replaces them.
 func labels(l map[string]string) *transcriptv1.Labels {
 	if l == nil {

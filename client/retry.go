@@ -11,42 +11,100 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Retry is how a call that may be repeated is. It is a loop around the call, neither gRPC's service config nor an
-// interceptor, because both choose by method: whether a PutNode may be sent twice lies in its request, and the result
-// has to tell that it was.
+// Retry is how a call that may be repeated is: until its deadline, or where it has none until the pauses between its attempts
+// come to a minute. It is a loop around the call, neither gRPC's service config nor an interceptor, because both choose by
+// method: whether a PutNode may be sent twice lies in its request, and the result has to tell that it was.
 type Retry struct {
-	// Attempts is how often a call is sent at most; 1: never again.
+	// Attempts is how often a call is sent at most; 1: never again; 0: as often as there is time.
 	Attempts int
 	// First is about the pause after the first attempt; each further one doubles it, up to Max. Pauses are drawn between
-	// half of that and all of it.
+	// half of that and all of it, and are shorter where the deadline is near. 0: 100 ms, and 2 s.
 	First, Max time.Duration
 }
 
-// run calls attempt until it succeeds, fails for good or may not be repeated. It gives up at once where the pause would
-// outlast the deadline. It tells how often it tried.
-func (r Retry) run(ctx context.Context, may func(error) bool, attempt func() error) (attempts int, err error) {
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 2 * time.Second
+	// maxPauses is how long the pauses of a call without a deadline are together.
+	maxPauses = time.Minute
+)
+
+// run calls attempt until it succeeds, fails for good or may not be repeated. It tells whether an earlier attempt may have
+// taken place although it failed, in the error too.
+func (c *Client) run(ctx context.Context, may func(error) bool, attempt func() error) (unsure bool, err error) {
+	pauses := c.options.retry.pauses(ctx)
 	for n := 1; ; n++ {
-		err := Typed(attempt())
-		if err == nil || n >= r.Attempts || !may(err) || !r.pause(ctx, n) {
-			return n, err
+		err := c.once(ctx, attempt)
+		last := n == c.options.retry.Attempts
+		if err == nil || last || !may(err) || !pauses.wait(ctx, c.closed.Done()) {
+			var e *Error
+			if errors.As(err, &e) {
+				e.Retried = e.Retried || unsure
+			}
+			return unsure, err
 		}
+		unsure = unsure || unknownOutcome(err)
 	}
 }
 
-// pause waits after the nth attempt; false: the context ends before.
-func (r Retry) pause(ctx context.Context, n int) bool {
-	limit := r.Max
-	if shift := min(n-1, 30); r.First<<shift > 0 {
-		limit = min(limit, r.First<<shift)
+// once calls attempt, unless the client is closed or the context has ended.
+func (c *Client) once(ctx context.Context, attempt func() error) error {
+	if c.closed.Err() != nil {
+		return undone(fault(ErrClosed, ""))
 	}
+	if err := ctx.Err(); err != nil {
+		return undone(Typed(err))
+	}
+	err := Typed(attempt())
+	if c.closed.Err() != nil && ctx.Err() == nil && errors.Is(err, ErrCancelled) {
+		return fault(ErrClosed, "")
+	}
+	return err
+}
+
+// pauses are those between the attempts of one call.
+type pauses struct {
+	first, next, max time.Duration
+	// left is what they may come to together; not looked at where there is a deadline.
+	left        time.Duration
+	deadline    time.Time
+	hasDeadline bool
+}
+
+func (r Retry) pauses(ctx context.Context) *pauses {
+	p := &pauses{first: r.First, max: r.Max, left: maxPauses}
+	if p.first <= 0 {
+		p.first = firstPause
+	}
+	if p.max <= 0 {
+		p.max = max(maxPause, p.first)
+	}
+	p.first = min(p.first, p.max)
+	p.next = p.first
+	p.deadline, p.hasDeadline = ctx.Deadline()
+	return p
+}
+
+// wait waits, or until closed; false: there is no time for another attempt.
+func (p *pauses) wait(ctx context.Context, closed <-chan struct{}) bool {
+	limit := min(p.next, p.max)
+	p.next = 2 * limit
 	wait := limit/2 + rand.N(limit/2+1)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+	if p.hasDeadline {
+		p.left = time.Until(p.deadline)
+		wait = min(wait, p.left/2)
+		if wait < p.first/2 {
+			return false
+		}
+	} else if p.left -= wait; p.left < 0 {
 		return false
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-closed:
 		return true
 	case <-ctx.Done():
 		return false
@@ -62,24 +120,21 @@ func transient(err error) bool {
 	return e.Reason == ErrOverloaded || e.Code == codes.Unavailable && e.Reason != ErrStoreFailed
 }
 
-// never is for calls that may not be repeated.
-func never(error) bool { return false }
-
-// when is transient for calls that may be repeated, never for others.
+// when is transient for calls that may be repeated; others are sent again only where the attempt has done nothing for sure.
 func when(repeatable bool) func(error) bool {
-	if repeatable {
-		return transient
-	}
-	return never
+	return func(err error) bool { return transient(err) && (repeatable || !unknownOutcome(err)) }
 }
 
-// repeatablePut tells whether the put of these nodes may be sent again: each parent is absent, a node id, the node
-// before, or an alias that the call itself conditions on a head, and so always the same node.
+// repeatablePut tells whether the put of these nodes may be sent again although it may have taken place. Each parent is
+// absent, a node id, the node before, or an alias that the call itself conditions on a head, and so always the same node. And
+// where aliases are set, one is on a condition by which the server knows a repeat, which leaves all aliases as they are.
 func repeatablePut(nodes ...*transcriptv1.NewNode) bool {
 	conditioned := map[string]bool{}
+	aliases, known := 0, false
 	for _, n := range nodes {
 		for _, a := range n.Aliases {
 			conditioned[a.Name] = a.Precondition.GetHeadId() != ""
+			aliases, known = aliases+1, known || guards(a.Precondition)
 		}
 	}
 	for _, n := range nodes {
@@ -87,13 +142,20 @@ func repeatablePut(nodes ...*transcriptv1.NewNode) bool {
 			return false
 		}
 	}
-	return true
+	return known || aliases == 0
 }
 
-// repeatableMoves tells whether the moves may be sent again: their targets are node ids.
+// guards tells whether the condition is no longer met once the alias was moved on from where the call sets it.
+func guards(c *transcriptv1.AliasPrecondition) bool {
+	return c.GetHeadId() != "" || c.GetMustNotExist()
+}
+
+// repeatableMoves tells whether the moves may be sent again although they may have taken place: their targets are node ids,
+// each is on a condition, so that it undoes no later move, and none sets labels, which others may have set since.
 func repeatableMoves(moves []*transcriptv1.AliasMove) bool {
 	for _, m := range moves {
-		if _, ok := m.Target.GetRef().(*transcriptv1.NodeRef_Alias); ok {
+		_, byAlias := m.Target.GetRef().(*transcriptv1.NodeRef_Alias)
+		if byAlias || m.Labels != nil || !guards(m.Precondition) {
 			return false
 		}
 	}

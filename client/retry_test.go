@@ -3,10 +3,12 @@ package client
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -45,16 +47,17 @@ func TestWhatIsRepeated(t *testing.T) {
 			return err
 		}
 	}
-	move := func(targets ...Ref) func(context.Context, *Client) error {
+	move := func(moves ...AliasMove) func(context.Context, *Client) error {
 		return func(ctx context.Context, c *Client) error {
-			var moves []AliasMove
-			for _, target := range targets {
-				moves = append(moves, AliasMove{Name: "a", Target: target})
-			}
 			_, err := c.SetAliases(ctx, moves...)
 			return err
 		}
 	}
+	to := func(target Ref, condition Condition) AliasMove {
+		return AliasMove{Name: "a", Target: target, If: condition}
+	}
+	labelled := to(ByID("x"), HeadIs("x"))
+	labelled.Labels = map[string]string{"k": "v"}
 	on := func(alias string, condition Condition) []AliasUpdate {
 		return []AliasUpdate{{Name: alias, If: condition}}
 	}
@@ -73,9 +76,18 @@ func TestWhatIsRepeated(t *testing.T) {
 		"previous":                        {put(Node{}, Node{Previous: true}), true},
 		"conditioned by another node":     {put(Node{Parent: ByAlias("a")}, Node{Previous: true, Aliases: on("a", HeadIs("x"))}), true},
 		"one of several unconditioned":    {put(Node{}, Node{Parent: ByAlias("a")}), false},
-		"alias to id":                     {move(ByID("x")), true},
-		"alias to alias":                  {move(ByID("x"), ByAlias("b")), false},
-		"delete":                          {del(Condition{}), true},
+		"with an alias":                   {put(Node{Aliases: on("a", Condition{})}), false},
+		"with an alias that must exist":   {put(Node{Aliases: on("a", MustExist())}), false},
+		"with a new alias":                {put(Node{Aliases: on("a", MustNotExist())}), true},
+		"with an alias along":             {put(Node{Aliases: append(on("a", HeadIs("x")), on("b", Condition{})...)}), true},
+		"alias":                           {move(to(ByID("x"), Condition{})), false},
+		"alias that must exist":           {move(to(ByID("x"), MustExist())), false},
+		"alias at a head":                 {move(to(ByID("x"), HeadIs("y"))), true},
+		"new alias":                       {move(to(ByID("x"), MustNotExist())), true},
+		"one of two aliases":              {move(to(ByID("x"), HeadIs("y")), to(ByID("x"), Condition{})), false},
+		"alias with labels":               {move(labelled), false},
+		"alias to alias":                  {move(to(ByAlias("b"), HeadIs("y"))), false},
+		"delete":                          {del(Condition{}), false},
 		"delete at head":                  {del(HeadIs("x")), true},
 		"delete what must exist":          {del(MustExist()), false},
 		"resolve":                         {func(ctx context.Context, c *Client) error { _, err := c.Resolve(ctx, "a"); return err }, true},
@@ -97,6 +109,11 @@ func TestWhatIsRepeated(t *testing.T) {
 			}
 			if got := sends(t, unavailable, c.call); got != want {
 				t.Errorf("sent %d times, want %d", got, want)
+			}
+			for _, err := range []error{refusal(t, codes.ResourceExhausted, ErrOverloaded), refusal(t, codes.Unavailable, ErrDraining)} {
+				if got := sends(t, err, c.call); got != 3*once { // which has done nothing for sure
+					t.Errorf("sent %d times, want %d: %v", got, 3*once, err)
+				}
 			}
 		})
 	}
@@ -243,5 +260,121 @@ func TestAStreamGoesOnOnlyBeforeItsFirstFrame(t *testing.T) {
 	messages, err := a.Messages()
 	if err != nil || len(messages) != 1 || Text(messages[0]) != "b" {
 		t.Errorf("Assemble kept what came before the stream broke: %v %v", messages, err)
+	}
+}
+
+// away is a server that cannot be reached for a time, and knows no alias then.
+func away(t *testing.T, d time.Duration) *fakeConn {
+	back := time.Now().Add(d)
+	gone := refusal(t, codes.NotFound, ErrAliasNotFound)
+	return &fakeConn{invoke: func(context.Context, string, any) (proto.Message, error) {
+		if time.Now().Before(back) {
+			return nil, status.Error(codes.Unavailable, "connection refused")
+		}
+		return nil, gone
+	}}
+}
+
+// A server that is away for a while fails no call whose deadline is later, by default 30 s.
+func TestCallsOutlastAServerThatIsAway(t *testing.T) {
+	for _, d := range []time.Duration{2 * time.Second, 5 * time.Second, 25 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			conn, began := away(t, d), time.Now()
+			_, err := New(conn).Resolve(t.Context(), "a")
+			if took := time.Since(began); !errors.Is(err, ErrAliasNotFound) || took > d+2*time.Second {
+				t.Errorf("away for %v: after %v %v", d, took, err)
+			}
+			if conn.invoked > 30 {
+				t.Errorf("away for %v: sent %d times", d, conn.invoked)
+			}
+		})
+	}
+}
+
+// Near its deadline a call pauses for less, so that it does not give up long before.
+func TestCallsAreRepeatedUntilTheirDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := New(away(t, time.Hour)).Resolve(t.Context(), "a")
+		if took := time.Since(began); status.Code(err) != codes.Unavailable || took < 29*time.Second || took > 30*time.Second {
+			t.Errorf("given up after %v: %v", took, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if _, err := New(away(t, 2500*time.Millisecond)).Resolve(ctx, "a"); !errors.Is(err, ErrAliasNotFound) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCallsWithoutADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, began := away(t, time.Hour), time.Now()
+		_, err := New(conn, WithDeadline(0)).Resolve(t.Context(), "a")
+		if took := time.Since(began); status.Code(err) != codes.Unavailable || took < 50*time.Second || took > time.Minute {
+			t.Errorf("given up after %v: %v", took, err)
+		}
+		conn.invoke = func(ctx context.Context, _ string, _ any) (proto.Message, error) {
+			if _, has := ctx.Deadline(); has {
+				t.Error("a call has a deadline")
+			}
+			return &transcriptv1.StatsResponse{}, nil
+		}
+		if _, err := New(conn, WithDeadline(0)).Stats(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStreamsWithoutIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &fakeConn{frames: func(context.Context, any) ([]proto.Message, error) { return nil, errHang }}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		_, err := New(conn, WithIdle(0)).Assemble(ctx, ByID("x"), Query{})
+		if took := time.Since(began); !errors.Is(err, ErrDeadlineExceeded) || took != time.Hour {
+			t.Errorf("ended after %v: %v", took, err)
+		}
+	})
+}
+
+// A Retry of which some fields are 0 pauses too.
+func TestAnyRetryPauses(t *testing.T) {
+	for _, r := range []Retry{{Attempts: 6}, {Attempts: 6, First: 20 * time.Millisecond}, {Attempts: 6, Max: time.Second}, {Attempts: 6, First: 5 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			conn, began := away(t, time.Hour), time.Now()
+			_, err := New(conn, WithRetry(r)).Resolve(t.Context(), "a")
+			if took := time.Since(began); err == nil || conn.invoked != 6 || took < 100*time.Millisecond {
+				t.Errorf("%+v: sent %d times in %v: %v", r, conn.invoked, took, err)
+			}
+		})
+	}
+}
+
+// A call that never reached a server has done nothing: it is repeated whatever it does, and nobody's put is taken for its own.
+func TestCallsThatWereNotSent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	count := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		sent++
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
+	c, err := Dial(addr, quick(3), WithDialOptions(grpc.WithUnaryInterceptor(count)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.DeleteAlias(t.Context(), "a", Condition{})
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Code != codes.Unavailable || e.Retried || sent != 3 || unknownOutcome(err) {
+		t.Errorf("sent %d times: %#v", sent, err)
 	}
 }

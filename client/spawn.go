@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 
+	"google.golang.org/grpc/codes"
+
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -27,7 +29,7 @@ type Spawn struct {
 // Errors: ErrNoName, ErrToolCallNotFound, ErrAliasExists and others.
 func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 	if s.Alias == "" {
-		return nil, ErrNoName
+		return nil, fault(ErrNoName, "")
 	}
 	head := t.Head()
 	call, err := t.c.callPlace(ctx, ByID(head), s.CallID)
@@ -55,7 +57,7 @@ func (c *Client) callPlace(ctx context.Context, head Ref, id string) (*transcrip
 		Namespace: c.options.namespace, Head: head.ref, ToolCallId: &id, PageBytes: 1,
 	})
 	if err == nil && res.CallPlace == nil {
-		err = ErrToolCallNotFound
+		err = &Error{Code: codes.NotFound, Reason: ErrToolCallNotFound, Message: "the chain has the result of that call, and not the call"}
 	}
 	return res.GetCallPlace(), err
 }

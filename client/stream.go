@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,7 +26,7 @@ type opener func(context.Context) (grpc.ClientStream, error)
 func streamOnce[T any](ctx context.Context, c *Client, open opener, yield func(*T) bool) error {
 	begun := false
 	may := func(err error) bool { return !begun && transient(err) }
-	_, err := c.options.retry.run(ctx, may, func() error {
+	_, err := c.run(ctx, may, func() error {
 		return receive(ctx, c, open, func(frame *T) error {
 			begun = true
 			if !yield(frame) {
@@ -42,8 +43,12 @@ func streamOnce[T any](ctx context.Context, c *Client, open opener, yield func(*
 func receive[T any](ctx context.Context, c *Client, open opener, each func(*T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(c.options.idle, func() { cancel(errIdle) })
-	defer idle.Stop()
+	idle := c.options.idle
+	if idle <= 0 {
+		idle = math.MaxInt64
+	}
+	timer := time.AfterFunc(idle, func() { cancel(errIdle) })
+	defer timer.Stop()
 	s, err := open(ctx)
 	if err != nil {
 		return c.streamError(ctx, err)
@@ -55,11 +60,11 @@ func receive[T any](ctx context.Context, c *Client, open opener, each func(*T) e
 		} else if err != nil {
 			return c.streamError(ctx, err)
 		}
-		idle.Stop()
+		timer.Stop()
 		if err := each(frame); err != nil {
 			return err
 		}
-		idle.Reset(c.options.idle)
+		timer.Reset(idle)
 	}
 }
 

@@ -157,7 +157,7 @@ func (t *Thread) Append(ctx context.Context, messages ...*transcriptv1.Message) 
 func (t *Thread) AppendResults(ctx context.Context, results ...*transcriptv1.Message) error {
 	for _, m := range results {
 		if m.GetRole() != transcriptv1.Role_ROLE_TOOL {
-			return ErrNotAResult
+			return fault(ErrNotAResult, "")
 		}
 	}
 	return t.Append(ctx, results...)
@@ -167,7 +167,7 @@ func (t *Thread) AppendResults(ctx context.Context, results ...*transcriptv1.Mes
 // it; ErrAliasExists where that is taken. Where the id is known only once the reply was sent, Append it and call Sent.
 func (t *Thread) Finish(ctx context.Context, replyID string, reply ...*transcriptv1.Message) error {
 	if replyID == "" {
-		return ErrNoName
+		return fault(ErrNoName, "")
 	}
 	alias := MessageAlias(replyID)
 	node := Node{Messages: reply, Aliases: []AliasUpdate{{Name: alias, If: MustNotExist()}}}
@@ -181,7 +181,7 @@ func (t *Thread) Finish(ctx context.Context, replyID string, reply ...*transcrip
 // Sent gives the head, the final reply, the alias msg/REPLYID. ErrAliasExists where that names another node.
 func (t *Thread) Sent(ctx context.Context, replyID string) error {
 	if replyID == "" {
-		return ErrNoName
+		return fault(ErrNoName, "")
 	}
 	alias := MessageAlias(replyID)
 	move := AliasMove{Name: alias, Target: ByID(t.Head()), If: MustNotExist()}
@@ -204,7 +204,7 @@ func (t *Thread) remember(alias string) {
 // the thread's, which is the first of the result's.
 func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) {
 	if node.Parent.ref != nil || node.Previous {
-		return nil, ErrParentGiven
+		return nil, fault(ErrParentGiven, "")
 	}
 	for head := t.Head(); ; {
 		res, err := t.appendTo(ctx, head, node)
@@ -233,7 +233,7 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResu
 		res, err = t.c.lost(ctx, &node, err, unsure == head)
 	}
 	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
-		err = ErrBadReply
+		err = fault(ErrBadReply, "")
 	}
 	if err == nil && !res.Aliases[0].Changed && !res.Retried && unsure != head {
 		err = overtaken(res.NodeId)

@@ -247,7 +247,7 @@ func (c *Client) hitBehind(ctx context.Context, req *transcriptv1.SearchRequest,
 	}
 	at, part := int(hit.Place.GetMessageIndex()), int(hit.PartIndex)
 	if at >= len(node.Messages) || part >= len(node.Messages[at].Parts) {
-		return nil, fmt.Errorf("%w: a hit in what is not there", ErrBadReply)
+		return nil, fault(ErrBadReply, "a hit in what is not there")
 	}
 	for _, p := range node.Messages[at].Parts[part+1:] {
 		if excerpt := besideTools(p, pattern); excerpt != "" {

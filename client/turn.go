@@ -30,7 +30,7 @@ type Turn struct {
 // ErrAliasExists: use Resume. Two replies to the same message are two branches.
 func (c *Client) Start(ctx context.Context, turn Turn) (*Thread, error) {
 	if turn.MessageID == "" {
-		return nil, ErrNoName
+		return nil, fault(ErrNoName, "")
 	}
 	if turn.ReplyTo != "" {
 		t, err := c.reply(ctx, turn)
@@ -49,7 +49,7 @@ func (c *Client) reply(ctx context.Context, turn Turn) (*Thread, error) {
 	t := c.newThread(MessageAlias(turn.MessageID), turn.Chat)
 	t.at = c.cache.headOf(parent)
 	res, err := c.Put(ctx, t.first(turn, ByAlias(parent)))
-	if transient(err) {
+	if transient(err) && unknownOutcome(err) {
 		var found *transcriptv1.ResolveAliasResponse
 		if found, err = c.Resolve(ctx, parent); errors.Is(err, ErrAliasNotFound) {
 			return nil, ErrParentNotFound
@@ -105,7 +105,7 @@ func (t *Thread) started(res *PutResult) *Thread {
 // or to answer it as unknown; nothing is ever run again by itself. Errors: ErrAliasNotFound.
 func (c *Client) Resume(ctx context.Context, messageID string) (*Thread, error) {
 	if messageID == "" {
-		return nil, ErrNoName
+		return nil, fault(ErrNoName, "")
 	}
 	return c.Open(ctx, MessageAlias(messageID))
 }
@@ -124,7 +124,7 @@ func (c *Client) Open(ctx context.Context, alias string) (*Thread, error) {
 // there; then at least one is needed, else ErrAliasNotFound.
 func (c *Client) Chat(ctx context.Context, name string, system ...*transcriptv1.Message) (*Thread, error) {
 	if name == "" {
-		return nil, ErrNoName
+		return nil, fault(ErrNoName, "")
 	}
 	alias := ChatAlias(name)
 	t, err := c.Open(ctx, alias)

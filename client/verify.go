@@ -56,7 +56,7 @@ func (v *verifier) frame(nodes []*transcriptv1.NodeInfo, payload []byte) error {
 		payload = rest
 	}
 	if len(payload) > 0 {
-		return fmt.Errorf("%w: messages of no node", ErrVerification)
+		return fault(ErrVerification, "messages of no node")
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (v *verifier) end() error {
 		}
 	}
 	if !v.off && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
-		return fmt.Errorf("%w: the nodes do not lead to the head", ErrVerification)
+		return fault(ErrVerification, "the nodes do not lead to the head")
 	}
 	return nil
 }
@@ -326,7 +326,7 @@ func identify(n *transcriptv1.NewNode, parentID string) (id string, ok bool) {
 
 // mismatch is an ErrVerification about a node.
 func mismatch(id, what string) error {
-	return fmt.Errorf("%w: node %.64q: %s", ErrVerification, id, what)
+	return fault(ErrVerification, fmt.Sprintf("node %.64q: %s", id, what))
 }
 
 // parseID reads 64 hex digits; empty gives nil.

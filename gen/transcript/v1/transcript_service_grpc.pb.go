@@ -64,8 +64,9 @@ type TranscriptServiceClient interface {
 	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it.
 	// Putting what is already there writes no node and succeeds with created = false.
 	//
-	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head;
-	// with any other alias as parent it appends again each time.
+	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head, and where
+	// it sets no alias, or one with must_not_exist or head_id (see AliasPrecondition). With any other alias as parent it
+	// appends again each time; with no such precondition it moves aliases back that others moved since.
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
@@ -73,15 +74,15 @@ type TranscriptServiceClient interface {
 	PutNode(ctx context.Context, in *PutNodeRequest, opts ...grpc.CallOption) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
-	// Alias sets aliases to nodes that are there, in one commit, all or nothing. May be repeated, except where a target
-	// is an alias.
+	// Alias sets aliases to nodes that are there, in one commit, all or nothing. May be repeated where each has
+	// must_not_exist or head_id, a node id as target, and no labels: else the repeat undoes what others did since.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
 	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Alias(ctx context.Context, in *AliasRequest, opts ...grpc.CallOption) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated, but with must_exist the repeat of a call
-	// that took place fails.
+	// deleted = false, unless the precondition is must_exist. May be repeated with head_id; else the repeat deletes what
+	// others set since, or with must_exist fails.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
 	// for PutNode.
@@ -354,8 +355,9 @@ type TranscriptServiceServer interface {
 	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it.
 	// Putting what is already there writes no node and succeeds with created = false.
 	//
-	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head;
-	// with any other alias as parent it appends again each time.
+	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head, and where
+	// it sets no alias, or one with must_not_exist or head_id (see AliasPrecondition). With any other alias as parent it
+	// appends again each time; with no such precondition it moves aliases back that others moved since.
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
@@ -363,15 +365,15 @@ type TranscriptServiceServer interface {
 	PutNode(context.Context, *PutNodeRequest) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)
-	// Alias sets aliases to nodes that are there, in one commit, all or nothing. May be repeated, except where a target
-	// is an alias.
+	// Alias sets aliases to nodes that are there, in one commit, all or nothing. May be repeated where each has
+	// must_not_exist or head_id, a node id as target, and no labels: else the repeat undoes what others did since.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
 	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Alias(context.Context, *AliasRequest) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated, but with must_exist the repeat of a call
-	// that took place fails.
+	// deleted = false, unless the precondition is must_exist. May be repeated with head_id; else the repeat deletes what
+	// others set since, or with must_exist fails.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
 	// for PutNode.
