@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -14,7 +15,8 @@ import (
 // Compaction says what a compaction keeps. The zero Compaction has the server's defaults.
 type Compaction struct {
 	// Through is the last node that it stands for: the head or an ancestor, with no call left unanswered at it; empty: the
-	// last such node.
+	// last such node. With Summary or SummaryOnly Client.Compact needs it, but for a dry run, which tells it: the last node
+	// that the summary tells of.
 	Through string
 	// Policy bounds what is kept; absent fields, and nil, have the server's defaults.
 	Policy *transcriptv1.Policy
@@ -22,7 +24,7 @@ type Compaction struct {
 	Summary string
 	// SummaryOnly keeps no closed run loop.
 	SummaryOnly bool
-	// Salt is as in Node.
+	// Salt is as in Node; nil: Thread.Compact makes one, by which it knows its own compaction.
 	Salt []byte
 	// DryRun reports what would be written, and writes nothing.
 	DryRun bool
@@ -33,13 +35,42 @@ type Compaction struct {
 // Compact appends a node that stands for what the effective view shows behind the preamble, condensed. Nothing is lost:
 // the originals stay ancestors. Where head is an alias it moves to the node, also where it was moved on by plain appends
 // meanwhile; a node that is named by its id stays without the compaction, and so does every chain that goes on from it.
-// Where nothing would shrink, and on a dry run, Written is false in the result; so it may be although an earlier attempt,
-// whose reply was lost, wrote. Errors:
-// ErrNodeNotFound, ErrAliasNotFound, ErrNotAnAncestor, ErrAlreadyCovered, ErrOpenToolCalls, ErrCompactionTooLarge,
-// ErrAliasMoved and others.
+// Where nothing would shrink, and on a dry run, Written is false in the result.
+//
+// Where its reply is lost it is repeated only with Through: else it could cover what was said since. A repeat of one with a Salt
+// or a Summary looks first whether the chain of the alias has the node already, and then gives that, so that it replaces nothing
+// that others compacted since. Errors: ErrInvalidField (Through is missing), ErrNodeNotFound, ErrAliasNotFound,
+// ErrNotAnAncestor, ErrAlreadyCovered, ErrOpenToolCalls, ErrCompactionTooLarge, ErrAliasMoved and others.
 func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcriptv1.CompactResponse, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	req := o.wire(c.options.namespace, head)
+	sent := false
+	once := func(ctx context.Context, req *transcriptv1.CompactRequest, opts ...grpc.CallOption) (*transcriptv1.CompactResponse, error) {
+		if sent {
+			if found, err := c.compacted(ctx, req); found != nil || err != nil {
+				return found, err
+			}
+		}
+		sent = true
+		return c.rpc.Compact(ctx, req, opts...)
+	}
+	res, unsure, err := call(ctx, c, when(o.DryRun || o.Through != ""), once, req)
+	if err == nil && (res.Report == nil || res.Counters == nil || res.Written && res.NodeId == "") {
+		err = fault(ErrBadReply, "a compaction without its report")
+	}
+	if unsure && err == nil && !res.Written || err != nil && unknownOutcome(err) {
+		if found, lookErr := c.compacted(ctx, req); lookErr == nil && found != nil {
+			return found, nil
+		}
+	}
+	return res, err
+}
+
+// wire is the compaction as a request has it.
+func (o *Compaction) wire(namespace string, head Ref) *transcriptv1.CompactRequest {
 	req := &transcriptv1.CompactRequest{
-		Namespace: c.options.namespace, Head: head.ref, ThroughId: o.Through, Policy: o.Policy, Summary: o.Summary,
+		Namespace: namespace, Head: head.ref, ThroughId: o.Through, Policy: o.Policy, Summary: o.Summary,
 		SummaryOnly: o.SummaryOnly, Salt: o.Salt, DryRun: o.DryRun,
 	}
 	for _, a := range o.Aliases {
@@ -47,30 +78,59 @@ func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcri
 			Name: a.Name, Precondition: a.If.condition, Labels: labels(a.Labels),
 		})
 	}
-	res, _, err := call(ctx, c, transient, c.rpc.Compact, req)
-	if err == nil && (res.Report == nil || res.Counters == nil || res.Written && res.NodeId == "") {
-		return nil, fault(ErrBadReply, "")
-	}
-	return res, err
+	return req
 }
 
 // Compact compacts the chain of the thread's alias, and points the chat's alias along, as each commit of the thread does.
 // The thread goes on from the compaction node, and so does every other thread of the alias with its next put: a
 // compaction is in no writer's way. Aliases of earlier nodes stay where they are: a reply to a message that was sent
-// before does not see it. Errors: those of Client.Compact.
+// before does not see it.
+//
+// With a Summary or SummaryOnly and no Through it stands for what Messages gave last, or where Messages was not called, for what
+// the thread has come to, through the last node at which no call is unanswered: not for what others said meanwhile. Written is
+// true also where the reply was lost, and the node is there. Errors: those of Client.Compact.
 func (t *Thread) Compact(ctx context.Context, o Compaction) (*transcriptv1.CompactResponse, error) {
+	if o.Through != "" || o.Summary == "" && !o.SummaryOnly {
+		return t.compact(ctx, o)
+	}
+	t.mu.Lock()
+	read := t.read
+	if read == "" {
+		read = t.head
+	}
+	t.mu.Unlock()
+	o.Through = read
+	res, err := t.compact(ctx, o)
+	if !errors.Is(err, ErrOpenToolCalls) {
+		return res, err
+	}
+	dry := o
+	dry.Through, dry.DryRun, dry.Aliases = "", true, nil
+	answered, err := t.c.Compact(ctx, ByID(read), dry)
+	if err != nil {
+		return nil, err
+	}
+	o.Through = answered.ThroughId
+	return t.compact(ctx, o)
+}
+
+// compact is Compact through just what the compaction says.
+func (t *Thread) compact(ctx context.Context, o Compaction) (*transcriptv1.CompactResponse, error) {
 	if t.chat != "" {
 		o.Aliases = append([]AliasUpdate{{Name: t.chat}}, o.Aliases...)
+	}
+	if o.Salt == nil && !o.DryRun {
+		o.Salt = newSalt()
 	}
 	head := t.Head()
 	res, err := t.c.Compact(ctx, ByAlias(t.alias), o)
 	switch {
 	case err != nil:
 		return nil, err
-	case !res.Written && !o.DryRun && res.HeadId != head: // perhaps an attempt whose reply was lost wrote
+	case !res.Written && !o.DryRun && res.HeadId != head: // perhaps another compacted
 		return res, t.follow(ctx, head, res.HeadId, res.Counters)
 	case res.Written && len(res.Aliases) == 0:
-		return nil, fault(ErrBadReply, "")
+		return nil, fault(ErrBadReply, "a compaction that moved no alias")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +185,7 @@ func (t *Thread) CompactWhen(ctx context.Context, when Trigger) (*transcriptv1.C
 	if !when.past(size) || size.GetBytes() < again {
 		return nil, nil
 	}
-	dry, err := t.Compact(ctx, when.dry())
+	dry, err := t.compact(ctx, when.dry())
 	switch {
 	case errors.Is(err, ErrOpenToolCalls):
 		t.wait(size, 1)
@@ -143,7 +203,7 @@ func (t *Thread) CompactWhen(ctx context.Context, when Trigger) (*transcriptv1.C
 	}
 	if o != nil {
 		res, err := t.Compact(ctx, *o)
-		overtaken := when.Summarize != nil && errors.Is(err, ErrAlreadyCovered) // another writer was first
+		overtaken := when.Compaction.Through == "" && errors.Is(err, ErrAlreadyCovered) // another writer was first
 		if err != nil && !overtaken {
 			return nil, err
 		}
@@ -185,6 +245,9 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 	if dry.NotWritten != 0 || !enough(0) {
 		return nil, nil
 	}
+	if o.Summary == "" { // of a summary that was made before, Compact knows what it was made of
+		o.Through = dry.ThroughId
+	}
 	if w.Summarize == nil {
 		return &o, nil
 	}
@@ -197,7 +260,7 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 	if err != nil {
 		return nil, err
 	}
-	if !enough(oldSummary(messages)) { // not to have one made that will hardly be shorter
+	if !enough(len(summaryOf(messages))) { // not to have one made that will hardly be shorter
 		return nil, nil
 	}
 	o.Through = dry.ThroughId
@@ -205,16 +268,6 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 		return nil, err
 	}
 	return &o, nil
-}
-
-// oldSummary is the length of the summary in a view; 0 without one.
-func oldSummary(messages []*transcriptv1.Message) int {
-	for _, m := range messages {
-		if m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY {
-			return len(Text(m))
-		}
-	}
-	return 0
 }
 
 // Unbounded is the policy that bounds nothing: where a Policy is given, absent fields are the server's defaults.

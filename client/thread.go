@@ -38,6 +38,7 @@ type Thread struct {
 	size      *transcriptv1.Counters
 	compactAt int64
 	at        string // the head of the view that was assembled last: most likely an ancestor of head, or it
+	read      string // the head whose messages the caller was given last; empty: none were
 	// unsure is the head below which a put may have taken place although it failed: what is there may be our own.
 	unsure string
 }
@@ -90,18 +91,32 @@ func (t *Thread) ReplyText(reply *transcriptv1.Message) string {
 // have the server's defaults (Unbounded has no bounds); with none, nil, the effective view, of which only what the
 // Client's cache does not hold is asked for. The caller owns the messages. Errors: those of Client.Assemble.
 func (t *Thread) Messages(ctx context.Context, policy *transcriptv1.Policy) ([]*transcriptv1.Message, error) {
-	if policy != nil {
-		a, err := t.c.Assemble(ctx, ByID(t.Head()), Query{View: transcriptv1.View_VIEW_CONVERSATION, Policy: policy})
-		if err != nil {
-			return nil, err
-		}
-		return a.Messages()
-	}
-	v, err := t.view(ctx)
+	head, messages, err := t.messages(ctx, policy)
 	if err != nil {
 		return nil, err
 	}
-	return v.messages()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = head
+	return messages, nil
+}
+
+// messages is Messages, and tells the head whose they are.
+func (t *Thread) messages(ctx context.Context, policy *transcriptv1.Policy) (head string, messages []*transcriptv1.Message, err error) {
+	if policy == nil {
+		v, err := t.view(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		messages, err = v.messages()
+		return v.head, messages, err
+	}
+	a, err := t.c.Assemble(ctx, ByID(t.Head()), Query{View: transcriptv1.View_VIEW_CONVERSATION, Policy: policy})
+	if err != nil {
+		return "", nil, err
+	}
+	messages, err = a.Messages()
+	return a.HeadID, messages, err
 }
 
 // view gives the effective view of the head and keeps it.
@@ -328,7 +343,7 @@ func (t *Thread) Refresh(ctx context.Context) error {
 // (ErrAliasExists) unless it points there already.
 func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
 	t.mu.Lock()
-	fork := &Thread{c: t.c, alias: alias, isNew: true, head: t.head, depth: t.depth, at: t.at, size: t.size}
+	fork := &Thread{c: t.c, alias: alias, isNew: true, head: t.head, depth: t.depth, at: t.at, read: t.read, size: t.size}
 	t.mu.Unlock()
 	move := AliasMove{Name: alias, Target: ByID(fork.head), If: MustNotExist()}
 	if _, err := t.c.SetAliases(ctx, move); err != nil {
@@ -339,7 +354,7 @@ func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
 
 // OpenCalls gives the tool calls that have no result yet at the head, in order. After Resume they may have run.
 func (t *Thread) OpenCalls(ctx context.Context) ([]*transcriptv1.ToolCall, error) {
-	messages, err := t.Messages(ctx, nil)
+	_, messages, err := t.messages(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -406,7 +406,7 @@ func TestACompactionOfAnotherBranchIsFound(t *testing.T) {
 	c := l.client(client.WithVerification())
 	ids := put(t, c, "", each(messages{system}, work(1))...)
 	at := last(ids)
-	beside := must(c.Compact(ctx, client.ByID(at), client.Compaction{Summary: "Obey.", SummaryOnly: true}))(t).NodeId
+	beside := must(c.Compact(ctx, client.ByID(at), client.Compaction{Through: at, Summary: "Obey.", SummaryOnly: true}))(t).NodeId
 	head := put(t, c, at, messages{hello})[0]
 	other := pieces(honest(t, l, beside, client.Query{}))
 	own := honest(t, l, head, client.Query{})
@@ -421,7 +421,7 @@ func TestACompactionOfACompactionThatIsPassedOverIsFound(t *testing.T) {
 	c := l.client(client.WithVerification())
 	ids := put(t, c, "", each(messages{system}, work(1))...)
 	first := compact(t, c, last(ids), "")
-	second := must(c.Compact(ctx, client.ByID(first), client.Compaction{Summary: "Short.", SummaryOnly: true}))(t).NodeId
+	second := must(c.Compact(ctx, client.ByID(first), client.Compaction{Through: last(ids), Summary: "Short.", SummaryOnly: true}))(t).NodeId
 	own := honest(t, l, second, client.Query{})
 	hidden := last(pieces(honest(t, l, second, client.Query{View: full})))
 	forge(t, l, reply(own, append(pieces(honest(t, l, first, client.Query{})), hidden)))
@@ -476,7 +476,7 @@ func TestAFlippedByteOfACompactedChainIsFound(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client(client.WithVerification())
 	ids := put(t, c, "", messages{client.System("Be brief."), hello}, messages{client.Assistant(strings.Repeat("long ", 20))})
-	ids = append(ids, must(c.Compact(ctx, client.ByID(ids[1]), client.Compaction{Summary: "Short.", SummaryOnly: true}))(t).NodeId)
+	ids = append(ids, must(c.Compact(ctx, client.ByID(ids[1]), client.Compaction{Through: ids[1], Summary: "Short.", SummaryOnly: true}))(t).NodeId)
 	head := last(put(t, c, last(ids), messages{hello}))
 	want := honest(t, l, head, client.Query{})
 	raw, err := proto.Marshal(want)

@@ -208,10 +208,10 @@ func TestCanaryInReadsAndCompactions(t *testing.T) {
 	ns, head, gone := req.Namespace, byAlias(req.Aliases[0].Name), byAlias(canary+"x")
 	var errs []error
 	add := func(_ any, err error) { errs = append(errs, err) }
-	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, Summary: canary, SummaryOnly: true, Aliases: []*Update{{Name: canary}}}))
+	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, ThroughId: put.NodeId, Summary: canary, SummaryOnly: true, Aliases: []*Update{{Name: canary}}}))
 	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: gone}))
 	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, Aliases: []*Update{{Name: head.GetAlias()}}}))
-	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, Summary: strings.Repeat(canary, 100_000)}))
+	add(r.Compact(r.ctx(), &Compact{Namespace: ns, Head: head, ThroughId: put.NodeId, Summary: strings.Repeat(canary, 100_000)}))
 	add(r.Assemble(r.ctx(), &Assemble{Namespace: ns, Head: head, View: conversation, Policy: &Policy{}}))
 	add(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Namespace: ns, Head: head, PreviewChars: 100, Redact: true}))
 	add(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Namespace: ns, Head: head, PageToken: canary}))

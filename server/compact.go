@@ -38,10 +38,8 @@ type compact struct {
 	store     chainstore.Store
 	namespace string
 	head      chainstore.Ref
-	// through is the last node to cover, as asked for; nil: the last that can be. Where there is a summary it is that of the
-	// first try from then on, for the summary tells of nothing later, and pinned is true.
+	// through is the last node to cover, as asked for; nil: the last that can be.
 	through *chainstore.ID
-	pinned  bool
 	policy  compaction.Policy
 	req     *transcriptv1.CompactRequest
 }
@@ -69,11 +67,29 @@ func (t *transcripts) parseCompact(req *transcriptv1.CompactRequest) (*compact, 
 	case req.Summary != "" && strings.TrimSpace(req.Summary) == "":
 		return nil, invalidField("summary", "must not be blank")
 	}
+	if err := unread(req); err != nil {
+		return nil, err
+	}
 	if err := canonical.ValidateSalt(req.Salt); err != nil {
 		return nil, err
 	}
 	_, err = c.draft(chainstore.NewNode{}, chainstore.ID{})
 	return c, err
+}
+
+// unread tells what is missing where a summary, or the absence of all loops, is to stand for what was said: how far its maker has
+// read, for of what was said since it knows nothing.
+func unread(req *transcriptv1.CompactRequest) error {
+	switch {
+	case req.ThroughId != "" || req.DryRun:
+		return nil
+	case req.Summary != "":
+		return invalidField("through_id", "must be set where there is a summary: name the last node that the summary tells of; a dry run tells the last that can be named")
+	case req.SummaryOnly:
+		return invalidField("through_id", "must be set with summary_only: name the last node that was read; a dry run tells the last that can be named")
+	default:
+		return nil
+	}
 }
 
 // draft is the change that puts the node and sets the aliases, that of the head first, if basis is the head that the
@@ -101,7 +117,7 @@ func (c *compact) overtaken(err error) bool {
 func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error) {
 	chain, err := c.store.Chain(ctx, c.namespace, c.head, c.through)
 	if err != nil {
-		return nil, c.moved(ctx, err, c.pinned)
+		return nil, c.moved(ctx, err, false)
 	}
 	e, err := openEffective(ctx, chain)
 	if err != nil {
@@ -109,10 +125,7 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	}
 	through, err := c.coverThrough(ctx, e)
 	if err != nil {
-		return nil, c.moved(ctx, err, c.pinned)
-	}
-	if c.through == nil && (c.req.Summary != "" || c.req.SummaryOnly) {
-		c.through, c.pinned = &through.ID, true
+		return nil, c.moved(ctx, err, false)
 	}
 	made, err := c.make(ctx, e, through.Seq)
 	if err != nil {

@@ -74,8 +74,8 @@ func (d *disk) describable(alias string, turns int) {
 		id := fmt.Sprint("c", i)
 		turn := []*transcriptv1.NewNode{node(user("look")), node(calling("look", id)), node(result(id, "a long result that goes")), node(assistant("seen"))}
 		turn[0].Metadata = variables("turn", fmt.Sprint(i), id, "true")
-		d.put(alias, turn...)
-		if _, err := d.Compact(d.Context(), &Compact{Head: byAlias(alias), SummaryOnly: true, Summary: "short"}); err != nil {
+		put := d.put(alias, turn...)
+		if _, err := d.Compact(d.Context(), &Compact{Head: byAlias(alias), ThroughId: put[len(put)-1], SummaryOnly: true, Summary: "short"}); err != nil {
 			d.Fatal(err)
 		}
 	}

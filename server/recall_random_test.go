@@ -60,7 +60,13 @@ func (r *rig) drawCompaction(rt *rapid.T, all *tree, head string) {
 	case 1:
 		req.Policy.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	}
-	reply, err := r.Compact(r.ctx(), req)
+	dry := proto.CloneOf(req)
+	dry.DryRun = true
+	reply, err := r.Compact(r.ctx(), dry)
+	if err == nil && reply.NotWritten == 0 {
+		req.ThroughId = reply.ThroughId
+		reply, err = r.Compact(r.ctx(), req)
+	}
 	if err != nil && failureOf(err).code != codes.FailedPrecondition {
 		rt.Fatalf("%v: %v", req, err)
 	}

@@ -156,7 +156,7 @@ func TestSearchPairsWithinAGroup(t *testing.T) {
 func TestSearchLooksAtWhatWasPut(t *testing.T) {
 	r := newRig(t)
 	ids := r.chain("chat", system("s"), user("needle one"), assistant("needle two"), user("needle three"), assistant("done"))
-	compacted := must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), &transcriptv1.CompactRequest{Head: byAlias("chat"), Summary: "needle summary", SummaryOnly: true}))
+	compacted := must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), &transcriptv1.CompactRequest{Head: byAlias("chat"), ThroughId: ids[len(ids)-1], Summary: "needle summary", SummaryOnly: true}))
 	if !compacted.Written {
 		t.Fatal("nothing was compacted")
 	}

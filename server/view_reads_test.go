@@ -102,8 +102,12 @@ func (c *turns) growCompacted(alias string, times int, of sizes) {
 	c.Helper()
 	for i := range times {
 		c.grow(alias, 400/times, 410-400/times*(i+1), of)
+		at, err := c.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: alias})
+		if err != nil {
+			c.Fatal(err)
+		}
 		reply, err := c.Compact(c.Context(), &Compact{
-			Head: byAlias(alias), Policy: &Policy{Now: timestamppb.New(begun)}, Summary: prose.Words(rand.New(rand.NewPCG(3, 3)), 2*of.reply),
+			Head: byAlias(alias), ThroughId: at.Alias.NodeId, Policy: &Policy{Now: timestamppb.New(begun)}, Summary: prose.Words(rand.New(rand.NewPCG(3, 3)), 2*of.reply),
 		})
 		if err != nil || !reply.Written {
 			c.Fatalf("compact %s: %v, %v", alias, reply, err)

@@ -89,6 +89,12 @@ func (p *program) compactAt(head string) {
 	}
 	if path := p.path(head); rapid.Bool().Draw(p.t, "earlier") {
 		req.ThroughId = rapid.SampledFrom(path).Draw(p.t, "through").id
+	} else if req.Summary != "" {
+		dry := proto.CloneOf(req)
+		dry.DryRun = true
+		if reply, err := p.Compact(p.ctx(), dry); err == nil {
+			req.ThroughId = reply.ThroughId
+		}
 	}
 	if rapid.IntRange(0, 3).Draw(p.t, "fresh") > 0 && req.Policy != nil {
 		req.Policy.MaxAge = durationpb.New(0)

@@ -301,7 +301,7 @@ func (c *conversations) deletion(i int) call {
 // compaction condenses a chain, each time with another summary.
 func (c *conversations) compaction(i int) call {
 	return unary(transcriptv1.TranscriptService_Compact_FullMethodName, &transcriptv1.CompactRequest{
-		Head: byID(c.medium.head()), Summary: fmt.Sprintf("What was said, for the %03dth time.", i),
+		Head: byID(c.medium.head()), ThroughId: c.medium.head(), Summary: fmt.Sprintf("What was said, for the %03dth time.", i),
 	})
 }
 

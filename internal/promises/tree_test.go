@@ -126,6 +126,9 @@ func (w *tree) compact(req *transcriptv1.CompactRequest, head, through *node, fo
 	if !proto.Equal(dry.Report, model.report) {
 		w.t.Fatalf("report %v, the model's %v\n%s", dry.Report, model.report, what())
 	}
+	if req.Summary != "" || req.SummaryOnly {
+		req.ThroughId, forGood = dry.ThroughId, forGood && model.shrinks
+	}
 	if !model.shrinks {
 		w.outcomes["NOTHING_SHRINKS"]++
 	} else if !forGood {

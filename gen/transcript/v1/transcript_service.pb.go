@@ -4138,8 +4138,8 @@ type CompactRequest struct {
 	// The node that the chain ends in, which becomes the new node's parent. An alias is moved to the new node.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
 	// The last node that the new one stands for (64 hex digits): the head or an ancestor, with no call left unanswered in
-	// the group of calls at it. Empty: the last such node. Whoever gives a summary should name the last node that it tells
-	// of.
+	// the group of calls at it. Empty: the last such node. Required with summary or summary_only, except on a dry run: the last
+	// node that the summary tells of, so that it hides nothing that was said since.
 	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
 	// What is kept. Absent: the defaults of all fields, max_age among them: of a chain whose users were silent for longer, no
 	// closed run loop is kept.

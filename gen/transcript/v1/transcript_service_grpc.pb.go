@@ -113,13 +113,13 @@ type TranscriptServiceClient interface {
 	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
 	// by a policy and headed by the caller's summary. Nothing is lost: the originals stay ancestors. Where the head is an
 	// alias, it moves to the new node in the same commit, also when plain appends have moved it meanwhile. Where nothing
-	// would be saved nothing is written, and the call succeeds with written = false. May be repeated: a repeat of a call
-	// that took place mostly finds nothing left to save.
+	// would be saved nothing is written, and the call succeeds with written = false. May be repeated with through_id: a repeat
+	// of a call that took place mostly finds nothing left to save, and covers nothing that was said since.
 	//
 	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
 	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
 	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
-	// and again, or so that what the summary tells of is not there; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
 	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
 	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
@@ -404,13 +404,13 @@ type TranscriptServiceServer interface {
 	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
 	// by a policy and headed by the caller's summary. Nothing is lost: the originals stay ancestors. Where the head is an
 	// alias, it moves to the new node in the same commit, also when plain appends have moved it meanwhile. Where nothing
-	// would be saved nothing is written, and the call succeeds with written = false. May be repeated: a repeat of a call
-	// that took place mostly finds nothing left to save.
+	// would be saved nothing is written, and the call succeeds with written = false. May be repeated with through_id: a repeat
+	// of a call that took place mostly finds nothing left to save, and covers nothing that was said since.
 	//
 	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
 	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
 	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
-	// and again, or so that what the summary tells of is not there; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
 	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
 	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// newSalt makes 16 random bytes, by which a node is known among equal ones.
+func newSalt() []byte {
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt) // never fails: it would end the process
+	return salt
+}
+
+// compacted looks for the node of a compaction whose reply was lost, in the chain that the head's alias has now: it has the
+// request's salt and summary. nil where it is not there, or could not be told from others'.
+func (c *Client) compacted(ctx context.Context, req *transcriptv1.CompactRequest) (*transcriptv1.CompactResponse, error) {
+	if req.DryRun || req.Head.GetAlias() == "" || len(req.Salt) == 0 && req.Summary == "" {
+		return nil, nil
+	}
+	chain, err := c.Describe(ctx, Ref{req.Head}, &transcriptv1.DescribeRequest{MaxItems: 64})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range chain.GetLineage().GetCompactions() {
+		if req.ThroughId != "" && one.CoversThrough != req.ThroughId {
+			continue
+		}
+		node, err := c.Node(ctx, ByID(one.NodeId))
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(node.Info.GetEnvelope().GetSalt(), req.Salt) && summaryOf(node.Messages) == req.Summary {
+			return c.compactedAs(ctx, req, node)
+		}
+	}
+	return nil, nil
+}
+
+// compactedAs is the reply that was lost.
+func (c *Client) compactedAs(
+	ctx context.Context, req *transcriptv1.CompactRequest, node *transcriptv1.GetNodeResponse,
+) (*transcriptv1.CompactResponse, error) {
+	envelope := node.Info.Envelope
+	dry := Compaction{
+		Through: envelope.CoversThrough, Policy: req.Policy, Summary: req.Summary, SummaryOnly: req.SummaryOnly, DryRun: true,
+	}
+	res, err := c.Compact(ctx, ByID(envelope.ParentId), dry)
+	if err != nil {
+		return nil, err
+	}
+	res.Written, res.NotWritten = true, transcriptv1.NotWritten_NOT_WRITTEN_UNSPECIFIED
+	res.NodeId, res.Counters = node.Info.NodeId, node.Counters
+	res.Aliases = []*transcriptv1.AliasResult{{Name: req.Head.GetAlias(), Changed: true, PreviousId: envelope.ParentId}}
+	for _, a := range req.Aliases {
+		res.Aliases = append(res.Aliases, &transcriptv1.AliasResult{Name: a.Name, Changed: true})
+	}
+	return res, nil
+}
+
+// summaryOf is the text of the summary in a view or in a compaction's messages; empty without one.
+func summaryOf(messages []*transcriptv1.Message) string {
+	for _, m := range messages {
+		if m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY {
+			return Text(m)
+		}
+	}
+	return ""
+}
