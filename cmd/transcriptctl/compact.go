@@ -12,7 +12,7 @@ import (
 type compactCommand struct {
 	Ref         string `arg:"" help:"The chain: an alias, which moves to the compaction node, or a node."`
 	DryRun      bool   `help:"Tell what would be done, and do nothing."`
-	Through     string `placeholder:"REF" help:"The last node to compact. Default: the last one at which no tool call is unanswered."`
+	Through     string `placeholder:"REF" help:"The last node to compact. Default: the last one at which no tool call is unanswered. With --summary or --summary-only: the last node that was read for it."`
 	Summary     string `placeholder:"TEXT" help:"A summary to put first, in place of an earlier one; - reads it from standard input."`
 	SummaryOnly bool   `help:"Keep no closed run loop: the summary stands for them."`
 	policyFlags
@@ -23,7 +23,10 @@ func (c *compactCommand) Help() string {
 
     transcriptctl compact chat/42 --dry-run
     transcriptctl compact chat/42 --max-run-loops 20
-    summarize chat/42 | transcriptctl compact chat/42 --summary - --summary-only`
+
+A summary stands for what its maker has read. So it needs --through, the last node of that: what was said since stays.
+
+    transcriptctl assemble 3c2ec8f9e0e9 | summarize | transcriptctl compact chat/42 --summary - --summary-only --through 3c2ec8f9e0e9`
 }
 
 // Run compacts a chain.
@@ -33,6 +36,9 @@ func (c *compactCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	o := client.Compaction{DryRun: c.DryRun, Policy: c.policy(), SummaryOnly: c.SummaryOnly}
+	if err := c.unread(); err != nil {
+		return err
+	}
 	if c.Through != "" {
 		if o.Through, err = s.id(ctx, c.Through); err != nil {
 			return err
@@ -49,6 +55,18 @@ func (c *compactCommand) Run(ctx context.Context, s *session) error {
 		return s.printReply(res)
 	}
 	return c.print(s, res)
+}
+
+// unread is a usage error where nobody says how far the summary's maker has read.
+func (c *compactCommand) unread() error {
+	flag := "--summary"
+	if c.Summary == "" {
+		flag = "--summary-only"
+	}
+	if c.Through != "" || c.DryRun || c.Summary == "" && !c.SummaryOnly {
+		return nil
+	}
+	return usagef("%s needs --through REF, the last node that was read for it, so that it hides nothing that was said since; --dry-run tells the last that can be named", flag)
 }
 
 func (c *compactCommand) summary(ctx context.Context, s *session) (string, error) {
