@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -122,6 +123,8 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithDisableServiceConfig(), // a resolver's config could repeat what may not be
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(reconnect()),
+		// A connection that is dead is given up after 15 s, also one that nobody uses, so that the next call finds a live one.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
 	}

@@ -128,7 +128,9 @@ func Transport() []grpc.ServerOption {
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
 		// Calls of clients that are gone without a word, and may have no deadline, wait no longer than this.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		// Clients ask as often, with a call or without; who asks more often than this loses its connection.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
 		// A goroutine for each call would grow its stack anew each time. Calls beyond this many have one of their own.
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))),
