@@ -125,22 +125,3 @@ func TestTheServerBearsPings(t *testing.T) {
 		}
 	})
 }
-
-// The server gives up a connection whose client has gone without a word.
-func TestTheServerGivesUpSilentClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWire(t)
-		conn, err := w.listener.DialContext(t.Context())
-		ok(t, err)
-		began := time.Now()
-		ok(t, conn.SetReadDeadline(began.Add(time.Hour)))
-		_, err = conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
-		ok(t, err)
-		for b := make([]byte, 1024); err == nil; {
-			_, err = conn.Read(b)
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("given up after %v", took)
-		}
-	})
-}
