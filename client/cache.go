@@ -57,13 +57,18 @@ func (c *cache) get(head string) *view {
 	return v
 }
 
-// put keeps a view as far as there is room, unless that of its head is kept already.
-func (c *cache) put(v *view) {
+// put keeps a view, in place of those that were used least recently, and tells whether it is kept. One that with its bases is
+// larger than the cache is not, and drops nothing.
+func (c *cache) put(v *view) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.views[v.head]; ok {
 		c.use(e.Value.(*view))
-		return
+		return true
+	}
+	if !c.fits(v, 0) {
+		c.use(v.base)
+		return false
 	}
 	if v.base != nil && !c.keeps(v.base) { // its base went meanwhile: it has to stand alone
 		v = &view{head: v.head, payload: v.whole(nil)}
@@ -72,6 +77,15 @@ func (c *cache) put(v *view) {
 	c.used += v.cost()
 	c.use(v)
 	c.shrink()
+	return true
+}
+
+// fits tells whether there is room for a view with its bases and more bytes, if nothing else is kept.
+func (c *cache) fits(v *view, more int64) bool {
+	for ; v != nil; v = v.base {
+		more += v.cost()
+	}
+	return more <= c.max
 }
 
 // keeps tells whether that very view is kept.
@@ -92,7 +106,7 @@ func (c *cache) name(alias, head string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.views[head]
-	if !ok || c.named[alias] == e.Value {
+	if !ok || c.named[alias] == e.Value || !c.fits(e.Value.(*view), nameCost(alias)) {
 		return
 	}
 	c.forget(alias)

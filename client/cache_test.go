@@ -143,3 +143,30 @@ func checkCache(t *testing.T, c *cache) {
 		t.Errorf("used %d of %d, really %d; %d names, really %d", c.used, c.max, sum, len(c.named), names)
 	}
 }
+
+// A view that the cache has no room for, by itself or with its bases, takes nothing's place; nor does its name.
+func TestCacheDropsNothingForWhatIsTooLarge(t *testing.T) {
+	c := newCache(4000)
+	a, b := &view{head: "a", payload: text(1000)}, &view{head: "b", payload: text(1000)}
+	if !c.put(a) || !c.put(b) {
+		t.Fatal("they are not kept")
+	}
+	c.name("m", "a")
+	for _, large := range []*view{{head: "c", payload: text(3500)}, {head: "d", base: a, payload: text(2000)}} {
+		if c.put(large) || c.get(large.head) != nil {
+			t.Errorf("%s is kept", large.head)
+		}
+		c.name("n", large.head)
+	}
+	if c.get("a") == nil || c.get("b") == nil || c.headOf("m") != "a" {
+		t.Error("what was kept is gone")
+	}
+	full := newCache(viewOverhead + 1000)
+	full.put(&view{head: "a", payload: text(1000)})
+	full.name("m", "a")
+	if full.get("a") == nil || full.headOf("m") != "" {
+		t.Error("a name took the place of its view")
+	}
+	checkCache(t, c)
+	checkCache(t, full)
+}

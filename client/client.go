@@ -62,7 +62,7 @@ func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
 func WithVerification() Option { return func(o *options) { o.verify = true } }
 
 // WithCacheBytes bounds what the Client's threads keep of what they assembled, all of them together; 64 MiB without,
-// 0: nothing is kept.
+// 0: nothing is kept. A view that is larger by itself is not kept.
 func WithCacheBytes(n int64) Option { return func(o *options) { o.cacheBytes = n } }
 
 // WithTLS makes Dial use these credentials.

@@ -161,3 +161,27 @@ func TestRepairedViewsGrowToo(t *testing.T) {
 		t.Errorf("%v in place of a stub", stub)
 	}
 }
+
+// A thread whose view outgrows the cache goes on from what is kept of it.
+func TestAViewLargerThanTheCache(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client(client.WithCacheBytes(20_000))
+	other := must(c.Chat(ctx, "other", client.System(strings.Repeat("o", 5000))))(t)
+	must(other.Messages(ctx, nil))(t)
+	thread := must(c.Chat(ctx, "long", client.System(strings.Repeat("s", 10_000))))(t)
+	must(thread.Messages(ctx, nil))(t)
+	kept := thread.Head()
+	for range 3 {
+		ok(t, thread.Append(ctx, client.User(strings.Repeat("u", 15_000))))
+		l.reset()
+		shows(t, thread, whole(t, l, thread)...)
+		if len(l.asked) != 2 || l.asked[1].AfterId != kept { // the first is of whole
+			t.Errorf("asked %v", l.asked)
+		}
+	}
+	l.reset()
+	must(other.Messages(ctx, nil))(t)
+	if len(l.asked) != 0 {
+		t.Error("another thread's view is gone")
+	}
+}

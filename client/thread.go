@@ -37,7 +37,7 @@ type Thread struct {
 	// whether enough would go.
 	size      *transcriptv1.Counters
 	compactAt int64
-	at        string // the head of the view that was assembled last: most likely an ancestor of head, or it
+	at        string // the head of the view that was kept last: most likely an ancestor of head, or it
 	read      string // the head whose messages the caller was given last; empty: none were
 	// unsure is the head below which a put may have taken place although it failed: what is there may be our own.
 	unsure string
@@ -133,7 +133,9 @@ func (t *Thread) view(ctx context.Context) (*view, error) {
 		if held, err = t.c.extend(ctx, head, held); err != nil {
 			return nil, err
 		}
-		t.c.cache.put(held)
+		if !t.c.cache.put(held) {
+			return held, nil // what is kept of its beginning stays what the next one goes on from
+		}
 	}
 	t.c.cache.name(t.alias, head)
 	t.mu.Lock()
