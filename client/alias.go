@@ -101,6 +101,9 @@ func pages[T any](fetch func(token string) ([]T, string, error)) iter.Seq2[T, er
 	return func(yield func(T, error) bool) {
 		for token, more := "", true; more; more = token != "" {
 			entries, next, err := fetch(token)
+			if err == nil && next != "" && next == token {
+				err = fault(ErrBadReply, "a page leads to itself")
+			}
 			if err != nil {
 				var zero T
 				yield(zero, err)

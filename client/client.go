@@ -202,14 +202,15 @@ func call[Req, Res any](
 // attempt sends a request once. On a connection of gRPC's own it knows of one that was not sent: no peer got it.
 func attempt[Req, Res any](ctx context.Context, c *Client, rpc unary[Req, Res], req *Req) (*Res, error) {
 	if _, ok := c.conn.(*grpc.ClientConn); !ok {
-		return rpc(ctx, req)
+		res, err := rpc(ctx, req)
+		return res, of(err)
 	}
 	var p peer.Peer
 	res, err := rpc(ctx, req, grpc.Peer(&p))
 	if err != nil && p.Addr == nil {
-		err = undone(Typed(err))
+		return res, undone(of(err))
 	}
-	return res, err
+	return res, of(err)
 }
 
 // read is call for what only reads.

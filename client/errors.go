@@ -136,6 +136,8 @@ type Error struct {
 	// place although this one was refused.
 	Retried bool
 	undone  bool // the attempt was not sent
+	// cause is the error of a connection that is not gRPC's; nil for others.
+	cause error
 	// Violations are the fields of the request that were refused.
 	Violations []Violation
 	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
@@ -181,6 +183,9 @@ func (e *Error) Is(target error) bool {
 	return ok && reason != 0 && reason == e.Reason
 }
 
+// Unwrap is the error that a connection of the caller's own made, if one did.
+func (e *Error) Unwrap() error { return e.cause }
+
 // GRPCStatus is code and message, for callers that speak gRPC themselves.
 func (e *Error) GRPCStatus() *status.Status { return status.New(e.Code, e.Message) }
 
@@ -217,6 +222,16 @@ func Typed(err error) error {
 		e.Reason = reasonOf(e.Code)
 	}
 	return e
+}
+
+// of is any error of a connection as an *Error: one that is not gRPC's has code UNKNOWN.
+func of(err error) error {
+	err = Typed(err)
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	return &Error{Code: codes.Unknown, Message: err.Error(), cause: err}
 }
 
 // reasonOf is the reason of a call that ended on this side.

@@ -42,6 +42,8 @@ func (c *Client) Recall(ctx context.Context, head Ref, call Recall) (*Recalled, 
 		switch {
 		case err != nil:
 			return nil, err
+		case page.NextPageToken != "" && page.NextPageToken == req.PageToken:
+			return nil, fault(ErrBadReply, "a page leads to itself")
 		case whole == nil:
 			whole = page
 		default:

@@ -74,5 +74,5 @@ func (c *Client) streamError(ctx context.Context, err error) error {
 		message := fmt.Sprintf("no frame for %v", c.options.idle)
 		return &Error{Code: codes.DeadlineExceeded, Reason: ErrDeadlineExceeded, Message: message}
 	}
-	return Typed(err)
+	return of(err)
 }
