@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // lossy runs do twice on fresh servers: once losing nothing, once losing the first 3 replies of a method, and holds the
@@ -245,4 +246,47 @@ func TestNegativeCache(t *testing.T) {
 	ctx := t.Context()
 	thread := must(newLink(t).client(client.WithCacheBytes(-1)).Chat(ctx, "1", system))(t)
 	shows(t, thread, system)
+}
+
+// A put whose outcome could not be told stays one that may have taken place, also where what failed is the look at the chain.
+func TestALostAppendThatCannotBeLookedFor(t *testing.T) {
+	for _, look := range []string{assemble, transcriptv1.TranscriptService_GetNode_FullMethodName} {
+		t.Run(look, func(t *testing.T) {
+			ctx, l := t.Context(), newLink(t)
+			thread := must(l.client().Chat(ctx, "1", system))(t)
+			l.lost[putNode] = 1
+			l.meanwhile(func() { ok(t, must(l.client().Open(ctx, thread.Alias()))(t).Append(ctx, answer)) })
+			l.refused[look] = 4
+			if err := thread.Append(ctx, hello); status.Code(err) != codes.Unavailable {
+				t.Fatalf("got %v, want UNAVAILABLE", err)
+			}
+			ok(t, thread.Append(ctx, hello))
+			ok(t, thread.Refresh(ctx))
+			shows(t, thread, system, hello, answer)
+		})
+	}
+}
+
+// Nor does a deadline that passes before the look make it another's.
+func TestALostAppendWhoseDeadlinePasses(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	thread := must(l.client().Chat(ctx, "1", system))(t)
+	call, cancel := context.WithCancel(ctx)
+	w := &watched{link: l, after: func(string) {}}
+	hasty := must(client.New(w, client.WithRetry(client.Retry{Attempts: 2, First: 1, Max: 1})).Open(ctx, thread.Alias()))(t)
+	puts := 0
+	w.after = func(method string) {
+		if method == putNode {
+			if puts++; puts == 2 { // which was told that the alias moved
+				cancel()
+			}
+		}
+	}
+	l.lost[putNode] = 1
+	l.meanwhile(func() { ok(t, must(l.client().Open(ctx, thread.Alias()))(t).Append(ctx, answer)) })
+	fails(t, hasty.Append(call, hello), client.ErrCancelled)
+	w.after = func(string) {}
+	ok(t, hasty.Append(ctx, hello))
+	ok(t, hasty.Refresh(ctx))
+	shows(t, hasty, system, hello, answer)
 }

@@ -46,10 +46,10 @@ func (c *Client) node(ctx context.Context, req *transcriptv1.GetNodeRequest) (*t
 
 // getNode calls GetNode and leaves the reply undecoded.
 func (c *Client) getNode(
-	ctx context.Context, req *transcriptv1.GetNodeRequest, _ ...grpc.CallOption,
+	ctx context.Context, req *transcriptv1.GetNodeRequest, opts ...grpc.CallOption,
 ) (*rawReply, error) {
 	raw := new(rawReply)
-	err := c.conn.Invoke(ctx, transcriptv1.TranscriptService_GetNode_FullMethodName, req, raw, rawCall())
+	err := c.conn.Invoke(ctx, transcriptv1.TranscriptService_GetNode_FullMethodName, req, raw, append(opts, rawCall())...)
 	return raw, err
 }
 

@@ -246,8 +246,10 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResu
 	node.Parent = ByID(head)
 	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
 	res, err := t.c.Put(ctx, node)
+	unknown := err != nil && unknownOutcome(err)
 	if errors.Is(err, ErrAliasMoved) && onlyCompacted(err) == "" {
 		res, err = t.c.lost(ctx, &node, err, unsure == head)
+		unknown = err != nil && !errors.Is(err, ErrAliasMoved) // it could not be told
 	}
 	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
 		err = fault(ErrBadReply, "")
@@ -258,7 +260,7 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResu
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case err != nil && unknownOutcome(err):
+	case unknown:
 		t.unsure = head
 	case err == nil && t.head == head:
 		t.moved(res.NodeId, res.Counters)

@@ -130,7 +130,7 @@ func newChain(messages []*transcriptv1.Message) *chain {
 func (c *chain) below(from int, parentID string) error {
 	parent, err := hex.DecodeString(parentID)
 	if err != nil || len(parent) != len([32]byte{}) {
-		return client.ErrBadReply
+		return errBadReply
 	}
 	above := [32]byte(parent)
 	for n := from; n < len(c.nodes); n++ {
@@ -311,7 +311,7 @@ func (i *importer) reaches(ctx context.Context, head, ancestor string) (bool, er
 		}
 		return frame.BaseID == ancestor, nil
 	}
-	return false, client.ErrBadReply
+	return false, errBadReply
 }
 
 // The bounds of one PutAll. The contract allows 1,000 nodes, 10,000 messages, 10,000 calls and results, and 4 MiB;

@@ -10,6 +10,9 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 )
 
+// errBadReply: what the server sent is not what the contract says.
+var errBadReply = fmt.Errorf("the server's reply is malformed: %w", client.ErrBadReply)
+
 // remoteExitCode is the exit code for a call that failed, or for any other failure.
 func remoteExitCode(err error) int {
 	var remote *client.Error

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -45,7 +44,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		}
 		line.show(c.text(reply))
 	}
-	return client.ErrBadReply
+	return errBadReply
 }
 
 func verdict(last *transcriptv1.VerifyResponse) error {
