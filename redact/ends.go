@@ -135,14 +135,6 @@ func pairEnd(s string, i int) int {
 	return runeStart(s, i)
 }
 
-// runeStart moves back to the start of a code point that was cut.
-func runeStart(s string, i int) int {
-	for n := 0; n < 3 && i > 0 && i < len(s) && s[i]&0xC0 == 0x80; n++ {
-		i--
-	}
-	return i
-}
-
 // valueEnd gives where a line's value ends that begins at j, or j if it is no value but source. A comment does not count.
 func valueEnd(s string, j, eol int) int {
 	if eol-j > maxBare {

@@ -39,6 +39,7 @@ package redact
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
@@ -106,7 +107,7 @@ func hidden(s string) string {
 func (r *Redactor) Value(name, value string) string {
 	k := r.classify(name)
 	if a, b, ok := judge(k, value, inJSON, name); ok {
-		return r.Text(value[:a] + Mark + value[b:])
+		value = replace(value, []span{{start: a, end: b}})
 	}
 	return r.Text(value)
 }
@@ -117,19 +118,37 @@ type span struct {
 	text       string
 }
 
-// replace puts the spans' texts in place. Spans are ordered and do not overlap.
+// replace puts the spans' texts in place. Spans are ordered and do not overlap. A span that begins or ends within a code
+// point takes all of it, so valid UTF-8 stays valid whatever the spans are.
 func replace(s string, spans []span) string {
 	var b strings.Builder
 	at := 0
 	for _, sp := range spans {
-		b.WriteString(s[at:sp.start])
+		start, end := runeStart(s, sp.start), runeEnd(s, sp.end)
+		b.WriteString(s[at:max(at, start)])
 		if sp.text == "" {
 			b.WriteString(Mark)
 		} else {
 			b.WriteString(sp.text)
 		}
-		at = sp.end
+		at = max(at, end)
 	}
 	b.WriteString(s[at:])
 	return b.String()
+}
+
+// runeStart moves back to the start of a code point that was cut.
+func runeStart(s string, i int) int {
+	for n := 0; n < utf8.UTFMax-1 && i > 0 && i < len(s) && !utf8.RuneStart(s[i]); n++ {
+		i--
+	}
+	return i
+}
+
+// runeEnd moves on to the end of a code point that was cut.
+func runeEnd(s string, i int) int {
+	for n := 0; n < utf8.UTFMax-1 && i < len(s) && !utf8.RuneStart(s[i]); n++ {
+		i++
+	}
+	return i
 }

@@ -197,7 +197,7 @@ func (sc *scanner) pem(i int) int {
 	}
 	end += len("-----")
 	if closes := sc.nextEnd(end); closes >= 0 && !strings.Contains(s[end:min(closes, end+1<<16)], "-----BEGIN") && closes-end < 1<<16 {
-		to := min(len(s), closes+len("-----END "))
+		to := closes + len("-----END")
 		for to < len(s) && (isUpper(s[to]) || isDigit(s[to]) || s[to] == ' ') {
 			to++
 		}
