@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"log/slog"
 
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
@@ -30,33 +31,40 @@ const (
 
 // codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the
 // call within gRPC, which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on
-// it, which the validation interceptor finds (refused).
+// it, which the validation interceptor finds (refused). A reply that cannot be encoded is in the log: gRPC encodes it
+// when the interceptors have ended, and they have logged that the call is well.
 type codec struct {
 	encoding.CodecV2
 	shapes shapes
 	pool   mem.BufferPool
+	log    *slog.Logger
 }
 
-func newCodec(pool mem.BufferPool) *codec {
-	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: pool}
+func newCodec(pool mem.BufferPool, log *slog.Logger) *codec {
+	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: pool, log: log}
 }
 
 // Marshal is that of gRPC's codec with buffers of our own, and takes the messages out of a spliced reply.
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch m := v.(type) {
 	case *spliced:
-		front, err := marshal(m.held.pool(c.pool), m.Message)
+		front, err := c.marshal(m.held.pool(c.pool), m.Message)
+		if err != nil {
+			m.frame.drop()
+			m.held.release()
+			return nil, err
+		}
 		all := append(front, m.frame.messages()...)
 		m.held.handOver()
-		return all, err
+		return all, nil
 	case proto.Message:
-		return marshal(c.pool, m)
+		return c.marshal(c.pool, m)
 	default:
 		return c.CodecV2.Marshal(v)
 	}
 }
 
-func marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, error) {
+func (c *codec) marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, error) {
 	size := proto.Size(m)
 	if size == 0 {
 		return nil, nil
@@ -64,6 +72,8 @@ func marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, error) {
 	b := pool.Get(size)
 	if _, err := (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend((*b)[:0], m); err != nil {
 		pool.Put(b)
+		c.log.Error("a reply cannot be encoded, its call ends as INTERNAL",
+			slog.String("message", string(m.ProtoReflect().Descriptor().FullName())), slog.Any("error", err))
 		return nil, err
 	}
 	return mem.BufferSlice{mem.NewBuffer(b, pool)}, nil

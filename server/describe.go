@@ -115,6 +115,9 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 		return nil, err
 	}
 	reply.Aliases, reply.MoreAliases = firstOf(names, d.items)
+	if d.preview.redact {
+		redactNames(reply)
+	}
 	reply.Text = describeText(reply, d.text)
 	return reply, nil
 }

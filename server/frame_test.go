@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -112,7 +113,7 @@ func TestFrames(t *testing.T) {
 // A spliced reply is the message with the frame's messages behind it.
 func TestSplicedReply(t *testing.T) {
 	pool := newBuffers()
-	c := newCodec(pool)
+	c := newCodec(pool, slog.New(slog.DiscardHandler))
 	f := &frame{pool: pool, most: 100}
 	encode := func(v any) []byte {
 		b, err := c.Marshal(v)

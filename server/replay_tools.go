@@ -133,14 +133,14 @@ func (r *replay) show(ctx context.Context, one *replayed) (*transcriptv1.Replaye
 	}
 	call := callsOf(m)[one.nth]
 	source := compaction.ReplayCall{
-		ID: one.id, Name: optionalOf(call.Name), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
+		ID: optionalOf(redactedName(call.Id)), Name: optionalOf(redactedName(call.Name)), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
 	}
 	loop, err := r.loops.of(ctx, h, int(one.call.Index))
 	if err != nil {
 		return nil, err
 	}
 	c := &transcriptv1.ReplayedCall{
-		Id: call.Id, Name: call.Name, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
+		Id: optionalText(source.ID), Name: optionalText(source.Name), State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
 		Call: messagePlace(h, int(one.call.Index)), RunLoop: loop, At: timestamp(h.Messages[one.call.Index].SentAt(h.FirstPut)),
 	}
 	if one.answered {
@@ -149,7 +149,7 @@ func (r *replay) show(ctx context.Context, one *replayed) (*transcriptv1.Replaye
 		}
 	}
 	c.Arguments, c.ArgumentsCut = compaction.Clamp(source.Arguments, r.itemChars)
-	c.Text, _ = compaction.Clamp(r.render(&source), 2*r.itemChars)
+	c.Text, _ = compaction.Clamp(r.render(optionalOf(call.Name), &source), 2*r.itemChars)
 	return c, nil
 }
 
@@ -198,11 +198,11 @@ func resultText(m *transcriptv1.Message) (text string, other bool) {
 	return strings.Join(texts, "\n"), other
 }
 
-// render makes the text of a call. A renderer sees nothing that was not redacted; what it makes of it is redacted once
+// render makes the text of a call of a tool. A renderer sees nothing that was not redacted; what it makes of it is redacted once
 // more, since it may put together what was apart.
-func (r *replay) render(c *compaction.ReplayCall) string {
-	render := r.renderers[c.Name.Value]
-	if render == nil || !c.Name.Present {
+func (r *replay) render(tool runloop.Optional, c *compaction.ReplayCall) string {
+	render := r.renderers[tool.Value]
+	if render == nil || !tool.Present {
 		render = compaction.Render
 	}
 	return redact.Text(render(c))

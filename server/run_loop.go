@@ -25,6 +25,9 @@ func (l *runLoops) next(ctx context.Context) (*transcriptv1.RunLoop, error) {
 	if err := s.previews(ctx); err != nil {
 		return nil, err
 	}
+	if l.preview.redact {
+		redactCalls(s.reply.ToolCalls)
+	}
 	l.loop, l.end, l.last = s.before, l.loop.Start, false
 	return s.reply, nil
 }

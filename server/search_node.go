@@ -183,6 +183,9 @@ func (n *searchNode) hit(ctx context.Context, i int, f *searchField, found []tex
 	if h.Excerpt, h.Matches, err = n.span.page.query.show(ctx, f.text, found); err != nil {
 		return err
 	}
+	if n.span.page.query.redact != nil {
+		redactHit(h)
+	}
 	n.hits = append(n.hits, &searchHit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].in})
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	}
 	server := grpc.NewServer(append(options,
 		grpc.InTapHandle(s.admission.admit),
-		grpc.ForceServerCodecV2(newCodec(s.outgoing.buffers)),
+		grpc.ForceServerCodecV2(newCodec(s.outgoing.buffers, s.log)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestShapesFindUnknownFields(t *testing.T) {
 		s := all[m.ProtoReflect().Descriptor().FullName()]
 		b := drawWire(t, s, 4)
 		err := proto.Unmarshal(b, m)
-		got := newCodec(newBuffers()).read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
+		got := newCodec(newBuffers(), slog.New(slog.DiscardHandler)).read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
 		want := err != nil || hasUnknown(m.ProtoReflect())
 		if got != nil && !want && strings.Contains(got.Field, ".labels.entries.") {
 			return // the parser drops unknown fields in the entries of maps without a trace
@@ -100,7 +101,7 @@ func TestShapesFindUnknownFields(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	c := newCodec(newBuffers())
+	c := newCodec(newBuffers(), slog.New(slog.DiscardHandler))
 	unmarshal := func(b []byte) *transcriptv1.PutNodeRequest {
 		t.Helper()
 		m := &transcriptv1.PutNodeRequest{}

@@ -4659,7 +4659,7 @@ type ListRunLoopsRequest struct {
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Code points of the user's and the assistant's text to show of each loop; 0: none; at most 10,000.
 	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
-	// Replace secrets in previews.
+	// Replace secrets in previews, and in the ids and names of calls.
 	Redact        bool `protobuf:"varint,6,opt,name=redact,proto3" json:"redact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5243,7 +5243,8 @@ type SearchRequest struct {
 	PageToken string `protobuf:"bytes,12,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Code points of text around the first match; 0: 200; at most 2,000.
 	ExcerptChars int32 `protobuf:"varint,13,opt,name=excerpt_chars,json=excerptChars,proto3" json:"excerpt_chars,omitempty"`
-	// Replace secrets in excerpts; then matches are those that are still there.
+	// Replace secrets in excerpts; then matches are those that are still there. Also in names of tools and aliases, and in ids of
+	// calls.
 	Redact        bool `protobuf:"varint,14,opt,name=redact,proto3" json:"redact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5794,7 +5795,7 @@ func (x *ReplayToolsRequest) GetToolNames() []string {
 	return nil
 }
 
-// A call as ReplayTools shows it: redacted, then cut.
+// A call as ReplayTools shows it: redacted, then cut. Its id and the tool's name are redacted, and never cut.
 type ReplayedCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call's id.
@@ -6021,7 +6022,7 @@ type DescribeRequest struct {
 	MaxTextChars int32 `protobuf:"varint,6,opt,name=max_text_chars,json=maxTextChars,proto3" json:"max_text_chars,omitempty"`
 	// An open run loop is stale when nothing but compactions was put for longer than this, 0 to 36,500 days; absent: 1 hour.
 	StaleAfter *durationpb.Duration `protobuf:"bytes,7,opt,name=stale_after,json=staleAfter,proto3" json:"stale_after,omitempty"`
-	// Replace secrets in previews.
+	// Replace secrets in previews, in names of tools, aliases and variables, and in ids of calls.
 	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
 	// What "how long" counts to; absent: the server's clock.
 	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
