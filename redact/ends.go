@@ -151,6 +151,18 @@ func valueEnd(s string, j, eol int) int {
 	return end
 }
 
+// quotedLineEnd gives where a line's value in s[j:end] ends if the line is in a string: the line begins at i behind \n, or the
+// string's last line ends in an escaped quote.
+func quotedLineEnd(s string, i, j, end int) int {
+	if isEscapedLine(s, i) {
+		return escapeAt(s, j, end)
+	}
+	if n := strings.Index(s[j:min(end, j+maxBare)], `\"`); n > 0 {
+		return j + n
+	}
+	return end
+}
+
 // escapeAt gives where \n, \r or an escaped quote ends a line in s[j:end], or end.
 func escapeAt(s string, j, end int) int {
 	for i := j; i+1 < end && i-j < maxBare; i++ {

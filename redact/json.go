@@ -228,9 +228,11 @@ func unescape(c byte) byte {
 	return c
 }
 
-func hex4(s string) rune {
+func hex4(s string) rune { return hexValue(s[:4]) }
+
+func hexValue(s string) rune {
 	var r rune
-	for i := range 4 {
+	for i := range len(s) {
 		c := lower(s[i])
 		r <<= 4
 		if isDigit(c) {

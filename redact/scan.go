@@ -25,7 +25,7 @@ type scanner struct {
 	stop     int // where a header's value that begins in [stopFrom, stop] ends
 	stopFrom int
 	within   region // the literal or the lines that the scanner is in
-	walked   []span // JSON values; the caller's shapes see only the strings in them
+	walked   []span // JSON values; the caller's shapes and views see only the strings in them
 }
 
 // Where within a word a shape may begin, and how much of it is looked at before it is one, are bounded, so that the time
@@ -35,9 +35,13 @@ const (
 	maxShape = 4096
 )
 
-// find gives the secrets of s in order. At depth zero s is the caller's text, deeper it is the inside of a JSON string.
+// find gives the secrets of s in order. At depth zero s is the caller's text, deeper it is the inside of a JSON string, or what
+// another text is read as.
 func (r *Redactor) find(s string, depth int) []span {
 	if spans, ok := r.findString(s, depth); ok {
+		return spans
+	}
+	if spans, ok := r.findColored(s, depth); ok {
 		return spans
 	}
 	sc := scanner{r: r, s: s, depth: depth, pemFrom: -1, cut: -1, eol: -1, stop: -1}
@@ -47,6 +51,7 @@ func (r *Redactor) find(s string, depth int) []span {
 	if len(r.shapes) > 0 {
 		sc.extra()
 	}
+	sc.escaped()
 	return sc.spans
 }
 
@@ -105,9 +110,7 @@ func (sc *scanner) bracket(i int, k kind, name string) int {
 	w := walker{r: sc.r, s: sc.s, depth: sc.depth, spans: sc.spans}
 	w.value(i, k, name)
 	sc.spans = w.spans
-	if len(sc.r.shapes) > 0 {
-		sc.walked = append(sc.walked, span{start: i, end: end})
-	}
+	sc.walked = append(sc.walked, span{start: i, end: end})
 	return end
 }
 

@@ -15,7 +15,7 @@ func TestCodePointsStayWhole(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----\n" + body + "\n-----END密 a":    "[redacted]密 a",
 		"-----BEGIN PRIVATE KEY-----\n" + body + "\n-----END 密":     "[redacted]密",
 		"-----BEGIN PRIVATE KEY-----\n" + body + "\n-----END PRIVÉ": "[redacted]É",
-		"密-----BEGIN PRIVATE KEY-----\n" + body + "é":              "密[redacted]é",
+		"密-----BEGIN PRIVATE KEY-----\n" + body + "é":               "密[redacted]é",
 	} {
 		if got := redact.Text(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)

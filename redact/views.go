@@ -1,0 +1,249 @@
+package redact
+
+import (
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// view reads a text as people read it: it gives the first sequence at or after i that stands for something else, [from, to), and
+// what for; from is len(s) if there is none. Secrets are looked for in what is read, and carried back to what is written.
+type view func(s string, i int) (from, to int, with string)
+
+// read is the text with what its sequences stand for; false if it has none.
+func (v view) read(s string) (string, bool) {
+	from, to, with := v(s, 0)
+	if from == len(s) {
+		return s, false
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	at := 0
+	for ; from < len(s); from, to, with = v(s, at) {
+		b.WriteString(s[at:from])
+		b.WriteString(with)
+		at = to
+	}
+	b.WriteString(s[at:])
+	return b.String(), true
+}
+
+// back carries the spans found in v.read(s) to s, where s begins at offset base. A sequence of which a byte is secret goes as a
+// whole; one that stands for nothing stays before and behind a secret, and goes within it.
+func (v view) back(s string, base int, spans []span) []span {
+	out := make([]span, 0, len(spans))
+	at, seen := 0, 0 // s[at:] is read as what is behind seen
+	from, to, with := v(s, 0)
+	place := func(p int) (start, end int) {
+		for from < len(s) && p >= seen+from-at+len(with) {
+			seen += from - at + len(with)
+			at = to
+			from, to, with = v(s, at)
+		}
+		if p < seen+from-at {
+			return at + p - seen, at + p - seen + 1
+		}
+		return from, to
+	}
+	for _, sp := range spans {
+		start, _ := place(sp.start)
+		_, end := place(sp.end - 1)
+		out = append(out, span{base + start, base + end, sp.text})
+	}
+	return out
+}
+
+const (
+	esc       = '\x1b'
+	maxEntity = 32 // of &CounterClockwiseContourIntegral;
+)
+
+// colors is the view of a terminal: sequences of control (ECMA-48) stand for nothing.
+func colors(s string, i int) (from, to int, with string) {
+	for i < len(s) {
+		n := strings.IndexByte(s[i:], esc)
+		if n < 0 {
+			break
+		}
+		i += n
+		if to := controlEnd(s, i); to > 0 {
+			return i, to, ""
+		}
+		i++
+	}
+	return len(s), len(s), ""
+}
+
+// controlEnd gives the end of the sequence that begins with the escape at i, or 0 if it is none.
+func controlEnd(s string, i int) int {
+	j := i + 1
+	switch {
+	case j == len(s):
+		return 0
+	case s[j] == '[':
+		for j++; j < len(s) && s[j] >= ' ' && s[j] <= '?' && j-i < maxBlanks; j++ {
+		}
+		if j < len(s) && s[j] >= '@' && s[j] <= '~' {
+			return j + 1
+		}
+	case isCommand(s[j]):
+		for j++; j < len(s) && s[j] != '\a' && s[j] != esc && s[j] != '\n'; j++ {
+		}
+		if j < len(s) && s[j] == '\a' {
+			return j + 1
+		}
+		if strings.HasPrefix(s[j:], "\x1b\\") {
+			return j + 2
+		}
+	case strings.IndexByte("()*+#%", s[j]) >= 0 && j+1 < len(s) && isAlnum(s[j+1]):
+		return j + 2
+	case strings.IndexByte(`78=>\`, s[j]) >= 0:
+		return j + 1
+	}
+	return 0
+}
+
+// isCommand says whether a sequence with text of its own begins with an escape and c: of a link, a window's title.
+func isCommand(c byte) bool { return strings.IndexByte("]P^_X", c) >= 0 }
+
+// findColored finds what is secret in a text with colours: in what a terminal shows, and in the texts of sequences.
+func (r *Redactor) findColored(s string, depth int) ([]span, bool) {
+	if strings.IndexByte(s, esc) < 0 || depth >= maxDepth {
+		return nil, false
+	}
+	text, ok := view(colors).read(s)
+	if !ok {
+		return nil, false
+	}
+	var inside []span
+	for from, to, _ := colors(s, 0); from < len(s); from, to, _ = colors(s, to) {
+		if isCommand(s[from+1]) {
+			for _, sp := range r.find(s[from+2:to-1], depth+1) {
+				inside = append(inside, span{from + 2 + sp.start, from + 2 + sp.end, sp.text})
+			}
+		}
+	}
+	return merge(view(colors).back(s, 0, r.find(text, depth+1)), inside), true
+}
+
+// literals is the view of text that was written for a machine: escapes of source and JSON (\n, \u003d, \x1b[32m), and
+// entities of HTML (&quot;). Quotes with backslashes stay, which the rules know.
+func literals(s string, i int) (from, to int, with string) {
+	for i < len(s) {
+		n := strings.IndexAny(s[i:], `\&^`)
+		if n < 0 {
+			break
+		}
+		i += n
+		switch s[i] {
+		case '\\':
+			j := i
+			for j < len(s) && s[j] == '\\' {
+				j++
+			}
+			if to, with := literalEnd(s, j); to > 0 {
+				return i, to, with
+			}
+			i = j
+		case '&':
+			if to, with := entityEnd(s, i); to > 0 {
+				return i, to, with
+			}
+			i++
+		case '^':
+			if strings.HasPrefix(s[i:], "^[[") {
+				return i, i + 2, string(esc)
+			}
+			i++
+		}
+	}
+	return len(s), len(s), ""
+}
+
+// literalEnd gives the end of the escape whose backslashes end at j, and what it stands for; 0 if it is none.
+func literalEnd(s string, j int) (to int, with string) {
+	if j == len(s) {
+		return 0, ""
+	}
+	switch s[j] {
+	case 'n', 'r':
+		return j + 1, "\n"
+	case 't':
+		return j + 1, "\t"
+	case 'x':
+		if j+2 < len(s) && isHex(s[j+1]) && isHex(s[j+2]) {
+			if c := hexValue(s[j+1 : j+3]); c < utf8.RuneSelf {
+				return j + 3, string(c)
+			}
+		}
+	case 'u':
+		if j+4 < len(s) && isHex(s[j+1]) && isHex(s[j+2]) && isHex(s[j+3]) && isHex(s[j+4]) {
+			return j + 5, string(hexValue(s[j+1 : j+5]))
+		}
+	}
+	for _, name := range [...]string{"e[", "E[", "033[", "33["} {
+		if strings.HasPrefix(s[j:], name) {
+			return j + len(name) - 1, string(esc)
+		}
+	}
+	return 0, ""
+}
+
+// entityEnd gives the end of the entity at i, and what it stands for; 0 if it is none.
+func entityEnd(s string, i int) (to int, with string) {
+	j := i + 1
+	for j < len(s) && j-i < maxEntity && (isAlnum(s[j]) || s[j] == '#') {
+		j++
+	}
+	if j == len(s) || s[j] != ';' {
+		return 0, ""
+	}
+	with = html.UnescapeString(s[i : j+1])
+	if with == s[i:j+1] {
+		return 0, ""
+	}
+	return j + 1, with
+}
+
+// escaped adds what is found between JSON values in what escapes and entities stand for. JSON has escapes of its own, which the
+// walker knows. A mark that is a JSON string there has no quotes here: it is not known how they are written.
+func (sc *scanner) escaped() {
+	if sc.depth >= maxDepth || strings.IndexByte(sc.s, '\\') < 0 && strings.IndexByte(sc.s, '&') < 0 && !strings.Contains(sc.s, "^[[") {
+		return
+	}
+	from := 0
+	var found []span
+	for _, v := range append(sc.walked, span{start: len(sc.s), end: len(sc.s)}) {
+		if text, ok := view(literals).read(sc.s[from:v.start]); ok {
+			found = append(found, view(literals).back(sc.s[from:v.start], from, sc.r.find(text, sc.depth+1))...)
+		}
+		from = v.end
+	}
+	for i := range found {
+		if strings.IndexByte(found[i].text, '"') >= 0 {
+			found[i].text = ""
+		}
+	}
+	sc.spans = merge(sc.spans, found)
+}
+
+// merge gives the spans of both lists in order, and those that overlap or touch as one. Each list is in order.
+func merge(a, b []span) []span {
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]span, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		if len(a) == 0 || len(b) > 0 && b[0].start < a[0].start {
+			a, b = b, a
+		}
+		next := a[0]
+		a = a[1:]
+		if n := len(out) - 1; n >= 0 && next.start < out[n].end {
+			out[n] = span{start: out[n].start, end: max(out[n].end, next.end)}
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
+}
