@@ -106,7 +106,9 @@ func (sc *scanner) setting(i, at, j int) (value, bool) {
 			end = j + n
 		}
 	}
-	end = quotedLineEnd(s, i, j, end)
+	if isEscapedLine(s, i) {
+		end = escapeAt(s, j, end)
+	}
 	end = formEnd(s, j, end)
 	if t := strings.TrimRight(s[j:end], "):"); len(t) < end-j && (t == "" || isReference(t) || harmless(t, s[i:at])) {
 		return value{}, false // the last of several arguments

@@ -148,17 +148,8 @@ func valueEnd(s string, j, eol int) int {
 	if strings.HasSuffix(t, ",") || strings.HasSuffix(t, ";") || strings.HasSuffix(t, ")") && strings.Contains(t, "(") {
 		return j
 	}
-	return end
-}
-
-// quotedLineEnd gives where a line's value in s[j:end] ends if the line is in a string: the line begins at i behind \n, or the
-// string's last line ends in an escaped quote.
-func quotedLineEnd(s string, i, j, end int) int {
-	if isEscapedLine(s, i) {
-		return escapeAt(s, j, end)
-	}
-	if n := strings.Index(s[j:min(end, j+maxBare)], `\"`); n > 0 {
-		return j + n
+	if n := end - 1; n > j && isQuote(s[n]) && strings.IndexByte(s[j:n], s[n]) < 0 {
+		return n // it closes a string that the line is the end of
 	}
 	return end
 }

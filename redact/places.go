@@ -172,7 +172,9 @@ func (sc *scanner) alone(i, j int, k kind) (value, bool) {
 	s := sc.s
 	if lead := sc.leadStart(i); sc.lineStart(lead) {
 		eol := sc.lineEnd(j)
-		eol = quotedLineEnd(s, lead, j, eol)
+		if isEscapedLine(s, lead) {
+			eol = escapeAt(s, j, eol)
+		}
 		return whole(s, j, valueEnd(s, j, eol), k)
 	}
 	if i == 0 || !isQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {

@@ -25,7 +25,7 @@ type scanner struct {
 	stop     int // where a header's value that begins in [stopFrom, stop] ends
 	stopFrom int
 	within   region // the literal or the lines that the scanner is in
-	walked   []span // JSON values; the caller's shapes and views see only the strings in them
+	walked   []span // JSON values with strings or secrets; the caller's shapes and views see only the strings in them
 }
 
 // Where within a word a shape may begin, and how much of it is looked at before it is one, are bounded, so that the time
@@ -109,8 +109,10 @@ func (sc *scanner) bracket(i int, k kind, name string) int {
 	}
 	w := walker{r: sc.r, s: sc.s, depth: sc.depth, spans: sc.spans}
 	w.value(i, k, name)
+	if len(w.spans) > len(sc.spans) || strings.IndexByte(sc.s[i:end], '"') >= 0 {
+		sc.walked = append(sc.walked, span{start: i, end: end})
+	}
 	sc.spans = w.spans
-	sc.walked = append(sc.walked, span{start: i, end: end})
 	return end
 }
 

@@ -137,14 +137,10 @@ func literals(s string, i int) (from, to int, with string) {
 		i += n
 		switch s[i] {
 		case '\\':
-			j := i
-			for j < len(s) && s[j] == '\\' {
-				j++
-			}
-			if to, with := literalEnd(s, j); to > 0 {
+			if to, with := literalEnd(s, i+1); to > 0 {
 				return i, to, with
 			}
-			i = j
+			i++
 		case '&':
 			if to, with := entityEnd(s, i); to > 0 {
 				return i, to, with
@@ -160,12 +156,14 @@ func literals(s string, i int) (from, to int, with string) {
 	return len(s), len(s), ""
 }
 
-// literalEnd gives the end of the escape whose backslashes end at j, and what it stands for; 0 if it is none.
+// literalEnd gives the end of the escape whose backslash ends at j, and what it stands for; 0 if it is none.
 func literalEnd(s string, j int) (to int, with string) {
 	if j == len(s) {
 		return 0, ""
 	}
 	switch s[j] {
+	case '\\', '"', '\'', '/':
+		return j + 1, s[j : j+1]
 	case 'n', 'r':
 		return j + 1, "\n"
 	case 't':
@@ -205,26 +203,37 @@ func entityEnd(s string, i int) (to int, with string) {
 	return j + 1, with
 }
 
-// escaped adds what is found between JSON values in what escapes and entities stand for. JSON has escapes of its own, which the
-// walker knows. A mark that is a JSON string there has no quotes here: it is not known how they are written.
+// escaped finds anew what is secret between JSON values where that has escapes or entities: in what they stand for. JSON has
+// escapes of its own, which the walker knows. A mark that is a JSON string there has no quotes here: it is not known how they
+// are written.
 func (sc *scanner) escaped() {
 	if sc.depth >= maxDepth || strings.IndexByte(sc.s, '\\') < 0 && strings.IndexByte(sc.s, '&') < 0 && !strings.Contains(sc.s, "^[[") {
 		return
 	}
-	from := 0
-	var found []span
-	for _, v := range append(sc.walked, span{start: len(sc.s), end: len(sc.s)}) {
-		if text, ok := view(literals).read(sc.s[from:v.start]); ok {
-			found = append(found, view(literals).back(sc.s[from:v.start], from, sc.r.find(text, sc.depth+1))...)
+	var out []span
+	rest, from := sc.spans, 0
+	next := func(to int) (spans []span) {
+		n := 0
+		for n < len(rest) && rest[n].start < to {
+			n++
 		}
+		spans, rest = rest[:n], rest[n:]
+		return spans
+	}
+	for _, v := range append(sc.walked, span{start: len(sc.s), end: len(sc.s)}) {
+		between := next(v.start)
+		if text, ok := view(literals).read(sc.s[from:v.start]); ok {
+			between = view(literals).back(sc.s[from:v.start], from, sc.r.find(text, sc.depth+1))
+			for i := range between {
+				if strings.IndexByte(between[i].text, '"') >= 0 {
+					between[i].text = ""
+				}
+			}
+		}
+		out = append(append(out, between...), next(v.end)...)
 		from = v.end
 	}
-	for i := range found {
-		if strings.IndexByte(found[i].text, '"') >= 0 {
-			found[i].text = ""
-		}
-	}
-	sc.spans = merge(sc.spans, found)
+	sc.spans = out
 }
 
 // merge gives the spans of both lists in order, and those that overlap or touch as one. Each list is in order.

@@ -32,15 +32,15 @@ var disguises = []struct {
 	{"words in colours", func(s string, _ []string) string { return full.ReplaceAllString(s, "\x1b[1;36m$0\x1b[m") }, plain},
 	{"lines in colours", func(s string, _ []string) string { return line.ReplaceAllString(s, "\x1b[38;5;208m$0\x1b[0m\x1b[K") }, plain},
 	{"parts of words found by grep", func(s string, _ []string) string { return half.ReplaceAllString(s, "\x1b[01;31m\x1b[K$0\x1b[m\x1b[K") }, plain},
-	{"a string that is cut off", func(s string, _ []string) string { return `{"user":"ada","body":"` + quoted(s) }, unquoted},
-	{"a string of a string that is cut off", func(s string, _ []string) string { return `{"body":"` + quoted(`{"log":"`+quoted(s)) }, func(s string) string {
+	{"a string that is cut off", func(s string, _ []string) string { return `{"user":"ada","body":"out\n` + quoted(s) }, unquoted},
+	{"a string of a string that is cut off", func(s string, _ []string) string { return `{"body":"` + quoted(`{"log":"out\n`+quoted(s)) }, func(s string) string {
 		return unquoted(unquoted(s))
 	}},
 	{"a string with escapes", func(s string, _ []string) string {
-		return `{"body":"` + strings.NewReplacer("=", `\u003d`, `\"`, `\u0022`, "'", `\u0027`, ":", `\u003A`).Replace(quoted(s))
+		return `{"body":"out\n` + strings.NewReplacer("=", `\u003d`, `\"`, `\u0022`, "'", `\u0027`, ":", `\u003A`).Replace(quoted(s))
 	}, unquoted},
 	{"colours in a string", func(s string, _ []string) string {
-		return `{"body":"` + quoted(full.ReplaceAllString(s, "\x1b[1;36m$0\x1b[m"))
+		return `{"body":"out\n` + quoted(full.ReplaceAllString(s, "\x1b[1;36m$0\x1b[m"))
 	}, func(s string) string { return plain(unquoted(s)) }},
 	{"colours in source", func(s string, _ []string) string {
 		return strings.ReplaceAll(full.ReplaceAllString(s, "\x1b[36m$0\x1b[0m"), "\x1b", `\x1b`)
@@ -70,34 +70,24 @@ func unquoted(s string) string {
 	if json.Unmarshal([]byte(`"`+s+`"`), &text) != nil {
 		return s
 	}
-	return text
+	return strings.TrimPrefix(text, "out\n")
 }
 
-// What is found in a text is found however it is written.
+// What is found in a text is found however it is written, and nothing more.
 func TestTheCorpusInDisguise(t *testing.T) {
-	secrets, harmless := corpus(t, "secrets.txt"), corpus(t, "harmless.txt")
+	entries := append(corpus(t, "secrets.txt"), corpus(t, "harmless.txt")...)
 	for _, d := range disguises {
-		all, left, other, touched := 0, 0, 0, 0
-		for _, e := range secrets {
-			got := d.read(redact.Text(d.write(e.text, e.secrets)))
-			for _, secret := range e.secrets {
-				all++
-				if survives(got, secret) {
-					left++
-					t.Logf("%s: %s: %s in %s", d.title, e.title, secret, got)
-				}
+		for _, e := range entries {
+			if d.title == "colours in source" && strings.Contains(e.text, `\`) {
+				continue // no colour begins within an escape
 			}
-			if got != redact.Text(e.text) {
-				other++
+			text := d.write(e.text, e.secrets)
+			want, got := redact.Text(e.text), d.read(redact.Text(text))
+			if bare := strings.NewReplacer(`"`+redact.Mark+`"`, redact.Mark); bare.Replace(got) != bare.Replace(want) {
+				t.Errorf("%s, %s:\n got %s\nwant %s", d.title, e.title, got, want)
 			}
+			promises(t, text)
+			promises(t, encode(t, map[string]string{"a": text}))
 		}
-		for _, e := range harmless {
-			text := d.write(e.text, nil)
-			if got := redact.Text(text); got != text {
-				touched++
-				t.Logf("%s: %s: %s", d.title, e.title, got)
-			}
-		}
-		t.Errorf("%s: of %d secrets %d survive, %d of %d texts are not as they are undisguised, %d of %d harmless are touched", d.title, all, left, other, len(secrets), touched, len(harmless))
 	}
 }
