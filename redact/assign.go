@@ -26,7 +26,8 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 		return sc.header(i, end, j)
 	}
 	if v, ok := literalAt(s, j); ok {
-		return v, true
+		open := v.end == len(s) || s[v.end] == '\n'
+		return v, !open || hasAlnum(s[v.start:v.end]) // else the quote closes what was opened before the name
 	}
 	if s[j] == '{' || s[j] == '[' {
 		return value{start: j, json: true}, !strings.HasPrefix(s[j:], Mark)
@@ -35,6 +36,9 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 		return v, true
 	}
 	if s[j] == '\n' || s[j] == '\r' {
+		if v, ok := below(s, j, k); ok && s[at] == ':' {
+			return v, true
+		}
 		return value{start: j, json: true}, s[at] == ':'
 	}
 	if (s[j] == '|' || s[j] == '>') && s[at] == ':' {
@@ -119,11 +123,11 @@ func (sc *scanner) setting(i, at, j int) (value, bool) {
 // lineSigns stand before a line's first word: of lists, quotations, comments, diffs, curl -v and numbered lines.
 const lineSigns = " \t\r-+*>#<`\"'|0123456789.):→"
 
-// lineStart says whether only signs, numbers or "export " stand before i on its line.
+// lineStart says whether only signs, numbers, "export " or what tools put before a line stand before i on its line.
 func (sc *scanner) lineStart(i int) bool {
 	s := sc.s
 	a := i
-	for a > 0 && i-a < maxBlanks && s[a-1] != '\n' && !isEscapedLine(s, a) {
+	for a > 0 && i-a < maxFront && s[a-1] != '\n' && !isEscapedLine(s, a) {
 		a--
 	}
 	if a > 0 && s[a-1] != '\n' && !isEscapedLine(s, a) {
@@ -133,8 +137,11 @@ func (sc *scanner) lineStart(i int) bool {
 	case "", "export", "set", "SET", "ENV", "ARG", "setx", "//", "$", "$env:":
 		return true
 	}
-	return false
+	return isFront(s[a:i])
 }
+
+// leads says whether the name at i begins its line, alone or with the words before it.
+func (sc *scanner) leads(i int) bool { return sc.lineStart(sc.leadStart(i)) || sc.lineStart(i) }
 
 // isEscapedLine says whether a line of a string in source, or of JSON that was cut off, begins at i: \n and \r are before it.
 func isEscapedLine(s string, i int) bool {
@@ -227,7 +234,7 @@ func (sc *scanner) header(i, end, j int) (value, bool) {
 		if strings.IndexByte(s[j:to], ' ') > 0 { // a scheme or pairs, not a word of a sentence
 			p = inLine
 		}
-	case sc.lineStart(sc.leadStart(i)):
+	case sc.leads(i):
 		p = inLine
 		for to = commentStart(s, j, to); to > j && isBlank(s[to-1]); to-- {
 		}
@@ -255,7 +262,7 @@ func schemeEnd(s string, j, to int) int {
 	switch strings.ToLower(s[j : j+sp]) {
 	case "bearer", "basic", "token", "bot", "apikey", "negotiate", "jwt":
 		from := skipBlanks(s, j+sp)
-		return min(to, max(from, trimEnd(s, from, bareEnd(s, from))))
+		return min(to, max(from, credentialEnd(s, from)))
 	}
 	return to
 }

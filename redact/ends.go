@@ -72,6 +72,23 @@ func bareEnd(s string, i int) int {
 	return runeStart(s, i)
 }
 
+// credentialEnd gives the end of what stands behind the scheme of an authorization: more signs may be within it than within
+// other values (12|token, user:token).
+func credentialEnd(s string, i int) int {
+	end := i
+	for end < len(s) && end-i < maxBare && (!endsBare(s[end]) || s[end] == '|') &&
+		!(s[end] == '\\' && end+1 < len(s) && strings.IndexByte("nrt\"'\\", s[end+1]) >= 0) {
+		if strings.HasPrefix(s[end:], "://") {
+			return end // a link
+		}
+		end++
+	}
+	for end > i && s[end-1] == '|' {
+		end--
+	}
+	return trimEnd(s, i, end)
+}
+
 // fieldEnd is bareEnd for the value of a name of kind k: a cookie's has a '=' in it.
 func fieldEnd(s string, i int, k kind) int {
 	end := bareEnd(s, i)

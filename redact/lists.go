@@ -4,12 +4,14 @@ import "strings"
 
 // list is what the elements of a JSON list have in common.
 type list struct {
-	words wordList
-	items []span // the insides of its strings, or its numbers; only where a phrase or a key could be one
-	n     int
-	first span // the inside of the first element, if it is a string
-	flag  kind // what the element before this one means, if it is a flag: ["--password", "…"]
-	name  string
+	words    wordList
+	items    []span // the insides of its strings, or its numbers; only where a phrase or a key could be one
+	n        int
+	first    span // the inside of the first element, if it is a string
+	key      bool // the lines of a private key in PEM go on, of which there were so many
+	keyLines int
+	flag     kind // what the element before this one means, if it is a flag: ["--password", "…"]
+	name     string
 }
 
 func (w *walker) array(i int, k kind, name string) int {
@@ -25,6 +27,7 @@ func (w *walker) array(i int, k kind, name string) int {
 		}
 	}
 	w.row = false
+	w.endKey(&l)
 	switch {
 	case l.n == l.words.n && l.words.isPhrase(k):
 		w.spans = append(w.spans[:first], l.items...)
@@ -39,6 +42,7 @@ func (w *walker) array(i int, k kind, name string) int {
 // element walks the element at i of a list under a name of kind k.
 func (w *walker) element(i int, k kind, name string, l *list) int {
 	if w.s[i] != '"' {
+		w.endKey(l)
 		l.flag = none
 		end := w.value(i, elementKind(k), name)
 		if k != none && (isDigit(w.s[i]) || w.s[i] == '-') {
@@ -61,12 +65,43 @@ func (w *walker) element(i int, k kind, name string, l *list) int {
 		return end
 	}
 	l.flag = none
-	if k == none && w.s[i+1] == '-' {
+	if w.keyLine(inside, l) {
+		return end
+	}
+	if k == none && w.s[i+1] == '-' && !strings.HasPrefix(w.s[i+1:], "-----") {
 		l.name = w.text(i+1, end-1)
 		l.flag = w.r.classify(l.name)
 	}
 	w.str(i+1, end-1, k, name)
 	return end
+}
+
+// keyLine takes a string that is a line of a private key in PEM: the first, and those after it up to the last, or to what is no
+// base64.
+func (w *walker) keyLine(at span, l *list) bool {
+	line := strings.TrimRight(w.text(at.start, at.end), "\r\n")
+	begins := strings.HasPrefix(line, "-----BEGIN ") && strings.HasSuffix(line, "PRIVATE KEY-----")
+	if !l.key && !begins {
+		return false
+	}
+	ends := strings.HasPrefix(line, "-----END ")
+	if l.key && !ends && !begins && (line == "" || base64End(line, 0, len(line)) < len(line)) {
+		w.endKey(l)
+		return false
+	}
+	w.spans = append(w.spans, at)
+	if l.key, l.keyLines = !ends, l.keyLines+1; begins {
+		l.keyLines = 1
+	}
+	return true
+}
+
+// endKey gives back the first line of a key that has no others.
+func (w *walker) endKey(l *list) {
+	if l.key && l.keyLines == 1 {
+		w.spans = w.spans[:len(w.spans)-1]
+	}
+	l.key = false
 }
 
 // elementKind: a number in a list is no pin.

@@ -170,7 +170,7 @@ func whole(s string, start, end int, k kind) (value, bool) {
 // it, if it is a value and nothing else.
 func (sc *scanner) alone(i, j int, k kind) (value, bool) {
 	s := sc.s
-	if lead := sc.leadStart(i); sc.lineStart(lead) {
+	if lead := sc.leadStart(i); sc.leads(i) {
 		eol := sc.lineEnd(j)
 		if isEscapedLine(s, lead) {
 			eol = escapeAt(s, j, eol)

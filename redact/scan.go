@@ -146,9 +146,11 @@ func wordEnd(s string, i int) int {
 
 // word looks for shapes in the word at i, then for a value if the word is the name of one.
 func (sc *scanner) word(i int) int {
-	if strings.HasPrefix(sc.s[i:], "-----BEGIN ") {
-		if end := sc.pem(i); end > 0 {
-			return sc.take(i, end)
+	for at := i; at < len(sc.s) && at <= i+1 && sc.s[at] == '-'; at++ { // the first may be of a diff
+		if strings.HasPrefix(sc.s[at:], "-----BEGIN ") {
+			if end := sc.pem(at); end > 0 {
+				return sc.take(at, end)
+			}
 		}
 	}
 	end := max(wordEnd(sc.s, i), i+1)
@@ -218,14 +220,18 @@ func (sc *scanner) pem(i int) int {
 	if first := strings.IndexFunc(s[end:min(len(s), end+16)], func(r rune) bool { return r >= 0x80 || !b64(byte(r)) }); first >= 0 || end+16 > len(s) {
 		return 0 // the words alone
 	}
-	for end < len(s) && (b64(s[end]) && s[end] != '-' || isSpace(s[end]) || s[end] == '\\' && end+1 < len(s) && s[end+1] == 'n') {
+	for end < len(s) && (b64(s[end]) && s[end] != '-' || isSpace(s[end]) || s[end] == '\\' && end+1 < len(s) && s[end+1] == 'n' ||
+		isDiffSign(s, end)) {
 		end++
 	}
-	for end > body && isSpace(s[end-1]) {
+	for end > body && (isSpace(s[end-1]) || isDiffSign(s, end-1)) {
 		end--
 	}
 	return end
 }
+
+// isDiffSign says whether a line of a diff begins with the sign at i.
+func isDiffSign(s string, i int) bool { return (s[i] == '-' || s[i] == '+') && s[i-1] == '\n' }
 
 // nextEnd gives the next "-----END" from i on. It is looked for once between two of them, so that the time stays linear.
 func (sc *scanner) nextEnd(i int) int {

@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+)
 
 // shape is a secret known by how it begins: prefix, then at least min bytes of an alphabet.
 type shape struct {
@@ -124,6 +128,8 @@ func shapeAt(s string, i int) int {
 	switch {
 	case s[i] == 'e' && strings.HasPrefix(s[i:], "eyJ"):
 		return jwt(s, i)
+	case s[i] == 'L' && strings.HasPrefix(s[i:], "LS0tLS1CRUdJTi"):
+		return pemInBase64(s, i)
 	case isDigit(s[i]):
 		return telegram(s, i)
 	case s[i] == 'h' && strings.HasPrefix(s[i:], "hooks.slack.com/"):
@@ -142,8 +148,16 @@ func (sh *shape) match(s string, from int) int {
 			return 0
 		}
 	}
+	whole := end
 	for end > from && (s[end-1] == '.' || s[end-1] == '-') {
 		end--
+	}
+	switch {
+	case end-from >= sh.min:
+	case (end-from)*4 >= sh.min*3 && isCutOff(s, end) && looksRandom(s[from-len(sh.prefix):end]):
+		return end
+	case whole-from >= sh.min:
+		end = from + sh.min
 	}
 	if end-from < sh.min || sh.also != nil && !sh.also(s[from:min(end, from+maxBare)]) {
 		return 0
@@ -210,10 +224,47 @@ func jwt(s string, i int) int {
 		}
 		end++
 	}
-	if parts < 2 {
+	if parts < 2 && !(end-i >= 20 && isCutOff(s, end)) {
 		return 0
 	}
 	return end
+}
+
+// isCutOff says whether a word that ends at i was longer: it is the last of a text, or dots stand for the rest.
+func isCutOff(s string, i int) bool {
+	return i == len(s) || strings.HasPrefix(s[i:], "…") || strings.HasPrefix(s[i:], "...")
+}
+
+// minLine is the least that a line of base64 has before it goes on in another.
+const minLine = 60
+
+// pemInBase64 gives the end of base64 of a private key in PEM at i, which may go on over lines; 0 if it is none.
+func pemInBase64(s string, i int) int {
+	line, end := i, base64End(s, i, maxWord)
+	head, _ := base64.RawStdEncoding.DecodeString(s[i : i+min(end-i, 64)/4*4]) // as far as it decodes
+	if !bytes.Contains(head, []byte("PRIVATE KEY-----")) {
+		return 0
+	}
+	for {
+		if end = base64End(s, end, len(s)); end-line < minLine || end == len(s) || s[end] != '\n' && s[end] != '\r' {
+			return end
+		}
+		line = skipSpace(s, end)
+		next := base64End(s, line, len(s))
+		if next == line || next < len(s) && !isSpace(s[next]) && !isQuote(s[next]) {
+			return end
+		}
+		end = next
+	}
+}
+
+// base64End gives the end of the base64 at i, of at most so many bytes.
+func base64End(s string, i, most int) int {
+	from := i
+	for i < len(s) && i-from < most && b64(s[i]) {
+		i++
+	}
+	return i
 }
 
 // telegram: ten digits, a colon and 35 characters.

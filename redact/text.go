@@ -14,6 +14,11 @@ const (
 // named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
 // offset to go on from, or 0 if nothing was taken.
 func (sc *scanner) named(i, end int, prev [2]int) int {
+	if strings.HasPrefix(sc.s[end:], "(") {
+		if next := sc.call(i, end); next > 0 {
+			return next
+		}
+	}
 	start, k := sc.nameAt(i, end, prev)
 	in := sc.inRegion(i, end)
 	if in != none && (k == none || k == query) {
@@ -351,7 +356,10 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 	if !bare || k == authz || k == cookie || k == weak || k == query {
 		return value{}, false
 	}
-	end := bareEnd(s, j)
+	end := trimEnd(s, j, bareEnd(s, j))
+	if hasPrefixFold(s[i:], "bearer") {
+		end = credentialEnd(s, j)
+	}
 	p := either(k == secret || k == token, inText, inHint)
-	return value{start: j, end: trimEnd(s, j, end), place: p}, j < end
+	return value{start: j, end: end, place: p}, j < end
 }

@@ -1,0 +1,143 @@
+package redact_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/redact"
+)
+
+// cases are texts with secrets between ‹ and ›, and their siblings without any, which stay as they are.
+var cases = []struct{ title, text string }{
+	{"bearer, a token with its number", "Authorization: Bearer ‹12|k2vLm9ZtRcYw4NpUe8JdGs1XhKb5FoIiTrVn›"},
+	{"bearer, in text", "curl says Bearer ‹12|k2vLm9ZtRcYw4NpUe8JdGs1XhKb5FoIiTrVn› was used"},
+	{"bearer, colon", "Authorization: Bearer ‹ada:k2vLm9ZtRcYw4NpUe8JdGs1X›"},
+	{"bearer, equals", "Authorization: Bearer ‹v=2.k2vLm9ZtRcYw4NpUe8JdGs1X=abc›"},
+	{"bearer, colon, in text", "send Bearer ‹ada:k2vLm9ZtRcYw4NpUe8JdGs1X› with it"},
+	{"bearer, equals, in text", "send Bearer ‹v=2.k2vLm9ZtRcYw4NpUe8JdGs1X=abc›, please"},
+	{"bearer, in a flag", `curl -H "Authorization: Bearer ‹12|k2vLm9ZtRcYw4NpUe8JdGs1XhKb5FoIiTrVn›" https://example.org`},
+	{"bearer, in a table", "| Authorization | Bearer ‹k2vLm9ZtRcYw4NpUe8JdGs1XhKb5FoIiTrVn› |"},
+	{"bearer, a union of types", "Bearer | Basic"},
+	{"bearer, a placeholder", "Authorization: Bearer <id>|<token>"},
+	{"bearer, prose", "The Bearer scheme: see RFC 6750, or use Basic=yes"},
+
+	{"bearer, a link", "- Bearer https://tools.ietf.org/html/rfc6750"},
+
+	{"google key, ends in a dash", "key ‹AIzaSyD4fQ7m1Yb0cTz8WdRk2NnPs6VhJxLgAe-› is used"},
+	{"google key, ends a sentence", "It is ‹AIzaSyD4fQ7m1Yb0cTz8WdRk2NnPs6VhJxLgAeU›."},
+	{"google key, dash and a stop", "It is ‹AIzaSyD4fQ7m1Yb0cTz8WdRk2NnPs6VhJxLgAe-›."},
+	{"google key, too long", "AIzaSyD4fQ7m1Yb0cTz8WdRk2NnPs6VhJxLgAe-U2NnPs6Vh"},
+	{"key, ends in a dash at its least length", "‹sk-ant-k2vLm9ZtRcYw4Np-› and more"},
+
+	{"next line", "password:\n‹hunter2x9›\n"},
+	{"next line, after words", "Your new password:\n\n‹hunter2x9›\n\nRegards"},
+	{"next line, token", "Token:\n‹k2vLm9ZtRcYw4NpUe8Jd›"},
+	{"next line, code", "Your one-time OTP:\n‹493021›\n"},
+	{"next line, windows", "Password:\r\n‹Tr0ub4dor&3›\r\n"},
+	{"next line, a word", "Password:\nSubmit\n"},
+	{"next line, a form", "Username:\nPassword:\nRemember me\n"},
+	{"next line, yaml", "password:\n  required: true\n"},
+	{"next line, source", "switch k {\ncase password:\n\tn++\ncase token:\n\treturn2(x1)\n}"},
+	{"next line, list", "tokens:\n- a1b2\npassword:\n- 8 characters\n"},
+
+	{"call", `client.setPassword("‹swordfish›")`},
+	{"call, snake", `user.set_password('‹hunter2x9›')`},
+	{"call, go", `cfg.SetPassword("‹swordfish›", true)`},
+	{"call, with", `Client.builder().withApiKey("‹k2vLm9ZtRcYw4NpUe8Jd›")`},
+	{"call, builder", `DataSource.create().username("ada").password("‹hunter2x9›").build()`},
+	{"call, a variable", `client.setPassword(password)`},
+	{"call, empty", `client.setPassword("")`},
+	{"call, template", `client.setPassword("${DB_PASSWORD}")`},
+	{"call, resets", `auth.resetPassword("ada@example.org")`},
+	{"call, hint", `client.setPasswordHint("first pet 2")`},
+	{"call, a name of a variable", `config.setPassword("DB_PASSWORD")`},
+	{"call, asks", `getPassword("Enter your password: ")`},
+	{"call, a test", `it("sets the password", func() {`},
+
+	{"literal tab", `user\tpassword=‹hunter2x9›`},
+	{"literal tab, colon", `user: ada\tpassword:\t‹hunter2x9›`},
+	{"literal tab, before a word", `"name\tvalue\npassword\t‹hunter2x9›\n"`},
+	{"literal tab, a path", `C:\tools\token\new.txt`},
+
+	{"otp behind words", "Your otp: ‹493021›"},
+	{"otp behind words, is", "Your OTP is ‹493021›. Do not share it."},
+	{"otp behind words in a line", "2026-03-01 sms sent to +49151: your otp is ‹493021›"},
+	{"otp behind words, code", "Your verification code is ‹493021›"},
+	{"otp, harmless", "otp is required, the pin is wrong and the verification code is 6 digits"},
+	{"pin, of a board", "connect pin 12 and pin 1300"},
+	{"cookie behind words", "request failed with Cookie: ‹sid=k2vLm9ZtRcYw4NpUe8Jd›"},
+	{"cookie behind words, pairs", "sent Cookie: ‹a=1; sid=hunter2x9›"},
+	{"cookie, prose", "About the cookie: it is set by the server"},
+	{"cookie, prose with equals", "The Cookie: header holds name=value pairs"},
+	{"seed behind words", "Write down your wallet seed: ‹legal winner thank year wave sausage worth useful legal winner thank yellow›"},
+	{"seed behind words, in a line", "[10:00] ada: here is my seed: ‹legal winner thank year wave sausage worth useful legal winner thank yellow›, ok"},
+	{"seed, prose", "About the seed: it starts the generator and must be the same in every run of the test suite here"},
+
+	{"cut off at the end", "the key is ‹ghp_9sKq2LmZ7xVbN4c›"},
+	{"cut off before an ellipsis", "the key is ‹ghp_9sKq2LmZ7xVbN4c›… and so on"},
+	{"cut off before three stops", "‹sk-ant-api03-k2vLm9Z›... is used"},
+	{"cut off, aws", "AWS ‹AKIA4XM7QZ2LKPWU›"},
+	{"cut off, jwt", "token ‹eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9›…"},
+	{"cut off, jwt at the end", "got ‹eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1c2Vy›"},
+	{"cut off too early", "tokens begin with ghp_… or sk-ant-… or AKIA..."},
+	{"short, but not at the end", "ghp_9sKq2LmZ7xVbN4c is too short"},
+
+	{"diff, removed line", "-DB_PASSWORD=‹swordfish›\n+DB_PASSWORD=${DB_PASSWORD}\n"},
+	{"diff, removed line, yaml", "-  password: ‹swordfish›\n+  passwordFile: /run/pw\n"},
+	{"diff, removed line, token", "-‹ghp_9sKq2LmZ7xVbN4cT8rWyUe3HaJd6PfG1oi5B›\n+# gone\n"},
+	{"diff, removed key", "-‹-----BEGIN PRIVATE KEY-----\n-MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF\n-EX6Ppy1tPf9Cnzj4p4WGeKLs1Pt8Qu\n------END PRIVATE KEY-----›\n+# gone\n"},
+	{"diff, added key", "+‹-----BEGIN PRIVATE KEY-----\n+MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF\n+EX6Ppy1tPf9Cnzj4p4WGeKLs1Pt8Qu\n+-----END PRIVATE KEY-----›\n"},
+	{"diff, removed key, cut off", "-‹-----BEGIN PRIVATE KEY-----\n-MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF\n-EX6Ppy1tPf9Cnzj4p4WGeKLs1Pt8Qu›\n"},
+	{"diff, removed certificate", "------BEGIN CERTIFICATE-----\n-MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF\n------END CERTIFICATE-----\n"},
+
+	{"lines in a list", `{"key":["‹-----BEGIN PRIVATE KEY-----›","‹MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF›","‹EX6Ppy1tPf9Cnzj4p4WGeKLs1Pt8Qu›","‹-----END PRIVATE KEY-----›",""],"n":1}`},
+	{"lines in a list, with their ends", `["#\n","‹-----BEGIN RSA PRIVATE KEY-----\n›","‹MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF\n›","‹-----END RSA PRIVATE KEY-----\n›","echo done\n"]`},
+	{"lines in a list, cut off", `["‹-----BEGIN PRIVATE KEY-----›","‹MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF›"]`},
+	{"lines in a list, a certificate", `["-----BEGIN CERTIFICATE-----","MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF","-----END CERTIFICATE-----"]`},
+	{"lines in a list, the words", `["-----BEGIN PRIVATE KEY-----","is how a key begins","-----END PRIVATE KEY-----"]`},
+
+	{"pem in base64", "tls.key: ‹LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUJPZ0lCQUFKQkFLajM0R2t4RmhEOTB2Y05MWUxJbkYKLS0tLS1FTkQgUFJJVkFURSBLRVktLS0tLQo=›\n"},
+	{"pem in base64, alone in text", "it is ‹LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlCT2dJQkFBSkJBS2ozNEdreEZoRDkwdmNOTFlMSW5GCg==› here"},
+	{"pem in base64, in lines", "data: |\n  ‹LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlCT2dJQkFBSkJBS2ozNEdreEZoRDkw\n  dmNOTFlMSW5GCk1JSUJPZ0lCQUFKQkFLajM0R2t4RmhEOTB2Y05MWUxJbkYKLS0tLS1FTkQg\n  UFJJVkFURSBLRVktLS0tLQo=›\nnext: 1\n"},
+	{"certificate in base64", "tls.crt: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJPZ0lCQUFKQkFLajM0R2t4RmhEOTB2Y05MWUxJbkYK\n"},
+
+	{"grep -n", "12:DB_PASSWORD=‹swordfish›\n13:DB_HOST=db\n"},
+	{"grep -n, path", "conf/app.env:12:DB_PASSWORD=‹swordfish›\n"},
+	{"grep -n, yaml", "deploy/values.yaml:7:  password: ‹swordfish›\n"},
+	{"grep -n, context", "deploy/values.yaml-7-  password: ‹swordfish›\n"},
+	{"grep -r", "deploy/values.yaml:  password: ‹swordfish›\n"},
+	{"grep -n, phrase", "notes.txt:3:Password: ‹Correct Horse Battery Staple›\n"},
+	{"grep -n, windows", "C:\\conf\\app.env:12:DB_PASSWORD=‹swordfish›\n"},
+	{"grep -n, source", "auth/token.go:12:\ttoken := parse(s)\nauth/token.go:13:\tpassword = user.Password\n"},
+	{"grep -n, types", "api.yaml:12:  password: string\napi.ts:3:  token: string;\n"},
+	{"log", "2026-03-01T10:00:00Z INFO password: ‹swordfish›\n"},
+	{"log, brackets", "[2026-03-01 10:00:00,123] [INFO] db_password=‹swordfish›\n"},
+	{"log, level", "INFO: API_KEY=‹swordfish›\n"},
+	{"log, phrase", "10:00:01 DEBUG seed: ‹legal winner thank year wave sausage›\n"},
+	{"log, compose", "web-1  | DB_PASSWORD=‹swordfish›\n"},
+	{"log, harmless", "2026-03-01T10:00:00Z ERROR password: required\n2026-03-01 10:00:00 WARN token: expired\nERROR: password: mismatch\n"},
+	{"log, numbers", "2026-03-01T10:00:00Z INFO token: 512\n10:00:01 DEBUG seed: 42\n"},
+	{"diff, in a quotation", "> -  password: ‹swordfish›\n> +  password: ${PASSWORD}\n"},
+	{"diff of a diff", "+-DB_PASSWORD=‹swordfish›\n"},
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range cases {
+		text := strings.NewReplacer("‹", "", "›", "").Replace(c.text)
+		want, rest := "", c.text
+		for {
+			before, after, found := strings.Cut(rest, "‹")
+			want += before
+			if !found {
+				break
+			}
+			_, rest, _ = strings.Cut(after, "›")
+			want += redact.Mark
+		}
+		if got := redact.Text(text); got != want {
+			t.Errorf("%s:\n got %q\nwant %q", c.title, got, want)
+		}
+		promises(t, text)
+		promises(t, encode(t, map[string]string{"a": text}))
+	}
+}
