@@ -24,15 +24,14 @@ func (sc *scanner) call(i, end int) int {
 	return 0
 }
 
-// setterKind is what the words of a name mean that come after set or with.
+// setterKind is what the words of a name mean that come after set or with. What it is a method of does not matter.
 func (r *Redactor) setterKind(name string) kind {
+	name = name[strings.LastIndexByte(name, '.')+1:]
 	w := splitWords(name)
-	for i := w.n - 2; i >= 0; i-- {
-		if verb := string(w.word(i)); verb == "set" || verb == "with" {
-			return r.classify(name[w.from[i+1]:])
-		}
+	if w.n < 2 || string(w.word(0)) != "set" && string(w.word(0)) != "with" {
+		return none
 	}
-	return none
+	return r.classify(name[w.from[1]:])
 }
 
 // below is the value that stands alone on the line, or the next but one, after the line that ends at j, under a name of kind k. A
@@ -45,7 +44,7 @@ func below(s string, j int, k kind) (value, bool) {
 	line := firstLine(s[j:min(len(s), j+maxBare)])
 	a, b := trimSpace(line)
 	t := line[a:b]
-	if len(line) == maxBare || t == "" || hasSpace(t) || strings.ContainsAny(t, "{}()[]<>;,\"'`") || strings.HasSuffix(t, ":") {
+	if len(line) == maxBare || t == "" || hasSpace(t) || strings.ContainsAny(t, "{}()[]<>;,\"'`") || strings.HasSuffix(t, ":") || strings.HasSuffix(t, "++") || strings.HasSuffix(t, "--") {
 		return value{}, false
 	}
 	switch k {

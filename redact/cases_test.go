@@ -21,6 +21,7 @@ var cases = []struct{ title, text string }{
 	{"bearer, a placeholder", "Authorization: Bearer <id>|<token>"},
 	{"bearer, prose", "The Bearer scheme: see RFC 6750, or use Basic=yes"},
 
+	{"bearer, a challenge", `w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer realm=%q,scope=%q", realm, right))`},
 	{"bearer, a link", "- Bearer https://tools.ietf.org/html/rfc6750"},
 
 	{"google key, ends in a dash", "key ‹AIzaSyD4fQ7m1Yb0cTz8WdRk2NnPs6VhJxLgAe-› is used"},
@@ -38,6 +39,7 @@ var cases = []struct{ title, text string }{
 	{"next line, a form", "Username:\nPassword:\nRemember me\n"},
 	{"next line, yaml", "password:\n  required: true\n"},
 	{"next line, source", "switch k {\ncase password:\n\tn++\ncase token:\n\treturn2(x1)\n}"},
+	{"next line, counts", "case token.EOF:\n\tbreak\ncase password:\n\tkeyCount++\n"},
 	{"next line, list", "tokens:\n- a1b2\npassword:\n- 8 characters\n"},
 
 	{"call", `client.setPassword("‹swordfish›")`},
@@ -52,8 +54,12 @@ var cases = []struct{ title, text string }{
 	{"call, hint", `client.setPasswordHint("first pet 2")`},
 	{"call, a name of a variable", `config.setPassword("DB_PASSWORD")`},
 	{"call, asks", `getPassword("Enter your password: ")`},
+	{"call, of a set", `token := tokenSet.RemoteToken("fake")`},
 	{"call, a test", `it("sets the password", func() {`},
 
+	{"escaped quotes", `		Code: "password := \"‹swordfish9›\"",`},
+	{"escaped quotes in json that is cut off", `{"user":"ada","body":"db_password = \"‹violet-moon-91›\"","next":"str`},
+	{"escaped quotes, harmless", `errors.New("password: \"" + name + "\" is not set")`},
 	{"literal tab", `user\tpassword=‹hunter2x9›`},
 	{"literal tab, colon", `user: ada\tpassword:\t‹hunter2x9›`},
 	{"literal tab, before a word", `"name\tvalue\npassword\t‹hunter2x9›\n"`},
@@ -79,6 +85,9 @@ var cases = []struct{ title, text string }{
 	{"cut off, aws", "AWS ‹AKIA4XM7QZ2LKPWU›"},
 	{"cut off, jwt", "token ‹eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9›…"},
 	{"cut off, jwt at the end", "got ‹eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1c2Vy›"},
+	{"cut off, no jwt", `{"data":"eyJmb28iOiAiYmFyIn0K","next_cursor":"eyJpZCI6MTIzNDUsInMiOjF9"}`},
+	{"cut off, a hash", `{"revision":"cd5d95a43a6e21273425c7ae415d3df9ea832eeb"}`},
+	{"cut off, a function", "see re_compile_all_patterns_v2"},
 	{"cut off too early", "tokens begin with ghp_… or sk-ant-… or AKIA..."},
 	{"short, but not at the end", "ghp_9sKq2LmZ7xVbN4c is too short"},
 

@@ -72,6 +72,9 @@ func bareEnd(s string, i int) int {
 	return runeStart(s, i)
 }
 
+// challenge are what a server says of a scheme: Bearer realm="…".
+var challenge = set(`realm scope error error_description error_uri resource_metadata authorization_uri charset title`)
+
 // credentialEnd gives the end of what stands behind the scheme of an authorization: more signs may be within it than within
 // other values (12|token, user:token).
 func credentialEnd(s string, i int) int {
@@ -80,6 +83,9 @@ func credentialEnd(s string, i int) int {
 		!(s[end] == '\\' && end+1 < len(s) && strings.IndexByte("nrt\"'\\", s[end+1]) >= 0) {
 		if strings.HasPrefix(s[end:], "://") {
 			return end // a link
+		}
+		if s[end] == '=' && challenge[s[i:end]] {
+			return end
 		}
 		end++
 	}

@@ -148,18 +148,18 @@ func (sh *shape) match(s string, from int) int {
 			return 0
 		}
 	}
-	whole := end
+	least, whole := sh.min, end
 	for end > from && (s[end-1] == '.' || s[end-1] == '-') {
 		end--
 	}
-	switch {
-	case end-from >= sh.min:
-	case (end-from)*4 >= sh.min*3 && isCutOff(s, end) && looksRandom(s[from-len(sh.prefix):end]):
-		return end
-	case whole-from >= sh.min:
-		end = from + sh.min
+	switch n := end - from; {
+	case n >= least:
+	case n*4 >= least*3 && len(sh.prefix) > 2 && isCutOff(s, end) && looksRandom(s[from-len(sh.prefix):end]):
+		least = n
+	case whole-from >= least:
+		end = from + least // a key may end in a sign
 	}
-	if end-from < sh.min || sh.also != nil && !sh.also(s[from:min(end, from+maxBare)]) {
+	if end-from < least || sh.also != nil && !sh.also(s[from:min(end, from+maxBare)]) {
 		return 0
 	}
 	if sh.max > 0 && end < len(s) && isAlnum(s[end]) {
@@ -224,10 +224,15 @@ func jwt(s string, i int) int {
 		}
 		end++
 	}
-	if parts < 2 && !(end-i >= 20 && isCutOff(s, end)) {
+	if parts < 2 && !(end-i >= 20 && isCutOff(s, end) && isHead(s[i:end])) {
 		return 0
 	}
 	return end
+}
+
+// isHead says whether base64 of JSON is the first part of a JWT: its first member is alg, typ or kid.
+func isHead(t string) bool {
+	return strings.HasPrefix(t, "eyJhbGci") || strings.HasPrefix(t, "eyJ0eXAi") || strings.HasPrefix(t, "eyJraWQi")
 }
 
 // isCutOff says whether a word that ends at i was longer: it is the last of a text, or dots stand for the rest.

@@ -127,15 +127,23 @@ func (r *Redactor) findColored(s string, depth int) ([]span, bool) {
 }
 
 // literals is the view of text that was written for a machine: escapes of source and JSON (\n, \u003d, \x1b[32m), and
-// entities of HTML (&quot;). Quotes with backslashes stay, which the rules know.
-func literals(s string, i int) (from, to int, with string) {
+// entities of HTML (&quot;).
+func literals(s string, i int) (from, to int, with string) { return sequence(s, i, `\&^`) }
+
+// quotedLiterals is literals for text with escaped quotes, which are within others: those are read as single quotes, so that it
+// can be told which of them close.
+func quotedLiterals(s string, i int) (from, to int, with string) { return sequence(s, i, `\&^"`) }
+
+func sequence(s string, i int, signs string) (from, to int, with string) {
 	for i < len(s) {
-		n := strings.IndexAny(s[i:], `\&^`)
+		n := strings.IndexAny(s[i:], signs)
 		if n < 0 {
 			break
 		}
 		i += n
 		switch s[i] {
+		case '"':
+			return i, i + 1, "'"
 		case '\\':
 			if to, with := literalEnd(s, i+1); to > 0 {
 				return i, to, with
@@ -222,8 +230,12 @@ func (sc *scanner) escaped() {
 	}
 	for _, v := range append(sc.walked, span{start: len(sc.s), end: len(sc.s)}) {
 		between := next(v.start)
-		if text, ok := view(literals).read(sc.s[from:v.start]); ok {
-			between = view(literals).back(sc.s[from:v.start], from, sc.r.find(text, sc.depth+1))
+		gap, as := sc.s[from:v.start], view(literals)
+		if strings.Contains(gap, `\"`) {
+			as = quotedLiterals
+		}
+		if text, ok := as.read(gap); ok {
+			between = as.back(gap, from, sc.r.find(text, sc.depth+1))
 			for i := range between {
 				if strings.IndexByte(between[i].text, '"') >= 0 {
 					between[i].text = ""
