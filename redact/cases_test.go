@@ -57,6 +57,7 @@ var cases = []struct{ title, text string }{
 	{"call, of a set", `token := tokenSet.RemoteToken("fake")`},
 	{"call, a test", `it("sets the password", func() {`},
 
+	{"escapes in a literal", `password: "‹swordfish\nhunter2\tx9›",`},
 	{"escaped quotes", `		Code: "password := \"‹swordfish9›\"",`},
 	{"escaped quotes in json that is cut off", `{"user":"ada","body":"db_password = \"‹violet-moon-91›\"","next":"str`},
 	{"escaped quotes, harmless", `errors.New("password: \"" + name + "\" is not set")`},
@@ -78,6 +79,8 @@ var cases = []struct{ title, text string }{
 	{"seed behind words", "Write down your wallet seed: ‹legal winner thank year wave sausage worth useful legal winner thank yellow›"},
 	{"seed behind words, in a line", "[10:00] ada: here is my seed: ‹legal winner thank year wave sausage worth useful legal winner thank yellow›, ok"},
 	{"seed, prose", "About the seed: it starts the generator and must be the same in every run of the test suite here"},
+
+	{"a sign within that ends other values", `run("SENTRY_AUTH_TOKEN=‹sntrys_eyJpYXQiOjE2ODczMzY1NDMuNjk4NTksInVybCI6bnVsbH0=_k2vLm9ZtRcYw4NpUe8JdGs1XhKb5›")`},
 
 	{"cut off at the end", "the key is ‹ghp_9sKq2LmZ7xVbN4c›"},
 	{"cut off before an ellipsis", "the key is ‹ghp_9sKq2LmZ7xVbN4c›… and so on"},

@@ -56,10 +56,14 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	if !ok {
 		return 0
 	}
+	to := v.start + b
 	if b == len(text) {
-		return sc.take(v.start+a, sc.restOf(v.start, v.end))
+		to = sc.restOf(v.start, v.end)
 	}
-	return sc.take(v.start+a, v.start+b)
+	if isAlnum(sc.s[v.start+a]) {
+		to = max(to, shapeAt(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
+	}
+	return sc.take(v.start+a, to)
 }
 
 // restOf gives where the value [start, end) ends if it was cut for its length: a secret is taken as a whole.

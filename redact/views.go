@@ -235,7 +235,7 @@ func (sc *scanner) escaped() {
 			as = quotedLiterals
 		}
 		if text, ok := as.read(gap); ok {
-			between = as.back(gap, from, sc.r.find(text, sc.depth+1))
+			between = merge(literalsOf(sc.s, between), as.back(gap, from, sc.r.find(text, sc.depth+1)))
 			for i := range between {
 				if strings.IndexByte(between[i].text, '"') >= 0 {
 					between[i].text = ""
@@ -248,7 +248,17 @@ func (sc *scanner) escaped() {
 	sc.spans = out
 }
 
-// merge gives the spans of both lists in order, and those that overlap or touch as one. Each list is in order.
+// literalsOf are the spans that are all there is between two quotes: there an escape is part of the secret.
+func literalsOf(s string, spans []span) (out []span) {
+	for _, sp := range spans {
+		if sp.start > 0 && sp.end < len(s) && isQuote(s[sp.end]) && s[sp.start-1] == s[sp.end] && (sp.start == 1 || s[sp.start-2] != '\\') {
+			out = append(out, sp)
+		}
+	}
+	return out
+}
+
+// merge gives the spans of both lists in order, and those that overlap as one. Each list is in order.
 func merge(a, b []span) []span {
 	if len(b) == 0 {
 		return a
