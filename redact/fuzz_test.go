@@ -3,6 +3,7 @@ package redact_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/redact"
@@ -15,6 +16,24 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		promises(t, s)
+	})
+}
+
+// Whatever a text repeats, the work grows with its length alone. The seeds are what TestWorkGrowsWithTheLength takes, and pairs of
+// that.
+func FuzzWork(f *testing.F) {
+	for i, piece := range nasty {
+		f.Add(piece + nasty[(i*7+1)%len(nasty)])
+	}
+	f.Fuzz(func(t *testing.T, piece string) {
+		const size = 1 << 16
+		if piece == "" || len(piece) > 256 {
+			return
+		}
+		s := strings.Repeat(piece, size/len(piece))
+		if took := work(t, func() { redact.Text(s) }); took > most/4 {
+			t.Errorf("64 KiB of %q took %v of work", piece, took)
+		}
 	})
 }
 
