@@ -18,6 +18,8 @@ type folded struct {
 	// classes and borders are made once findRepeated needs them.
 	classes []rune
 	borders []int
+	// work is how many bytes were looked at, each as often as it was.
+	work int
 }
 
 func newFolded(text string) *folded {
@@ -57,11 +59,12 @@ func (f *folded) find(b []byte, from int) (start, end int) {
 	var room [4]int
 	next := room[:0] // where each case of the anchor comes next; -1: nowhere
 	for _, c := range cases {
-		next = append(next, index(b, c, from))
+		next = append(next, f.index(b, c, from))
 	}
 	for compared := 0; ; {
 		i := nearest(next)
 		if i < 0 {
+			f.work += compared
 			return -1, -1
 		}
 		at := next[i]
@@ -71,13 +74,15 @@ func (f *folded) find(b []byte, from int) (start, end int) {
 			var behind int
 			behind, whole = f.behind(b[end:])
 			if compared, end = compared+behind, end+behind; whole {
+				f.work += compared
 				return start, end
 			}
 		}
 		if compared > 8*(at-from)+64<<10 {
+			f.work += compared
 			return f.findRepeated(b, from)
 		}
-		next[i] = index(b, cases[i], at+1)
+		next[i] = f.index(b, cases[i], at+1)
 	}
 }
 
@@ -167,7 +172,7 @@ func (f *folded) step(matched int, next rune) int {
 	if matched == len(f.classes) {
 		matched = f.borders[matched]
 	}
-	for matched > 0 && f.classes[matched] != next {
+	for f.work++; matched > 0 && f.classes[matched] != next; f.work++ {
 		matched = f.borders[matched]
 	}
 	if f.classes[matched] == next {
@@ -185,9 +190,13 @@ func class(r rune) rune {
 	return least
 }
 
-func index(b, part []byte, from int) int {
-	if at := bytes.Index(b[from:], part); at >= 0 {
-		return from + at
+// index is where a part of b comes next; -1: nowhere.
+func (f *folded) index(b, part []byte, from int) int {
+	at := bytes.Index(b[from:], part)
+	if at < 0 {
+		f.work += len(b) - from
+		return -1
 	}
-	return -1
+	f.work += at + len(part)
+	return from + at
 }
