@@ -122,6 +122,7 @@ var cases = []struct{ title, text string }{
 	{"grep -n, windows", "C:\\conf\\app.env:12:DB_PASSWORD=‹swordfish›\n"},
 	{"grep -n, source", "auth/token.go:12:\ttoken := parse(s)\nauth/token.go:13:\tpassword = user.Password\n"},
 	{"grep -n, types", "api.yaml:12:  password: string\napi.ts:3:  token: string;\n"},
+	{"go test", "    login_test.go:45: password: mismatch\n    login_test.go:46: token: mismatch, want x\n"},
 	{"log", "2026-03-01T10:00:00Z INFO password: ‹swordfish›\n"},
 	{"log, brackets", "[2026-03-01 10:00:00,123] [INFO] db_password=‹swordfish›\n"},
 	{"log, level", "INFO: API_KEY=‹swordfish›\n"},

@@ -6,8 +6,12 @@
 //     mnemonics, invoices, macaroons, preimages, one-time codes, in any spelling (dbPassword, DB_PASSWORD, db-password,
 //     "db password") and in any surroundings where a name has a value: JSON, YAML, .env lines, headers, query
 //     strings, connection strings, flags of commands, source text, XML, and JSON within a JSON string;
-//   - by its shape, wherever it stands: JWTs, private keys in PEM, keys and tokens with their makers' prefixes (sk-…, ghp_…,
-//     AKIA… and some hundred others), BOLT11 invoices, extended private keys, passwords in URLs.
+//   - by its shape, wherever it stands: JWTs, private keys in PEM (also in base64, and line by line in a list), keys and
+//     tokens with their makers' prefixes (sk-…, ghp_…, AKIA… and some hundred others), BOLT11 invoices, extended private keys,
+//     passwords in URLs. A token that is the last of its text, or has dots behind it, may lack its last quarter.
+//
+// A text is looked at as it is read: without the colours of a terminal, with what escapes (\n, \u003d, \x1b[32m) and entities
+// (&quot;, &#34;) stand for. What is found is replaced where it is written; what is not secret keeps its spelling.
 //
 // What a name says is weighed with where the value stands. In JSON and under other quoted names, in query strings, .env lines,
 // flags and headers, and where it is all there is on a line after "name: ", a value is taken whatever it looks like: a word, a
@@ -23,7 +27,7 @@
 //     string (eight levels deep). Bytes are replaced in place; what is not secret keeps its spelling. A number
 //     that is a secret ("pin": 4711) becomes a string; of a key that is a list of bytes the first becomes one and the others
 //     zeros; a member's name is replaced only if it has the shape of a secret.
-//   - Valid UTF-8 stays valid UTF-8.
+//   - Valid UTF-8 stays valid UTF-8: code points are replaced as a whole.
 //   - Equal arguments give equal results, and Text(Text(s)) == Text(s).
 //   - len(Text(s)) <= 4*len(s) + len(Mark), by the built-in rules. Mostly the result is shorter.
 //   - The time taken grows with the length alone, whatever is in the text (BenchmarkText; linear_test.go has inputs made to
