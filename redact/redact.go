@@ -141,15 +141,17 @@ func replace(s string, spans []span) string {
 	return b.String()
 }
 
-// runeStart moves back to the start of a code point that was cut.
+// runeStart moves back to the start of the code point that is cut at i. A byte that is of none stays where it is.
 func runeStart(s string, i int) int {
-	for n := 0; n < utf8.UTFMax-1 && i > 0 && i < len(s) && !utf8.RuneStart(s[i]); n++ {
-		i--
+	for at := i; at > 0 && at < len(s) && i-at < utf8.UTFMax && s[at] >= utf8.RuneSelf; at-- {
+		if utf8.RuneStart(s[at]) {
+			return at
+		}
 	}
 	return i
 }
 
-// runeEnd moves on to the end of a code point that was cut.
+// runeEnd moves on to the end of the code point that is cut at i.
 func runeEnd(s string, i int) int {
 	for n := 0; n < utf8.UTFMax-1 && i < len(s) && !utf8.RuneStart(s[i]); n++ {
 		i++
