@@ -58,12 +58,9 @@ func TestNamesAreRedacted(t *testing.T) {
 			t.Errorf("%s lacks names: %s", rpc, text)
 		}
 	}
-	var got []string
 	d := r.describe(&Describe{Head: byAlias(alias), Redact: true})
-	for _, name := range append(d.Aliases, d.Variables[0].Name, d.Loop.Pending[0].GetId(), d.Lineage.SpawnedFrom.GetToolCallId(),
-		d.Lineage.Spawned[0].SpawnedFrom.GetToolCallId()) {
-		got = append(got, name)
-	}
+	got := append(d.Aliases, d.Variables[0].Name, d.Loop.Pending[0].GetId(), d.Lineage.SpawnedFrom.GetToolCallId(),
+		d.Lineage.Spawned[0].SpawnedFrom.GetToolCallId())
 	equal(r, "names", strings.Join(got, " "), "alias:[redacted] chat/1 var:[redacted] late:[redacted] id:[redacted] id:[redacted]")
 }
 
