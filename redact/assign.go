@@ -23,7 +23,7 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 		return value{}, false
 	}
 	if (k == authz || k == cookie) && s[at] == ':' || k == authz && s[at] == '=' && hasScheme(s[j:]) {
-		return sc.header(i, end, j)
+		return sc.header(i, j, k)
 	}
 	if v, ok := literalAt(s, j); ok {
 		open := v.end == len(s) || s[v.end] == '\n'
@@ -203,8 +203,8 @@ func firstLine(s string) string {
 	return s
 }
 
-// header is the value of an authorization or cookie header at j; its name is [i, end).
-func (sc *scanner) header(i, end, j int) (value, bool) {
+// header is the value of an authorization or cookie header at j; its name, of kind k, is at i.
+func (sc *scanner) header(i, j int, k kind) (value, bool) {
 	s := sc.s
 	if v, ok := literalAt(s, j); ok {
 		return v, true
@@ -239,7 +239,23 @@ func (sc *scanner) header(i, end, j int) (value, bool) {
 		for to = commentStart(s, j, to); to > j && isBlank(s[to-1]); to-- {
 		}
 	}
+	if p == inText && k == cookie {
+		return value{start: j, end: min(to, pairsEnd(s, j)), place: p}, true
+	}
 	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to
+}
+
+// pairsEnd gives the end of the cookies at j: a=b; c=d. More may come behind.
+func pairsEnd(s string, j int) int {
+	for end := j; ; {
+		for end < len(s) && end-j < maxHeader && (!endsBare(s[end]) || s[end] == '&') {
+			end++
+		}
+		if !strings.HasPrefix(s[end:], "; ") || end-j >= maxHeader {
+			return trimEnd(s, j, end)
+		}
+		end += len("; ")
+	}
 }
 
 // manyPairs says whether a credential is a list of pairs, whose values may be quoted.

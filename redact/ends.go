@@ -56,7 +56,7 @@ func endsBare(c byte) bool { return isSpace(c) || strings.IndexByte("\"'`<>,;&()
 func bareEnd(s string, i int) int {
 	for from := i; i < len(s) && i-from < maxBare; i++ {
 		c := s[i]
-		if endsBare(c) || c == '#' && i == from {
+		if endsBare(c) && !isNumbered(s, from, i) || c == '#' && i == from {
 			return i
 		}
 		if c == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'\\", s[i+1]) >= 0 {
@@ -70,6 +70,18 @@ func bareEnd(s string, i int) int {
 		}
 	}
 	return runeStart(s, i)
+}
+
+// isNumbered says whether the sign at i is between a number that begins at from and a token: 12|k2vLm9ZtRcYw4NpU.
+func isNumbered(s string, from, i int) bool {
+	if s[i] != '|' || i == from || digitsEnd(s, from) != i {
+		return false
+	}
+	end := i + 1
+	for end < len(s) && end-i <= 16 && isAlnum(s[end]) {
+		end++
+	}
+	return end-i > 16
 }
 
 // challenge are what a server says of a scheme: Bearer realm="…".
@@ -118,7 +130,7 @@ func spaceEnd(s string, i int) int {
 		if isSpace(s[i]) || isQuote(s[i]) || s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'\\", s[i+1]) >= 0 {
 			return i
 		}
-		if s[i] == ';' || s[i] == '|' || s[i] == ')' || s[i] == '<' || s[i] == '>' {
+		if s[i] == ';' || s[i] == '|' && !isNumbered(s, from, i) || s[i] == ')' || s[i] == '<' || s[i] == '>' {
 			return i
 		}
 	}

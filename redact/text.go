@@ -308,6 +308,11 @@ func quotedAt(s string, j int, p, inCall place) (value, bool) {
 	return value{}, false
 }
 
+// isCode says whether s[j:end] are the six to eight digits of a code that is sent to people, and nothing else.
+func isCode(s string, j, end int) bool {
+	return end-j >= 6 && end-j <= 8 && (end == len(s) || !isAlnum(s[end]) && strings.IndexByte("-_/:%$", s[end]) < 0) && !isDate(s[j:end])
+}
+
 // literalAt is the quoted value at j, or the first of []byte("…") and []string{"…"}.
 func literalAt(s string, j int) (value, bool) {
 	for _, slice := range [...]string{"[]byte(", "[]string{"} {
@@ -347,7 +352,10 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 			break
 		}
 	}
-	if k == phrase {
+	if end := digitsEnd(s, j); (k == pin || k == password && bare) && isCode(s, j, end) && !hasPrefixFold(s[i:], "pin ") {
+		return value{start: j, end: end, place: inINI}, true
+	}
+	if k == phrase || k == seed {
 		return value{start: j, end: wordsEnd(s, j), place: inHint}, true
 	}
 	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {

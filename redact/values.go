@@ -72,7 +72,7 @@ func judgePassword(t string, p place) bool {
 	case inYAML, inINI:
 		return !isReference(t) && !isPath(t) && !isTypeName(t) && !isVariable(t)
 	case inText:
-		return !isReference(t) && !namesSecret(t) && (looksChosen(t) || looksRandom(t))
+		return !isReference(t) && !namesSecret(t) && (looksChosen(t) || looksRandom(t) || isCode(t, 0, digitsEnd(t, 0)))
 	}
 	return looksChosen(t) && mixed(t) && !isReference(t) || looksRandom(t)
 }
@@ -247,7 +247,8 @@ func judgeCookie(t string, p place) bool {
 		return true
 	}
 	if eq := strings.IndexByte(t, '='); eq > 0 && eq+1 < len(t) && !hasSpace(t[:eq]) {
-		return p <= inINI && !isReference(t[eq+1:])
+		value, _, _ := strings.Cut(t[eq+1:], ";")
+		return !isReference(t[eq+1:]) && (p <= inINI || len(value) >= 6 && mixed(value))
 	}
 	switch p {
 	case inJSON:

@@ -251,7 +251,11 @@ func (sc *scanner) escaped() {
 // literalsOf are the spans that are all there is between two quotes: there an escape is part of the secret.
 func literalsOf(s string, spans []span) (out []span) {
 	for _, sp := range spans {
-		if sp.start > 0 && sp.end < len(s) && isQuote(s[sp.end]) && s[sp.start-1] == s[sp.end] && (sp.start == 1 || s[sp.start-2] != '\\') {
+		at := sp.start
+		for at > 0 && sp.start-at < maxBlanks && isBlank(s[at-1]) {
+			at--
+		}
+		if at > 0 && sp.end < len(s) && isQuote(s[sp.end]) && s[at-1] == s[sp.end] && (at == 1 || s[at-2] != '\\') {
 			out = append(out, sp)
 		}
 	}
