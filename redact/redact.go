@@ -60,7 +60,7 @@ type Options struct {
 	// the length.
 	Names []string
 	// Shapes are secrets wherever they stand: the first group of each match, or without groups the whole match.
-	// They see text, and strings in JSON as decoded; matches that are empty or touch a Mark are left alone.
+	// They see text without colours, with its escapes and with what those stand for, and strings in JSON as decoded; matches that are empty or touch a Mark are left alone.
 	Shapes []*regexp.Regexp
 }
 

@@ -151,6 +151,20 @@ func TestShapesKeepJSON(t *testing.T) {
 	}
 }
 
+// A shape of the caller's sees a text as it is written and as it is read.
+func TestShapesSeeWhatIsWritten(t *testing.T) {
+	r := redact.New(redact.Options{Shapes: []*regexp.Regexp{regexp.MustCompile(`ACME\\[0-9]+`), regexp.MustCompile("vault:\t\\w+")}})
+	for in, want := range map[string]string{
+		`dir ACME\4711, tab \t`:            `dir [redacted], tab \t`,
+		`tab vault:\topen &amp; shut`:      `tab [redacted] &amp; shut`,
+		"colours \x1b[1mACME\\\x1b[m4711 ": "colours \x1b[1m[redacted] ",
+	} {
+		if got := r.Text(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
 // Ten secrets of which each is seen only when the one before it is gone: what is given back is the mark alone, in JSON as a
 // string.
 func TestWhatDoesNotSettleIsNotShown(t *testing.T) {

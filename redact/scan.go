@@ -48,10 +48,10 @@ func (r *Redactor) find(s string, depth int) []span {
 	for i := 0; i < len(s); {
 		i = sc.step(i)
 	}
+	sc.escaped()
 	if len(r.shapes) > 0 {
 		sc.extra()
 	}
-	sc.escaped()
 	return sc.spans
 }
 
