@@ -46,7 +46,9 @@ func TestAdminRefusesOtherHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reply.Body.Close()
+	if err := reply.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if reply.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("another host's metrics: %s", reply.Status)
 	}
