@@ -40,6 +40,7 @@ func TestBrink(t *testing.T) {
 				}
 				go b.watch(ctx)
 				<-time.After(5 * time.Second)
+				synctest.Wait()
 				if (ended == 1) != c.ends || strings.Contains(log.String(), "another program has taken") != c.ends {
 					t.Errorf("exit code %d, and the log says %q", ended, log)
 				}
