@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
@@ -38,22 +39,43 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 
 // whole reads the view into one frame.
 func (a *assembly) whole(ctx context.Context, out *outgoing) (*frame, *report, error) {
-	f := &frame{pool: out.buffers}
-	var err error
-	if f.most, f.exactly, err = a.expected(ctx); err != nil {
+	most, exactly, err := a.expected(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
-	if f.exactly {
-		if err := f.hold(ctx, out); err != nil {
-			return nil, nil, err
+	if !exactly || most <= freeReply { // mostly it turns out to be small
+		f, report, err := a.lay(ctx, &frame{pool: out.buffers, most: most, exactly: exactly})
+		if !errors.Is(err, errLarge) {
+			return f, report, err
 		}
 	}
+	h, err := out.expect(ctx, a.most(most))
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.lay(ctx, &frame{pool: h.pool(out.buffers), held: h, most: most, exactly: exactly})
+}
+
+// most is how much a reply may have of which so many bytes are messages.
+func (a *assembly) most(messages int) int64 {
+	if a.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
+		return maxReply // what is told of nodes is more than small ones have
+	}
+	return max(int64(messages), freeReply+1)
+}
+
+// errLarge: a frame without room came to have more than freeReply. Who reads rows must not wait for room: as long as rows are read, the
+// store keeps all that was written since.
+var errLarge = errors.New("the reply needs room")
+
+// lay reads the view into a frame.
+func (a *assembly) lay(ctx context.Context, f *frame) (*frame, *report, error) {
 	into, report := a.filler(func(need int) (*frame, error) {
 		switch size := f.size() + need; {
 		case size > maxReply:
 			return nil, errUseStream
 		case size > freeReply && f.held == nil:
-			return f, f.hold(ctx, out)
+			return nil, errLarge
 		}
 		return f, nil
 	})
@@ -67,20 +89,11 @@ func (a *assembly) whole(ctx context.Context, out *outgoing) (*frame, *report, e
 			err = reached(span, next)
 		}
 		if err != nil {
+			f.drop()
 			return nil, nil, err
 		}
 	}
 	return f, report, nil
-}
-
-// hold takes room for what the frame will have at most. What it has already keeps the memory that it is in.
-func (f *frame) hold(ctx context.Context, out *outgoing) error {
-	h, err := out.expect(ctx, int64(f.most))
-	if err == nil && h != nil {
-		f.free()
-		f.held, f.pool = h, h
-	}
-	return err
 }
 
 // expected tells how many bytes of messages the view has at most, or exactly, or that they will not fit before anything of it

@@ -48,7 +48,7 @@ func newCodec(pool mem.BufferPool, log *slog.Logger) *codec {
 func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch m := v.(type) {
 	case *spliced:
-		front, err := c.marshal(m.held.pool(c.pool), m.Message)
+		front, err := c.marshalFront(m)
 		if err != nil {
 			m.frame.drop()
 			m.held.release()
@@ -62,6 +62,19 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	default:
 		return c.CodecV2.Marshal(v)
 	}
+}
+
+// marshalFront encodes what a reply has in front of its messages.
+func (c *codec) marshalFront(m *spliced) (mem.BufferSlice, error) {
+	if m.held == nil {
+		return c.marshal(c.pool, m.Message)
+	}
+	last := m.held.last
+	front, err := c.marshal(m.held, m.Message)
+	if last != nil {
+		m.held.last = last // of the messages, which are sent behind it
+	}
+	return front, err
 }
 
 func (c *codec) marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, error) {

@@ -14,14 +14,22 @@ import (
 // connection is a client's connection, and what replies to it hold.
 type connection struct {
 	net.Conn
-	// share is the connection's of the room for replies, and ahead of what may be taken to read ahead. waiters are how many of its
+	// share is the connection's of the room for replies, and batches of what streams may take of it. waiters are how many of its
 	// calls wait for some.
-	share, ahead *semaphore.Weighted
-	waiters      atomic.Int64
+	share, batches *semaphore.Weighted
+	waiters        atomic.Int64
+	// written is how many bytes were written to it.
+	written atomic.Int64
 
 	mu sync.Mutex
 	// held are the rooms of replies that the client has not taken yet; nil once the connection is closed.
 	held map[*held]struct{}
+}
+
+func (c *connection) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.written.Add(int64(n))
+	return n, err
 }
 
 // Close gives back the room of what was not taken: gRPC forgets what it has not begun to send when a connection ends.
@@ -33,8 +41,9 @@ func (c *connection) Close() error {
 
 // cut closes the connection; false: it was closed already.
 func (c *connection) cut() bool {
-	_ = c.Conn.Close() // the client's other end tells what there is to tell
-	return c.giveBack()
+	first := c.giveBack() // before gRPC hears of it, and closes it too
+	_ = c.Conn.Close()    // the client's other end tells what there is to tell
+	return first
 }
 
 // giveBack releases all that is held; false: it was done before.
@@ -49,7 +58,7 @@ func (c *connection) giveBack() bool {
 	return left != nil
 }
 
-// room and roomAhead are share and ahead; nil where the connection is not known.
+// room and roomForBatches are share and batches; nil where the connection is not known.
 func (c *connection) room() *semaphore.Weighted {
 	if c == nil {
 		return nil
@@ -57,11 +66,11 @@ func (c *connection) room() *semaphore.Weighted {
 	return c.share
 }
 
-func (c *connection) roomAhead() *semaphore.Weighted {
+func (c *connection) roomForBatches() *semaphore.Weighted {
 	if c == nil {
 		return nil
 	}
-	return c.ahead
+	return c.batches
 }
 
 // add has h released when the connection is closed; false: it is closed.
@@ -93,7 +102,7 @@ func (c connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	}
 	own := &connection{
 		Conn: conn, held: map[*held]struct{}{},
-		share: semaphore.NewWeighted(connectionBytes), ahead: semaphore.NewWeighted(connectionBytes / 2),
+		share: semaphore.NewWeighted(connectionBytes), batches: semaphore.NewWeighted(connectionBytes / 2),
 	}
 	return own, connected{info, own}, nil
 }

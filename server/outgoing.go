@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,19 +26,20 @@ const (
 	builtBytes = 32 << 20
 	// freeReply is the bytes of a reply, and of what a stream has read but not sent, up to which none needs room.
 	freeReply = 64 << 10
-	// takenWithin is how long a reply may take to be taken where others wait for room: 8 MiB, all that a connection has, over 7 Mbit/s.
-	takenWithin = 2 * promptly
+	// takenWithin is how long a connection may take next to nothing, while it has replies and calls wait for room; leastTaken is more
+	// than what gRPC itself writes meanwhile.
+	takenWithin, leastTaken = 2 * promptly, 16 << 10
 )
 
 // outgoing bounds what replies hold in memory. gRPC takes a reply whole and the handler returns, however slowly the caller reads:
 // so a large one takes room before it is made, and has it until gRPC has sent the last of it. Who finds no room waits. Where
-// calls wait, the connection of a reply that is not taken within takenWithin is closed. A stream reads on without room,
+// calls wait, a connection that takes nothing of its replies for takenWithin is closed. A stream reads on without room,
 // a frame at a time, where its nodes are small: so it goes on however others are read.
 type outgoing struct {
 	free, built *semaphore.Weighted
-	// ahead is what streams may take of it for what they read ahead: while they hold that, they may wait for more, and some must be
-	// left for those who then go on.
-	ahead *semaphore.Weighted
+	// batches is what streams may take of it for their batches, which they hold for as long as their readers like, and while they wait for
+	// the room of a large node. So some is left for other replies, and for those who wait.
+	batches *semaphore.Weighted
 	// waiters are how many calls wait for room.
 	waiters atomic.Int64
 	within  time.Duration // takenWithin, outside tests
@@ -49,7 +51,7 @@ type outgoing struct {
 func newOutgoing(buffers mem.BufferPool, m *replyMetrics, log *slog.Logger) *outgoing {
 	m.limit.Set(repliesBytes)
 	return &outgoing{
-		free: semaphore.NewWeighted(repliesBytes), built: semaphore.NewWeighted(builtBytes), ahead: semaphore.NewWeighted(repliesBytes / 2),
+		free: semaphore.NewWeighted(repliesBytes), built: semaphore.NewWeighted(builtBytes), batches: semaphore.NewWeighted(repliesBytes / 2),
 		within: takenWithin, buffers: buffers, metrics: m, log: log,
 	}
 }
@@ -113,13 +115,15 @@ func (o *outgoing) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServer
 }
 
 // expect takes room for the reply of a unary call that will have so many bytes at most; nil: it is small. Errors are those of take.
+// Who calls it must not be reading rows.
 func (o *outgoing) expect(ctx context.Context, bytes int64) (h *held, err error) {
-	c := callOf(ctx)
-	if c == nil || bytes <= freeReply {
+	if bytes <= freeReply {
 		return nil, nil
 	}
-	c.held, err = o.take(ctx, bytes)
-	return c.held, err
+	if h, err = o.take(ctx, bytes); err == nil && callOf(ctx) != nil {
+		callOf(ctx).held = h
+	}
+	return h, err
 }
 
 // try takes room; nil: there is none at once.
@@ -131,14 +135,14 @@ func (o *outgoing) try(ctx context.Context, bytes int64) *held {
 	return o.hold(ctx, c, bytes)
 }
 
-// tryAhead is try for what a stream reads ahead, until readAhead is called.
-func (o *outgoing) tryAhead(ctx context.Context, bytes int64) *held {
+// tryBatch is try for a batch of a stream.
+func (o *outgoing) tryBatch(ctx context.Context, bytes int64) *held {
 	c := connectionOf(ctx)
-	if !tryAll(bytes, c.room(), o.free, c.roomAhead(), o.ahead) {
+	if !tryAll(bytes, c.room(), o.free, c.roomForBatches(), o.batches) {
 		return nil
 	}
 	h := o.hold(ctx, c, bytes)
-	h.ahead = bytes
+	h.batch = bytes
 	return h
 }
 
@@ -233,10 +237,16 @@ type held struct {
 	mu    sync.Mutex
 	bytes int64
 	given bool
-	// ahead is how much of the room for reading ahead it has.
-	ahead int64
-	// late looks whether the reply was taken; nil before it is handed over.
-	late *time.Timer
+	// batch is how much of the room for batches it has.
+	batch int64
+	// late looks whether replies are taken; nil before this one is handed over. written is what the connection had taken when it
+	// looked last.
+	late    *time.Timer
+	written int64
+	// swept says that garbage was collected since the reply was late.
+	swept bool
+	// last is the buffer that was made last; nil once it is handed over.
+	last *[]byte
 }
 
 // pool is where memory of the reply comes from; other where it has no room.
@@ -247,18 +257,20 @@ func (h *held) pool(other mem.BufferPool) mem.BufferPool {
 	return h
 }
 
-// Get returns a buffer that keeps the room until it is put back.
+// Get returns a buffer that keeps the room until it is put back. One maker at a time.
 func (h *held) Get(length int) *[]byte {
-	b := h.from.buffers.Get(length)
-	if !mem.IsBelowBufferPoolingThreshold(cap(*b)) {
+	own := *h.from.buffers.Get(length) // of its own, since forgotten is for one use of it
+	if !mem.IsBelowBufferPoolingThreshold(cap(own)) {
 		h.refs.Add(1)
+		h.last = &own
 	}
-	return b
+	return &own
 }
 
 // Put takes a buffer back.
 func (h *held) Put(b *[]byte) {
-	h.from.buffers.Put(b)
+	again := *b
+	h.from.buffers.Put(&again)
 	h.unref()
 }
 
@@ -268,6 +280,7 @@ func (h *held) borrow(b []byte) mem.Buffer {
 		return mem.SliceBuffer(b)
 	}
 	h.refs.Add(1)
+	h.last = &b
 	return mem.NewBuffer(&b, borrowed{h})
 }
 
@@ -303,28 +316,6 @@ func (h *held) give(bytes int64) {
 	}
 }
 
-// readAhead gives back the room for reading ahead: what was read is sent now.
-func (h *held) readAhead() {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.giveAhead()
-}
-
-// giveAhead is readAhead for who has the lock.
-func (h *held) giveAhead() {
-	if h.ahead == 0 {
-		return
-	}
-	h.from.ahead.Release(h.ahead)
-	if h.connection != nil {
-		h.connection.ahead.Release(h.ahead)
-	}
-	h.ahead = 0
-}
-
 // release gives the room back, whatever was sent.
 func (h *held) release() {
 	if h == nil {
@@ -337,7 +328,12 @@ func (h *held) release() {
 	}
 	h.given = true
 	h.give(h.bytes)
-	h.giveAhead()
+	if h.batch > 0 {
+		h.from.batches.Release(h.batch)
+		if h.connection != nil {
+			h.connection.batches.Release(h.batch)
+		}
+	}
 	if h.late != nil {
 		h.late.Stop()
 	}
@@ -347,15 +343,42 @@ func (h *held) release() {
 	}
 }
 
+// stalls tells whether the connection is to be closed, and if not, has isLate called again.
+func (h *held) stalls() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.given {
+		return false
+	}
+	written := h.connection.written.Load()
+	switch {
+	case written-h.written >= leastTaken:
+		h.written = written
+		h.late.Reset(h.from.within)
+	case h.from.waiters.Load() == 0 && h.connection.waiters.Load() == 0:
+		h.late.Reset(endEvery)
+	default:
+		return true
+	}
+	return false
+}
+
 // handOver says that what was made goes to gRPC, and that no more is made.
 func (h *held) handOver() {
+	if h == nil {
+		return
+	}
+	if h.last != nil {
+		runtime.AddCleanup(h.last, (*held).release, h)
+		h.last = nil
+	}
 	h.goesOut()
 	h.unlessEnded()
 	h.done()
 }
 
-// unlessEnded gives the room back where the call has ended before gRPC took the reply, since the caller gave up: gRPC forgets then what
-// it takes. Where that happens just between the two, the room is that of the connection until it is closed, by isLate at the latest.
+// unlessEnded gives the room back where the call has ended before gRPC took the reply, since the caller gave up: gRPC then forgets what
+// it takes, without giving it back. Where that happens just between the two, the garbage collector finds the reply's last buffer.
 func (h *held) unlessEnded() {
 	if h == nil {
 		return
@@ -382,26 +405,25 @@ func (h *held) goesOut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.given && h.late == nil {
+		h.written = h.connection.written.Load()
 		h.late = time.AfterFunc(h.from.within, h.isLate)
 	}
 }
 
-// isLate closes the connection where calls wait for room, and else looks again before long.
+// isLate closes a connection that takes nothing where calls wait for room, and else looks again.
 func (h *held) isLate() {
-	h.mu.Lock()
-	if h.given {
-		h.mu.Unlock()
+	if !h.stalls() {
 		return
 	}
-	if h.from.waiters.Load() == 0 && h.connection.waiters.Load() == 0 {
+	if !h.swept { // it may be a reply that gRPC forgot: see unlessEnded
+		h.swept = true
+		runtime.GC()
 		h.late.Reset(endEvery)
-		h.mu.Unlock()
 		return
 	}
-	h.mu.Unlock()
 	if h.connection.cut() {
 		h.from.metrics.closed.Inc()
-		h.from.log.Warn("a connection is closed: it did not take a reply in time, and calls wait for room",
+		h.from.log.Warn("a connection is closed: it took nothing of its replies, and calls wait for room",
 			"peer.address", h.connection.RemoteAddr().String(), "within", h.from.within.String())
 	}
 }

@@ -31,7 +31,7 @@ func replying(t *testing.T, test func(c *crowd)) {
 		test(c)
 		synctest.Wait()
 		o := c.server.outgoing
-		if !o.free.TryAcquire(repliesBytes) || !o.ahead.TryAcquire(repliesBytes/2) || !o.built.TryAcquire(builtBytes) {
+		if !o.free.TryAcquire(repliesBytes) || !o.batches.TryAcquire(repliesBytes/2) || !o.built.TryAcquire(builtBytes) {
 			t.Error("room was not given back")
 		}
 		if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
@@ -162,10 +162,10 @@ func TestRepliesNobodyTakes(t *testing.T) {
 				if waited := time.Since(began); waited > 0 {
 					t.Errorf("who takes replies waited %s", waited)
 				}
-				<-time.After(takenWithin + endEvery)
+				<-time.After(2*takenWithin + endEvery)
 				synctest.Wait()
-				if n := c.metric("transcriptd_server_replies_closed_total"); n != 4 {
-					t.Errorf("%g connections were closed", n)
+				if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
+					t.Errorf("%g bytes are held still", n)
 				}
 				for _, leave := range leaves {
 					leave()
@@ -178,6 +178,31 @@ func TestRepliesNobodyTakes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection that is alive, and takes nothing of its replies while calls wait, is closed.
+func TestConnectionsThatTakeNothingAreClosed(t *testing.T) {
+	replying(t, func(c *crowd) {
+		head := c.chainOf(3, 2900<<10)
+		client, leave := c.overLine(func(raw net.Conn) net.Conn { return raw }, // windows that do not grow
+			grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(1<<20))
+		for range 6 {
+			stream, err := client.StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.running.Go(func() { <-stream.Context().Done() })
+		}
+		<-time.After(takenWithin - time.Second)
+		if n := c.metric("transcriptd_server_replies_closed_total"); n != 0 {
+			t.Errorf("%g connections were closed at once", n)
+		}
+		<-time.After(takenWithin + 2*time.Second)
+		if n := c.metric("transcriptd_server_replies_closed_total"); n != 1 {
+			t.Errorf("%g connections were closed", n)
+		}
+		leave()
+	})
 }
 
 // Where nobody waits for room, who takes nothing for long is not disturbed.

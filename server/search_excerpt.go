@@ -25,7 +25,7 @@ func excerpt(text string, around textRange, found []textRange, size int) (string
 	for ; left > 0 && start > 0; left-- {
 		start -= runeBefore(text[:start])
 	}
-	return text[start:end], within(text, textRange{start, end}, found)
+	return strings.Clone(text[start:end]), within(text, textRange{start, end}, found)
 }
 
 func runeAt(text string) int {

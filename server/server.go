@@ -58,8 +58,8 @@ type Server struct {
 	admission *admission
 	intake    *intake
 	outgoing  *outgoing
-	// scans is of all streams.
-	scans *semaphore.Weighted
+	// scans is of all streams, verifies of all calls of Verify.
+	scans, verifies *semaphore.Weighted
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -76,7 +76,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.admission = newAdmission(s.draining, cfg.Registerer, s.log)
 	s.intake = newIntake(s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
 	s.outgoing = newOutgoing(newBuffers(), newReplyMetrics(cfg.Registerer, s.log), s.log)
-	s.scans = newScans()
+	s.scans, s.verifies = newScans(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
@@ -112,7 +112,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
 		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.outgoing, scans: s.scans,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 	s.metrics.prepare(server)
@@ -158,6 +158,7 @@ type transcripts struct {
 // admin is AdminService: a method for each rpc, in a file of its own.
 type admin struct {
 	transcriptv1.UnimplementedAdminServiceServer
-	store   chainstore.Store
-	version string
+	store    chainstore.Store
+	version  string
+	verifies *semaphore.Weighted // the server's
 }

@@ -180,9 +180,9 @@ func (r *frameReader) frame(most int) *frame {
 
 // taken are the frames of the batch, and its room: the caller's from now on.
 func (r *frameReader) taken() ([]*frame, *held) {
+	r.open.settle() // what it borrows keeps the room, too
 	full, held := r.full, r.held
 	r.full, r.held = nil, nil
-	held.readAhead()
 	return full, held
 }
 
@@ -208,7 +208,7 @@ func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead b
 		}
 		defer r.scans.Release(1)
 		r.err = guarded(func() error {
-			return r.batch(ctx, func(ctx context.Context) error { return r.tryRoom(ctx, r.out.tryAhead) })
+			return r.batch(ctx, r.tryRoom)
 		})
 		if errors.Is(r.err, errNoRoomToReply) { // none at once: who holds a place of scans must not wait for it
 			r.due, r.err = true, nil
@@ -227,9 +227,9 @@ func (r *frameReader) wait(ctx context.Context) error {
 
 // tryRoom takes room for a batch, where there is any. One that has none is a small one; errNoRoomToReply: the next row is too large
 // for that.
-func (r *frameReader) tryRoom(ctx context.Context, try func(context.Context, int64) *held) error {
+func (r *frameReader) tryRoom(ctx context.Context) error {
 	r.left = max(batchBytes+2*frameBytes, r.need)
-	if r.held = try(ctx, int64(r.left)); r.held != nil {
+	if r.held = r.out.tryBatch(ctx, int64(r.left)); r.held != nil {
 		return nil
 	}
 	if r.left = frameBytes; r.need > r.left {
@@ -241,7 +241,7 @@ func (r *frameReader) tryRoom(ctx context.Context, try func(context.Context, int
 // takeRoom is tryRoom that waits where the next row needs room. What was laid before goes out first, since who waits must hold
 // nothing: errBatch.
 func (r *frameReader) takeRoom(ctx context.Context) error {
-	err := r.tryRoom(ctx, r.out.try)
+	err := r.tryRoom(ctx)
 	if !errors.Is(err, errNoRoomToReply) {
 		return err
 	}
@@ -294,11 +294,12 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) (full boo
 			return errBatch
 		}
 		r.waited = r.waited || row.Kept == nil
+		before := r.ready + r.open.size()
 		if err := r.into.add(ctx, row); err != nil {
 			return err
 		}
 		span.From++
-		r.rows, r.left, r.need = r.rows+1, r.left-len(row.Payload), 0
+		r.rows, r.left, r.need = r.rows+1, r.left-max(len(row.Payload), r.ready+r.open.size()-before), 0
 		if r.ready >= batchBytes {
 			return errBatch
 		}

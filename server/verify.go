@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 
 	"google.golang.org/grpc"
@@ -8,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/deadline"
 )
 
 const (
@@ -19,6 +21,11 @@ const (
 // Verify lets the store check a namespace, or all of itself, and passes its reports on.
 func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) (err error) {
 	v := verification{out: out}
+	leave, err := a.enterVerify(out.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	switch {
 	case !req.WholeStore:
 		err = a.store.Verify(out.Context(), namespaceOf(req.Namespace), judge, v.report)
@@ -32,6 +39,23 @@ func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreaming
 	}
 	v.last.Done = true
 	return v.send(nil)
+}
+
+// maxVerifies run at once; each has some nodes in memory, stored and decoded, and takes a processor.
+const maxVerifies = 8
+
+// enterVerify waits for a place to verify. Error: errBusyVerifying shortly before the deadline, that of the context.
+func (a *admin) enterVerify(ctx context.Context) (leave func(), err error) {
+	early, cancel := deadline.Early(ctx)
+	defer cancel()
+	switch err := a.verifies.Acquire(early, 1); {
+	case err == nil:
+		return func() { a.verifies.Release(1) }, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	default:
+		return nil, errBusyVerifying
+	}
 }
 
 // verification is a Verify under way.
