@@ -111,7 +111,7 @@ func TestCrashChild(t *testing.T) {
 				}
 				id := out.Nodes[0].ID
 				fmt.Printf("%s = %s\n", alias, id)
-				change.Nodes[0] = node(&id, fmt.Sprint(i), strings.Repeat("some text ", 100*(i%7)))
+				change.Nodes[0] = node(&id, fmt.Sprint(i), noise(1000*(i%7)))
 				change.Aliases[0].Condition = chainstore.Condition{Kind: chainstore.HeadIs, Head: id}
 			}
 		})

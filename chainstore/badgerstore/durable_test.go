@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -40,7 +39,7 @@ func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
 		return log.Sync()
 	}})
 	for i := range 30 {
-		text = fmt.Sprintf("(%d) ", i) + strings.Repeat("x", 100_000)
+		text = fmt.Sprintf("(%d) ", i) + noise(100_000)
 		put(t, s, node(nil, text))
 	}
 	if syncs != 30 || len(logs) < 3 {

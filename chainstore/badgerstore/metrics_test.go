@@ -57,7 +57,7 @@ func TestMetricsOfTheNodeCache(t *testing.T) {
 
 func TestMetricsOfCopies(t *testing.T) {
 	s := openStore(t, Options{})
-	long := strings.Repeat("0123456789", 60_000) // in chunks
+	long := noise(600_000) // in chunks
 	end := put(t, s, node(nil, "root"), node(nil, long))[1].ID
 	copied := s.Metrics().CopiedBytes
 	readFrom(t, s, end, 0)
@@ -71,7 +71,7 @@ func TestMetricsOfCopies(t *testing.T) {
 func TestMetricsOfWrites(t *testing.T) {
 	s := openStore(t, Options{})
 	before := s.Metrics()
-	text := strings.Repeat("x", 10_000)
+	text := noise(10_000)
 	for range 2 { // the second time it is there
 		put(t, s, node(nil, text))
 		m := s.Metrics()
@@ -92,7 +92,7 @@ func TestMetricsOfTables(t *testing.T) {
 		t.Errorf("of one table: %+v", first)
 	}
 	for i := range 4 {
-		put(t, s, node(nil, fmt.Sprint(i, strings.Repeat("0123456789", 60_000))))
+		put(t, s, node(nil, fmt.Sprint(i, noise(600_000))))
 	}
 	stats, err := s.Stats(t.Context(), testNamespace)
 	if grown := stats.DiskBytes - first.DiskBytes; err != nil || grown < 4*600_000 || grown > 5*600_000 {

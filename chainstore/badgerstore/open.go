@@ -27,7 +27,10 @@ func Open(dir string, o Options) (*Store, error) {
 		heads: newHeadCache(headCacheBytes(&o)), aliases: newAliasCache(aliasCacheBytes(&o)),
 		scratches: sync.Pool{New: func() any { return new([]byte) }},
 	}
-	err = s.checkFormat()
+	s.packer, s.unpacker, err = newPacking()
+	if err == nil {
+		err = s.checkFormat()
+	}
 	if err == nil {
 		err = s.checkNames()
 	}
@@ -72,7 +75,7 @@ func (s *Store) checkFormat() error {
 func (s *Store) write(writes map[string]write, ts uint64) error {
 	var bytes int64
 	err := s.db.Commit(ts, func(txn *badger.Txn) (_ int64, err error) {
-		bytes, err = fill(txn, writes)
+		bytes, err = s.fill(txn, writes)
 		return bytes, err
 	})
 	if err == nil {
@@ -82,17 +85,18 @@ func (s *Store) write(writes map[string]write, ts uint64) error {
 	return err
 }
 
-// fill puts writes into a transaction, and tells how many bytes of keys and values they have.
-func fill(txn *badger.Txn, writes map[string]write) (bytes int64, err error) {
+// fill puts writes into a transaction, and tells how many bytes of keys and values they have there.
+func (s *Store) fill(txn *badger.Txn, writes map[string]write) (bytes int64, err error) {
 	keys := make([]byte, 0, keyBytes(writes))
 	for key, w := range writes {
 		begin := len(keys)
 		keys = append(keys, key...)
-		bytes += int64(len(key) + len(w.value))
+		value, mark := s.packer.pack(w.value)
+		bytes += int64(len(key) + len(value))
 		if w.deleted {
 			err = txn.Delete(keys[begin:len(keys):len(keys)])
 		} else {
-			err = txn.Set(keys[begin:len(keys):len(keys)], w.value)
+			err = txn.SetEntry(badger.NewEntry(keys[begin:len(keys):len(keys)], value).WithMeta(mark))
 		}
 		if err != nil {
 			return bytes, err

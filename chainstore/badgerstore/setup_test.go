@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -57,6 +58,15 @@ func node(parent *chainstore.ID, texts ...string) chainstore.NewNode {
 		n.Messages = append(n.Messages, storetest.Message{Role: runloop.Role(3 + i%2), Text: text})
 	}
 	return storetest.Simple().Make(n)
+}
+
+// noise is text that does not compress to less than a half.
+func noise(n int) string {
+	random, b := rand.New(rand.NewPCG(1, 2)), make([]byte, n)
+	for i := range b {
+		b[i] = byte('a' + random.IntN(26))
+	}
+	return string(b)
 }
 
 func put(tb testing.TB, s chainstore.Store, nodes ...chainstore.NewNode) []chainstore.PutNode {

@@ -69,7 +69,9 @@ type Store struct {
 	reads     *openReads
 	names     *namespaceNumbers
 	rows      *rowCache
-	scratches sync.Pool // *[]byte, of scans
+	scratches sync.Pool    // *[]byte, of scans and of values that are unpacked
+	packer    *valuePacker // belongs to who commits: Open, then the committer
+	unpacker  *unpacker
 	heads     *headCache
 	aliases   *aliasCache
 	committer *committer

@@ -85,6 +85,7 @@ func (c *cursor) whole(at place, b []byte) (r row, kept []byte, present bool, er
 		return nil
 	})
 	if err != nil {
+		c.next()
 		return r, kept, false, err
 	}
 	head := len(kept)

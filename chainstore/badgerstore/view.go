@@ -74,7 +74,7 @@ func (v *view) borrow(key []byte, f func(value []byte) error) (found bool, err e
 	if err != nil {
 		return false, badgerdb.Translate(err)
 	}
-	return true, item.Value(f)
+	return true, v.s.value(item, f)
 }
 
 // cursor walks over the keys with a prefix, in order. It must be closed.
@@ -105,7 +105,7 @@ func (c *cursor) valid() bool { return c.it.Valid() }
 func (c *cursor) key() []byte { return c.it.Item().Key() }
 
 // value runs f on the value, which is f's until it returns.
-func (c *cursor) value(f func([]byte) error) error { return c.it.Item().Value(f) }
+func (c *cursor) value(f func([]byte) error) error { return c.v.s.value(c.it.Item(), f) }
 
 // errStop ends a scan without an error.
 var errStop = errors.New("stop")

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,8 @@ var largeCallers = flag.Int("large.callers", 60, "how many callers of TestLargeR
 const (
 	// largeBytes is what each of them sends.
 	largeBytes = 2900 << 10
+	// smallBytes is what eight callers send many of.
+	smallBytes = 64 << 10
 	// largeConnections they have.
 	largeConnections = 8
 	// maxLargeMemory is how much anonymous memory a real transcriptd may take meanwhile, however many they are.
@@ -40,35 +43,63 @@ const (
 )
 
 // TestLargeRequests lets many callers send large requests to a real transcriptd at once. All are answered, and its memory does
-// not grow with their number. The race detector, whose own memory would count, is left out.
+// not grow with their number, however well their text compresses. The race detector, whose own memory would count, is left out.
 func TestLargeRequests(t *testing.T) {
+	salted := func(i int) proto.Message { return &transcriptv1.PutNodeRequest{Salt: fmt.Appendf(nil, "%016d", i)} }
+	put := load{method: transcriptv1.TranscriptService_PutNode_FullMethodName, want: codes.OK, own: salted, callers: *largeCallers, each: 1}
 	t.Run("writes", func(t *testing.T) { // nodes, which are stored
-		sendLarge(t, transcriptv1.TranscriptService_PutNode_FullMethodName, codes.OK, &transcriptv1.PutNodeRequest{
-			Messages: []*transcriptv1.Message{{
-				Role:  transcriptv1.Role_ROLE_USER,
-				Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: words(largeBytes)}}},
-			}},
-		}, func(i int) proto.Message { return &transcriptv1.PutNodeRequest{Salt: fmt.Appendf(nil, "%016d", i)} })
+		put.common = userNode(words(largeBytes))
+		put.send(t)
+	})
+	t.Run("writes of a repeated word", func(t *testing.T) {
+		put.common = userNode(strings.Repeat("word ", largeBytes/5))
+		put.send(t)
+	})
+	t.Run("many writes of a repeated word", func(t *testing.T) { // as many bytes
+		put.common = userNode(strings.Repeat("word ", smallBytes/5))
+		put.callers, put.each = largeConnections, *largeCallers*largeBytes/smallBytes/largeConnections
+		put.send(t)
 	})
 	t.Run("reads", func(t *testing.T) { // which are refused once they were read whole
-		sendLarge(t, transcriptv1.TranscriptService_Search_FullMethodName, codes.InvalidArgument, &transcriptv1.SearchRequest{
+		search := load{
+			method: transcriptv1.TranscriptService_Search_FullMethodName, want: codes.InvalidArgument,
+			own: func(int) proto.Message { return &transcriptv1.SearchRequest{} }, callers: *largeCallers, each: 1,
+		}
+		search.common = &transcriptv1.SearchRequest{
 			Pattern: &transcriptv1.SearchRequest_Text{Text: words(largeBytes)},
 			Scope: &transcriptv1.SearchRequest_Head{Head: &transcriptv1.NodeRef{
 				Ref: &transcriptv1.NodeRef_Alias{Alias: "nobody"},
 			}},
-		}, func(int) proto.Message { return &transcriptv1.SearchRequest{} })
+		}
+		search.send(t)
 	})
 }
 
-// sendLarge lets all callers call a method at once, with what they share and what each has of its own, and holds the memory
-// of the process that answers to its bound.
-func sendLarge(t *testing.T, method string, want codes.Code, common proto.Message, own func(i int) proto.Message) {
+// userNode puts a node of one text.
+func userNode(text string) *transcriptv1.PutNodeRequest {
+	return &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
+		Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}},
+	}}}
+}
+
+// load is what callers send: each so many calls of a method, one after the other, of what they share and what the nth call of all
+// has of its own.
+type load struct {
+	method        string
+	want          codes.Code
+	common        proto.Message
+	own           func(n int) proto.Message
+	callers, each int
+}
+
+// send lets all callers call at once, and holds the memory of the process that answers to its bound.
+func (l load) send(t *testing.T) {
 	t.Helper()
 	p := startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off")
 	if p.anonymous(t) == 0 {
 		t.Skip("the system does not tell a process's memory")
 	}
-	shared, err := proto.Marshal(common)
+	shared, err := proto.Marshal(l.common)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +111,17 @@ func sendLarge(t *testing.T, method string, want codes.Code, common proto.Messag
 	defer cancel()
 	var callers sync.WaitGroup
 	var answered atomic.Int64
-	for i := range *largeCallers {
+	for i := range l.callers {
 		callers.Go(func() {
-			err := connections[i%largeConnections].Invoke(ctx, method, own(i), &emptypb.Empty{},
-				grpc.ForceCodecV2(behind{encoding.GetCodecV2(grpcproto.Name), shared}))
-			if status.Code(err) != want {
-				t.Errorf("caller %d: %v", i, err)
-				return
+			for n := range l.each {
+				err := connections[i%largeConnections].Invoke(ctx, l.method, l.own(i*l.each+n), &emptypb.Empty{},
+					grpc.ForceCodecV2(behind{encoding.GetCodecV2(grpcproto.Name), shared}))
+				if status.Code(err) != l.want {
+					t.Errorf("caller %d: %v", i, err)
+					return
+				}
+				answered.Add(1)
 			}
-			answered.Add(1)
 		})
 	}
 	done := make(chan struct{})
@@ -98,10 +131,10 @@ func sendLarge(t *testing.T, method string, want codes.Code, common proto.Messag
 		most = max(most, p.anonymous(t))
 		select {
 		case <-done:
-			t.Logf("%d of %d requests of %d KiB in %s: %d MiB of anonymous memory at most", answered.Load(), *largeCallers,
-				largeBytes>>10, time.Since(began).Round(time.Millisecond), most>>20)
+			t.Logf("%d of %d requests of %d KiB in %s: %d MiB of anonymous memory at most", answered.Load(), l.callers*l.each,
+				len(shared)>>10, time.Since(began).Round(time.Millisecond), most>>20)
 			if most > maxLargeMemory {
-				t.Errorf("%d callers took %d MiB", *largeCallers, most>>20)
+				t.Errorf("%d callers took %d MiB", l.callers, most>>20)
 			}
 			return
 		case <-tick.C:

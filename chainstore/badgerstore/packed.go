@@ -1,0 +1,126 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// A value that zstd makes an eighth of itself, or less, is packed before the database gets it: the database holds what is to be in
+// a table as it was given until that makes the table's size compressed, which of a repeated word is hundreds of times as much
+// (decision 0055). The byte that the database has beside each value, the mark, tells. This is part of the storage format:
+//
+//	mark  what the database has for a value
+//	0     value
+//	1     length-of-value frame                    frame = the value as a frame of zstd
+const (
+	markPlain  = 0
+	markPacked = 1
+
+	// minPacked is the length from which on values are packed, and packsTo how many times smaller that must make them.
+	minPacked = 1 << 10
+	packsTo   = 8
+	// maxPacked is above the length of every value: see badgerdb.DB.MaxValue.
+	maxPacked = 1 << 20
+)
+
+// How it is found out cheaply that a value does not pack: LZ4 gives up once an eighth is full, which of ordinary text is after a
+// quarter; of long values, in which zstd alone may find an order, as in numbered lines, a sixteenth somewhere in it must make a
+// quarter of itself.
+const (
+	minSampled    = 16 << 10
+	sampleOf      = 16
+	samplePacksTo = 4
+)
+
+// valuePacker packs values, in memory that serves the next as well.
+type valuePacker struct {
+	lz4  lz4.Compressor
+	zstd *zstd.Encoder
+	out  []byte
+}
+
+// unpacker unpacks values. It is for several goroutines.
+type unpacker struct{ zstd *zstd.Decoder }
+
+func newPacking() (*valuePacker, *unpacker, error) {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(maxPacked), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecodeAllCapLimit(true))
+	return &valuePacker{zstd: e}, &unpacker{d}, err
+}
+
+// pack is what the database is to have for a value, and the mark.
+func (p *valuePacker) pack(value []byte) (held []byte, mark byte) {
+	if len(value) < minPacked || len(value) >= maxPacked || !p.seemsToPack(value) {
+		return value, markPlain
+	}
+	p.out = binary.AppendUvarint(p.out[:0], uint64(len(value)))
+	if p.out = p.zstd.EncodeAll(value, p.out); len(p.out) > len(value)/packsTo {
+		return value, markPlain
+	}
+	return slices.Clone(p.out), markPacked
+}
+
+func (p *valuePacker) seemsToPack(value []byte) bool {
+	room := len(value) / packsTo
+	p.out = slices.Grow(p.out[:0], room)
+	if n, err := p.lz4.CompressBlock(value, p.out[:room]); err == nil && n > 0 {
+		return true
+	}
+	if len(value) < minSampled {
+		return false
+	}
+	length := len(value) / sampleOf
+	from := rand.IntN(len(value) - length + 1)
+	p.out = p.zstd.EncodeAll(value[from:from+length], p.out[:0])
+	return len(p.out) <= length/samplePacksTo
+}
+
+// unpack is the value that the database has packed, in the memory of into where it fits. ErrCorrupt, for which no more memory is
+// taken than for a value.
+func (u *unpacker) unpack(into, held []byte) ([]byte, error) {
+	length, n := binary.Uvarint(held)
+	if n <= 0 || length < minPacked || length >= maxPacked {
+		return into, errPacked
+	}
+	into = slices.Grow(into[:0], int(length))
+	value, err := u.zstd.DecodeAll(held[n:], into[:0:length])
+	if err != nil || len(value) != int(length) {
+		return into, errPacked
+	}
+	return value, nil
+}
+
+var errPacked = fmt.Errorf("%w: a packed value does not unpack", chainstore.ErrCorrupt)
+
+// value runs f on the value of an item, which is f's until it returns.
+func (s *Store) value(item *badger.Item, f func(value []byte) error) error {
+	switch mark := item.UserMeta(); mark {
+	case markPlain:
+		return item.Value(f)
+	case markPacked:
+		return item.Value(func(held []byte) (err error) {
+			room := s.scratches.Get().(*[]byte)
+			defer s.scratches.Put(room)
+			if *room, err = s.unpacker.unpack(*room, held); err != nil {
+				return err
+			}
+			s.counts.copied.Add(uint64(len(*room)))
+			return f(*room)
+		})
+	default:
+		return fmt.Errorf("%w: it has the mark %d", errPacked, mark)
+	}
+}
