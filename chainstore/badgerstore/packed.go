@@ -31,12 +31,11 @@ const (
 	maxPacked = 1 << 20
 )
 
-// How it is found out cheaply that a value does not pack: LZ4 gives up once an eighth is full, which of ordinary text is after a
-// quarter; of long values, in which zstd alone may find an order, as in numbered lines, a sixteenth somewhere in it must make a
-// quarter of itself.
+// How it is found out cheaply that a value does not pack: LZ4 gives up once an eighth is full, of long values a sixteenth. A piece of
+// a long value, anywhere in it, must make a quarter of itself else: zstd finds an order where LZ4 does not, as in numbered lines.
 const (
-	minSampled    = 16 << 10
-	sampleOf      = 16
+	minSampled    = 32 << 10
+	sampleOf      = 32
 	samplePacksTo = 4
 )
 
@@ -74,12 +73,15 @@ func (p *valuePacker) pack(value []byte) (held []byte, mark byte) {
 }
 
 func (p *valuePacker) seemsToPack(value []byte) bool {
-	room := len(value) / packsTo
+	room, long := len(value)/packsTo, len(value) >= minSampled
+	if long {
+		room /= 2
+	}
 	p.out = slices.Grow(p.out[:0], room)
 	if n, err := p.lz4.CompressBlock(value, p.out[:room]); err == nil && n > 0 {
 		return true
 	}
-	if len(value) < minSampled {
+	if !long {
 		return false
 	}
 	length := len(value) / sampleOf

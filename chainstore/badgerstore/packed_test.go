@@ -46,6 +46,7 @@ func TestPacking(t *testing.T) {
 	}{
 		{"a word", strings.Repeat("word ", 20_000), true},
 		{"numbered lines", numbered(maxChunk), true},
+		{"fewer of them", numbered(minSampled), true},
 		{"the shortest", strings.Repeat("x", minPacked), true},
 		{"a shorter one", strings.Repeat("x", minPacked-1), false},
 		{"the longest", strings.Repeat("x", maxPacked-1), true},
@@ -97,20 +98,20 @@ func TestPackingComesBack(t *testing.T) {
 // A packed value that is damaged is ErrCorrupt, or the value; it takes no more memory than a value may have.
 func TestDamagedPacked(t *testing.T) {
 	p, u := packing(t)
-	value := []byte(numbered(20_000))
+	value := []byte(numbered(40_000))
 	held, mark := p.pack(value)
 	if mark != markPacked {
 		t.Fatal("the value does not pack")
 	}
 	damaged := map[string][]byte{
-		"empty": {}, "no frame": held[:3], "the length alone": binary.AppendUvarint(nil, 20_000),
+		"empty": {}, "no frame": held[:3], "the length alone": binary.AppendUvarint(nil, 40_000),
 		"a length beyond all": append(binary.AppendUvarint(nil, 1<<62), held[3:]...),
 		"the longest length":  append(binary.AppendUvarint(nil, maxPacked), held[3:]...),
 		"too long a length":   append(binary.AppendUvarint(nil, maxPacked-1), held[3:]...),
-		"one too much":        append(binary.AppendUvarint(nil, 20_001), held[3:]...),
-		"one too few":         append(binary.AppendUvarint(nil, 19_999), held[3:]...),
+		"one too much":        append(binary.AppendUvarint(nil, 40_001), held[3:]...),
+		"one too few":         append(binary.AppendUvarint(nil, 39_999), held[3:]...),
 		"twice":               append(bytes.Clone(held), held[3:]...),
-		"a frame of more":     append(binary.AppendUvarint(nil, 20_000), p.zstd.EncodeAll(make([]byte, 64<<20), nil)...),
+		"a frame of more":     append(binary.AppendUvarint(nil, 40_000), p.zstd.EncodeAll(make([]byte, 64<<20), nil)...),
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 500 {
@@ -161,8 +162,8 @@ func marks(tb testing.TB, s *Store) (n [256]int) {
 	return n
 }
 
-// packedRows is a store with packed values in the rows of nodes, of pieces of payloads and of aliases, the head, and what the nodes
-// carry.
+// packedRows is a store with packed values in the rows of nodes, of pieces of payloads, of variables and of aliases; its head, and the
+// payloads of its nodes.
 func packedRows(tb testing.TB) (s *Store, head chainstore.ID, payloads []string) {
 	tb.Helper()
 	s = openStore(tb, Options{RowCacheBytes: -1}) // so that reads ask the database
@@ -175,6 +176,14 @@ func packedRows(tb testing.TB) (s *Store, head chainstore.ID, payloads []string)
 			end = &id
 		}
 	}
+	naming := storetest.Node{Parent: chainstore.Parent{Kind: chainstore.ParentID, ID: *end}}
+	for i := range 50 {
+		naming.Metadata = append(naming.Metadata, storetest.Entry{Key: fmt.Sprint("var/", strings.Repeat("name ", 20), i)})
+	}
+	n := storetest.Simple().Make(naming)
+	payloads = append(payloads, string(n.Payload))
+	id := put(tb, s, n)[0].ID
+	end = &id
 	alias := setAlias("alias", *end, chainstore.Condition{})
 	alias.Labels, alias.SetLabels = map[string]string{"label": strings.Repeat("x", 60_000)}, true
 	commitAliases(tb, s, alias)
@@ -189,7 +198,7 @@ func TestPackedRows(t *testing.T) {
 	}
 	check := func(s *Store) {
 		t.Helper()
-		if n := marks(t, s); n[markPacked] < len(payloads) || n[markPlain] == 0 || n[markPlain]+n[markPacked] != len(allRows(t, s)) {
+		if n := marks(t, s); n[markPacked] < 20 || n[markPlain] == 0 || n[markPlain]+n[markPacked] != len(allRows(t, s)) {
 			t.Errorf("%d values are packed, %d are not", n[markPacked], n[markPlain])
 		}
 		if got, err := payloadsOf(s, head); err != nil || !slices.Equal(got, payloads) {
@@ -245,7 +254,7 @@ func TestDamagedPackedRows(t *testing.T) {
 		}
 		rewrite(t, s, map[string]write{key: {value: value}})
 	}
-	if tables[tableNodes] < 20 || tables[tableAliases] != 1 {
+	if tables[tableNodes] < 20 || tables[tableAliases] != 1 || tables[tableVariables] != 1 {
 		t.Errorf("the packed values lie in the tables %v", tables)
 	}
 	mustBeClean(t, s)
