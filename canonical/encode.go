@@ -38,7 +38,7 @@ func AppendMessage(dst []byte, m *transcriptv1.Message) []byte {
 	dst = appendEnum(dst, 6, int32(m.State))
 	dst = appendEnum(dst, 7, int32(m.ContentForm))
 	dst = appendBool(dst, 8, m.Joined)
-	dst = appendEnum(dst, 9, int32(m.Origin))
+	dst = appendEnum(dst, originNumber, int32(m.Origin))
 	return appendNonEmpty(dst, 10, m.Extras)
 }
 

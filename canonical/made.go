@@ -1,9 +1,14 @@
 package canonical
 
 import (
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
+
+// originNumber is that of Message.origin on the wire.
+const originNumber = 9
 
 // AppendStub appends the stub for a call without a result, as an entry of a payload. Its length is runloop.StubLength.
 func AppendStub(dst []byte, call runloop.Call) []byte { return AppendMessage(dst, Stub(call)) }
@@ -23,4 +28,44 @@ func Stub(call runloop.Call) *transcriptv1.Message {
 		m.Name = &call.Name.Value
 	}
 	return m
+}
+
+// CountShortened is how many of the messages of an encoded payload, or of some of its entries, say that they were shortened. It
+// decodes nothing.
+func CountShortened(payload []byte) int {
+	n := 0
+	for len(payload) > 0 {
+		_, _, tag := protowire.ConsumeTag(payload)
+		if tag < 0 {
+			break
+		}
+		message, size := protowire.ConsumeBytes(payload[tag:])
+		if size < 0 {
+			break
+		}
+		if isShortened(message) {
+			n++
+		}
+		payload = payload[tag+size:]
+	}
+	return n
+}
+
+func isShortened(message []byte) bool {
+	for len(message) > 0 {
+		number, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
+			return false
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
+		if size < 0 {
+			return false
+		}
+		if number == originNumber && kind == protowire.VarintType {
+			origin, _ := protowire.ConsumeVarint(message[tag:])
+			return origin == uint64(transcriptv1.Origin_ORIGIN_SHORTENED)
+		}
+		message = message[tag+size:]
+	}
+	return false
 }

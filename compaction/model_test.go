@@ -443,6 +443,7 @@ func (o *outcome) addLast(opts compaction.Options, t *talk, last []said) {
 	if len(last) == 0 {
 		return
 	}
+	counted := int64(min(1, len(t.loops))) // the lead-in is not
 	switch {
 	case opts.Compact != nil && opts.Compact.Summary != nil:
 		dropped := false
@@ -454,16 +455,16 @@ func (o *outcome) addLast(opts compaction.Options, t *talk, last []said) {
 			}
 		}
 		if !dropped {
-			o.whole++
-		} else if len(t.loops) > 0 {
-			o.condensed++
+			o.whole += counted
+		} else {
+			o.condensed += counted
 		}
 	case opts.CondenseLast && t.closed():
 		o.add(condensed(opts.Policy, last))
 		o.condensed++
 	default:
 		o.add(whole(opts.Policy, last))
-		o.whole++
+		o.whole += counted
 	}
 }
 

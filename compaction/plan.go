@@ -71,10 +71,12 @@ type Plan struct {
 	// not those due before Start) in their order, then the message itself unless repair leaves it out. A stub is never
 	// cut nor made a line.
 	Actions []Action
-	// Dropped, Condensed and Whole count loops: Whole has the last of a conversation, the lead-in while it is the last,
-	// and a compaction's open loop, unless messages of it were dropped, which makes it Condensed. The lead-in is never counted
-	// as dropped nor as condensed. Dropped does not have what was passed over before Planner.Skip.
+	// Dropped, Condensed and Whole count loops, the lead-in aside: Whole has the last of a conversation and a compaction's
+	// open loop, unless messages of it were dropped, which makes it Condensed. Dropped does not have what was passed over
+	// before Planner.Skip.
 	Dropped, Condensed, Whole int64
+	// LeadIn says that the lead-in is shown: it is the last loop then, and the only one.
+	LeadIn bool
 	// LimitExceeded, of a conversation, says that what is always shown, the last loop whole, alone exceeds MaxBytes or
 	// MaxTokens.
 	LimitExceeded bool

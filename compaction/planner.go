@@ -207,22 +207,21 @@ func (p *Planner) show(out *Plan, i, n int64) {
 	}
 	from := len(out.Actions)
 	loop := p.items.between(p.spans.at(i).item, end)
-	settled := i >= 0 && i < n
+	settled, shown := i >= 0 && i < n, &out.Whole
 	switch {
 	case !settled && p.replacesSummary():
 		out.Actions = asked(out.Actions, loop)
-		switch {
-		case p.loop.Phase == runloop.Asked:
-			out.Whole++
-		case i >= 0:
-			out.Condensed++
+		if p.loop.Phase != runloop.Asked {
+			shown = &out.Condensed
 		}
 	case settled && i < n-int64(p.o.Policy.KeepFullRuns), !settled && p.o.CondenseLast && p.loop.Closed():
 		out.Actions = p.o.Policy.condensed(out.Actions, loop)
-		out.Condensed++
+		shown = &out.Condensed
 	default:
 		out.Actions = p.o.Policy.whole(out.Actions, loop)
-		out.Whole++
+	}
+	if out.LeadIn = i < 0; !out.LeadIn {
+		*shown++
 	}
 	if p.replacesSummary() {
 		dropSummaries(out.Actions[from:], loop)

@@ -223,14 +223,15 @@ func TestCounts(t *testing.T) {
 	}{
 		{"u a u a u a u a", nil, 1, 1, 2},
 		{"a | u", nil, 0, 0, 1},
-		{"a", nil, 0, 0, 1},
+		{"a", nil, 0, 0, 0},
 		{"s", nil, 0, 0, 0},
 		{"u a u a u a u a", &compaction.Compact{}, 2, 1, 1},
 		{"u a u a u a u c:1", &compaction.Compact{}, 1, 1, 2},
 		{"u a u a u a u c:1", &compaction.Compact{Summary: given}, 1, 2, 1},
 		{"u a u a u a u s", &compaction.Compact{Summary: given}, 1, 1, 2},
 		{"u a u a u a u a", &compaction.Compact{Summary: given, SummaryOnly: true}, 4, 0, 0},
-		{"a", &compaction.Compact{}, 0, 0, 1},
+		{"a", &compaction.Compact{}, 0, 0, 0},
+		{"a u", &compaction.Compact{}, 0, 0, 1},
 		{"a", &compaction.Compact{Summary: given}, 0, 0, 0},
 	} {
 		policy := compaction.Unbounded()

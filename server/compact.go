@@ -159,7 +159,7 @@ func (c *compact) coverThrough(ctx context.Context, e *effective) (*chainstore.H
 		return lastAnswered(ctx, e.chain, first)
 	}
 	seq := e.chain.After()
-	if seq < first || !e.state().PreambleClosed {
+	if seq < first {
 		return nil, chainstore.ErrAlreadyCovered
 	}
 	h, err := chainstore.HeaderAt(ctx, e.chain, seq)

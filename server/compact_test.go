@@ -234,11 +234,59 @@ func TestCompactThrough(t *testing.T) {
 	open := r.chain("", calling("x", "1"))
 	_, err = r.Compact(r.ctx(), &Compact{Head: byID(open[0])})
 	r.fails(err, codes.FailedPrecondition, "OPEN_TOOL_CALLS", "")
-	only := r.put("", system("nothing else"))
-	equal(r, "a preamble alone", r.compact(&Compact{Head: byID(only), Summary: "s", DryRun: true}).NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
-	_, err = r.Compact(r.ctx(), &Compact{Head: byID(only), ThroughId: only})
-	r.fails(err, codes.FailedPrecondition, "ALREADY_COVERED", "")
 	r.clean("")
+}
+
+// TestCompactPreambleAlone: where nothing follows the preamble there is nothing to shrink, whatever through_id and summary say.
+func TestCompactPreambleAlone(t *testing.T) {
+	r := newRig(t)
+	ids := r.chain("chat", system("one"), system("two"))
+	for name, req := range map[string]*Compact{
+		"as it is":                 {},
+		"a dry run of a summary":   {Summary: "s", DryRun: true},
+		"through the head":         {ThroughId: ids[1]},
+		"through a node before":    {ThroughId: ids[0]},
+		"a summary":                {ThroughId: ids[1], Summary: "s"},
+		"with nothing but summary": {ThroughId: ids[1], Summary: "s", SummaryOnly: true},
+	} {
+		req.Head = byAlias("chat")
+		reply, err := r.Compact(r.ctx(), req)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		equal(r, name, fmt.Sprint(reply.Written, reply.NotWritten), "false NOT_WRITTEN_NOTHING_SHRINKS")
+	}
+}
+
+// TestShortenedByCompaction: a report counts what a compaction shortened and the reply shows.
+func TestShortenedByCompaction(t *testing.T) {
+	r := newRig(t)
+	r.chain("chat", concat([]*Message{user(strings.Repeat("a", 600)), assistant("short"), user("next")}, manyResults())...)
+	lead := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{MaxUserChars: proto.Int32(10), KeepToolResults: proto.Int32(0)}})
+	equal(r, "what the compaction shortened", lead.Report.Shortened, 3)
+	r.put2("chat", user("and now?"))
+	shortened := func(req *Assemble) string {
+		req.Head = byAlias("chat")
+		var counts []string
+		for _, detail := range []transcriptv1.NodeDetail{0, envelopes} {
+			req.NodeDetail = detail
+			counts = append(counts, fmt.Sprint(r.assemble(req).Report.Shortened))
+		}
+		return strings.Join(counts, " ")
+	}
+	equal(r, "in the effective view", shortened(&Assemble{}), "3 3")
+	equal(r, "in the full view", shortened(&Assemble{View: full}), "0 0")
+	equal(r, "in a conversation that shows them", shortened(&Assemble{View: conversation, Policy: &Policy{KeepFullRuns: proto.Int32(9)}}), "3 3")
+	equal(r, "in one that cuts them again", shortened(&Assemble{View: conversation, Policy: &Policy{MaxUserChars: proto.Int32(5)}}), "1 1")
+}
+
+// manyResults is a loop that is open, with two results that a model has seen.
+func manyResults() (out []*Message) {
+	for _, id := range []string{"a", "b", "c"} {
+		out = append(out, calling("read", id), result(id, strings.Repeat("bulk ", 100)))
+	}
+	return out
 }
 
 // between runs f, once, before a Commit that puts a compaction node.

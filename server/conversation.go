@@ -81,10 +81,10 @@ func (c *conversation) complete(r *report) {
 	loops := c.plan.Condensed + c.plan.Whole
 	r.leftOut = &transcriptv1.LeftOut{
 		Messages: t.Messages - r.messages, Bytes: t.Bytes - r.bytes, Tokens: max(0, t.Tokens-r.tokens),
-		RunLoops: max(0, t.Loops-loops),
+		RunLoops: t.Loops - loops,
 	}
 	r.limitExceeded = c.plan.LimitExceeded
 	if r.window != nil {
-		r.window.RunLoops = loops
+		r.window.RunLoops = loops + int64(once(c.plan.LeadIn))
 	}
 }

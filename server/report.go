@@ -16,8 +16,8 @@ type report struct {
 	estimated                bool
 	findings                 []*transcriptv1.Finding
 	more                     int64
+	shortened                int64
 	// What only a conversation has.
-	shortened     int64
 	leftOut       *transcriptv1.LeftOut
 	window        *transcriptv1.Window
 	limitExceeded bool
@@ -43,6 +43,7 @@ func (r *report) join(behind *report) *report {
 		return behind
 	}
 	r.messages, r.bytes, r.repairs = r.messages+behind.messages, r.bytes+behind.bytes, r.repairs+behind.repairs
+	r.shortened += behind.shortened
 	room := min(maxFindings-len(r.findings), len(behind.findings))
 	r.findings = append(r.findings, behind.findings[:room]...)
 	r.more += behind.more + int64(len(behind.findings)-room)

@@ -41,9 +41,10 @@ type made struct {
 	messages int
 	notes    noteList
 	size     compaction.Size
-	// stubs and shortened count what is not as it was put; split says that a part went before.
-	stubs, shortened int
-	split            bool
+	// stubs and shortened count what is not as it was stored; before, what is, and a compaction shortened; split says that a part
+	// went before.
+	stubs, shortened, before int
+	split                    bool
 }
 
 func (m *made) clear() { *m = made{bytes: m.bytes[:0]} }
@@ -190,6 +191,9 @@ func (w *shower) keep(ctx context.Context, m *runloop.Brief, bytes []byte) error
 		return err
 	}
 	w.made.bytes = append(w.made.bytes, bytes...)
+	if w.row.Raw.IsCompaction() {
+		w.made.before += canonical.CountShortened(bytes)
+	}
 	w.shown(&m.Note, len(bytes), tokens, estimated)
 	return nil
 }
@@ -251,7 +255,7 @@ func (w *shower) flush(ctx context.Context) error {
 	}
 	f.add(m.bytes)
 	w.s.end(f, info, &p)
-	w.s.report.shortened += int64(m.shortened)
+	w.s.report.shortened += int64(m.shortened + m.before)
 	w.s.report.spend(m.size.Tokens, m.size.Estimated)
 	return nil
 }

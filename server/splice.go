@@ -109,7 +109,15 @@ func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainsto
 	}
 	s.count(h, &p)
 	s.end(f, info, &p)
+	s.shortened(row)
 	return nil
+}
+
+// shortened counts the messages that a compaction shortened, of those of its row.
+func (s *splicer) shortened(row *chainstore.Row) {
+	if row.Raw.IsCompaction() {
+		s.report.shortened += int64(canonical.CountShortened(row.Payload))
+	}
 }
 
 // repaired lays the messages before one without the results that are left out, each stub before the message that ended
@@ -146,6 +154,7 @@ func (s *splicer) repaired(ctx context.Context, row *chainstore.Row, h *chainsto
 		s.end(f, info, &p)
 		from = p.through
 	}
+	s.shortened(row)
 	return nil
 }
 

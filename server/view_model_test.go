@@ -203,11 +203,14 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	r := &out.report
 	r.LeftOut = &transcriptv1.LeftOut{
 		Messages: total.Messages - r.Messages, Bytes: total.Bytes - r.Bytes, Tokens: max(0, total.Tokens-r.Tokens),
-		RunLoops: max(0, s.Effective.Loops-plan.Condensed-plan.Whole),
+		RunLoops: s.Effective.Loops - plan.Condensed - plan.Whole,
 	}
 	r.LimitExceeded = plan.LimitExceeded
 	if plan.HasLoops {
 		r.Window = &transcriptv1.Window{RunLoops: plan.Condensed + plan.Whole}
+		if plan.LeadIn {
+			r.Window.RunLoops++
+		}
 	}
 	return modelView{out.messages, r}
 }
@@ -247,8 +250,10 @@ func (s *modelSum) add(all []modelMessage, i int, action compaction.Action) {
 	}
 	tokens, estimated := s.briefs[i].Tokens()
 	size := int64(len(canonical.EncodePayload([]*Message{m})))
-	if changed {
+	if changed || m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED {
 		s.report.Shortened++
+	}
+	if changed {
 		tokens, estimated = (size+3)/4, true
 	}
 	s.messages = append(s.messages, m)

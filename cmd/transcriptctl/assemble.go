@@ -171,7 +171,10 @@ func (s *session) tellReport(r *transcriptv1.Report) {
 	if n := r.GetRepairs(); n > 0 {
 		s.remark("%s: results without a call left out, or stand-ins for missing results added; see --view full", count(n, "repair"))
 	}
-	if out := r.GetLeftOut(); out.GetMessages() > 0 || r.GetShortened() > 0 {
+	switch out := r.GetLeftOut(); {
+	case out == nil && r.GetShortened() > 0:
+		s.remark("shortened by a compaction: %s; see --view full", count(r.GetShortened(), "message"))
+	case out.GetMessages() > 0 || r.GetShortened() > 0:
 		s.remark("left out: %s, %s; shortened: %s; see --view effective", count(out.GetMessages(), "message"),
 			size(out.GetBytes()), count(r.GetShortened(), "message"))
 	}

@@ -3000,7 +3000,7 @@ type Report struct {
 	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Whether some of the tokens are estimated.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
-	// Of the messages in this reply: those that were cut or became a line.
+	// Of the messages in this reply: those that were cut or became a line, for this reply or by a compaction.
 	Shortened int64 `protobuf:"varint,8,opt,name=shortened,proto3" json:"shortened,omitempty"`
 	// VIEW_CONVERSATION: what the effective view has and this reply does not show.
 	LeftOut *LeftOut `protobuf:"bytes,9,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
@@ -4382,9 +4382,9 @@ type CompactReport struct {
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
 	// Run loops that are dropped, the lead-in aside.
 	LoopsDropped int64 `protobuf:"varint,8,opt,name=loops_dropped,json=loopsDropped,proto3" json:"loops_dropped,omitempty"`
-	// Run loops that are condensed.
+	// Run loops that are condensed, the lead-in aside.
 	LoopsCondensed int64 `protobuf:"varint,9,opt,name=loops_condensed,json=loopsCondensed,proto3" json:"loops_condensed,omitempty"`
-	// Run loops that stay whole.
+	// Run loops that stay whole, the lead-in aside.
 	LoopsWhole int64 `protobuf:"varint,10,opt,name=loops_whole,json=loopsWhole,proto3" json:"loops_whole,omitempty"`
 	// Messages that were cut or became a line.
 	Shortened int64 `protobuf:"varint,11,opt,name=shortened,proto3" json:"shortened,omitempty"`
