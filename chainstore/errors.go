@@ -1,12 +1,17 @@
 package chainstore
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // What a store's methods fail with. Engines wrap these; callers use errors.Is. No message holds content, a metadata
 // value or an alias name. Contexts' own errors pass through.
 var (
 	// ErrNodeNotFound: no node of the namespace has that id.
 	ErrNodeNotFound = errors.New("node not found")
+	// ErrAfterNotFound is ErrNodeNotFound of the node that must be an ancestor, not of the head.
+	ErrAfterNotFound = fmt.Errorf("%w: the one that must be an ancestor", ErrNodeNotFound)
 	// ErrParentNotFound: a parent, by id or alias, is not there.
 	ErrParentNotFound = errors.New("parent not found")
 	// ErrAliasNotFound: no alias of the namespace has that name.
@@ -39,6 +44,20 @@ var (
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 )
+
+// MissingError is what Commit fails with where what a node or an alias of the change names is not there.
+type MissingError struct {
+	// Err is ErrParentNotFound of a node, ErrNodeNotFound or ErrAliasNotFound of an alias's target.
+	Err error
+	// Index is the place of that node in Change.Nodes, of that alias in Change.Aliases.
+	Index int
+}
+
+// Error says what is not there.
+func (e *MissingError) Error() string { return e.Err.Error() }
+
+// Unwrap is what is not there.
+func (e *MissingError) Unwrap() error { return e.Err }
 
 // Conflict is a condition that did not hold.
 type Conflict struct {

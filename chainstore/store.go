@@ -41,8 +41,8 @@ type Writer interface {
 	//
 	// Nodes are put in order, then aliases. A node that is there already is not written again: its notes, first put and
 	// position stay. A change that took place before (Change.Repeats) leaves all aliases as they are. Errors, in this
-	// order: ErrParentNotFound; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
-	// ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound where an alias's target is not there;
+	// order: ErrParentNotFound in a MissingError; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
+	// ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound in a MissingError where an alias's target is not there;
 	// ConflictError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.
 	// A change that fails neither fails nor delays another.
 	Commit(ctx context.Context, namespace string, change *Change) (*Committed, error)
@@ -51,7 +51,7 @@ type Writer interface {
 // ChainReader reads the path from a root to a head.
 type ChainReader interface {
 	// Chain finds a head: ErrNodeNotFound, ErrAliasNotFound. With after, it also finds where that node lies on the path:
-	// ErrNodeNotFound if it is not there at all, ErrNotAncestor if it is neither the head nor an ancestor.
+	// ErrAfterNotFound if it is not there at all, ErrNotAncestor if it is neither the head nor an ancestor.
 	Chain(ctx context.Context, namespace string, head Ref, after *ID) (Chain, error)
 }
 

@@ -138,7 +138,8 @@ type Error struct {
 	undone  bool // the attempt was not sent
 	// cause is the error of a connection that is not gRPC's; nil for others.
 	cause error
-	// Violations are the fields of the request that were refused.
+	// Violations are the fields of the request that were refused, or, of ErrNodeNotFound, ErrAliasNotFound and ErrParentNotFound, the
+	// one that names what is not there.
 	Violations []Violation
 	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
 	// of the request, at most 32.

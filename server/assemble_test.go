@@ -104,7 +104,7 @@ func TestAfter(t *testing.T) {
 	_, err = r.Assemble(r.ctx(), &Assemble{Head: byID(nodes[2]), AfterId: nodes[3]})
 	r.fails(err, codes.FailedPrecondition, "NOT_AN_ANCESTOR", "")
 	_, err = r.Assemble(r.ctx(), &Assemble{Head: byID(nodes[2]), AfterId: strings.Repeat("0", 64)})
-	r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "after_id")
 }
 
 func TestEtag(t *testing.T) {

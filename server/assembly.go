@@ -72,7 +72,7 @@ func (t *transcripts) open(ctx context.Context, req assembleRequest) (*assembly,
 		return nil, err
 	}
 	if a.chain, err = t.store.Chain(ctx, namespaceOf(req.GetNamespace()), head, a.after); err != nil {
-		return nil, err
+		return nil, missingFromChain("head", "after_id", err)
 	}
 	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
 		err = a.openConversation(ctx, policy, req.GetCondenseLast())

@@ -27,14 +27,14 @@ func badSearches() []bad {
 		return spoilt(func(q *SearchRequest) { q.Since, q.Until = since, until })
 	}
 	cases := []bad{
-		{"search nowhere", spoilt(func(q *SearchRequest) { q.Scope = nil }), invalid, badField, "scope"},
+		{"search nowhere", spoilt(func(q *SearchRequest) { q.Scope = nil }), invalid, badField, "head alias_prefix"},
 		{"search no head", head(&NodeRef{}), invalid, badField, "head"},
 		{"search what is no id", head(byID("xyz")), invalid, badField, "head.node_id"},
-		{"search what is not there", head(byID(absent)), notFound, noNode, ""},
-		{"search an alias that is not there", head(byAlias("nobody")), notFound, noAlias, ""},
-		{"search in another namespace", spoilt(func(q *SearchRequest) { q.Namespace = "other" }), notFound, noAlias, ""},
+		{"search what is not there", head(byID(absent)), notFound, noNode, "head"},
+		{"search an alias that is not there", head(byAlias("nobody")), notFound, noAlias, "head"},
+		{"search in another namespace", spoilt(func(q *SearchRequest) { q.Namespace = "other" }), notFound, noAlias, "head"},
 		{"search a long prefix", asked((*rig).Search, underPrefix(strings.Repeat("x", 513), "needle")), invalid, overLimit, "alias_prefix"},
-		{"search for nothing", spoilt(func(q *SearchRequest) { q.Pattern = nil }), invalid, badField, "pattern"},
+		{"search for nothing", spoilt(func(q *SearchRequest) { q.Pattern = nil }), invalid, badField, "text regexp"},
 		{"search for an empty text", text(""), invalid, badField, "text"},
 		{"search for a long text", text(strings.Repeat("x", 1025)), invalid, overLimit, "text"},
 		{"search for an empty pattern", pattern(""), invalid, badField, "regexp"},

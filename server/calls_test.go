@@ -205,7 +205,7 @@ func TestMetricsCountCalls(t *testing.T) {
 	r := newRig(t)
 	r.put("", user("x"))
 	_, err := r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Name: "nobody"})
-	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "name")
 	families := must[[]string](r)(func() ([]string, error) {
 		all, err := r.registry.Gather()
 		var lines []string
@@ -333,7 +333,7 @@ func TestNobodyWaitsForAStuckCaller(t *testing.T) {
 	_, err := r.PutNode(r.ctx(), &PutNode{Messages: []*Message{{}}})
 	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "messages[0].role")
 	_, err = r.Assemble(r.ctx(), &Assemble{Head: byID(absent)})
-	r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "head")
 	cancel()
 	if err := <-done; failureOf(err).code != codes.Canceled {
 		t.Errorf("the stuck call: %v", err)

@@ -165,9 +165,9 @@ func TestCanaryInConflicts(t *testing.T) {
 	_, twice := r.PutNode(r.ctx(), other)
 	r.fails(twice, codes.InvalidArgument, "DUPLICATE_ALIAS", "aliases[1].name")
 	_, none := r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Namespace: canary, Name: "not " + canary})
-	r.fails(none, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.fails(none, codes.NotFound, "ALIAS_NOT_FOUND", "name")
 	_, parent := r.PutNode(r.ctx(), &PutNode{Parent: byAlias("not " + canary), Messages: req.Messages})
-	r.fails(parent, codes.NotFound, "PARENT_NOT_FOUND", "")
+	r.fails(parent, codes.NotFound, "PARENT_NOT_FOUND", "parent")
 	r.silent(exists, moved, twice, none, parent)
 }
 

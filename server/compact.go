@@ -95,7 +95,7 @@ func unread(req *transcriptv1.CompactRequest) error {
 // draft is the change that puts the node and sets the aliases, that of the head first, if basis is the head that the
 // node was made at.
 func (c *compact) draft(n chainstore.NewNode, basis chainstore.ID) (*draft, error) {
-	d := &draft{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}}
+	d := &draft{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}, parents: []string{"head"}}
 	if c.head.Alias != "" {
 		d.names = map[string]bool{c.head.Alias: true}
 		d.fields = []string{"head.alias"}
@@ -117,7 +117,7 @@ func (c *compact) overtaken(err error) bool {
 func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error) {
 	chain, err := c.store.Chain(ctx, c.namespace, c.head, c.through)
 	if err != nil {
-		return nil, c.moved(ctx, err, false)
+		return nil, missingFromChain("head", "through_id", c.moved(ctx, err, false))
 	}
 	e, err := openEffective(ctx, chain)
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *compact) moved(ctx context.Context, err error, chosen bool) error {
 		return err
 	}
 	if errors.Is(err, chainstore.ErrParentNotFound) {
-		return chainstore.ErrAliasNotFound
+		return missingFrom("head", chainstore.ErrAliasNotFound)
 	}
 	unfit := errors.Is(err, chainstore.ErrNotAncestor) || errors.Is(err, chainstore.ErrAlreadyCovered) || errors.Is(err, chainstore.ErrOpenCalls)
 	if !unfit || !chosen {

@@ -213,7 +213,7 @@ func TestCompactThrough(t *testing.T) {
 	refused := func(through string, code codes.Code, reason string) {
 		r.Helper()
 		_, err := r.Compact(r.ctx(), &Compact{Head: byID(head), ThroughId: through})
-		r.fails(err, code, reason, "")
+		r.fails(err, code, reason, map[codes.Code]string{codes.NotFound: "through_id"}[code])
 	}
 	refused(strings.Repeat("0", 64), codes.NotFound, "NODE_NOT_FOUND")
 	refused(elsewhere, codes.FailedPrecondition, "NOT_AN_ANCESTOR")
@@ -361,7 +361,7 @@ func TestCompactAliases(t *testing.T) {
 	_, err = r.Compact(r.ctx(), &Compact{Head: byAlias("chat"), Aliases: []*Update{{Name: "chat"}}})
 	r.fails(err, codes.InvalidArgument, "DUPLICATE_ALIAS", "aliases[0].name")
 	_, err = r.Compact(r.ctx(), &Compact{Head: byAlias("gone")})
-	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "head")
 	r.clean("")
 }
 
@@ -407,7 +407,7 @@ func TestCompactSummaryTellsOfNothingLater(t *testing.T) {
 		must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "chat"}))
 	}
 	_, err = r.Compact(r.ctx(), &Compact{Head: byAlias("chat")})
-	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "head")
 	r.clean("")
 }
 

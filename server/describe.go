@@ -45,7 +45,7 @@ func (t *transcripts) Describe(ctx context.Context, req *transcriptv1.DescribeRe
 		return nil, err
 	}
 	if d.chain, err = t.store.Chain(ctx, d.namespace, head, nil); err != nil {
-		return nil, err
+		return nil, missingFrom("head", err)
 	}
 	if d.off {
 		return &transcriptv1.DescribeResponse{HeadId: d.head().ID.String()}, nil

@@ -136,6 +136,39 @@ type ambiguousError struct{ ids []chainstore.ID }
 func (e *ambiguousError) Error() string { return errAmbiguous.Error() }
 func (e *ambiguousError) Unwrap() error { return errAmbiguous }
 
+// noneSet refuses a request that sets no member of a oneof. It names the members: the oneof itself nobody can set.
+type noneSet struct{ members []string }
+
+func (e *noneSet) Error() string {
+	return "exactly one of " + strings.Join(e.members, " and ") + " must be set"
+}
+func (e *noneSet) Unwrap() error { return canonical.ErrInvalid }
+
+// missing says which field of the request names what is not there.
+type missing struct {
+	field string
+	err   error
+}
+
+func (e *missing) Error() string { return e.err.Error() }
+func (e *missing) Unwrap() error { return e.err }
+
+// missingFrom is err with the field that names what is not there; other errors stay as they are.
+func missingFrom(field string, err error) error {
+	if errors.Is(err, chainstore.ErrNodeNotFound) || errors.Is(err, chainstore.ErrAliasNotFound) {
+		return &missing{field, err}
+	}
+	return err
+}
+
+// missingFromChain is missingFrom where a chain was asked for, of a head and of a node that must be an ancestor of it.
+func missingFromChain(head, after string, err error) error {
+	if errors.Is(err, chainstore.ErrAfterNotFound) {
+		return &missing{after, err}
+	}
+	return missingFrom(head, err)
+}
+
 // mapper turns errors into statuses.
 type mapper struct {
 	rows []row
@@ -182,11 +215,15 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var field *canonical.FieldError
 	var conflict *conflicts
 	var ambiguous *ambiguousError
+	var none *noneSet
+	var absent *missing
 	switch {
 	case r.code == codes.InvalidArgument && errors.As(err, &field):
-		return field.Error(), []protoadapt.MessageV1{&errdetails.BadRequest{
-			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field.Field, Description: field.Rule}},
-		}}
+		return field.Error(), violations(field.Rule, field.Field)
+	case r.code == codes.InvalidArgument && errors.As(err, &none):
+		return none.Error(), violations(none.Error(), none.members...)
+	case r.code == codes.NotFound && errors.As(err, &absent):
+		return r.text, violations(r.text, absent.field)
 	case errors.As(err, &conflict):
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.detail())}
 	case errors.As(err, &ambiguous):
@@ -197,6 +234,15 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(detail)}
 	}
 	return r.text, nil
+}
+
+// violations says of fields that they break a rule.
+func violations(rule string, fields ...string) []protoadapt.MessageV1 {
+	detail := &errdetails.BadRequest{}
+	for _, field := range fields {
+		detail.FieldViolations = append(detail.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: field, Description: rule})
+	}
+	return []protoadapt.MessageV1{detail}
 }
 
 // maxConflicts is how many conflicts an error lists: about 4 KiB of a trailer, of which clients in some languages take 8

@@ -33,7 +33,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	}
 	chain, err := t.store.Chain(ctx, namespace, ref, nil)
 	if err != nil {
-		return nil, err
+		return nil, missingFrom("node", err)
 	}
 	links, err := linksOf(ctx, chain, chain.Head())
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *transcripts) findNode(ctx context.Context, namespace string, node *tran
 	case err != nil:
 		return chainstore.Ref{}, err
 	case len(ids) == 0:
-		return chainstore.Ref{}, chainstore.ErrNodeNotFound
+		return chainstore.Ref{}, missingFrom("node", chainstore.ErrNodeNotFound)
 	case len(ids) > 1:
 		return chainstore.Ref{}, &ambiguousError{ids: ids}
 	}

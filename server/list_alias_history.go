@@ -25,7 +25,7 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 	}
 	states, err := t.store.AliasHistory(ctx, p.namespace, req.Name)
 	if err != nil {
-		return nil, err
+		return nil, missingFrom("name", err)
 	}
 	if len(states) > 0 && before > states[0].Number {
 		return nil, badToken()

@@ -29,7 +29,7 @@ func (t *transcripts) ListChildren(ctx context.Context, req *transcriptv1.ListCh
 		if after != nil && errors.Is(err, chainstore.ErrNodeNotFound) {
 			return nil, badToken()
 		}
-		return nil, err
+		return nil, missingFrom("node", err)
 	}
 	reply := &transcriptv1.ListChildrenResponse{Children: children}
 	if more != nil {
@@ -49,7 +49,7 @@ func (t *transcripts) parseChildren(ctx context.Context, p page, ref chainstore.
 	case cursor == nil:
 		a, err := t.store.Alias(ctx, p.namespace, ref.Alias)
 		if err != nil {
-			return node, nil, err
+			return node, nil, missingFrom("node", err)
 		}
 		return a.Node, nil, nil
 	case len(cursor) != 2*len(node):

@@ -82,7 +82,7 @@ func (t *transcripts) openLoops(ctx context.Context, p page, ref chainstore.Ref,
 	if cursor == nil {
 		chain, err := t.store.Chain(ctx, p.namespace, ref, nil)
 		if err != nil {
-			return nil, err
+			return nil, missingFrom("head", err)
 		}
 		h := chain.Head()
 		return &runLoops{chain: chain, loop: h.State.Full.Loop, end: runloop.Place{Seq: h.Seq + 1}, last: true}, nil

@@ -27,9 +27,9 @@ type nodeFields interface {
 // draft is a change that a request is turned into.
 type draft struct {
 	change chainstore.Change
-	// fields are the places of the change's aliases in the request.
-	fields []string
-	names  map[string]bool
+	// fields are the places of the change's aliases in the request, parents those of its nodes' parents.
+	fields, parents []string
+	names           map[string]bool
 	// messages and calls are counted over all nodes.
 	messages, calls int
 }
@@ -50,6 +50,11 @@ func (d *draft) node(field string, n nodeFields, parent chainstore.Parent) error
 	if err := d.count(field, facts); err != nil {
 		return err
 	}
+	parentField := "parent"
+	if field != "" {
+		parentField = field + ".parent"
+	}
+	d.parents = append(d.parents, parentField)
 	form := canonical.NewNode(n.GetMessages(), n.GetMetadata(), n.GetSalt())
 	d.change.Nodes = append(d.change.Nodes, chainstore.NewNode{
 		Parent: parent,
@@ -146,9 +151,13 @@ func (d *draft) alias(field string, a aliasFields, target chainstore.Target) err
 	return nil
 }
 
-// commit applies the change. Conflicts are told by their place in the request.
+// commit applies the change. Conflicts, and what is not there, are told by their place in the request.
 func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
 	done, err := store.Commit(ctx, namespaceOf(namespace), &d.change)
+	var absent *chainstore.MissingError
+	if errors.As(err, &absent) {
+		return nil, d.missing(absent)
+	}
 	var conflict *chainstore.ConflictError
 	if !errors.As(err, &conflict) {
 		return done, err
@@ -158,6 +167,13 @@ func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace st
 		c.compacted = append(c.compacted, d.onlyCompacted(ctx, store, namespace, &conflict.Conflicts[i]))
 	}
 	return nil, c
+}
+
+func (d *draft) missing(e *chainstore.MissingError) error {
+	if errors.Is(e, chainstore.ErrParentNotFound) {
+		return &missing{d.parents[e.Index], e}
+	}
+	return &missing{d.fields[e.Index] + ".target", e}
 }
 
 // onlyCompacted tells whether only compaction nodes lie between the head that a condition names and the node that the

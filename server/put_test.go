@@ -89,7 +89,7 @@ func TestPutNodesIsAllOrNothing(t *testing.T) {
 		t.Errorf("conflicts are %v", f.conflicts)
 	}
 	_, err = r.ResolveAlias(r.ctx(), &transcriptv1.ResolveAliasRequest{Name: "new"})
-	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "name")
 }
 
 func TestAliases(t *testing.T) {
@@ -112,9 +112,9 @@ func TestAliases(t *testing.T) {
 	moved := must[*transcriptv1.AliasResponse](r)(move("y", byAlias("x"), nil))
 	equal(r, "changed", moved.Aliases[0].Changed, true)
 	_, err = move("z", byAlias("nobody"), nil)
-	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "ALIAS_NOT_FOUND", "aliases[0].target")
 	_, err = move("z", byID(strings.Repeat("0", 64)), nil)
-	r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "")
+	r.fails(err, codes.NotFound, "NODE_NOT_FOUND", "aliases[0].target")
 
 	remove := func(name string, c *transcriptv1.AliasPrecondition) (*transcriptv1.DeleteAliasResponse, error) {
 		return r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: name, Precondition: c})

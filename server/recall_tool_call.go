@@ -93,7 +93,7 @@ func (r *recall) open(ctx context.Context, token string) (err error) {
 	}
 	if cursor == nil {
 		r.chain, err = r.store.Chain(ctx, r.namespace, r.head, nil)
-		return err
+		return missingFrom("head", err)
 	}
 	head, part, offset, ok := parseHeadCursor(cursor)
 	if !ok || part > canonical.MaxPayloadBytes || offset > canonical.MaxPayloadBytes {

@@ -48,7 +48,7 @@ func (t *transcripts) replay(ctx context.Context, req *transcriptv1.ReplayToolsR
 	}
 	r.names = req.ToolNames
 	if r.chain, err = t.store.Chain(ctx, namespaceOf(req.Namespace), ref, nil); err != nil {
-		return nil, err
+		return nil, missingFrom("head", err)
 	}
 	if err := r.read(ctx); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ func (t *transcripts) ResolveAlias(ctx context.Context, req *transcriptv1.Resolv
 	}
 	a, err := t.store.Alias(ctx, namespaceOf(req.Namespace), req.Name)
 	if err != nil {
-		return nil, err
+		return nil, missingFrom("name", err)
 	}
 	return &transcriptv1.ResolveAliasResponse{Alias: aliasInfo(a), Counters: chainCounters(a.Full, a.Effective)}, nil
 }

@@ -135,7 +135,7 @@ func (q *searchQuery) parseScope(req *transcriptv1.SearchRequest) (err error) {
 			err = overLimit("alias_prefix", "must be at most %d bytes", maxAliasBytes)
 		}
 	default:
-		err = invalidField("scope", "must have a head or an alias_prefix")
+		err = &noneSet{[]string{"head", "alias_prefix"}}
 	}
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (p *searchPage) resume(ctx context.Context, cursor []byte) (chain chainstor
 		if chain, err = p.store.Chain(ctx, p.query.page.namespace, p.query.head, nil); err == nil {
 			before = wholeOf(chain)
 		}
-		return chain, before, err
+		return chain, before, missingFrom("head", err)
 	}
 	at, err := parseSearchPlace(cursor)
 	if err != nil {

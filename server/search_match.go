@@ -54,7 +54,7 @@ func parsePattern(req *transcriptv1.SearchRequest) (*pattern, error) {
 		}
 		return compilePattern(p.Regexp)
 	default:
-		return nil, invalidField("pattern", "must have a text or a regexp")
+		return nil, &noneSet{[]string{"text", "regexp"}}
 	}
 }
 

@@ -195,7 +195,7 @@ func (r *rig) frames(req *Assemble) ([]*transcriptv1.StreamAssembleResponse, err
 type failure struct {
 	code   codes.Code
 	reason string
-	// field and rule are of the first field violation.
+	// field has the fields that were violated, rule is that of the first.
 	field, rule string
 	conflicts   []*transcriptv1.AliasConflict
 	candidates  []string
@@ -216,7 +216,11 @@ func failureOf(err error) failure {
 				f.reason = "of another domain"
 			}
 		case *errdetails.BadRequest:
-			f.field, f.rule = d.FieldViolations[0].Field, d.FieldViolations[0].Description
+			var fields []string
+			for _, v := range d.FieldViolations {
+				fields = append(fields, v.Field)
+			}
+			f.field, f.rule = strings.Join(fields, " "), d.FieldViolations[0].Description
 		case *transcriptv1.AliasConflicts:
 			f.conflicts = d.Conflicts
 		case *transcriptv1.AmbiguousPrefix:

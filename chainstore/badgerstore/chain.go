@@ -32,7 +32,7 @@ func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref,
 		case err != nil:
 			return err
 		case !found:
-			return chainstore.ErrNodeNotFound
+			return chainstore.ErrAfterNotFound
 		case !c.lineage.holds(p):
 			return chainstore.ErrNotAncestor
 		}

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -43,6 +44,9 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*known, done []cha
 	plans := make([]aliasPlan, len(change.Aliases))
 	for i := range change.Aliases {
 		target, err := d.target(change.Aliases[i].Target, nodes)
+		if errors.Is(err, chainstore.ErrNodeNotFound) || errors.Is(err, chainstore.ErrAliasNotFound) {
+			err = &chainstore.MissingError{Err: err, Index: i}
+		}
 		if err != nil {
 			return nil, err
 		}

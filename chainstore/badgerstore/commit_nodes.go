@@ -49,7 +49,7 @@ func (d *draft) parent(change *chainstore.Change, i int, nodes []*known) (n *kno
 		}
 	}
 	if err == nil && n == nil {
-		err = chainstore.ErrParentNotFound
+		err = &chainstore.MissingError{Err: chainstore.ErrParentNotFound, Index: i}
 	}
 	return n, err
 }

@@ -51,7 +51,7 @@ func (p *plan) judge() error {
 	for i := range p.change.Aliases {
 		target, err := p.target(p.change.Aliases[i].Target)
 		if err != nil {
-			return err
+			return &chainstore.MissingError{Err: err, Index: i}
 		}
 		p.targets = append(p.targets, target)
 	}
@@ -107,7 +107,7 @@ func (p *plan) parent(i int) (*node, error) {
 		}
 	}
 	if n == nil {
-		return nil, chainstore.ErrParentNotFound
+		return nil, &chainstore.MissingError{Err: chainstore.ErrParentNotFound, Index: i}
 	}
 	return n, nil
 }

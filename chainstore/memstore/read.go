@@ -33,7 +33,7 @@ func (s *Store) Chain(ctx context.Context, name string, head chainstore.Ref, aft
 	}
 	a := ns.nodes[*after]
 	if a == nil {
-		return nil, chainstore.ErrNodeNotFound
+		return nil, chainstore.ErrAfterNotFound
 	}
 	p.after = a.header.Seq
 	if int(p.after) >= len(p.nodes) || p.nodes[p.after] != a {

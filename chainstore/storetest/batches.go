@@ -64,7 +64,7 @@ func aliasesStandForBefore(f *fixture) {
 		equal(f, "the totals", out.Nodes[i].Full.Nodes, 2)
 	}
 	_, err := f.try([]Node{root(user("b")), under(byAlias("y"), user("1"))}, set("y", 0, anything()))
-	f.fails(err, chainstore.ErrParentNotFound)
+	f.missing(err, chainstore.ErrParentNotFound, 1)
 	f.absent(f.idOf(root(user("b")), nil))
 }
 
@@ -72,10 +72,10 @@ func batchesFailWhole(f *fixture) {
 	first := root(user("a"))
 	id := f.idOf(first, nil)
 	_, err := f.try([]Node{first, under(previous(), user("b")), under(byID(unknownID(1)), user("c"))})
-	f.fails(err, chainstore.ErrParentNotFound)
+	f.missing(err, chainstore.ErrParentNotFound, 2)
 	f.absent(id)
 	_, err = f.try([]Node{under(byID(id), user("b")), first})
-	f.fails(err, chainstore.ErrParentNotFound)
+	f.missing(err, chainstore.ErrParentNotFound, 0)
 	_, err = f.try(append([]Node{first}, tooManyCalls(previous())...))
 	f.fails(err, chainstore.ErrGroupTooLarge)
 	f.absent(id)

@@ -144,7 +144,9 @@ func orderOfErrors(f *fixture) {
 	_, err = f.try(nil, point("x", unknownID(1), mustNotExist()))
 	f.fails(err, chainstore.ErrNodeNotFound)
 	_, err = f.try(nil, point("x", unknownID(1), anything()), point("y", id, mustExist()))
-	f.fails(err, chainstore.ErrNodeNotFound)
+	f.missing(err, chainstore.ErrNodeNotFound, 0)
+	_, err = f.try(nil, point("y", id, anything()), point("x", unknownID(1), anything()))
+	f.missing(err, chainstore.ErrNodeNotFound, 1)
 	toNobody := chainstore.AliasChange{Name: "x", Condition: mustNotExist()}
 	toNobody.Target = chainstore.Target{Kind: chainstore.TargetRef, Ref: aliasRef("nobody")}
 	_, err = f.try(nil, toNobody)

@@ -212,6 +212,16 @@ func (f *fixture) fails(err, want error) {
 	}
 }
 
+// missing asserts a MissingError of a place in the change.
+func (f *fixture) missing(err, want error, index int) {
+	f.Helper()
+	f.fails(err, want)
+	var missing *chainstore.MissingError
+	if !errors.As(err, &missing) || missing.Index != index {
+		f.Fatalf("error is %#v, want a MissingError of place %d", err, index)
+	}
+}
+
 // conflicts asserts a ConflictError that adds up to want and lists conflicts.
 func (f *fixture) conflicts(err, want error, conflicts ...chainstore.Conflict) {
 	f.Helper()

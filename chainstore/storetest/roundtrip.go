@@ -237,7 +237,7 @@ func after(f *fixture) {
 	f.fails(err, chainstore.ErrNotAncestor)
 	no := unknownID(1)
 	_, err = f.store.Chain(f.ctx(), f.ns, head, &no)
-	f.fails(err, chainstore.ErrNodeNotFound)
+	f.fails(err, chainstore.ErrAfterNotFound)
 }
 
 func absentHeads(f *fixture) {
@@ -249,6 +249,9 @@ func absentHeads(f *fixture) {
 	f.fails(err, chainstore.ErrAliasNotFound)
 	_, err = f.store.Chain(f.ctx(), f.ns, idRef(unknownID(1)), &id)
 	f.fails(err, chainstore.ErrNodeNotFound)
+	if errors.Is(err, chainstore.ErrAfterNotFound) {
+		f.Error("of a head that is not there the node that must be an ancestor is said to be missing")
+	}
 	_, err = f.try([]Node{under(byID(unknownID(1)), user("y"))})
 	f.fails(err, chainstore.ErrParentNotFound)
 	_, err = f.try([]Node{under(byAlias("nobody"), user("y"))})

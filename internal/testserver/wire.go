@@ -82,6 +82,9 @@ func domain(err error) error {
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
 			if known := reasons()[info.Reason]; known != nil {
+				if info.Reason == "NODE_NOT_FOUND" && violated(st) == "after_id" {
+					known = chainstore.ErrAfterNotFound
+				}
 				return fmt.Errorf("%w: %w", known, err)
 			}
 		}
@@ -91,6 +94,35 @@ func domain(err error) error {
 		return fmt.Errorf("%w: %w", context.Canceled, err)
 	case codes.DeadlineExceeded:
 		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	}
+	return err
+}
+
+// violated is the first field that a status tells of; empty if it tells of none.
+func violated(st *status.Status) string {
+	for _, d := range st.Details() {
+		if bad, ok := d.(*errdetails.BadRequest); ok {
+			return bad.FieldViolations[0].Field
+		}
+	}
+	return ""
+}
+
+// missingError is the domain's error with the place in the change of what names what is not there; err where nothing is missing.
+func missingError(err error, field string, change *chainstore.Change, fields []string) error {
+	switch {
+	case errors.Is(err, chainstore.ErrParentNotFound):
+		for i := range change.Nodes {
+			if field == fmt.Sprintf("nodes[%d].parent", i) || len(change.Nodes) == 1 && field == "parent" {
+				return &chainstore.MissingError{Err: err, Index: i}
+			}
+		}
+	case errors.Is(err, chainstore.ErrNodeNotFound), errors.Is(err, chainstore.ErrAliasNotFound):
+		for i := range fields {
+			if field == fields[i]+".target" {
+				return &chainstore.MissingError{Err: err, Index: i}
+			}
+		}
 	}
 	return err
 }
@@ -123,7 +155,7 @@ func conflictError(err error, change *chainstore.Change, fields []string) error 
 		slices.SortFunc(conflict.Conflicts, func(a, b chainstore.Conflict) int { return a.Index - b.Index })
 		return conflict
 	}
-	return domain(err)
+	return missingError(domain(err), violated(status.Convert(err)), change, fields)
 }
 
 func (w *wire) Info() chainstore.Info {

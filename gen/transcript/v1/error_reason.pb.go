@@ -51,12 +51,12 @@ const (
 	ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE ErrorReason = 8
 	// INVALID_ARGUMENT. A pattern does not compile, or is too large once compiled.
 	ErrorReason_ERROR_REASON_INVALID_PATTERN ErrorReason = 9
-	// NOT_FOUND. No node of this namespace has that id.
+	// NOT_FOUND. No node of this namespace has that id; google.rpc.BadRequest names the field of the request that has it.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 20
-	// NOT_FOUND. No alias of this namespace has that name, or one that must exist does not, and AliasConflicts tells
-	// which.
+	// NOT_FOUND. No alias of this namespace has that name, and google.rpc.BadRequest names the field of the request that has it; or
+	// one that must exist does not, and AliasConflicts tells which.
 	ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND ErrorReason = 21
-	// NOT_FOUND. The parent, a node id or an alias, is not there.
+	// NOT_FOUND. The parent, a node id or an alias, is not there; google.rpc.BadRequest names the field, such as nodes[1].parent.
 	ErrorReason_ERROR_REASON_PARENT_NOT_FOUND ErrorReason = 22
 	// NOT_FOUND. The chain has no such tool call.
 	ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND ErrorReason = 23
