@@ -19,7 +19,8 @@ func (c *aliasHistoryCommand) Help() string {
 
 // Run tells where an alias pointed.
 func (c *aliasHistoryCommand) Run(ctx context.Context, s *session) error {
-	return printSome(s, s.History(ctx, c.Name), c.Limit, s.printState)
+	_, err := printSome(s, s.History(ctx, c.Name), c.Limit, s.printState)
+	return err
 }
 
 func (s *session) printState(e *transcriptv1.AliasHistoryEntry) error {

@@ -32,7 +32,11 @@ func (c *aliasListCommand) Run(ctx context.Context, s *session) error {
 	if c.Folder != nil {
 		scope = client.AliasesIn(*c.Folder)
 	}
-	return printSome(s, s.Aliases(ctx, scope), c.Limit, s.printAlias)
+	n, err := printSome(s, s.Aliases(ctx, scope), c.Limit, s.printAlias)
+	if err != nil || n > 0 {
+		return err
+	}
+	return s.remarkEmpty(ctx)
 }
 
 func (s *session) printAlias(a *transcriptv1.AliasInfo) error {

@@ -19,6 +19,7 @@ import (
 type economyCommand struct {
 	Files []string `arg:"" name:"file" help:"JSON lines as import reads them, gzipped or not; - is standard input."`
 	JSON  bool     `name:"json" help:"Print a list of {strategy, input_bytes, reused, of_naive, hidden_unseen, interrupted_unseen}."`
+	Keep  bool     `help:"Store the conversations in the transcriptd of --addr, in the namespace \"economy\" or that of --namespace, where they stay. Default: a transcriptd of its own, which is gone when it ends."`
 	policyFlags
 }
 
@@ -35,7 +36,7 @@ reused is the share of the bytes that the request before had too, in whole messa
 
 Bytes are those of messages as transcriptd encodes them. Ages (--max-age) count to when a conversation was stored.
 
-Without --addr, and without TRANSCRIPTCTL_ADDR, it starts a transcriptd of its own that keeps everything in memory. With it, the conversations stay in its namespace "economy", or in that of --namespace. Examples:
+It starts a transcriptd of its own that keeps everything in memory, whatever --addr says. Only with --keep are the conversations stored in the transcriptd of --addr. Examples:
 
     transcriptctl economy conversations.jsonl.gz
     transcriptctl economy --keep-tool-results 2 --json conversations.jsonl.gz | jq .`
@@ -43,7 +44,7 @@ Without --addr, and without TRANSCRIPTCTL_ADDR, it starts a transcriptd of its o
 
 // Run prints what the strategies cost.
 func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
-	if s.addrGiven {
+	if c.Keep {
 		s, err = s.within("economy")
 	} else {
 		s, err = s.temporary(ctx)

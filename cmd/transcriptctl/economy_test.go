@@ -53,7 +53,7 @@ func TestEconomy(t *testing.T) {
 
 	s := newStack(t)
 	args := []string{
-		"economy", "--json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "2", "--max-user-chars", "20",
+		"economy", "--keep", "--json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "2", "--max-user-chars", "20",
 		"--max-reply-chars", "20",
 	}
 	compareRows(t, economyRows(t, s.must(args...)), want)
@@ -62,11 +62,17 @@ func TestEconomy(t *testing.T) {
 	}
 	// Again, where everything is stored already, in another namespace, and with the flag of all commands.
 	compareRows(t, economyRows(t, s.must(args...)), want)
-	compareRows(t, economyRows(t, s.must("economy", economyFile, "--namespace", "mine", "--output", "json")), want[:4])
+	compareRows(t, economyRows(t, s.must("economy", economyFile, "--keep", "--namespace", "mine", "--output", "json")), want[:4])
 	if !strings.Contains(s.must("stats", "--namespace", "mine"), "nodes     93\n") {
 		t.Error("the conversations are not in the namespace that was given")
 	}
 
+	// Of a server of its own it leaves nothing behind, whether another is named or not.
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--keep" })
+	compareRows(t, economyRows(t, s.must(append(args, "--namespace", "elsewhere")...)), want)
+	if !strings.Contains(s.must("stats", "--namespace", "elsewhere"), "nodes     0\n") {
+		t.Error("without --keep conversations are left behind")
+	}
 	t.Setenv("TRANSCRIPTCTL_ADDR", "")
 	var out, notes bytes.Buffer
 	if err := run(t.Context(), args, strings.NewReader(""), &out, &notes); err != nil || notes.Len() > 0 {

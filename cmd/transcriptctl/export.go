@@ -55,7 +55,10 @@ func (c *exportCommand) write(ctx context.Context, s *session, w *bufio.Writer) 
 		s.remark("of %s, %d cannot be said exactly in this form and would be imported as something else",
 			count(e.chats, "conversation"), e.inexact)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || e.chats > 0 {
+		return err
+	}
+	return s.remarkEmpty(ctx)
 }
 
 func (c *exportCommand) chats(ctx context.Context, e *exporter) error {

@@ -33,7 +33,8 @@ func (c *logCommand) Run(ctx context.Context, s *session) error {
 	if s.json {
 		read = s.NodeInfo
 	}
-	return printSome(s, climb(ctx, read, next), c.Limit, s.printLogEntry)
+	_, err = printSome(s, climb(ctx, read, next), c.Limit, s.printLogEntry)
+	return err
 }
 
 // readNode is Client.Node or Client.NodeInfo.

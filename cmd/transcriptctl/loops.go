@@ -7,7 +7,7 @@ import (
 
 type loopsCommand struct {
 	Ref    string `arg:"" help:"The node that the chain ends in."`
-	Limit  uint   `short:"n" default:"20" placeholder:"N" help:"List at most this many; 0: all. Default: ${default}."`
+	Limit  *uint  `short:"n" placeholder:"N" help:"List at most this many; 0: all. Default: 20, and a remark where there is more."`
 	Redact bool   `help:"Replace secrets in what is shown."`
 }
 
@@ -25,7 +25,7 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: 2 * previewRunes, Redact: c.Redact}
-	return printSome(s, s.RunLoops(ctx, ref, req), c.Limit, func(l *transcriptv1.RunLoop) error {
+	_, err = printListed(s, s.RunLoops(ctx, ref, req), c.Limit, func(l *transcriptv1.RunLoop) error {
 		if s.json {
 			return s.printReply(l)
 		}
@@ -38,4 +38,5 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 			enumName(l.GetState().String(), "RUN_LOOP_STATE_"), count(l.GetMessages(), "message"), count(calls, "call"),
 			size(l.GetBytes()), begins)
 	})
+	return err
 }

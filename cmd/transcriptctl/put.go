@@ -86,6 +86,9 @@ func (c *putCommand) messages(ctx context.Context, s *session) ([]*transcriptv1.
 		if c.File != "" {
 			return nil, usagef("give either FILE or --text")
 		}
+		if *c.Text == "" {
+			return nil, usagef("--text must not be empty")
+		}
 		role := transcriptv1.Role(transcriptv1.Role_value["ROLE_"+strings.ToUpper(c.Role)])
 		part := &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: *c.Text}}
 		return []*transcriptv1.Message{{Role: role, Parts: []*transcriptv1.Part{part}}}, nil

@@ -20,7 +20,7 @@ type searchCommand struct {
 	Since   *time.Time `placeholder:"TIME" help:"Only messages from this time on, such as 2026-11-21T12:00:00Z."`
 	Until   *time.Time `placeholder:"TIME" help:"Only messages before this time."`
 	Errors  bool       `help:"Only results that are errors."`
-	Limit   uint       `short:"n" default:"20" placeholder:"N" help:"Print at most this many hits; 0: all. Default: ${default}."`
+	Limit   *uint      `short:"n" placeholder:"N" help:"Print at most this many hits; 0: all. Default: 20, and a remark where there is more."`
 	Redact  bool       `help:"Replace secrets in what is shown."`
 }
 
@@ -38,7 +38,7 @@ func (c *searchCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return printSome(s, s.Search(ctx, req), c.Limit, func(hit *transcriptv1.SearchHit) error {
+	n, err := printListed(s, s.Search(ctx, req), c.Limit, func(hit *transcriptv1.SearchHit) error {
 		if s.json {
 			return s.printReply(hit)
 		}
@@ -49,15 +49,16 @@ func (c *searchCommand) Run(ctx context.Context, s *session) error {
 		return s.printLine("%s.%d  %s  %-9s%s  %s", short(hit.GetPlace().GetNodeId()), hit.GetPlace().GetMessageIndex(),
 			clock(hit.GetAt()), roleName(hit.GetRole()), alias, visible(strings.Join(strings.Fields(hit.GetExcerpt()), " ")))
 	})
+	if err != nil || n > 0 || c.Prefix == nil {
+		return err
+	}
+	return s.remarkEmpty(ctx)
 }
 
 func (c *searchCommand) request(ctx context.Context, s *session) (*transcriptv1.SearchRequest, error) {
 	req := &transcriptv1.SearchRequest{
 		Pattern:   &transcriptv1.SearchRequest_Text{Text: c.Pattern},
-		ToolNames: c.Tool, ErrorsOnly: c.Errors, Redact: c.Redact, PageSize: int32(min(max(c.Limit, 1), 100)),
-	}
-	if c.Limit == 0 {
-		req.PageSize = 100
+		ToolNames: c.Tool, ErrorsOnly: c.Errors, Redact: c.Redact, PageSize: pageSize(c.Limit, 100),
 	}
 	if c.Regexp {
 		req.Pattern = &transcriptv1.SearchRequest_Regexp{Regexp: c.Pattern}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -81,6 +82,23 @@ func (s *session) Close() error {
 		err = errors.Join(err, s.stop())
 	}
 	return err
+}
+
+// remarkEmpty says so where there is nothing in the namespace, which may be the wrong one.
+func (s *session) remarkEmpty(ctx context.Context) error {
+	stats, err := s.Stats(ctx)
+	if err == nil && stats.GetNodes() == 0 {
+		s.remarkNothing()
+	}
+	return err
+}
+
+func (s *session) remarkNothing() {
+	namespace := s.flags.Namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	s.remark("nothing was ever put into namespace %s; is it another --namespace?", namespace)
 }
 
 // remark tells the user something on standard error.

@@ -20,6 +20,9 @@ func (c *statsCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if reply.GetNodes() == 0 {
+		defer s.remarkNothing()
+	}
 	if s.json {
 		return s.printReply(reply)
 	}

@@ -42,6 +42,9 @@ func (c *treeCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
+	if c.Prefix != nil && len(roots.children) == 0 {
+		return s.remarkEmpty(ctx)
+	}
 	if roots.more {
 		s.remark("not all of it is drawn; see more with -n 0")
 	}

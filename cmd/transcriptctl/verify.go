@@ -40,6 +40,9 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if reply.GetDone() {
+			if !c.All && reply.GetNodesChecked() == 0 && reply.GetProblemsFound() == 0 {
+				s.remarkNothing()
+			}
 			return verdict(reply)
 		}
 		line.show(c.text(reply))
