@@ -137,11 +137,14 @@ func Transport() []grpc.ServerOption {
 	}
 }
 
+// Withdraw tells, from now on, NOT_SERVING as the health of every service. Calls are taken as before, until Drain.
+func (s *Server) Withdraw() { s.health.Shutdown() }
+
 // Drain refuses, from now on, new calls as UNAVAILABLE with reason DRAINING, those too whose requests wait to be received or do
 // not come promptly, and tells NOT_SERVING as the health of every service. Other calls under way go on.
 func (s *Server) Drain() {
 	s.drain()
-	s.health.Shutdown()
+	s.Withdraw()
 }
 
 // transcripts is TranscriptService: a method for each rpc, in a file of its own.

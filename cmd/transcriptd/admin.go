@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -21,10 +22,13 @@ type admin struct {
 }
 
 // startAdmin serves on the listener until stop, who asks one of the names; ready tells whether new calls are taken.
-func startAdmin(listener net.Listener, names hosts, metrics prometheus.Gatherer, ready func() bool) *admin {
+func startAdmin(listener net.Listener, names hosts, metrics prometheus.Gatherer, ready func() bool, log *slog.Logger) *admin {
 	a := &admin{
-		server: &http.Server{Handler: names.only(adminRoutes(metrics, ready)), ReadHeaderTimeout: 10 * time.Second},
-		done:   make(chan struct{}),
+		server: &http.Server{
+			Handler: names.only(adminRoutes(metrics, ready)), ReadHeaderTimeout: 10 * time.Second,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		},
+		done: make(chan struct{}),
 	}
 	go func() {
 		defer close(a.done)

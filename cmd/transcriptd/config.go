@@ -24,7 +24,8 @@ type config struct {
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
 	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the ends of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
-	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM, wait this long for running calls before ending them."`
+	DrainDelay   time.Duration `default:"0s" env:"TRANSCRIPTD_DRAIN_DELAY" help:"After SIGTERM, go on taking calls for this long while health and /readyz tell that the server goes, so that a load balancer sends no more before calls are refused."`
+	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM and --drain-delay, wait this long for running calls before ending them."`
 	LogLevel     string        `default:"info" enum:"debug,info,warn,error" env:"TRANSCRIPTD_LOG_LEVEL" help:"Log at this level and above (${enum}), to standard error. Calls are logged at debug, malformed ones at info, refusals for want of room at warn, faults of the server at error."`
 	LogFormat    string        `default:"text" enum:"text,json" env:"TRANSCRIPTD_LOG_FORMAT" help:"Log as text or json."`
 	Templates    string        `placeholder:"FILE" name:"replay-templates" env:"TRANSCRIPTD_REPLAY_TEMPLATES" help:"A JSON object with the text that ReplayTools shows of a tool's calls, by the tool's name: {\"read_file\": \"read {{arguments.path}}\"}. Paths are GJSON paths; see docs/operations.md."`
@@ -100,6 +101,12 @@ func (c *config) check() error {
 	if c.DrainTimeout < 0 {
 		return usagef("--drain-timeout must not be negative, is %s", c.DrainTimeout)
 	}
+	if c.DrainDelay < 0 {
+		return usagef("--drain-delay must not be negative, is %s", c.DrainDelay)
+	}
+	if c.OTLPEndpoint != "" {
+		return checkEndpoint("--otlp-endpoint", c.OTLPEndpoint)
+	}
 	return nil
 }
 
@@ -107,12 +114,9 @@ func (c *config) adminOff() bool { return c.AdminListen == "" || c.AdminListen =
 
 // checkAddress refuses an address that other machines reach, unless insecure.
 func checkAddress(flag, address string, insecure bool) error {
-	host, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
+	host, _, err := hostPort(flag, address)
 	if err != nil {
-		return usagef("%s must be HOST:PORT, is %q", flag, address)
+		return err
 	}
 	if insecure || host == "localhost" {
 		return nil
@@ -122,6 +126,26 @@ func checkAddress(flag, address string, insecure bool) error {
 			"use 127.0.0.1, or give --insecure if only trusted machines can reach it", flag, address)
 	}
 	return nil
+}
+
+// checkEndpoint refuses what is no address to call.
+func checkEndpoint(flag, address string) error {
+	host, port, err := hostPort(flag, address)
+	if err == nil && (host == "" || port == "") {
+		err = usagef("%s must be HOST:PORT, is %q", flag, address)
+	}
+	return err
+}
+
+func hostPort(flag, address string) (host, port string, err error) {
+	host, port, err = net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return "", "", usagef("%s must be HOST:PORT, is %q", flag, address)
+	}
+	return host, port, nil
 }
 
 // buildVersion is the module's version where the build knows it.

@@ -50,7 +50,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }() // last: everything else has ended by then
-	tracer, stopTracer, err := newTracer(ctx, cfg)
+	tracer, stopTracer, err := newTracer(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
@@ -67,22 +67,38 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	var draining atomic.Bool
 	var http *admin
 	if adminListener != nil {
-		http = startAdmin(adminListener, cfg.adminHosts(), registry, func() bool { return !draining.Load() })
+		http = startAdmin(adminListener, cfg.adminHosts(), registry, func() bool { return !draining.Load() }, log)
 	}
 	served := make(chan error, 1)
 	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()
 	announce(stderr, listener, adminListener, place)
 	select {
 	case <-ctx.Done():
+		draining.Store(true)
+		service.Withdraw()
+		log.Info("draining", "delay", cfg.DrainDelay, "timeout", cfg.DrainTimeout)
+		err = delay(served, cfg.DrainDelay)
 	case err = <-served:
+		draining.Store(true)
 	}
-	draining.Store(true)
 	service.Drain()
-	log.Info("draining", "timeout", cfg.DrainTimeout)
 	drain(grpcServer, cfg.DrainTimeout)
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return errors.Join(err, http.stop(stopCtx))
+}
+
+// delay waits, unless the server ends before.
+func delay(served <-chan error, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case err := <-served:
+		return err
+	}
 }
 
 // drain lets running calls end and ends them after the timeout.
