@@ -73,7 +73,9 @@ func (c *compacted) loop(p *policy, l *loop, i, n int64, summarized bool) (out [
 			c.report.LoopsCondensed++
 		}
 	case i >= n || i >= n-int64(p.keepRuns):
-		c.report.LoopsWhole++
+		if !l.leadIn {
+			c.report.LoopsWhole++
+		}
 		out = taken(p.whole(l))
 	default:
 		c.report.LoopsCondensed++
@@ -106,8 +108,8 @@ func (c *compacted) finish(mayBeEmpty bool) {
 // be covered.
 func refusal(head, through *node) (*node, string) {
 	full := head.full()
-	first, closed := 0, full.preamble < len(full.shown)
-	if closed {
+	first := 0 // where nothing follows the preamble there is nothing to shrink, but nothing to refuse either
+	if full.preamble < len(full.shown) {
 		// The node of the first message behind the preamble. A stub is never that.
 		first = full.shown[full.preamble].home.depth
 	}
@@ -125,7 +127,7 @@ func refusal(head, through *node) (*node, string) {
 	switch {
 	case !through.isAncestorOf(head):
 		return nil, "NOT_AN_ANCESTOR"
-	case !closed || through.depth < first:
+	case through.depth < first:
 		return nil, "ALREADY_COVERED"
 	case len(through.full().open) > 0:
 		return nil, "OPEN_TOOL_CALLS"

@@ -71,6 +71,9 @@ func (w *tree) consistent(req *transcriptv1.AssembleRequest, reply *rawReply) {
 	if r := reply.Report; messages != r.Messages || size != r.Bytes || size != int64(len(reply.messages)) {
 		w.t.Fatalf("%v: nodes have %d messages, %d bytes; the report %v; the reply %d bytes", req, messages, size, r, len(reply.messages))
 	}
+	if n := w.shortened(reply.messages); n != reply.Report.Shortened {
+		w.t.Fatalf("%v: %d messages are shortened, the report says %d", req, n, reply.Report.Shortened)
+	}
 	w.counters(w.byID[reply.HeadId], reply.Counters)
 	before, ok := w.etags[reply.Etag]
 	if ok && (before.head != reply.HeadId || reply.BaseId == "" && !bytes.Equal(before.messages, reply.messages)) {
@@ -281,6 +284,21 @@ func (w *tree) holdConversation(head *node, a *asking, again bool) *conversation
 	return c
 }
 
+// shortened is how many messages of a payload say that they were shortened.
+func (w *tree) shortened(payload []byte) (n int64) {
+	w.t.Helper()
+	var all transcriptv1.Payload
+	if err := proto.Unmarshal(payload, &all); err != nil {
+		w.t.Fatalf("payload: %v", err)
+	}
+	for _, m := range all.Messages {
+		if m.Origin == asShortened {
+			n++
+		}
+	}
+	return n
+}
+
 // holdReport holds a report up to counts of what is shown and what is not.
 func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.Report, head *node, c *conversation) {
 	w.t.Helper()
@@ -299,7 +317,7 @@ func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.R
 	for _, m := range shown {
 		n, _ := m.tokens()
 		after += n
-		if !slices.Contains(all, m) {
+		if m.Origin == asShortened {
 			want.Shortened++
 		}
 	}
