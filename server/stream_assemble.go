@@ -180,7 +180,6 @@ func (r *frameReader) frame(most int) *frame {
 
 // taken are the frames of the batch, and its room: the caller's from now on.
 func (r *frameReader) taken() ([]*frame, *held) {
-	r.open.settle() // what it borrows keeps the room, too
 	full, held := r.full, r.held
 	r.full, r.held = nil, nil
 	return full, held

@@ -333,7 +333,7 @@ func TestReadsOfManyTurns(t *testing.T) {
 		{"window of all", 1000, conversation, byLoops(1000), cost{gets: 1, seeks: 2, nexts: 999}},
 		{"window of the last", deepTurns(), conversation, byLoops(1000), cost{gets: 1, seeks: 21, nexts: 999}},
 		{"window of the last, uncut", deepTurns(), conversation, uncut, cost{gets: 1, seeks: 21, nexts: 999}},
-		{"window of the last, whole", deepTurns(), conversation, whole, cost{gets: 1, seeks: 21, nexts: 999}},
+		{"window of the last, whole", deepTurns(), conversation, whole, cost{gets: 1, seeks: 22, nexts: 999}}, // begun again, since it is large
 	} {
 		c.grow(x.name, x.turns, 0, tiny)
 		if got := c.reads(c.view(x.name, x.view, x.policy)); got != x.want {
