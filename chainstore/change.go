@@ -178,8 +178,8 @@ func (c Condition) Holds(exists bool, head ID, target *ID, extends func() (bool,
 // Repeats tells whether a change took place before, as far as its aliases tell. made says whether it wrote a node; at gives, of
 // the alias at i, where it points, nil where it does not exist, and the node that the change would set it to. Of a change that
 // puts nodes, none is new, and each alias on condition that it does not exist, or points to another node, points to the new
-// one already; there is one at least. Such a change leaves all aliases as they are: others may have moved since those that it
-// sets without such a condition.
+// one already; there is one at least. Such a change leaves every alias that pointed to its target before, among its last RepeatReach states, as it
+// is: others may have moved it since. An alias that did not is set.
 func (c *Change) Repeats(made bool, at func(i int) (head, target *ID)) bool {
 	repeats := false
 	for i := range c.Aliases {
@@ -198,6 +198,9 @@ func (c *Change) Repeats(made bool, at func(i int) (head, target *ID)) bool {
 	}
 	return repeats
 }
+
+// RepeatReach is how many states of an alias are looked at, beside the present one, for whether a change that repeats set it before.
+const RepeatReach = 16
 
 // EffectiveParent is the parent of node i once conditions are taken into account: an alias that the change conditions
 // on a head stands for that head.

@@ -29,5 +29,5 @@
 // A precondition also holds where the alias already points to the node that the call would set it to, so a repeat of a call
 // whose reply was lost succeeds with the same node; but its created and changed are then false although an earlier attempt of
 // this very call wrote. PutResult tells by Retried that this may be so. The server knows the repeat of such a put and leaves
-// all aliases as they are, those without a precondition too.
+// the aliases that it has set, those without a precondition too, where others moved them.
 package client

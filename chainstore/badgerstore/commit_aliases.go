@@ -74,13 +74,38 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*known, done []cha
 	repeats := change.Repeats(made, func(i int) (head, target *chainstore.ID) { return plans[i].head.name(), plans[i].target.name() })
 	put := make([]chainstore.PutAlias, len(plans))
 	for i := range plans {
+		stays := false
 		if repeats {
+			var err error
+			if stays, err = d.wasSet(&plans[i]); err != nil {
+				return nil, err
+			}
+		}
+		if stays {
 			put[i] = plans[i].stays()
 		} else {
 			put[i] = d.move(&plans[i])
 		}
 	}
 	return put, nil
+}
+
+// wasSet tells whether an alias points to its target, or did so lately.
+func (d *draft) wasSet(p *aliasPlan) (bool, error) {
+	if p.row == nil || p.head != nil && p.head.at == p.target.at {
+		return p.row != nil, nil
+	}
+	for number := p.row.states - 1; number > 0 && p.row.states-number <= chainstore.RepeatReach; number-- {
+		value, found, err := d.get(historyKey(d.ns, p.change.Name, number))
+		if err != nil || !found {
+			return false, err
+		}
+		past, err := parsePastState(value)
+		if err != nil || !past.deleted && past.at == p.target.at {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // name is the node's id; nil for no node.

@@ -29,6 +29,15 @@ func (a *alias) exists() bool { return !a.present().Deleted }
 // head is where it points; the zero id where it does not exist.
 func (a *alias) head() chainstore.ID { return a.present().Node }
 
+// was tells whether it points to a node, or did so lately.
+func (a *alias) was(id chainstore.ID) bool {
+	if a == nil {
+		return false
+	}
+	last := a.states[max(0, len(a.states)-1-chainstore.RepeatReach):]
+	return slices.ContainsFunc(last, func(s chainstore.AliasState) bool { return !s.Deleted && s.Node == id })
+}
+
 func (a *alias) push(target *node, now int64) {
 	st := chainstore.AliasState{Number: uint64(len(a.states)) + 1, Deleted: target == nil, At: now}
 	if target != nil {

@@ -302,7 +302,7 @@ func (p *plan) apply() *chainstore.Committed {
 	}
 	repeats := p.repeats()
 	for i, target := range p.targets {
-		if repeats {
+		if repeats && p.ns.aliases[p.change.Aliases[i].Name].was(target.id()) {
 			head := p.ns.aliases[p.change.Aliases[i].Name].present()
 			out.Aliases[i] = chainstore.PutAlias{Existed: !head.Deleted, Previous: head.Node}
 			continue

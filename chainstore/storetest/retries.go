@@ -207,6 +207,15 @@ func whatIsNoRepeat(f *fixture) {
 	f.points("c", id)
 	f.commit([]Node{turn, under(previous(), user("more"))}, set("turn", 0, headIs(base)), set("d", 1, anything()))
 	f.commit([]Node{turn}, set("turn", 0, headIs(base)), set("e", 0, anything())) // turn points to it since the first
-	f.gone("e")
+	f.points("e", id)
+	f.commit(nil, point("e", base, anything()))
+	f.commit([]Node{turn}, set("turn", 0, headIs(base)), set("e", 0, anything())) // others moved it since
+	f.points("e", base)
+	other := f.put(root(user("other")))
+	for i := range chainstore.RepeatReach { // beyond which nobody knows
+		f.commit(nil, point("e", []chainstore.ID{other, base}[i%2], anything()))
+	}
+	f.commit([]Node{turn}, set("turn", 0, headIs(base)), set("e", 0, anything()))
+	f.points("e", id)
 	f.clean()
 }

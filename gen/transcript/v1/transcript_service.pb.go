@@ -816,7 +816,7 @@ func (x *SpawnedFromRef) GetToolCallId() string {
 // What must be true of an alias for a call to take place. Absent: anything. A precondition other than on a delete
 // also holds if the alias already points to the node that the call would set it to. A PutNode or PutNodes of which no node is
 // new, and of which every alias with must_not_exist, or with a head_id that is not the node put, points to that node already,
-// took place before: it changes no alias, nor any labels.
+// took place before: it leaves each alias, and its labels, that points to the node or did so among its last 16 states.
 type AliasPrecondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most one is set.
