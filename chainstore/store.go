@@ -40,7 +40,7 @@ type Writer interface {
 	// the change took place.
 	//
 	// Nodes are put in order, then aliases. A node that is there already is not written again: its notes, first put and
-	// position stay. A change that took place before (Change.Repeats) leaves all aliases as they are. Errors, in this
+	// position stay. A change that took place before (Change.Repeats) leaves the aliases that it has set. Errors, in this
 	// order: ErrParentNotFound in a MissingError; of a compaction node ErrNodeNotFound (what it covers), ErrNotAncestor, ErrAlreadyCovered,
 	// ErrOpenCalls; ErrGroupTooLarge; ErrNodeNotFound or ErrAliasNotFound in a MissingError where an alias's target is not there;
 	// ConflictError; ErrTooLarge, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrFailed, ErrClosed.

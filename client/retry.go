@@ -127,7 +127,7 @@ func when(repeatable bool) func(error) bool {
 
 // repeatablePut tells whether the put of these nodes may be sent again although it may have taken place. Each parent is
 // absent, a node id, the node before, or an alias that the call itself conditions on a head, and so always the same node. And
-// where aliases are set, one is on a condition by which the server knows a repeat, which leaves all aliases as they are.
+// where aliases are set, one is on a condition by which the server knows a repeat, which leaves the aliases that it has set.
 func repeatablePut(nodes ...*transcriptv1.NewNode) bool {
 	conditioned := map[string]bool{}
 	aliases, known := 0, false

@@ -21,11 +21,14 @@ type admin struct {
 	done   chan struct{}
 }
 
+// longestAnswer is for how long an answer may be on its way; profiles take as long as their requests say, up to that.
+const longestAnswer = 2 * time.Minute
+
 // startAdmin serves on the listener until stop, who asks one of the names; ready tells whether new calls are taken.
 func startAdmin(listener net.Listener, names hosts, metrics prometheus.Gatherer, ready func() bool, log *slog.Logger) *admin {
 	a := &admin{
 		server: &http.Server{
-			Handler: names.only(adminRoutes(metrics, ready)), ReadHeaderTimeout: 10 * time.Second,
+			Handler: names.only(adminRoutes(metrics, ready)), ReadTimeout: 10 * time.Second, WriteTimeout: longestAnswer, IdleTimeout: time.Minute,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 		done: make(chan struct{}),

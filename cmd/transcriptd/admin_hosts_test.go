@@ -1,10 +1,13 @@
 package main
 
 import (
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -51,5 +54,20 @@ func TestAdminRefusesOtherHosts(t *testing.T) {
 	}
 	if reply.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("another host's metrics: %s", reply.Status)
+	}
+}
+
+// Who sends or takes nothing does not keep a connection to the admin side.
+func TestAdminHasTimeouts(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := startAdmin(l, nil, prometheus.NewRegistry(), func() bool { return true }, slog.New(slog.DiscardHandler))
+	if s := a.server; s.ReadTimeout <= 0 || s.WriteTimeout < time.Minute || s.IdleTimeout <= 0 {
+		t.Errorf("timeouts are %s, %s and %s", s.ReadTimeout, s.WriteTimeout, s.IdleTimeout)
+	}
+	if err := a.stop(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
