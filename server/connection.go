@@ -26,6 +26,7 @@ type connection struct {
 	held map[*held]struct{}
 }
 
+// Write counts what is written: see held.stalls.
 func (c *connection) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	c.written.Add(int64(n))

@@ -42,17 +42,20 @@ type outgoing struct {
 	batches *semaphore.Weighted
 	// waiters are how many calls wait for room.
 	waiters atomic.Int64
-	within  time.Duration // takenWithin, outside tests
 	buffers mem.BufferPool
 	metrics *replyMetrics
 	log     *slog.Logger
+
+	sweeping sync.Mutex
+	// swept is when sweep collected garbage last.
+	swept time.Time
 }
 
 func newOutgoing(buffers mem.BufferPool, m *replyMetrics, log *slog.Logger) *outgoing {
 	m.limit.Set(repliesBytes)
 	return &outgoing{
 		free: semaphore.NewWeighted(repliesBytes), built: semaphore.NewWeighted(builtBytes), batches: semaphore.NewWeighted(repliesBytes / 2),
-		within: takenWithin, buffers: buffers, metrics: m, log: log,
+		buffers: buffers, metrics: m, log: log,
 	}
 }
 
@@ -163,7 +166,7 @@ func tryAll(bytes int64, rooms ...*semaphore.Weighted) bool {
 }
 
 // take takes room, and waits for it: first for some of the connection's, so that one connection does not keep all others waiting.
-// Errors are errNoRoomToReply shortly before the deadline, and that of the context. Who waits must hold no other room.
+// Errors are errNoRoomToReply shortly before the deadline, and that of the context. Who waits must hold no other room but for batches.
 func (o *outgoing) take(ctx context.Context, bytes int64) (*held, error) {
 	if h := o.try(ctx, bytes); h != nil {
 		return h, nil
@@ -225,6 +228,16 @@ func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64) *held {
 	return h
 }
 
+// sweep collects garbage, unless that was done lately: every reply that is late is older than that.
+func (o *outgoing) sweep() {
+	o.sweeping.Lock()
+	defer o.sweeping.Unlock()
+	if time.Since(o.swept) >= endEvery {
+		runtime.GC()
+		o.swept = time.Now()
+	}
+}
+
 // held is the room that a reply has, or a part of one. It is given back when all of its memory is sent, and nobody makes more
 // of it: it is the pool of that memory, and lends what lies in other memory. A nil held is none.
 type held struct {
@@ -243,7 +256,7 @@ type held struct {
 	// looked last.
 	late    *time.Timer
 	written int64
-	// swept says that garbage was collected since the reply was late.
+	// swept says that garbage was collected since the reply was late. It is isLate's.
 	swept bool
 	// last is the buffer that was made last; nil once it is handed over.
 	last *[]byte
@@ -259,7 +272,7 @@ func (h *held) pool(other mem.BufferPool) mem.BufferPool {
 
 // Get returns a buffer that keeps the room until it is put back. One maker at a time.
 func (h *held) Get(length int) *[]byte {
-	own := *h.from.buffers.Get(length) // of its own, since forgotten is for one use of it
+	own := *h.from.buffers.Get(length) // a pointer for this use only, so that handOver can ask when nobody has it any more
 	if !mem.IsBelowBufferPoolingThreshold(cap(own)) {
 		h.refs.Add(1)
 		h.last = &own
@@ -354,7 +367,7 @@ func (h *held) stalls() bool {
 	switch {
 	case written-h.written >= leastTaken:
 		h.written = written
-		h.late.Reset(h.from.within)
+		h.late.Reset(takenWithin)
 	case h.from.waiters.Load() == 0 && h.connection.waiters.Load() == 0:
 		h.late.Reset(endEvery)
 	default:
@@ -363,7 +376,8 @@ func (h *held) stalls() bool {
 	return false
 }
 
-// handOver says that what was made goes to gRPC, and that no more is made.
+// handOver says that what was made goes to gRPC, and that no more is made. From then on the room is given back, too, when the garbage
+// collector finds that nobody has the last buffer any more: gRPC may forget a reply.
 func (h *held) handOver() {
 	if h == nil {
 		return
@@ -406,7 +420,7 @@ func (h *held) goesOut() {
 	defer h.mu.Unlock()
 	if !h.given && h.late == nil {
 		h.written = h.connection.written.Load()
-		h.late = time.AfterFunc(h.from.within, h.isLate)
+		h.late = time.AfterFunc(takenWithin, h.isLate)
 	}
 }
 
@@ -417,13 +431,13 @@ func (h *held) isLate() {
 	}
 	if !h.swept { // it may be a reply that gRPC forgot: see unlessEnded
 		h.swept = true
-		runtime.GC()
+		h.from.sweep()
 		h.late.Reset(endEvery)
 		return
 	}
 	if h.connection.cut() {
 		h.from.metrics.closed.Inc()
 		h.from.log.Warn("a connection is closed: it took nothing of its replies, and calls wait for room",
-			"peer.address", h.connection.RemoteAddr().String(), "within", h.from.within.String())
+			"peer.address", h.connection.RemoteAddr().String(), "within", takenWithin.String())
 	}
 }

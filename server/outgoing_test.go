@@ -16,7 +16,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -86,22 +85,13 @@ func (d *deaf) Close() error {
 // another is a client with a connection of its own, which takes no more data once it was told to.
 func (c *crowd) another(told *atomic.Bool) (client transcriptv1.TranscriptServiceClient, leave func()) {
 	c.Helper()
-	conn, err := grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			raw, err := c.dial(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &deaf{Conn: raw, told: told, closed: make(chan struct{})}, nil
-		}))
-	if err != nil {
-		c.Fatal(err)
-	}
-	client = transcriptv1.NewTranscriptServiceClient(conn)
+	client, leave = c.overLine(func(raw net.Conn) net.Conn {
+		return &deaf{Conn: raw, told: told, closed: make(chan struct{})}
+	})
 	if _, err := client.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"}); status.Code(err) != codes.NotFound {
 		c.Fatal(err)
 	}
-	return client, sync.OnceFunc(func() { _ = conn.Close() })
+	return client, leave
 }
 
 func assembleOf(head string) *transcriptv1.AssembleRequest {

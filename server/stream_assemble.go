@@ -206,9 +206,7 @@ func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead b
 			return
 		}
 		defer r.scans.Release(1)
-		r.err = guarded(func() error {
-			return r.batch(ctx, r.tryRoom)
-		})
+		r.err = guarded(func() error { return r.batch(ctx, r.tryRoom) })
 		if errors.Is(r.err, errNoRoomToReply) { // none at once: who holds a place of scans must not wait for it
 			r.due, r.err = true, nil
 		}
@@ -237,8 +235,7 @@ func (r *frameReader) tryRoom(ctx context.Context) error {
 	return nil
 }
 
-// takeRoom is tryRoom that waits where the next row needs room. What was laid before goes out first, since who waits must hold
-// nothing: errBatch.
+// takeRoom is tryRoom that waits where the next row needs room. What was laid before goes out first: errBatch.
 func (r *frameReader) takeRoom(ctx context.Context) error {
 	err := r.tryRoom(ctx)
 	if !errors.Is(err, errNoRoomToReply) {

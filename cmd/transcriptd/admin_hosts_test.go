@@ -40,20 +40,8 @@ func TestAdminHosts(t *testing.T) {
 // Nor does a running daemon.
 func TestAdminRefusesOtherHosts(t *testing.T) {
 	p := startProcess(t, nil, "--store=memory:", "--admin-listen=127.0.0.1:0")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.admin+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Host = "attacker.example"
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := reply.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if reply.StatusCode != http.StatusMisdirectedRequest {
-		t.Errorf("another host's metrics: %s", reply.Status)
+	if code, _ := answer(t, p.admin+"/metrics", "attacker.example"); code != http.StatusMisdirectedRequest {
+		t.Errorf("another host's metrics: %d", code)
 	}
 }
 

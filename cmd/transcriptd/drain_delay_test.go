@@ -42,14 +42,6 @@ func TestDrainDelayEnds(t *testing.T) {
 
 func statusOf(t *testing.T, url string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(callContext(t), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	return response.StatusCode
+	code, _ := answer(t, url, "")
+	return code
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,19 +16,9 @@ import (
 // TestFullDiskOfAlikeTexts fills small disks with conversations that go on together: each second text is the same in all of them. A
 // memtable of such texts becomes a small table, which merges make larger: other rows come between the texts. The daemon does not end.
 func TestFullDiskOfAlikeTexts(t *testing.T) {
-	if *fullDisks == "" {
-		t.Skip("mounts small disks, which needs root: ask for it with -full.disks=ext4:520")
-	}
-	for disk := range strings.SplitSeq(*fullDisks, ",") {
-		t.Run(strings.ReplaceAll(disk, ":", "-"), func(t *testing.T) {
-			var megabytes int
-			kind, size, _ := strings.Cut(disk, ":")
-			if _, err := fmt.Sscan(size, &megabytes); err != nil {
-				t.Fatalf("-full.disks has %q", disk)
-			}
-			fillWithAlikeTexts(t, mountDisk(t, kind, megabytes))
-		})
-	}
+	onDisks(t, *fullDisks, "-full.disks=ext4:520", func(t *testing.T, kind string, megabytes int, _ uint64) {
+		fillWithAlikeTexts(t, mountDisk(t, kind, megabytes))
+	})
 }
 
 func fillWithAlikeTexts(t *testing.T, disk string) {

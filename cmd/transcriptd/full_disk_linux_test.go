@@ -45,17 +45,25 @@ func liveShare(megabytes int) float64 {
 // TestFullDisk fills small disks under load until puts are refused. The daemon does not end; reads and deletes go on; puts are taken
 // again once there is room; each start after a kill serves, and no acknowledged node is lost.
 func TestFullDisk(t *testing.T) {
-	if *fullDisks == "" {
-		t.Skip("mounts small disks, which needs root: ask for it with -full.disks=ext4:330")
+	onDisks(t, *fullDisks, "-full.disks=ext4:330", func(t *testing.T, kind string, megabytes int, seed uint64) {
+		fillDisk(t, mountDisk(t, kind, megabytes), megabytes, seed)
+	})
+}
+
+// onDisks runs a test for each disk that a flag lists: KIND:MB, with commas between them. example is the flag as it may be given.
+func onDisks(t *testing.T, disks, example string, test func(t *testing.T, kind string, megabytes int, seed uint64)) {
+	t.Helper()
+	if disks == "" {
+		t.Skip("mounts small disks, which needs root: ask for it with " + example)
 	}
-	for i, disk := range strings.Split(*fullDisks, ",") {
+	for i, disk := range strings.Split(disks, ",") {
 		t.Run(fmt.Sprintf("%d-%s", i, strings.ReplaceAll(disk, ":", "-")), func(t *testing.T) {
 			var megabytes int
 			kind, size, _ := strings.Cut(disk, ":")
 			if _, err := fmt.Sscan(size, &megabytes); err != nil {
-				t.Fatalf("-full.disks has %q", disk)
+				t.Fatalf("the flag has %q, not such as %s", disk, example)
 			}
-			fillDisk(t, mountDisk(t, kind, megabytes), megabytes, uint64(i))
+			test(t, kind, megabytes, uint64(i))
 		})
 	}
 }

@@ -119,20 +119,31 @@ func TestServesAndDrains(t *testing.T) {
 
 func get(t *testing.T, url string) string {
 	t.Helper()
+	code, body := answer(t, url, "")
+	if code != http.StatusOK {
+		t.Fatalf("%s: %d", url, code)
+	}
+	return body
+}
+
+// answer is that to a request which names a host; empty: that of the url.
+func answer(t *testing.T, url, host string) (code int, body string) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(callContext(t), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Host = host
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v", url, response.Status, err)
+	b, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return string(body)
+	return response.StatusCode, string(b)
 }
 
 // watchHealth opens a stream that tells of the drain and then ends.

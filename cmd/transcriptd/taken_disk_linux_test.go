@@ -19,19 +19,9 @@ var takenDisks = flag.String("full.taken", "", "the disks of TestDiskIsTakenWhil
 // TestDiskIsTakenWhileMerging has another program take all that is left of the disk, files or bytes, while tables are merged: the process
 // goes on, or ends and says why, and once the disk is given back a start serves and no acknowledged node is lost.
 func TestDiskIsTakenWhileMerging(t *testing.T) {
-	if *takenDisks == "" {
-		t.Skip("mounts small disks, which needs root: ask for it with -full.taken=inodes:2000")
-	}
-	for i, disk := range strings.Split(*takenDisks, ",") {
-		t.Run(fmt.Sprintf("%d-%s", i, strings.ReplaceAll(disk, ":", "-")), func(t *testing.T) {
-			var megabytes int
-			kind, size, _ := strings.Cut(disk, ":")
-			if _, err := fmt.Sscan(size, &megabytes); err != nil {
-				t.Fatalf("-full.taken has %q", disk)
-			}
-			takeDisk(t, mountDisk(t, kind, megabytes), kind == "inodes", uint64(i))
-		})
-	}
+	onDisks(t, *takenDisks, "-full.taken=inodes:2000", func(t *testing.T, kind string, megabytes int, seed uint64) {
+		takeDisk(t, mountDisk(t, kind, megabytes), kind == "inodes", seed)
+	})
 }
 
 func takeDisk(t *testing.T, disk string, files bool, seed uint64) {

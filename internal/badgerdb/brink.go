@@ -43,11 +43,15 @@ func newBrink(db *badger.DB, o *Options) *brink {
 func (b *brink) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		free, err := b.look(b.dir)
-		if err == nil && b.reached(free) && b.merges() {
+		switch {
+		case err != nil: // as while the directory is away, which a commit tells of: see room
+			sleep(ctx, brinkLatest)
+		case b.reached(free) && b.merges():
 			b.end(free)
 			return
+		default:
+			sleep(ctx, b.wait(free))
 		}
-		sleep(ctx, b.wait(free))
 	}
 }
 
