@@ -43,8 +43,8 @@ func (a *assembly) whole(ctx context.Context, out *outgoing) (*frame, *report, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if !exactly || most <= freeReply { // mostly it turns out to be small
-		f, report, err := a.lay(ctx, &frame{pool: out.buffers, most: most, exactly: exactly})
+	if c := callOf(ctx); c != nil && (!exactly || most <= smallFrame) { // mostly it turns out to be small
+		f, report, err := a.lay(ctx, &frame{pool: c.held.pool(out.buffers), held: c.held, most: most, exactly: exactly}, smallFrame)
 		if !errors.Is(err, errLarge) {
 			return f, report, err
 		}
@@ -53,7 +53,7 @@ func (a *assembly) whole(ctx context.Context, out *outgoing) (*frame, *report, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.lay(ctx, &frame{pool: h.pool(out.buffers), held: h, most: most, exactly: exactly})
+	return a.lay(ctx, &frame{pool: h.pool(out.buffers), held: h, most: most, exactly: exactly}, maxReply)
 }
 
 // most is how much a reply may have of which so many bytes are messages.
@@ -61,20 +61,23 @@ func (a *assembly) most(messages int) int64 {
 	if a.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
 		return maxReply // what is told of nodes is more than small ones have
 	}
-	return max(int64(messages), freeReply+1)
+	return int64(messages) + smallReply - smallFrame
 }
 
-// errLarge: a frame without room came to have more than freeReply. Who reads rows must not wait for room: as long as rows are read, the
-// store keeps all that was written since.
-var errLarge = errors.New("the reply needs room")
+// smallFrame is the bytes of nodes in a small reply, most of all that there are in one.
+const smallFrame = smallReply - 4<<10
 
-// lay reads the view into a frame.
-func (a *assembly) lay(ctx context.Context, f *frame) (*frame, *report, error) {
+// errLarge: a frame came to have more than it may. Who reads rows must not wait for room: as long as rows are read, the store keeps
+// all that was written since.
+var errLarge = errors.New("the reply needs more room")
+
+// lay reads the view into a frame of so many bytes at most: errUseStream beyond maxReply, else errLarge.
+func (a *assembly) lay(ctx context.Context, f *frame, most int) (*frame, *report, error) {
 	into, report := a.filler(func(need int) (*frame, error) {
 		switch size := f.size() + need; {
 		case size > maxReply:
 			return nil, errUseStream
-		case size > freeReply && f.held == nil:
+		case size > most:
 			return nil, errLarge
 		}
 		return f, nil

@@ -64,17 +64,15 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	}
 }
 
-// marshalFront encodes what a reply has in front of its messages.
+// marshalFront encodes what a reply, or a frame of a stream, has in front of its messages.
 func (c *codec) marshalFront(m *spliced) (mem.BufferSlice, error) {
 	if m.held == nil {
-		return c.marshal(c.pool, m.Message)
+		return c.marshal(m.frame.held.front(c.pool), m.Message)
 	}
-	last := m.held.last
-	front, err := c.marshal(m.held, m.Message)
-	if last != nil {
-		m.held.last = last // of the messages, which are sent behind it
+	if m.held.last != nil { // that of the messages, which are sent behind the front
+		return c.marshal(m.held.front(c.pool), m.Message)
 	}
-	return front, err
+	return c.marshal(m.held, m.Message)
 }
 
 func (c *codec) marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, error) {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
@@ -14,16 +13,22 @@ import (
 // connection is a client's connection, and what replies to it hold.
 type connection struct {
 	net.Conn
-	// share is the connection's of the room for replies, and batches of what streams may take of it. waiters are how many of its
-	// calls wait for some.
-	share, batches *semaphore.Weighted
-	waiters        atomic.Int64
+	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
+	// replies.
+	share, batches, own *quota
 	// written is how many bytes were written to it.
 	written atomic.Int64
 
 	mu sync.Mutex
 	// held are the rooms of replies that the client has not taken yet; nil once the connection is closed.
 	held map[*held]struct{}
+}
+
+func newConnection(conn net.Conn) *connection {
+	return &connection{
+		Conn: conn, held: map[*held]struct{}{},
+		share: newQuota(connectionBytes), batches: newQuota(connectionBytes / 2), own: newQuota(ownBytes),
+	}
 }
 
 // Write counts what is written: see held.stalls.
@@ -59,21 +64,6 @@ func (c *connection) giveBack() bool {
 	return left != nil
 }
 
-// room and roomForBatches are share and batches; nil where the connection is not known.
-func (c *connection) room() *semaphore.Weighted {
-	if c == nil {
-		return nil
-	}
-	return c.share
-}
-
-func (c *connection) roomForBatches() *semaphore.Weighted {
-	if c == nil {
-		return nil
-	}
-	return c.batches
-}
-
 // add has h released when the connection is closed; false: it is closed.
 func (c *connection) add(h *held) bool {
 	c.mu.Lock()
@@ -96,20 +86,17 @@ type connections struct {
 	credentials.TransportCredentials
 }
 
-func (c connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
+func (cs connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := cs.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	own := &connection{
-		Conn: conn, held: map[*held]struct{}{},
-		share: semaphore.NewWeighted(connectionBytes), batches: semaphore.NewWeighted(connectionBytes / 2),
-	}
-	return own, connected{info, own}, nil
+	c := newConnection(conn)
+	return c, connected{info, c}, nil
 }
 
-func (c connections) Clone() credentials.TransportCredentials {
-	return connections{c.TransportCredentials.Clone()}
+func (cs connections) Clone() credentials.TransportCredentials {
+	return connections{cs.TransportCredentials.Clone()}
 }
 
 // connected is what is known of a caller, with its connection.
@@ -118,12 +105,12 @@ type connected struct {
 	connection *connection
 }
 
-// connectionOf is the connection that a call came over; nil where it is not known.
+// connectionOf is the connection that a call came over; where it is not known, one of the call alone, without a Conn.
 func connectionOf(ctx context.Context) *connection {
-	from, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil
+	if from, ok := peer.FromContext(ctx); ok {
+		if c, ok := from.AuthInfo.(connected); ok {
+			return c.connection
+		}
 	}
-	c, _ := from.AuthInfo.(connected)
-	return c.connection
+	return newConnection(nil)
 }

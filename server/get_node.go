@@ -40,7 +40,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 		return nil, err
 	}
 	if !req.OmitMessages {
-		if _, err := t.outgoing.expect(ctx, int64(chain.Head().PayloadLength)); err != nil {
+		if _, err := t.outgoing.expect(ctx, int64(chain.Head().PayloadLength)+smallReply-smallFrame); err != nil {
 			return nil, err
 		}
 	}

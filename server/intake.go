@@ -119,11 +119,11 @@ func (r *room) unary(next grpc.MethodHandler) grpc.MethodHandler {
 		defer p.leave()
 		ctx = identify(ctx)
 		reply, err := next(srv, ctx, func(req any) error { return p.receive(ctx, req, receive) }, interceptor)
+		if p.refusal != nil {
+			reply, err = tell(srv, ctx, next, interceptor, p.refusal)
+		}
 		if err != nil {
 			callOf(ctx).held.release()
-		}
-		if p.refusal != nil {
-			return tell(srv, ctx, next, interceptor, p.refusal)
 		}
 		return reply, err
 	}

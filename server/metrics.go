@@ -64,8 +64,8 @@ func newReplyMetrics(to prometheus.Registerer, log *slog.Logger) *replyMetrics {
 		return registered(to, prometheus.NewGauge(prometheus.GaugeOpts{Name: "transcriptd_server_" + name, Help: help}), log)
 	}
 	return &replyMetrics{
-		bytes:   gauge("replies_bytes", "Bytes of room that replies of more than 64 KiB have, until their callers have taken them."),
-		limit:   gauge("replies_limit_bytes", "Bytes of such replies from which on calls wait before they make one."),
+		bytes:   gauge("replies_bytes", "Bytes of room that replies have, until their callers have taken them."),
+		limit:   gauge("replies_limit_bytes", "Bytes of replies from which on calls wait before they make one, but for what each connection has alone."),
 		waiting: gauge("replies_waiting", "Calls that wait until there is room for their reply."),
 		closed: registered(to, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "transcriptd_server_replies_closed_total",

@@ -30,7 +30,7 @@ func replying(t *testing.T, test func(c *crowd)) {
 		test(c)
 		synctest.Wait()
 		o := c.server.outgoing
-		if !o.free.TryAcquire(repliesBytes) || !o.batches.TryAcquire(repliesBytes/2) || !o.built.TryAcquire(builtBytes) {
+		if !o.free.TryAcquire(repliesBytes) || !o.batches.TryAcquire(repliesBytes/2) || !o.small.TryAcquire(smallBytes) {
 			t.Error("room was not given back")
 		}
 		if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
@@ -327,40 +327,94 @@ func TestRoomForRepliesComesBack(t *testing.T) {
 	})
 }
 
-// What was made before it was known to be large waits only while that is not too much in all, and then is refused; a write is not.
-func TestRepliesThatWait(t *testing.T) {
+// A reply that turns out to be large is forgotten until there is room, and then made once more; that of a write goes out at once.
+func TestRepliesThatTurnOutToBeLarge(t *testing.T) {
 	replying(t, func(c *crowd) {
+		var moves []*transcriptv1.AliasMove
+		for i, head := 0, c.chainOf(1, 1); i < 100; i++ {
+			moves = append(moves, &transcriptv1.AliasMove{
+				Name: fmt.Sprint(i), Target: idRef(head), Labels: &transcriptv1.Labels{Entries: map[string]string{"label": strings.Repeat("x", 3000)}},
+			})
+		}
+		if _, err := c.Alias(c.Context(), &transcriptv1.AliasRequest{Aliases: moves}); err != nil {
+			t.Fatal(err)
+		}
 		o := c.server.outgoing
 		if !o.free.TryAcquire(repliesBytes) {
 			t.Fatal("there is no room")
 		}
-		const large = 4 << 20
-		waiting := make(chan error, builtBytes/large)
-		for range cap(waiting) {
+		ended := make(chan error, 64)
+		for range cap(ended) {
 			c.running.Go(func() {
-				h, err := o.takeBuilt(c.Context(), large)
-				h.release()
-				waiting <- err
+				page, err := c.ListAliases(c.Context(), &transcriptv1.ListAliasesRequest{PageSize: 100})
+				if err == nil && len(page.Aliases) < 50 {
+					err = fmt.Errorf("a page of %d aliases", len(page.Aliases))
+				}
+				ended <- err
 			})
 		}
 		synctest.Wait()
-		if _, err := o.takeBuilt(c.Context(), large); !errors.Is(err, errNoRoomToReply) {
-			t.Errorf("one more: %v", err)
+		if n, held := c.metric("transcriptd_server_replies_waiting"), c.metric("transcriptd_server_replies_bytes"); n != float64(cap(ended)) || held != 0 {
+			t.Errorf("%g calls wait with %g bytes", n, held)
 		}
 		ctx := identify(c.Context())
-		if err := o.settle(ctx, callOf(ctx), transcriptv1.TranscriptService_PutNodes_FullMethodName, text(large)); err != nil {
-			t.Errorf("the reply of a write: %v", err)
+		if !o.settle(ctx, callOf(ctx), transcriptv1.TranscriptService_PutNodes_FullMethodName, 1<<20) {
+			t.Error("the reply of a write waits")
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 		defer cancel()
-		if _, err := o.take(ctx, large); !errors.Is(err, errNoRoomToReply) || ctx.Err() != nil {
+		if _, err := o.take(ctx, 1<<20); !errors.Is(err, errNoRoomToReply) || ctx.Err() != nil {
 			t.Errorf("before its deadline a call is told %v", err)
 		}
 		o.free.Release(repliesBytes)
-		for range cap(waiting) {
-			if err := <-waiting; err != nil {
+		for range cap(ended) {
+			if err := <-ended; err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// Small replies that nobody takes are bounded, too. Then each connection has room of its own: others are served as before, and
+// so is who calls for many at once and takes them. What takes nothing is closed where it has calls that wait.
+func TestSmallRepliesNobodyTakes(t *testing.T) {
+	replying(t, func(c *crowd) {
+		head := c.chainOf(1, 60_000)
+		call := func(ctx context.Context, client transcriptv1.TranscriptServiceClient) error {
+			_, err := client.Assemble(ctx, assembleOf(head))
+			return err
+		}
+		var told atomic.Bool
+		ended := make(chan error, 10*maxStreams)
+		for range 10 {
+			client, leave := c.another(&told)
+			defer leave()
+			told.Store(true)
+			for range maxStreams {
+				c.running.Go(func() { ended <- call(c.Context(), client) })
+			}
+			synctest.Wait()
+			told.Store(false)
+		}
+		if held := c.metric("transcriptd_server_replies_bytes"); held < smallBytes/2 || held > smallBytes+10*ownBytes {
+			t.Errorf("%g bytes are held", held)
+		}
+		began, took := time.Now(), make(chan error, maxStreams)
+		for range cap(took) {
+			c.running.Go(func() { took <- call(c.Context(), c.TranscriptServiceClient) })
+		}
+		for range cap(took) {
+			if err := <-took; err != nil {
+				t.Error(err)
+			}
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("who takes replies waited %s", waited)
+		}
+		<-time.After(2*takenWithin + endEvery)
+		synctest.Wait()
+		if n := c.metric("transcriptd_server_replies_closed_total"); n == 0 {
+			t.Error("no connection was closed")
 		}
 	})
 }

@@ -222,31 +222,36 @@ func (r *frameReader) wait(ctx context.Context) error {
 	return r.err
 }
 
-// tryRoom takes room for a batch, where there is any. One that has none is a small one; errNoRoomToReply: the next row is too large
-// for that.
+// tryRoom takes room for a batch, or where there is none for a frame; errNoRoomToReply: there is neither at once.
 func (r *frameReader) tryRoom(ctx context.Context) error {
 	r.left = max(batchBytes+2*frameBytes, r.need)
 	if r.held = r.out.tryBatch(ctx, int64(r.left)); r.held != nil {
 		return nil
 	}
-	if r.left = frameBytes; r.need > r.left {
+	if r.left = frameBytes; r.need <= r.left {
+		r.held = r.out.trySmall(ctx)
+	}
+	if r.held == nil {
 		return errNoRoomToReply
 	}
 	return nil
 }
 
-// takeRoom is tryRoom that waits where the next row needs room. What was laid before goes out first: errBatch.
+// takeRoom is tryRoom that waits. What was laid before goes out first: errBatch.
 func (r *frameReader) takeRoom(ctx context.Context) error {
 	err := r.tryRoom(ctx)
-	if !errors.Is(err, errNoRoomToReply) {
+	switch {
+	case !errors.Is(err, errNoRoomToReply):
 		return err
-	}
-	if r.open.size() > 0 {
+	case r.open.size() > 0:
 		r.full, r.open = append(r.full, r.open), r.frame(frameBytes)
 		return errBatch
+	case r.need <= frameBytes:
+		r.held, err = r.out.takeSmall(ctx)
+	default:
+		r.left = r.need
+		r.held, err = r.out.take(ctx, int64(r.left))
 	}
-	r.left = r.need
-	r.held, err = r.out.take(ctx, int64(r.left))
 	return err
 }
 

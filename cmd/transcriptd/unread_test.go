@@ -22,6 +22,7 @@ import (
 var (
 	unreadCalls   = flag.Int("unread.calls", 200, "how many calls of TestUnreadReplies are answered and not read, on four connections")
 	unreadStreams = flag.Int("unread.streams", 40, "how many streams of TestUnreadReplies are read slowly, on as many connections")
+	unreadSmall   = flag.Int("unread.small", 12, "how many connections of TestUnreadSmallReplies take nothing of 250 small replies each")
 	unreadFor     = flag.Duration("unread.for", 2*time.Second, "for how long TestUnreadReplies goes on")
 )
 
@@ -74,6 +75,44 @@ func TestUnreadReplies(t *testing.T) {
 		*unreadCalls, *unreadStreams, len(took), took[len(took)/2], took[len(took)*99/100], most>>20)
 	if most > maxUnreadMemory {
 		t.Errorf("%d MiB of memory, at most %d", most>>20, maxUnreadMemory>>20)
+	}
+}
+
+// TestUnreadSmallReplies does so with replies of 60 KB, and streams of small nodes: these hold little, too, however many connections
+// there are.
+func TestUnreadSmallReplies(t *testing.T) {
+	p := startProcess(t, nil, badgerFlag(t.TempDir()), "--admin-listen=off")
+	if p.anonymous(t) == 0 {
+		t.Skip("the system does not tell a process's memory")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	client := transcriptv1.NewTranscriptServiceClient(p.dial(t))
+	small, sixty, many := chainOf(t, client, 1, 1000), chainOf(t, client, 1, 60_000), chainOf(t, client, 100, 10_000)
+
+	var running sync.WaitGroup
+	for i := range *unreadSmall {
+		deaf := transcriptv1.NewTranscriptServiceClient(p.dialDeaf(ctx, t))
+		for range 250 {
+			running.Go(func() {
+				if i%2 == 0 {
+					_, _ = deaf.GetNode(ctx, &transcriptv1.GetNodeRequest{Node: headOf(sixty)})
+					return
+				}
+				stream, err := deaf.StreamAssemble(ctx, &transcriptv1.StreamAssembleRequest{Head: headOf(many)})
+				for ; err == nil; _, err = stream.Recv() {
+				}
+			})
+		}
+	}
+	took, most := bystander(t, p, client, small)
+	cancel()
+	running.Wait()
+	slices.Sort(took)
+	t.Logf("beside %d connections with 250 small replies each that nobody takes: %d calls of others, half of them within %s, 99 in 100 within %s; %d MiB of anonymous memory at most",
+		*unreadSmall, len(took), took[len(took)/2], took[len(took)*99/100], most>>20)
+	if bound := int64(160+4**unreadSmall) << 20; most > bound { // a call holds some 12 KB whatever it replies
+		t.Errorf("%d MiB of memory, at most %d", most>>20, bound>>20)
 	}
 }
 

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// held is the room that a reply has, or a part of one. It is given back when all of its memory is sent, and nobody makes more
+// of it: it is the pool of that memory, and lends what lies in other memory. A nil held is none.
+type held struct {
+	outgoing   *outgoing
+	connection *connection
+	ended      <-chan struct{} // the call's
+	// from is what bytes are taken of, of each as many.
+	from []*quota
+	// refs counts the buffers that are not sent yet, and one who makes them.
+	refs atomic.Int64
+
+	mu    sync.Mutex
+	bytes int64
+	given bool
+	// late looks whether replies are taken; nil before this one is handed over. written is what the connection had taken when it
+	// looked last.
+	late    *time.Timer
+	written int64
+	// swept says that garbage was collected since the reply was late. It is isLate's.
+	swept bool
+	// last is the buffer that was made last; nil once it is handed over.
+	last *[]byte
+}
+
+// pool is where memory of the reply comes from; other where it has no room.
+func (h *held) pool(other mem.BufferPool) mem.BufferPool {
+	if h == nil {
+		return other
+	}
+	return h
+}
+
+// Get returns a buffer that keeps the room until it is put back. One maker at a time.
+func (h *held) Get(length int) *[]byte {
+	own := *h.outgoing.buffers.Get(length) // a pointer for this use only, so that handOver can ask when nobody has it any more
+	if !mem.IsBelowBufferPoolingThreshold(cap(own)) {
+		h.refs.Add(1)
+		h.last = &own
+	}
+	return &own
+}
+
+// front is pool for what is sent in front of other memory of the reply.
+func (h *held) front(other mem.BufferPool) mem.BufferPool {
+	if h == nil {
+		return other
+	}
+	return front{h}
+}
+
+type front struct{ *held }
+
+// Get is held.Get, but for last: frames are sent while others are made.
+func (f front) Get(length int) *[]byte {
+	b := f.outgoing.buffers.Get(length)
+	if !mem.IsBelowBufferPoolingThreshold(cap(*b)) {
+		f.refs.Add(1)
+	}
+	return b
+}
+
+// Put takes a buffer back.
+func (h *held) Put(b *[]byte) {
+	again := *b
+	h.outgoing.buffers.Put(&again)
+	h.unref()
+}
+
+// borrow makes a buffer of memory that is another's, more than gRPC's threshold.
+func (h *held) borrow(b []byte) mem.Buffer {
+	if h == nil {
+		return mem.SliceBuffer(b)
+	}
+	h.refs.Add(1)
+	h.last = &b
+	return mem.NewBuffer(&b, borrowed{h})
+}
+
+// borrowed takes back what is borrowed.
+type borrowed struct{ held *held }
+
+func (borrowed) Get(length int) *[]byte { b := make([]byte, length); return &b }
+
+func (b borrowed) Put(*[]byte) { b.held.unref() }
+
+func (h *held) unref() {
+	if h.refs.Add(-1) == 0 {
+		h.release()
+	}
+}
+
+// has tells whether it is room for so many bytes.
+func (h *held) has(bytes int64) bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return bytes <= h.bytes
+}
+
+// shrink gives back what a reply that is made does not need.
+func (h *held) shrink(to int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.given && to < h.bytes {
+		h.give(h.bytes - to)
+	}
+}
+
+// give gives back some of the room. The caller has the lock.
+func (h *held) give(bytes int64) {
+	h.bytes -= bytes
+	h.outgoing.metrics.bytes.Sub(float64(bytes))
+	giveBack(bytes, h.from)
+}
+
+// release gives the room back, whatever was sent.
+func (h *held) release() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	if h.given {
+		h.mu.Unlock()
+		return
+	}
+	h.given = true
+	h.give(h.bytes)
+	if h.late != nil {
+		h.late.Stop()
+	}
+	h.mu.Unlock()
+	h.connection.remove(h)
+}
+
+// stalls tells whether the connection is to be closed, and if not, has isLate called again.
+func (h *held) stalls() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.given {
+		return false
+	}
+	written := h.connection.written.Load()
+	switch {
+	case written-h.written >= leastTaken:
+		h.written = written
+		h.late.Reset(takenWithin)
+	case h.outgoing.free.waiters.Load() == 0 && h.outgoing.small.waiters.Load() == 0 && h.connection.share.waiters.Load() == 0:
+		h.late.Reset(endEvery)
+	default:
+		return true
+	}
+	return false
+}
+
+// handOver says that what was made goes to gRPC, and that no more is made. From then on the room is given back, too, when the garbage
+// collector finds that nobody has the last buffer any more: gRPC may forget a reply.
+func (h *held) handOver() {
+	if h == nil {
+		return
+	}
+	if h.last != nil {
+		runtime.AddCleanup(h.last, (*held).release, h)
+		h.last = nil
+	}
+	h.goesOut()
+	h.unlessEnded()
+	h.done()
+}
+
+// unlessEnded gives the room back where the call has ended before gRPC took the reply, since the caller gave up: gRPC then forgets what
+// it takes, without giving it back. Where that happens just between the two, the garbage collector finds the reply's last buffer.
+func (h *held) unlessEnded() {
+	if h == nil {
+		return
+	}
+	select {
+	case <-h.ended:
+		h.release()
+	default:
+	}
+}
+
+// done says that no more is made.
+func (h *held) done() {
+	if h != nil {
+		h.unref()
+	}
+}
+
+// goesOut begins the time within which the reply is to be taken.
+func (h *held) goesOut() {
+	if h == nil || h.connection.Conn == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.given && h.late == nil {
+		h.written = h.connection.written.Load()
+		h.late = time.AfterFunc(takenWithin, h.isLate)
+	}
+}
+
+// isLate closes a connection that takes nothing where calls wait for room, and else looks again.
+func (h *held) isLate() {
+	if !h.stalls() {
+		return
+	}
+	if !h.swept { // it may be a reply that gRPC forgot: see unlessEnded
+		h.swept = true
+		h.outgoing.sweep()
+		h.late.Reset(endEvery)
+		return
+	}
+	if h.connection.cut() {
+		h.outgoing.metrics.closed.Inc()
+		h.outgoing.log.Warn("a connection is closed: it took nothing of its replies, and calls wait for room",
+			"peer.address", h.connection.RemoteAddr().String(), "within", takenWithin.String())
+	}
+}
