@@ -5,15 +5,18 @@ import "strings"
 // assigned finds the value after a separator. The name is [i, end), the separator [at, after).
 func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	s := sc.s
-	j := after
-	for n := 0; n < 2 && j < len(s) && s[j] == '*'; n++ { // **Password:** x
-		j++
-	}
-	j = skipBlanks(s, j)
+	marked := afterMarks(s, after) // **Password:** x
+	j := skipBlanks(s, marked)
 	if j == len(s) {
 		return value{}, false
 	}
-	if isQuote(s[j]) && i > 0 && s[j] == s[i-1] && s[end-1] != s[j] {
+	if s[at] == ':' && nextLine(s, j, "") > j {
+		v, ok := sc.below(i, j, k)
+		if ok || afterJoin(s, j) > j {
+			return v, ok
+		}
+	}
+	if isQuote(s[j]) && i > 0 && s[j] == s[i-1] && s[end-1] != s[j] && marked == after {
 		return value{}, false // the quote that was opened before the name ends here
 	}
 	if s[j] == '`' && i > 0 && s[i-1] == ':' {
@@ -36,10 +39,12 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 		return v, true
 	}
 	if s[j] == '\n' || s[j] == '\r' {
-		if v, ok := below(s, j, k); ok && s[at] == ':' {
+		return value{start: j, json: true}, s[at] == ':'
+	}
+	if s[j] == '|' {
+		if v, ok := sc.cell(i, j, k); ok {
 			return v, true
 		}
-		return value{start: j, json: true}, s[at] == ':'
 	}
 	if (s[j] == '|' || s[j] == '>') && s[at] == ':' {
 		return sc.block(i, j)
@@ -88,7 +93,7 @@ func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
 			return value{start: j, end: end, place: p}, true
 		}
 	}
-	end := trimEnd(s, j, fieldEnd(s, j, k))
+	j, end := sc.unmarked(i, j, trimEnd(s, j, fieldEnd(s, j, k)))
 	if sc.amongPairs(i, end) {
 		return value{start: j, end: end, place: inYAML}, true
 	}

@@ -33,28 +33,3 @@ func (r *Redactor) setterKind(name string) kind {
 	}
 	return r.classify(name[w.from[1]:])
 }
-
-// below is the value that stands alone on the line, or the next but one, after the line that ends at j, under a name of kind k. A
-// word that could be another is none.
-func below(s string, j int, k kind) (value, bool) {
-	for n := 0; n < 2 && j < len(s) && (s[j] == '\r' || s[j] == '\n'); n++ {
-		j += len(s[j:]) - len(strings.TrimPrefix(strings.TrimPrefix(s[j:], "\r"), "\n"))
-		j = skipBlanks(s, j)
-	}
-	line := firstLine(s[j:min(len(s), j+maxBare)])
-	a, b := trimSpace(line)
-	t := line[a:b]
-	if len(line) == maxBare || t == "" || hasSpace(t) || strings.ContainsAny(t, "{}()[]<>;,\"'`") || strings.HasSuffix(t, ":") || strings.HasSuffix(t, "++") || strings.HasSuffix(t, "--") {
-		return value{}, false
-	}
-	switch k {
-	case pin, named:
-	case password, secret, token, pass, phrase:
-		if !mixed(t) || !looksChosen(t) && !looksRandom(t) {
-			return value{}, false
-		}
-	default:
-		return value{}, false
-	}
-	return value{start: j + a, end: j + b, place: inINI}, true
-}

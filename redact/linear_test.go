@@ -22,6 +22,8 @@ var nasty = []string{
 	`[["token","a"],`, "| password | a |\n", "config set password a ", "a://b:c/", "%3F", "My new password: a ", "user: a, password: b, ",
 	"form-data; name=\"password\"\r\n\r\n", `<entry key="password">`, "password 'a' ", "curl -ua:b ", `x["password"] = "a"`,
 	`get("password", "a")`, "> Cookie: a ", "ENV password a\n", "password=a\\ ", "token=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	"> password:\n> a1b2c3\n", `["password:",`, `["password:","a1b2c3",`, `["a:","[\"a:\",\"b\"]"],`, "password:', '", "password:', '', '", "| password |\n|---|\n",
+	"| a1b2c3 | a |\n", "**password: ", "\u200b", "\u202epassword", "\x1b[3", "\x1b[3;", "\x1b[3password ",
 	"\x1b[", "\x1b[0m", "\x1b]", "\x1b]8;;a\a", "\x1b]8;;\x1b\\", "\x1b", "a\x1b[m", "&quot;", "&", "&amp;amp;", `\n`, `\\`, `\u003d`, `\x1b[`, "^[[", `\"a\"`,
 	"password:\n", "password:\n\na1b2c3\n", `setPassword("`, `.password("a`, "a.b:1:password: ", "a.b-1-", "INFO password: ", "x |", "Bearer a|", "Bearer a=",
 	"LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t\n", `["-----BEGIN PRIVATE KEY-----",`, "------BEGIN PRIVATE KEY-----\n-a\n",

@@ -12,6 +12,8 @@ type list struct {
 	keyLines int
 	flag     kind // what the element before this one means, if it is a flag: ["--password", "…"]
 	name     string
+	above    string // the lines before this one, from one on that ends with a name: ["password:", "…"]
+	below    int    // how many lines may still come below it
 }
 
 func (w *walker) array(i int, k kind, name string) int {
@@ -43,7 +45,7 @@ func (w *walker) array(i int, k kind, name string) int {
 func (w *walker) element(i int, k kind, name string, l *list) int {
 	if w.s[i] != '"' {
 		w.endKey(l)
-		l.flag = none
+		l.flag, l.above = none, ""
 		end := w.value(i, elementKind(k), name)
 		if k != none && (isDigit(w.s[i]) || w.s[i] == '-') {
 			l.items = append(l.items, span{start: i, end: end})
@@ -68,7 +70,10 @@ func (w *walker) element(i int, k kind, name string, l *list) int {
 	if w.keyLine(inside, l) {
 		return end
 	}
-	if k == none && w.s[i+1] == '-' && !strings.HasPrefix(w.s[i+1:], "-----") {
+	if w.below(inside, l) {
+		return end
+	}
+	if k == none && w.s[i+1] == '-' && !isBlank(w.s[i+2]) && !strings.HasPrefix(w.s[i+1:], "-----") {
 		l.name = w.text(i+1, end-1)
 		l.flag = w.r.classify(l.name)
 	}
@@ -110,6 +115,46 @@ func elementKind(k kind) kind {
 		return weak
 	}
 	return k
+}
+
+// below takes what is secret in a string that is a line below a name, and notes whether it ends with one itself.
+func (w *walker) below(at span, l *list) bool {
+	if at.end-at.start > maxBare || w.depth >= maxDepth {
+		l.above = ""
+		return false
+	}
+	line := strings.TrimRight(w.text(at.start, at.end), "\r\n")
+	above := l.above
+	switch {
+	case endsInName(line):
+		l.above = either(len(above) > maxBare, "", above) + line + "\n"
+		l.below = maxEmpty
+	case l.below > 0 && above != "":
+		l.above += line + "\n"
+		l.below--
+	default:
+		l.above = ""
+	}
+	if above == "" || line == "" {
+		return false
+	}
+	first := len(w.spans)
+	var spans []span
+	for _, sp := range w.r.find(above+line, w.depth+1) {
+		if sp.start >= len(above) {
+			spans = append(spans, span{sp.start - len(above), sp.end - len(above), sp.text})
+		}
+	}
+	w.spans = append(w.spans, toRaw(w.s[at.start:at.end], at.start, spans)...)
+	return len(w.spans) > first
+}
+
+// endsInName says whether a line ends as one does that has a value below it.
+func endsInName(line string) bool {
+	if onScreen(line) {
+		line, _ = view(screen).read(line)
+	}
+	return strings.HasSuffix(strings.TrimRight(line, marks+" \t"), ":")
 }
 
 // argument takes the string after a flag.

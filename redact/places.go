@@ -133,7 +133,7 @@ func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || isBlank(s[i-1])) {
 		i--
 	}
-	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) {
+	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) && (i == 1 || !isQuote(s[i-2])) {
 		return value{}, false
 	}
 	j = skipBlanks(s, j+1)
@@ -141,13 +141,14 @@ func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 	if to <= 0 {
 		return value{}, false
 	}
-	if end := skipBlanks(s, j+to+1); end < len(s) && s[end] != '\n' && s[end] != '\r' {
+	end := skipBlanks(s, j+to+1)
+	if end < len(s) && s[end] != '\n' && s[end] != '\r' && !isQuote(s[end]) {
 		return value{}, false // there are more cells
 	}
-	start, end := j, trimEnd(s, j, j+to)
-	if end-start > 2 && s[start] == '`' && s[end-1] == '`' {
-		start, end = start+1, end-1
+	if under := strings.TrimLeft(s[end:min(len(s), end+maxBlanks)], "\r\n \t>"); strings.HasPrefix(under, "|") && isRule(firstLine(under)) {
+		return value{}, false // it is the row of names
 	}
+	start, end := unmarked(s, j, trimEnd(s, j, j+to))
 	v, ok := whole(s, start, end, k)
 	if k == token && v.place == inYAML {
 		v.place = inINI // tables tell what tokens mean
@@ -175,7 +176,11 @@ func (sc *scanner) alone(i, j int, k kind) (value, bool) {
 		if isEscapedLine(s, lead) {
 			eol = escapeAt(s, j, eol)
 		}
-		return whole(s, j, valueEnd(s, j, eol), k)
+		if end := textEnd(s, j); end-j < maxBare && isBlank(s[j-1]) {
+			eol = min(eol, end)
+		}
+		start, end := sc.unmarked(i, j, valueEnd(s, j, eol))
+		return whole(s, start, end, k)
 	}
 	if i == 0 || !isQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {
 		return value{}, false

@@ -41,13 +41,14 @@ func (r *Redactor) find(s string, depth int) []span {
 	if spans, ok := r.findString(s, depth); ok {
 		return spans
 	}
-	if spans, ok := r.findColored(s, depth); ok {
+	if spans, ok := r.findOnScreen(s, depth); ok {
 		return spans
 	}
 	sc := scanner{r: r, s: s, depth: depth, pemFrom: -1, cut: -1, eol: -1, stop: -1}
 	for i := 0; i < len(s); {
 		i = sc.step(i)
 	}
+	sc.columns()
 	sc.escaped()
 	if len(r.shapes) > 0 {
 		sc.extra()

@@ -58,72 +58,149 @@ const (
 	maxEntity = 32 // of &CounterClockwiseContourIntegral;
 )
 
-// colors is the view of a terminal: sequences of control (ECMA-48) stand for nothing.
-func colors(s string, i int) (from, to int, with string) {
-	for i < len(s) {
-		n := strings.IndexByte(s[i:], esc)
-		if n < 0 {
-			break
+// screen is the view of a terminal: sequences of control (ECMA-48) stand for nothing, nor do characters that are not seen.
+func screen(s string, i int) (from, to int, with string) {
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case esc:
+			return i, controlEnd(s, i), ""
+		case 0xC2, 0xE2, 0xEF:
+			if n := unseen(s[i:]); n > 0 {
+				return i, i + n, ""
+			}
 		}
-		i += n
-		if to := controlEnd(s, i); to > 0 {
-			return i, to, ""
-		}
-		i++
 	}
 	return len(s), len(s), ""
 }
 
-// controlEnd gives the end of the sequence that begins with the escape at i, or 0 if it is none.
+// unseen gives the length of the character without width or of direction that t begins with, or 0.
+func unseen(t string) int {
+	r, n := utf8.DecodeRuneInString(t)
+	switch {
+	case r == 0xAD, r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F, r == 0xFEFF:
+		return n
+	}
+	return 0
+}
+
+// onScreen says whether the view of a terminal may be another than what is written.
+func onScreen(s string) bool {
+	for _, first := range [...]byte{esc, 0xC2, 0xE2, 0xEF} {
+		if strings.IndexByte(s, first) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// controlEnd gives the end of the sequence that begins with the escape at i. One that is cut off ends before the word after it.
 func controlEnd(s string, i int) int {
 	j := i + 1
 	switch {
-	case j == len(s):
-		return 0
+	case j == len(s) || strings.HasPrefix(s[j:], Mark):
 	case s[j] == '[':
-		for j++; j < len(s) && s[j] >= ' ' && s[j] <= '?' && j-i < maxBlanks; j++ {
-		}
-		if j < len(s) && s[j] >= '@' && s[j] <= '~' {
-			return j + 1
-		}
+		return csiEnd(s, j+1)
 	case isCommand(s[j]):
-		for j++; j < len(s) && s[j] != '\a' && s[j] != esc && s[j] != '\n'; j++ {
-		}
-		if j < len(s) && s[j] == '\a' {
-			return j + 1
-		}
-		if strings.HasPrefix(s[j:], "\x1b\\") {
-			return j + 2
-		}
-	case strings.IndexByte("()*+#%", s[j]) >= 0 && j+1 < len(s) && isAlnum(s[j+1]):
+		return commandEnd(s, j)
+	case strings.IndexByte("()*+#%", s[j]) >= 0 && j+1 < len(s) && isAlnum(s[j+1]) && !beginsSecret(s, j+1):
 		return j + 2
 	case strings.IndexByte(`78=>\`, s[j]) >= 0:
 		return j + 1
 	}
-	return 0
+	return j
+}
+
+// csiEnd gives the end of a sequence after its bracket: parameters, a sign and a letter. If there is no letter, or it belongs to
+// the word after it, the sequence ends with its parameters; a number of more than three digits is none of them.
+func csiEnd(s string, i int) int {
+	cut := i
+	for cut < len(s) && (isDigit(s[cut]) || s[cut] == ';' || s[cut] == '?') {
+		to := max(digitsEnd(s, cut), cut+1)
+		if to-cut > 3 {
+			break
+		}
+		cut = to
+	}
+	j := i
+	for j < len(s) && s[j] >= '0' && s[j] <= '?' && j-i < maxBlanks {
+		j++
+	}
+	if j < len(s) && strings.IndexByte(` !"$'*`, s[j]) >= 0 {
+		j++
+	}
+	if j < len(s) && (isAlpha(s[j]) || s[j] == '@' || s[j] == '~') && !beginsSecret(s, j) {
+		return j + 1
+	}
+	return cut
+}
+
+// beginsSecret says whether the letter at i belongs to the word after it: with it that is the name of a secret, alone or with the
+// next word, or has the shape of one; without it neither.
+func beginsSecret(s string, i int) bool {
+	end := dashedEnd(s, i)
+	if end <= i+1 {
+		return false
+	}
+	two := end
+	if end < len(s) && s[end] == ' ' {
+		two = dashedEnd(s, end+1)
+	}
+	return needsFirst(s[i:end]) || needsFirst(s[i:two]) || shapeAt(s, i) > 0 && shapeAt(s, i+1) == 0
+}
+
+// needsFirst says whether t is the name of a secret, but not without its first letter, nor without its first word.
+func needsFirst(t string) bool {
+	names := func(t string) bool { return (&Redactor{}).classify(t) != none }
+	w := splitWords(t)
+	return names(t) && !names(t[1:]) && (w.n < 2 || !names(t[w.from[1]:]))
+}
+
+// dashedEnd gives the end of the word at i, of which it looks at no more than a name has.
+func dashedEnd(s string, i int) int {
+	from := i
+	for i < len(s) && i-from <= maxName && dashed(s[i]) {
+		i++
+	}
+	return i
+}
+
+// commandEnd gives the end of a sequence with text of its own, whose sign is at i.
+func commandEnd(s string, i int) int {
+	j := i + 1
+	for j < len(s) && s[j] != '\a' && s[j] != esc && s[j] != '\n' {
+		j++
+	}
+	switch {
+	case strings.HasPrefix(s[j:], "\a"):
+		return j + 1
+	case strings.HasPrefix(s[j:], "\x1b\\"):
+		return j + 2
+	}
+	return i
 }
 
 // isCommand says whether a sequence with text of its own begins with an escape and c: of a link, a window's title.
 func isCommand(c byte) bool { return strings.IndexByte("]P^_X", c) >= 0 }
 
-// findColored finds what is secret in a text with colours: in what a terminal shows, and in the texts of sequences.
-func (r *Redactor) findColored(s string, depth int) ([]span, bool) {
-	if strings.IndexByte(s, esc) < 0 || depth >= maxDepth {
+// findOnScreen finds what is secret in a text with colours or with characters that are not seen: in what a terminal shows, and in
+// the texts of sequences.
+func (r *Redactor) findOnScreen(s string, depth int) ([]span, bool) {
+	if depth >= maxDepth || !onScreen(s) {
 		return nil, false
 	}
-	text, ok := view(colors).read(s)
+	text, ok := view(screen).read(s)
 	if !ok {
 		return nil, false
 	}
 	var inside []span
-	for from, to, _ := colors(s, 0); from < len(s); from, to, _ = colors(s, to) {
-		if isCommand(s[from+1]) {
+	for from, to, _ := screen(s, 0); from < len(s); from, to, _ = screen(s, to) {
+		if to-from > 2 && s[from] == esc && isCommand(s[from+1]) {
 			for _, sp := range r.find(s[from+2:to-1], depth+1) {
 				inside = append(inside, span{from + 2 + sp.start, from + 2 + sp.end, sp.text})
 			}
 		}
 	}
-	return merge(view(colors).back(s, 0, r.find(text, depth+1)), inside), true
+	return merge(view(screen).back(s, 0, r.find(text, depth+1)), inside), true
 }
 
 // literals is the view of text that was written for a machine: escapes of source and JSON (\n, \u003d, \x1b[32m), and
@@ -173,6 +250,9 @@ func literalEnd(s string, j int) (to int, with string) {
 	case '\\', '"', '\'', '/':
 		return j + 1, s[j : j+1]
 	case 'n', 'r':
+		if strings.HasPrefix(s[j:], `r\n`) {
+			return j + 3, "\n"
+		}
 		return j + 1, "\n"
 	case 't':
 		return j + 1, "\t"
