@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	"google.golang.org/grpc/codes"
-
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -218,7 +216,8 @@ func (t *Thread) remember(alias string) {
 }
 
 // AppendNode is Append with all that a Node can have but a parent, which is ErrParentGiven. Its aliases are set beside
-// the thread's, which is the first of the result's.
+// the thread's, which is the first of the result's. After an append of unknown outcome the same messages with other aliases find its
+// node and set those.
 func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) {
 	if node.Parent.ref != nil || node.Previous {
 		return nil, fault(ErrParentGiven, "")
@@ -247,9 +246,9 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResu
 	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
 	res, err := t.c.Put(ctx, node)
 	unknown := err != nil && unknownOutcome(err)
-	if errors.Is(err, ErrAliasMoved) && onlyCompacted(err) == "" {
-		res, err = t.c.lost(ctx, &node, err, unsure == head)
-		unknown = err != nil && !errors.Is(err, ErrAliasMoved) // it could not be told
+	if refusedForAnAlias(err) && onlyCompacted(err) == "" {
+		res, err = t.lost(ctx, &node, err, unsure == head)
+		unknown = err != nil && !refusedForAnAlias(err) // it could not be told
 	}
 	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
 		err = fault(ErrBadReply, "")
@@ -279,56 +278,6 @@ func (t *Thread) moved(head string, counters *transcriptv1.ChainCounters) {
 	}
 	t.head, t.unsure = head, ""
 	t.depth, t.size = counters.GetFull().GetDepth(), size
-}
-
-// onlyCompacted is where a thread's alias points to, if all that kept a node from being put is that the chain was
-// compacted meanwhile; else empty.
-func onlyCompacted(err error) string {
-	var e *Error
-	if !errors.As(err, &e) || e.Reason != ErrAliasMoved || len(e.Conflicts) != 1 {
-		return ""
-	}
-	if c := e.Conflicts[0]; c.OnlyCompacted && c.Field == "aliases[0]" {
-		return c.NodeID
-	}
-	return ""
-}
-
-// lost finds the node of a put that was refused because its alias moved, where an earlier attempt may have put it and
-// another writer gone on below it: above the winning head. If it is not there, moved stays the error.
-func (c *Client) lost(ctx context.Context, node *Node, moved error, unsure bool) (*PutResult, error) {
-	var e *Error
-	if !errors.As(moved, &e) || e.Head() == "" || !e.Retried && !unsure {
-		return nil, moved
-	}
-	id, ok := identify(node.wire(), node.Parent.ref.GetNodeId())
-	if !ok {
-		return nil, moved
-	}
-	_, err := c.Assemble(ctx, ByID(e.Head()), Query{View: transcriptv1.View_VIEW_FULL, After: id})
-	if errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrNotAnAncestor) {
-		return nil, moved
-	}
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.NodeInfo(ctx, ByID(id))
-	if err != nil {
-		return nil, err
-	}
-	res := &transcriptv1.PutNodeResponse{NodeId: id, Counters: found.Counters}
-	for _, a := range node.Aliases {
-		res.Aliases = append(res.Aliases, &transcriptv1.AliasResult{Name: a.Name})
-	}
-	return &PutResult{PutNodeResponse: res, Retried: true}, nil
-}
-
-// overtaken is the error of a writer whose very node another writer put first.
-func overtaken(id string) error {
-	return &Error{
-		Code: codes.Aborted, Reason: ErrAliasMoved, Message: "another writer put the same first",
-		Conflicts: []Conflict{{Field: "aliases[0]", NodeID: id}},
-	}
 }
 
 // Refresh makes the thread go on from where its alias points now. Errors: ErrAliasNotFound.
