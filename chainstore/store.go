@@ -201,8 +201,9 @@ type AliasReader interface {
 	// end. A page may be short, or empty, before the end: it ends where it has its Bytes, and where it has looked at AliasReach
 	// rows.
 	Aliases(ctx context.Context, namespace string, query AliasQuery) ([]Alias, *AliasCursor, error)
-	// AliasesOf returns the names of the aliases that point to a node, in order, at most limit.
-	AliasesOf(ctx context.Context, namespace string, node ID, limit int) ([]string, error)
+	// AliasesOf returns the names of the aliases that point to a node, in order, at most limit. more says that there are more, or
+	// that there may be: it ends where it has looked at AliasReach rows.
+	AliasesOf(ctx context.Context, namespace string, node ID, limit int) (names []string, more bool, err error)
 	// AliasHistory returns the states of an alias, the present one first: at most MaxHistory, those that ended longer ago
 	// than MaxHistoryAge left out. ErrAliasNotFound for a name that never was set.
 	AliasHistory(ctx context.Context, namespace, name string) ([]AliasState, error)
@@ -228,8 +229,8 @@ func (a *Alias) Size() int {
 	return size
 }
 
-// AliasReach bounds what a page of aliases looks at: aliases that are listed, names that were deleted, and what a store keeps of
-// earlier states of them. Part of the contract: may only grow.
+// AliasReach bounds what a page of aliases, or the list of those of a node, looks at: aliases that are listed, names that were deleted,
+// and what a store keeps of earlier states of them. Part of the contract: may only grow.
 const AliasReach = 10_000
 
 // AliasQuery asks for a page of aliases.

@@ -110,11 +110,9 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 	if err := d.tables(ctx, reply); err != nil {
 		return nil, err
 	}
-	names, err := d.store.AliasesOf(ctx, d.namespace, h.ID, d.items+1)
-	if err != nil {
+	if reply.Aliases, reply.MoreAliases, err = d.store.AliasesOf(ctx, d.namespace, h.ID, d.items); err != nil {
 		return nil, err
 	}
-	reply.Aliases, reply.MoreAliases = firstOf(names, d.items)
 	if d.preview.redact {
 		redactNames(reply)
 	}

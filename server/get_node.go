@@ -48,7 +48,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
-	if reply.Aliases, err = t.store.AliasesOf(ctx, namespace, chain.Head().ID, maxNodeAliases); err != nil {
+	if reply.Aliases, reply.MoreAliases, err = t.store.AliasesOf(ctx, namespace, chain.Head().ID, maxNodeAliases); err != nil {
 		return nil, err
 	}
 	if proto.Size(reply) > maxRequest {

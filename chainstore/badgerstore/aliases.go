@@ -147,21 +147,22 @@ func (p *aliasPage) add(name string, a *aliasRow) error {
 }
 
 // AliasesOf walks over the aliases of a node; see chainstore.AliasReader.
-func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, err error) {
+func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, more bool, err error) {
 	err = s.read(ctx, namespace, func(v *view) error {
 		at, found, err := v.placeOf(node)
-		if err != nil || !found || limit <= 0 {
+		if err != nil || !found {
 			return err
 		}
-		_, _, err = v.walk(ctx, placeKey(v.ns, tableHeads, at), nil, math.MaxInt, func(key, _ []byte) error {
-			if names = append(names, string(key[rowKeySize:])); len(names) == limit {
+		_, more, err = v.walk(ctx, placeKey(v.ns, tableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
+			if len(names) >= limit {
 				return errStop
 			}
+			names = append(names, string(key[rowKeySize:]))
 			return nil
 		})
 		return err
 	})
-	return names, err
+	return names, more, err
 }
 
 // AliasHistory reads the present state and those it left; see chainstore.AliasReader.

@@ -124,10 +124,10 @@ func (a *alias) cursor() chainstore.AliasCursor {
 }
 
 // AliasesOf looks at every alias; see chainstore.AliasReader.
-func (s *Store) AliasesOf(ctx context.Context, name string, id chainstore.ID, limit int) ([]string, error) {
+func (s *Store) AliasesOf(ctx context.Context, name string, id chainstore.ID, limit int) ([]string, bool, error) {
 	ns, unlock, err := s.read(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer unlock()
 	var names []string
@@ -137,7 +137,7 @@ func (s *Store) AliasesOf(ctx context.Context, name string, id chainstore.ID, li
 		}
 	}
 	slices.Sort(names)
-	return first(names, limit), nil
+	return first(names, limit), len(names) > limit, nil
 }
 
 // AliasHistory returns the states of an alias; see chainstore.AliasReader.

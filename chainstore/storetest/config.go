@@ -67,7 +67,7 @@ const (
 	Aliases Category = "Aliases"
 	// Lists: pages of aliases.
 	Lists Category = "Lists"
-	// ListReach: pages of aliases end where they have looked at chainstore.AliasReach rows; thousands are deleted in a change.
+	// ListReach: pages of aliases, and lists of those of a node, end where they have looked at chainstore.AliasReach rows; thousands are deleted in a change.
 	ListReach Category = "ListReach"
 	// History: an alias's states.
 	History Category = "History"

@@ -116,8 +116,8 @@ func (d *dumper) around(ctx context.Context, s chainstore.Store, id chainstore.I
 			return err
 		}
 	}
-	of, err := s.AliasesOf(ctx, d.f.ns, id, 1000)
-	d.line(" aliases %q", of)
+	of, more, err := s.AliasesOf(ctx, d.f.ns, id, 1000)
+	d.line(" aliases %q %v", of, more)
 	return err
 }
 

@@ -65,7 +65,7 @@ func (f *fixture) seesNothing(id chainstore.ID) {
 	page, _, err = f.store.Aliases(f.ctx(), f.ns, chainstore.AliasQuery{ByFolder: true, Folder: "f", Limit: 10})
 	f.ok(err)
 	equal(f, "the aliases of a folder", len(page), 0)
-	of, err := f.store.AliasesOf(f.ctx(), f.ns, id, 10)
+	of, _, err := f.store.AliasesOf(f.ctx(), f.ns, id, 10)
 	f.ok(err)
 	equal(f, "the aliases of a node", len(of), 0)
 	_, err = f.store.AliasHistory(f.ctx(), f.ns, "x")
@@ -104,7 +104,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	_, errs["Children"] = f.store.Children(ctx, f.ns, idRef(id), nil, 10)
 	_, errs["Alias"] = f.store.Alias(ctx, f.ns, "x")
 	_, _, errs["Aliases"] = f.store.Aliases(ctx, f.ns, chainstore.AliasQuery{Limit: 10})
-	_, errs["AliasesOf"] = f.store.AliasesOf(ctx, f.ns, id, 10)
+	_, _, errs["AliasesOf"] = f.store.AliasesOf(ctx, f.ns, id, 10)
 	_, errs["AliasHistory"] = f.store.AliasHistory(ctx, f.ns, "x")
 	if !f.skips(Find) {
 		_, errs["Find"] = f.store.Find(ctx, f.ns, "0", 10)

@@ -56,3 +56,23 @@ func TestRecallLarge(t *testing.T) {
 		t.Error("json does not have the result as it is")
 	}
 }
+
+// TestManyAliases: show and log say where a node has more aliases than they were told.
+func TestManyAliases(t *testing.T) {
+	s := newStack(t)
+	put := []string{"put", "--text", "x"}
+	for i := range 101 {
+		put = append(put, "--alias", fmt.Sprintf("a%03d", i))
+	}
+	s.must(put...)
+	if out := s.must("show", "a000"); strings.Count(out, "alias") != 101 || !strings.Contains(out, "there may be more") {
+		t.Errorf("show says %s", out)
+	}
+	if out := s.must("log", "a000"); !strings.Contains(out, "[a000, a001, a002, a003 and perhaps more]") {
+		t.Errorf("log says %s", out)
+	}
+	s.must("alias", "delete", "a100")
+	if out := s.must("log", "a000"); !strings.Contains(out, "[a000, a001, a002, a003 and 96 more]") {
+		t.Errorf("log says %s", out)
+	}
+}

@@ -75,7 +75,7 @@ func nodeLine(n *transcriptv1.GetNodeResponse) string {
 		words = append(words, line)
 	}
 	if aliases := n.GetAliases(); len(aliases) > 0 {
-		words = append(words, aliasText(aliases))
+		words = append(words, aliasText(aliases, n.GetMoreAliases()))
 	}
 	return strings.TrimRight(strings.Join(words, "  "), " ")
 }
@@ -96,11 +96,15 @@ func firstLine(messages []*transcriptv1.Message) string {
 // shownAliases is how many aliases of a node a line shows.
 const shownAliases = 4
 
-func aliasText(aliases []string) string {
+// aliasText names the first of a node's aliases; cut says that there are more than it was given, or may be.
+func aliasText(aliases []string, cut bool) string {
 	more := ""
-	if n := len(aliases) - shownAliases; n > 0 {
-		aliases, more = aliases[:shownAliases], fmt.Sprintf(" and %d more", n)
+	if n := len(aliases) - shownAliases; n > 0 && !cut {
+		more = fmt.Sprintf(" and %d more", n)
+	} else if cut {
+		more = " and perhaps more"
 	}
+	aliases = aliases[:min(len(aliases), shownAliases)]
 	names := make([]string, len(aliases))
 	for i, a := range aliases {
 		names[i] = name(a)

@@ -64,6 +64,9 @@ func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 	for _, a := range n.GetAliases() {
 		rows = append(rows, [2]string{"alias", name(a)})
 	}
+	if n.GetMoreAliases() {
+		rows = append(rows, [2]string{"alias", "there may be more"})
+	}
 	return append(rows, counterRows(n.GetCounters())...)
 }
 

@@ -177,7 +177,7 @@ func runText(first, last *treeNode, length int) string {
 		text += "  " + roleNames(first.roles)
 	}
 	if len(last.aliases) > 0 {
-		text += "  " + aliasText(last.aliases)
+		text += "  " + aliasText(last.aliases, false)
 	}
 	return text
 }

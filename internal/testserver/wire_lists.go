@@ -163,14 +163,15 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 }
 
 // AliasesOf are those that GetNode tells of; of a node that is not there, none.
-func (w *wire) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) ([]string, error) {
+func (w *wire) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, more bool, err error) {
 	n, err := w.transcripts.GetNode(ctx, &transcriptv1.GetNodeRequest{
 		Namespace: spelled(namespace), Node: refOf(chainstore.Ref{ID: node}), OmitMessages: true,
 	})
 	if err != nil {
-		return nil, ignoring(domain(err), chainstore.ErrNodeNotFound)
+		return nil, false, ignoring(domain(err), chainstore.ErrNodeNotFound)
 	}
-	return slices.Clip(n.Aliases)[:min(limit, len(n.Aliases))], nil
+	at := min(limit, len(n.Aliases))
+	return slices.Clip(n.Aliases)[:at], n.MoreAliases || at < len(n.Aliases), nil
 }
 
 // AliasHistory reads all pages of a history, in small ones. Numbers are not on the wire.

@@ -3671,7 +3671,10 @@ type GetNodeResponse struct {
 	// The aliases that point to it, in the order of their names, at most 100.
 	Aliases []string `protobuf:"bytes,7,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// The roles of its messages, in order.
-	Roles         []Role `protobuf:"varint,8,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
+	Roles []Role `protobuf:"varint,8,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
+	// Whether more aliases point to it, or may: the list ends where it has looked at 10,000 rows, those of aliases that left the node
+	// lately counted.
+	MoreAliases   bool `protobuf:"varint,9,opt,name=more_aliases,json=moreAliases,proto3" json:"more_aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3760,6 +3763,13 @@ func (x *GetNodeResponse) GetRoles() []Role {
 		return x.Roles
 	}
 	return nil
+}
+
+func (x *GetNodeResponse) GetMoreAliases() bool {
+	if x != nil {
+		return x.MoreAliases
+	}
+	return false
 }
 
 // Request of ListChildren.
@@ -6146,7 +6156,7 @@ type DescribeResponse struct {
 	OtherCalls int64 `protobuf:"varint,9,opt,name=other_calls,json=otherCalls,proto3" json:"other_calls,omitempty"`
 	// Aliases that point to the head, in the order of their names, at most max_items.
 	Aliases []string `protobuf:"bytes,10,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// Whether more aliases point to the head.
+	// Whether more aliases point to the head, or may: see GetNodeResponse.
 	MoreAliases bool `protobuf:"varint,11,opt,name=more_aliases,json=moreAliases,proto3" json:"more_aliases,omitempty"`
 	// Variables, the latest set first, at most max_items.
 	Variables []*VariableInfo `protobuf:"bytes,12,rep,name=variables,proto3" json:"variables,omitempty"`
@@ -7175,7 +7185,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0eGetNodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12#\n" +
-	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xfd\x02\n" +
+	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xa0\x03\n" +
 	"\x0fGetNodeResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12+\n" +
 	"\x04info\x18\x02 \x01(\v2\x17.transcript.v1.NodeInfoR\x04info\x123\n" +
@@ -7184,7 +7194,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bcounters\x18\x05 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12\x1c\n" +
 	"\tancestors\x18\x06 \x01(\x03R\tancestors\x12\x18\n" +
 	"\aaliases\x18\a \x03(\tR\aaliases\x12)\n" +
-	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\"\x9b\x01\n" +
+	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12!\n" +
+	"\fmore_aliases\x18\t \x01(\bR\vmoreAliases\"\x9b\x01\n" +
 	"\x13ListChildrenRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12\x1b\n" +
