@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -266,6 +267,51 @@ func TestConversationEtags(t *testing.T) {
 			t.Errorf("%s and %s have one etag", what, other)
 		}
 		seen[etag] = what
+	}
+}
+
+// TestEveryFieldOfPolicyIsInTheEtag walks the descriptor, so that a new field cannot be forgotten.
+func TestEveryFieldOfPolicyIsInTheEtag(t *testing.T) {
+	r := newRig(t)
+	head := r.timed("", "a", 0, 12)
+	etagOf := func(p *Policy) string {
+		return r.assemble(&Assemble{Head: byID(head), View: conversation, Policy: p}).Etag
+	}
+	base := &Policy{Now: minute(12)}
+	seen := map[string]string{etagOf(base): "the defaults"}
+	fields := base.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		if field.Name() == "now" {
+			continue // what it does is in the etag: the start of the window
+		}
+		p := proto.Clone(base).(*Policy)
+		setToAnother(t, p.ProtoReflect(), field)
+		etag := etagOf(p)
+		if other := seen[etag]; other != "" {
+			t.Errorf("%s is not in the etag: it has that of %s", field.Name(), other)
+		}
+		seen[etag] = string(field.Name())
+	}
+}
+
+// setToAnother sets a field of a policy to what is neither its default nor refused.
+func setToAnother(t *testing.T, m protoreflect.Message, field protoreflect.FieldDescriptor) {
+	t.Helper()
+	switch kind := field.Kind(); {
+	case kind == protoreflect.Int32Kind:
+		m.Set(field, protoreflect.ValueOfInt32(1_000_003))
+	case kind == protoreflect.Int64Kind:
+		m.Set(field, protoreflect.ValueOfInt64(1<<40+1))
+	case kind == protoreflect.BoolKind:
+		m.Set(field, protoreflect.ValueOfBool(true))
+	case kind == protoreflect.EnumKind:
+		values := field.Enum().Values()
+		m.Set(field, protoreflect.ValueOfEnum(values.Get(values.Len()-1).Number()))
+	case kind == protoreflect.MessageKind && field.Message().FullName() == "google.protobuf.Duration":
+		m.Set(field, protoreflect.ValueOfMessage(durationpb.New(30*24*time.Hour).ProtoReflect()))
+	default:
+		t.Fatalf("this test knows no value for %s, a %v: give it one", field.FullName(), kind)
 	}
 }
 
