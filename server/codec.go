@@ -55,6 +55,7 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 			return nil, err
 		}
 		all := append(front, m.frame.messages()...)
+		m.frame.letGo()
 		m.held.handOver()
 		return all, nil
 	case proto.Message:

@@ -25,6 +25,8 @@ type frame struct {
 	pool mem.BufferPool
 	// held is the room of what the frame has, which is its pool then; nil: it has none.
 	held *held
+	// keeps says that the frame itself has a part in held, until its memory is handed on: what is shared, or only told, is no buffer yet.
+	keeps bool
 	// most is how many bytes of messages there will be at most; exactly says that there will be as many.
 	most    int
 	exactly bool
@@ -153,6 +155,14 @@ func (f *frame) messages() mem.BufferSlice {
 	return laid
 }
 
+// letGo gives up the part that the frame itself has in its room.
+func (f *frame) letGo() {
+	if f.keeps {
+		f.keeps = false
+		f.held.done()
+	}
+}
+
 // drop gives back the memory of a frame that is not sent; of one that was there is none, nor of a nil one.
 func (f *frame) drop() {
 	if f == nil {
@@ -161,6 +171,7 @@ func (f *frame) drop() {
 	f.shared = keptBytes{}
 	f.free()
 	f.messages().Free()
+	f.letGo()
 }
 
 // spliced is a reply with the messages of a frame: the codec sends them from where they lie, behind what else the reply has.

@@ -175,7 +175,10 @@ func newFrameReader(a *assembly, out *outgoing, scans *semaphore.Weighted, spans
 
 // frame is a new one for so many bytes, in the room of the batch.
 func (r *frameReader) frame(most int) *frame {
-	return &frame{pool: r.held.pool(r.out.buffers), held: r.held, most: most, exactly: true}
+	if r.held != nil {
+		r.held.refs.Add(1)
+	}
+	return &frame{pool: r.held.pool(r.out.buffers), held: r.held, keeps: r.held != nil, most: most, exactly: true}
 }
 
 // taken are the frames of the batch, and its room: the caller's from now on.
@@ -258,6 +261,9 @@ func (r *frameReader) takeRoom(ctx context.Context) error {
 // batch lays rows into frames until there are enough, or all is read. Once enter has failed, nothing was laid.
 func (r *frameReader) batch(ctx context.Context, enter func(context.Context) error) error {
 	r.full, r.ready, r.rows, r.waited = nil, 0, 0, false
+	if r.open.size() == 0 { // who waits for room has none
+		r.open.drop()
+	}
 	for entered, full := false, false; len(r.spans) > 0 && !full && r.ready < batchBytes; {
 		if !entered {
 			switch err := enter(ctx); {
@@ -319,6 +325,7 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) (full boo
 func (r *frameReader) room(need int) (*frame, error) {
 	switch size := r.open.size(); {
 	case size == 0:
+		r.open.drop()
 		r.open = r.frame(max(frameBytes, need)) // in the room of this batch
 	case size+need > frameBytes:
 		r.full, r.ready = append(r.full, r.open), r.ready+size
