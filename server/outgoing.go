@@ -139,6 +139,8 @@ func (o *outgoing) settle(ctx context.Context, c *call, method string, bytes int
 		c.held = nil
 	case c.held.has(bytes):
 		c.held.shrink(bytes)
+	case c.frame != nil: // what lies in it gives back the room that it was laid in
+		return false
 	default:
 		larger := o.try(ctx, bytes)
 		if larger == nil {

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// slowConn is a connection of its own, on which at most 64 KiB come of a reply that is not read.
+func (c *crowd) slowConn() (conn *grpc.ClientConn, leave func()) {
+	c.Helper()
+	conn, err := grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<20),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }))
+	if err != nil {
+		c.Fatal(err)
+	}
+	return conn, func() { _ = conn.Close() }
+}
+
+// unread begins a call of Assemble and does not read the reply.
+func (c *crowd) unread(conn *grpc.ClientConn, head string) {
+	c.Helper()
+	stream, err := conn.NewStream(c.Context(), &grpc.StreamDesc{}, transcriptv1.TranscriptService_Assemble_FullMethodName)
+	if err == nil {
+		err = stream.SendMsg(assembleOf(head))
+	}
+	if err == nil {
+		err = stream.CloseSend()
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// findings puts so many results without a call below a node.
+func (c *crowd) findings(head string, n int) string {
+	c.Helper()
+	for i := range n {
+		reply, err := c.PutNode(c.Context(), &transcriptv1.PutNodeRequest{
+			Parent: idRef(head),
+			Messages: []*transcriptv1.Message{{
+				Role: transcriptv1.Role_ROLE_TOOL, ToolCallId: proto.String(fmt.Sprint(i)),
+				Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: "r"}}},
+			}},
+		})
+		if err != nil {
+			c.Fatal(err)
+		}
+		head = reply.NodeId
+	}
+	return head
+}
+
+// A reply keeps its room until its messages are sent, however much there is in front of them.
+func TestRoomOfWhatIsBehindALongReport(t *testing.T) {
+	replying(t, func(c *crowd) {
+		const bytes, calls = 2900 << 10, 8
+		head := c.findings(c.chainOf(1, bytes), 110)
+		conn, leave := c.slowConn()
+		defer leave()
+		for range calls { // one after the other: each finds what room the others leave
+			c.unread(conn, head)
+		}
+		made := calls - c.metric("transcriptd_server_replies_waiting")
+		if held := c.metric("transcriptd_server_replies_bytes"); made == 0 || held < made*bytes {
+			t.Errorf("%g replies are made and not taken, and %g bytes held", made, held)
+		}
+	})
+}
