@@ -62,6 +62,8 @@ type call struct {
 	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
 	frame *frame
 	held  *held
+	// request is the bytes of a unary call's request.
+	request int
 }
 
 // callKey is the key of the call in its context.

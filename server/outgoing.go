@@ -31,6 +31,8 @@ const (
 	// takenWithin is how long a connection may take next to nothing, while it has replies and calls wait for room; leastTaken is more
 	// than what gRPC itself writes meanwhile.
 	takenWithin, leastTaken = 2 * promptly, 16 << 10
+	// waitingRequest is how large a request may be whose call waits for room: while it does, it has room of intake, which others need.
+	waitingRequest = 4 << 10
 )
 
 // outgoing bounds what replies hold in memory. gRPC takes a reply whole and the handler returns, however slowly the caller reads:
@@ -70,6 +72,7 @@ func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return nil, fmt.Errorf("%s has no call", info.FullMethod)
 	}
 	uncompressed(ctx)
+	c.request = size(req)
 	if !tinyAnswer(info.FullMethod, req) {
 		h, err := o.takeSmall(ctx)
 		if err != nil {
@@ -220,7 +223,8 @@ func (o *outgoing) tryAll(ctx context.Context, c *connection, bytes int64, from 
 }
 
 // take takes room, and waits for it: first for some of the connection's, so that one connection does not keep all others waiting.
-// Errors are errNoRoomToReply shortly before the deadline, and that of the context. Who waits must hold no other room but for batches.
+// Errors are errNoRoomToReply shortly before the deadline, or at once where the request is large, and that of the context. Who waits
+// must hold no other room but for batches.
 func (o *outgoing) take(ctx context.Context, bytes int64) (*held, error) {
 	if h := o.try(ctx, bytes); h != nil {
 		return h, nil
@@ -242,6 +246,12 @@ func (o *outgoing) takeSmall(ctx context.Context) (*held, error) {
 }
 
 func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, from ...*quota) (*held, error) {
+	if h := o.tryAll(ctx, c, bytes, from...); h != nil {
+		return h, nil
+	}
+	if call := callOf(ctx); call != nil && call.request > waitingRequest {
+		return nil, errNoRoomToReply
+	}
 	o.metrics.waiting.Inc()
 	defer o.metrics.waiting.Dec()
 	early, cancel := deadline.Early(ctx)

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -74,6 +78,46 @@ func TestRoomOfWhatIsBehindALongReport(t *testing.T) {
 		made := calls - c.metric("transcriptd_server_replies_waiting")
 		if held := c.metric("transcriptd_server_replies_bytes"); made == 0 || held < made*bytes {
 			t.Errorf("%g replies are made and not taken, and %g bytes held", made, held)
+		}
+	})
+}
+
+// A large request does not wait for the room of its reply: it would keep those of others from being received.
+func TestLargeRequestsDoNotWaitForRoomToReply(t *testing.T) {
+	replying(t, func(c *crowd) {
+		head := c.chainOf(30, 32<<10)
+		var last *grpc.ClientConn
+		for range 4 {
+			conn, leave := c.slowConn()
+			defer leave()
+			last = conn
+			for range 200 {
+				if _, err := transcriptv1.NewTranscriptServiceClient(conn).StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		client := transcriptv1.NewTranscriptServiceClient(last)
+		ended := make(chan error, 20)
+		for range cap(ended) {
+			c.running.Go(func() {
+				_, err := client.Search(c.Context(), &transcriptv1.SearchRequest{PageToken: strings.Repeat("x", 4000<<10)})
+				ended <- err
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := c.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"}); status.Code(err) != codes.NotFound {
+			t.Error(err)
+		}
+		for range cap(ended) {
+			if err := <-ended; status.Code(err) != codes.ResourceExhausted {
+				t.Error(err)
+			}
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("a read of another waited %s", waited)
 		}
 	})
 }
