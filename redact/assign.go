@@ -215,7 +215,7 @@ func (sc *scanner) header(i, j int, k kind) (value, bool) {
 		return v, true
 	}
 	if s[j] == '[' || s[j] == '{' {
-		if _, ok := jsonEnd(s, j); ok && j >= sc.notJSON {
+		if sc.isJSON(j) {
 			return value{start: j, json: true}, true
 		}
 		if to := strings.IndexByte(s[j:min(len(s), j+maxQuote)], ']'); to > 0 && s[j] == '[' {

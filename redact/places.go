@@ -68,11 +68,28 @@ func (sc *scanner) amongPairs(i, end int) bool {
 		from += n + 1
 	}
 	to := min(sc.lineEnd(end), end+maxBare)
-	if strings.ContainsAny(s[from:to], "(){}[]<>\"'`$;") || strings.HasSuffix(strings.TrimSpace(s[from:to]), ",") {
+	before, after := strings.TrimRight(s[from:i], " "), s[end:to]
+	if !(isPairSign(before, -1) && strings.ContainsAny(before, ":=")) && !(isPairSign(after, 1) && strings.ContainsAny(after, ":=")) {
 		return false
 	}
-	before := strings.TrimRight(s[from:i], " ")
-	return isPairSign(before, -1) && strings.ContainsAny(before, ":=") || isPairSign(s[end:to], 1) && strings.ContainsAny(s[end:to], ":=")
+	return !hasSource(s[from:to]) && !strings.HasSuffix(strings.TrimSpace(s[from:to]), ",")
+}
+
+// hasSource says whether a sign of source is in t. Those of marks are none, also of one that t has only a part of.
+func hasSource(t string) bool {
+	if n := strings.IndexByte(t, ']') + 1; strings.HasSuffix(Mark, t[:n]) {
+		t = t[n:]
+	}
+	for {
+		n := strings.IndexAny(t, "(){}[]<>\"'`$;")
+		switch {
+		case n < 0 || strings.HasPrefix(Mark, t[n:]):
+			return false
+		case !strings.HasPrefix(t[n:], Mark):
+			return true
+		}
+		t = t[n+len(Mark):]
+	}
 }
 
 // isPairSign says whether t begins, or with -1 ends, with what stands between pairs.

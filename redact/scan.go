@@ -24,6 +24,7 @@ type scanner struct {
 	eolFrom  int
 	stop     int // where a header's value that begins in [stopFrom, stop] ends
 	stopFrom int
+	left     int    // the end of a long unquoted value that is no secret; a name within it has the rest of that as its own
 	within   region // the literal or the lines that the scanner is in
 	walked   []span // JSON values with strings or secrets; the caller's shapes and views see only the strings in them
 }
@@ -100,14 +101,13 @@ func (sc *scanner) isSubscript(i int) bool {
 
 // bracket walks a JSON value at i under a name of kind k, or passes the bracket.
 func (sc *scanner) bracket(i int, k kind, name string) int {
-	if i < sc.notJSON || sc.depth >= maxDepth || strings.HasPrefix(sc.s[i:], Mark) {
+	if sc.depth >= maxDepth || strings.HasPrefix(sc.s[i:], Mark) {
 		return i + 1
 	}
-	end, ok := jsonEnd(sc.s, i)
-	if !ok {
-		sc.notJSON = end
+	if !sc.isJSON(i) {
 		return i + 1
 	}
+	end, _ := jsonEnd(sc.s, i)
 	w := walker{r: sc.r, s: sc.s, depth: sc.depth, spans: sc.spans}
 	w.value(i, k, name)
 	if len(w.spans) > len(sc.spans) || strings.IndexByte(sc.s[i:end], '"') >= 0 {
@@ -115,6 +115,18 @@ func (sc *scanner) bracket(i int, k kind, name string) int {
 	}
 	sc.spans = w.spans
 	return end
+}
+
+// isJSON says whether a JSON value begins at i. What is none is gone over once, so that the time stays linear.
+func (sc *scanner) isJSON(i int) bool {
+	if i < sc.notJSON {
+		return false
+	}
+	end, ok := jsonEnd(sc.s, i)
+	if !ok {
+		sc.notJSON = end
+	}
+	return ok
 }
 
 // escape passes a backslash and, in \n, \r and \t, the letter, which is no part of the word after it.

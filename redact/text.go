@@ -14,6 +14,9 @@ const (
 // named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
 // offset to go on from, or 0 if nothing was taken.
 func (sc *scanner) named(i, end int, prev [2]int) int {
+	if end < sc.left {
+		return 0
+	}
 	if strings.HasPrefix(sc.s[end:], "(") {
 		if next := sc.call(i, end); next > 0 {
 			return next
@@ -54,6 +57,9 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	}
 	a, b, ok := judge(k, text, v.place, name)
 	if !ok {
+		if v.place >= inYAML && len(text) > maxBlanks && bareEnd(sc.s, v.start) >= v.end {
+			sc.left = v.end
+		}
 		return 0
 	}
 	to := v.start + b
