@@ -245,7 +245,7 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 	if dry.NotWritten != 0 || !enough(0) {
 		return nil, nil
 	}
-	if o.Summary == "" { // of a summary that was made before, Compact knows what it was made of
+	if o.Summary == "" && !o.SummaryOnly { // else Compact knows what was read
 		o.Through = dry.ThroughId
 	}
 	if w.Summarize == nil {

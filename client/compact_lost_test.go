@@ -226,3 +226,17 @@ func TestCompactWhenTellsOfALostCompaction(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Without a summary, too, CompactWhen hides nothing that was said since the thread was read.
+func TestCompactWhenCoversWhatWasRead(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	thread := worked(t, l.client(), 4)
+	must(thread.Messages(ctx, nil))(t)
+	speaks(t, l)
+	when := client.Trigger{Bytes: 1000, Compaction: client.Compaction{SummaryOnly: true}}
+	if res := must(thread.CompactWhen(ctx, when))(t); !res.GetWritten() {
+		t.Fatalf("got %v", res)
+	}
+	got := must(must(l.client().Resume(ctx, "m1"))(t).Messages(ctx, nil))(t)
+	same(t, got[max(0, len(got)-len(spoken)):], spoken...)
+}
