@@ -21,7 +21,7 @@ type ahead struct {
 // wait for one's turn on a busy processor each time takes longer still. What it reads never changes. What it cannot read it leaves
 // to the committer, which judges.
 func (s *Store) readAhead(ctx context.Context, namespace string, change *chainstore.Change) map[*chainstore.NewNode]*ahead {
-	ns, known := s.names.get(namespace)
+	ns, known := s.names.get(namespace, s.reads.last())
 	if !known {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (b *batch) keepGiven() {
 	for key, w := range b.writes {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
 			number, _ := parseNamespace(w.value, tableNames)
-			names.put(name, number)
+			names.put(name, number, b.view.ts+1)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (s *Store) checkNames() error {
 	defer v.close()
 	n, err := v.numbering(context.Background(), func(name string, number uint32) {
 		if number <= maxNames { // the oldest, and as many as are remembered
-			s.names.put(name, number)
+			s.names.put(name, number, v.ts)
 		}
 	})
 	if err != nil {

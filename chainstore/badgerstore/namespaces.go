@@ -16,38 +16,47 @@ const (
 const maxNames = 4096
 
 // namespaceNumbers remembers numbers of namespaces. A number is given once and never taken back, so that what is
-// remembered stays true.
+// remembered stays true, for a view that is no older than one that found it: an older one may have no rows of it.
 type namespaceNumbers struct {
 	mu      sync.RWMutex
-	numbers map[string]uint32
+	numbers map[string]foundNumber
 	// given is the last number that was given. It belongs to who opens the store, then to the committer.
 	given uint32
 }
 
-func newNamespaceNumbers() *namespaceNumbers {
-	return &namespaceNumbers{numbers: map[string]uint32{}}
+// foundNumber is the number of a namespace, as views of a timestamp and later find it.
+type foundNumber struct {
+	number uint32
+	since  uint64
 }
 
-func (n *namespaceNumbers) get(name string) (uint32, bool) {
+func newNamespaceNumbers() *namespaceNumbers {
+	return &namespaceNumbers{numbers: map[string]foundNumber{}}
+}
+
+// get returns a number that views of a timestamp find.
+func (n *namespaceNumbers) get(name string, ts uint64) (uint32, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	number, ok := n.numbers[name]
-	return number, ok
+	found, ok := n.numbers[name]
+	return found.number, ok && found.since <= ts
 }
 
-// put remembers a number that was read from a committed row.
-func (n *namespaceNumbers) put(name string, number uint32) {
+// put remembers a number that a view of a timestamp found.
+func (n *namespaceNumbers) put(name string, number uint32, ts uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.numbers) >= maxNames {
+	if found, ok := n.numbers[name]; ok { // by another view, side by side
+		ts = min(ts, found.since)
+	} else if len(n.numbers) >= maxNames {
 		clear(n.numbers)
 	}
-	n.numbers[name] = number
+	n.numbers[name] = foundNumber{number, ts}
 }
 
 // namespace returns the number of a namespace; found is false, and the number noNamespace, if it was never written to.
 func (v *view) namespace(name string) (number uint32, found bool, err error) {
-	if n, ok := v.s.names.get(name); ok {
+	if n, ok := v.s.names.get(name, v.ts); ok {
 		return n, true, nil
 	}
 	value, found, err := v.get(nameKey(name))
@@ -57,7 +66,7 @@ func (v *view) namespace(name string) (number uint32, found bool, err error) {
 	if number, err = parseNamespace(value, tableNames); err != nil {
 		return noNamespace, false, err
 	}
-	v.s.names.put(name, number)
+	v.s.names.put(name, number, v.ts)
 	return number, true, nil
 }
 
