@@ -62,8 +62,9 @@ type call struct {
 	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
 	frame *frame
 	held  *held
-	// request is the bytes of a unary call's request.
-	request int
+	// atOnce says that the call must not wait for the room of its reply: it has what others need, a place among writes, or much of the
+	// room of requests.
+	atOnce bool
 }
 
 // callKey is the key of the call in its context.

@@ -72,7 +72,7 @@ func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return nil, fmt.Errorf("%s has no call", info.FullMethod)
 	}
 	uncompressed(ctx)
-	c.request = size(req)
+	c.atOnce = writes(info.FullMethod) || size(req) > waitingRequest
 	if !tinyAnswer(info.FullMethod, req) {
 		h, err := o.takeSmall(ctx)
 		if err != nil {
@@ -223,8 +223,8 @@ func (o *outgoing) tryAll(ctx context.Context, c *connection, bytes int64, from 
 }
 
 // take takes room, and waits for it: first for some of the connection's, so that one connection does not keep all others waiting.
-// Errors are errNoRoomToReply shortly before the deadline, or at once where the request is large, and that of the context. Who waits
-// must hold no other room but for batches.
+// Errors are errNoRoomToReply shortly before the deadline, or at once where the call must not wait, and that of the context. Who
+// waits must hold no other room but for batches.
 func (o *outgoing) take(ctx context.Context, bytes int64) (*held, error) {
 	if h := o.try(ctx, bytes); h != nil {
 		return h, nil
@@ -249,7 +249,7 @@ func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, from ..
 	if h := o.tryAll(ctx, c, bytes, from...); h != nil {
 		return h, nil
 	}
-	if call := callOf(ctx); call != nil && call.request > waitingRequest {
+	if call := callOf(ctx); call != nil && call.atOnce {
 		return nil, errNoRoomToReply
 	}
 	o.metrics.waiting.Inc()

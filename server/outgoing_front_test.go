@@ -82,27 +82,38 @@ func TestRoomOfWhatIsBehindALongReport(t *testing.T) {
 	})
 }
 
+// leaveNoRoom has all room for small replies taken by so many connections that read nothing, and returns clients on them.
+func (c *crowd) leaveNoRoom(head string, conns int) (clients []transcriptv1.TranscriptServiceClient, leave func()) {
+	c.Helper()
+	var leaves []func()
+	for range conns {
+		conn, leave := c.slowConn()
+		leaves = append(leaves, leave)
+		client := transcriptv1.NewTranscriptServiceClient(conn)
+		clients = append(clients, client)
+		for range 200 {
+			if _, err := client.StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)}); err != nil {
+				c.Fatal(err)
+			}
+		}
+		synctest.Wait()
+	}
+	return clients, func() {
+		for _, leave := range leaves {
+			leave()
+		}
+	}
+}
+
 // A large request does not wait for the room of its reply: it would keep those of others from being received.
 func TestLargeRequestsDoNotWaitForRoomToReply(t *testing.T) {
 	replying(t, func(c *crowd) {
-		head := c.chainOf(30, 32<<10)
-		var last *grpc.ClientConn
-		for range 4 {
-			conn, leave := c.slowConn()
-			defer leave()
-			last = conn
-			for range 200 {
-				if _, err := transcriptv1.NewTranscriptServiceClient(conn).StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			synctest.Wait()
-		}
-		client := transcriptv1.NewTranscriptServiceClient(last)
+		clients, leave := c.leaveNoRoom(c.chainOf(30, 32<<10), 4)
+		defer leave()
 		ended := make(chan error, 20)
 		for range cap(ended) {
 			c.running.Go(func() {
-				_, err := client.Search(c.Context(), &transcriptv1.SearchRequest{PageToken: strings.Repeat("x", 4000<<10)})
+				_, err := clients[3].Search(c.Context(), &transcriptv1.SearchRequest{PageToken: strings.Repeat("x", 4000<<10)})
 				ended <- err
 			})
 		}
@@ -118,6 +129,35 @@ func TestLargeRequestsDoNotWaitForRoomToReply(t *testing.T) {
 		}
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("a read of another waited %s", waited)
+		}
+	})
+}
+
+// Nor does a write: it would have a place among the writes under way.
+func TestWritesDoNotWaitForRoomToReply(t *testing.T) {
+	replying(t, func(c *crowd) {
+		clients, leave := c.leaveNoRoom(c.chainOf(30, 32<<10), 4)
+		defer leave()
+		put := func(ctx context.Context, client transcriptv1.TranscriptServiceClient, i int) error {
+			req := &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{{
+				Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: fmt.Sprint(i)}}},
+			}}}
+			for n := range 8 {
+				req.Aliases = append(req.Aliases, &transcriptv1.AliasUpdate{Name: fmt.Sprintf("%d/%d", i, n)})
+			}
+			_, err := client.PutNode(ctx, req)
+			return err
+		}
+		for i := range 120 {
+			c.running.Go(func() { _ = put(c.Context(), clients[i%4], i) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if err := put(c.Context(), c.TranscriptServiceClient, 1000); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("a write of another waited %s", waited)
 		}
 	})
 }
