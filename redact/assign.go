@@ -57,6 +57,42 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	return sc.bare(i, at, after, j, k)
 }
 
+// aboutEnd gives the end of what is said between a name that ends at j and its colon, and of that: Password for ada: …,
+// Password (temporary): …; 0 if nothing is.
+func aboutEnd(s string, j int) int {
+	rest := firstLine(s[j:min(len(s), j+maxBlanks)])
+	n := -1
+	switch {
+	case strings.HasPrefix(rest, " ("):
+		if n = strings.IndexByte(rest, ')'); n > 0 && strings.HasPrefix(rest[n:], "):") {
+			n++
+		}
+	case hasPrefixFold(rest, " for ") || hasPrefixFold(rest, " of "):
+		n = strings.IndexByte(rest, ':')
+	}
+	if n < 0 || !strings.HasPrefix(rest[n:], ":") || strings.ContainsAny(rest[:n], "=;{}[]<>\"") {
+		return 0
+	}
+	end := afterMarks(s, j+n+1)
+	return either(end == len(s) || isSpace(s[end]) || isQuote(s[end]), end, 0)
+}
+
+// valueOf is the value of the name at i behind the colon that ends at j, between which more is said.
+func (sc *scanner) valueOf(i, j int, k kind) (value, bool) {
+	j = skipBlanks(sc.s, j)
+	if nextLine(sc.s, j, "") > j {
+		return sc.below(i, j, k)
+	}
+	v, ok := sc.alone(i, j, k)
+	if q, quoted := openQuote(sc.s, j); !ok && quoted {
+		v.start, v.end = q.start, q.close(sc.s)
+	} else if !ok {
+		v.start, v.end = sc.unmarked(i, j, trimEnd(sc.s, j, bareEnd(sc.s, j)))
+	}
+	v.place = inHint
+	return v, v.start < v.end
+}
+
 // bare is the unquoted value at j of the name at i, with the separator [at, after) between them.
 func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
 	s := sc.s

@@ -26,12 +26,21 @@ func (sc *scanner) below(i, j int, k kind) (value, bool) {
 	if end-at >= maxBare {
 		return value{}, false
 	}
+	if strings.HasPrefix(s[at:end], "- ") {
+		at += len("- ") // of a list of its own
+	}
 	start, end := sc.unmarked(i, at, end)
+	if end-start > 2 && isQuote(s[start]) && s[start] == s[end-1] {
+		start, end = start+1, end-1
+	}
 	return value{start: start, end: end, place: inINI}, isBelow(s[start:end], k)
 }
 
 // isBelow says whether t, which stands alone where a value of kind k could, looks like one.
 func isBelow(t string, k kind) bool {
+	if (k == phrase || k == seed) && isWords(t, 12) {
+		return true
+	}
 	if t == "" || hasSpace(t) || strings.ContainsAny(t, "{}()[]<>;,\"'`") || strings.HasSuffix(t, ":") || strings.HasSuffix(t, "++") || strings.HasSuffix(t, "--") {
 		return false
 	}
@@ -88,6 +97,9 @@ func afterFront(s string, i int, front string) int {
 		switch c := front[f]; {
 		case isBlank(c):
 			at, f = skipBlanks(s, at), skipBlanks(front, f)
+			if at == from && at < len(s) && isDigit(s[at]) && f < len(front) && isDigit(front[f]) {
+				continue // the number is longer
+			}
 		case isDigit(c):
 			at, f = digitsEnd(s, at), digitsEnd(front, f)
 		case at < len(s) && (s[at] == c || c == ':' && s[at] == '-'):
@@ -106,13 +118,13 @@ func afterFront(s string, i int, front string) int {
 	return skipBlanks(s, at)
 }
 
-// afterJoin passes what is between two strings of a list, if that begins with the quote at i.
+// afterJoin passes what is between two strings of a list, or of one that is written in parts, if that begins with the quote at i.
 func afterJoin(s string, i int) int {
 	if i == len(s) || !isQuote(s[i]) {
 		return i
 	}
 	at := skipBlanks(s, i+1)
-	if at == len(s) || s[at] != ',' {
+	if at == len(s) || strings.IndexByte(",+\r\n", s[at]) < 0 {
 		return i
 	}
 	for at++; at < len(s) && at-i < maxBlanks && isSpace(s[at]); at++ {

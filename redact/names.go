@@ -170,7 +170,7 @@ var keyWords = set(`api access secret private priv signing encryption encrypt de
 	wg preshared psk`)
 
 // codeWords stand before code where it is a secret.
-var codeWords = set(`pin otp mfa 2fa tfa verification security backup recovery sms login passcode totp time unlock auth
+var codeWords = set(`pin otp mfa 2fa fa tfa verification security backup recovery sms login passcode totp time unlock auth
 	authorization confirmation activation`)
 
 // phraseWords stand before phrase or words where it is a secret.

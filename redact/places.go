@@ -126,13 +126,17 @@ func (sc *scanner) isEnv(i int) bool {
 }
 
 // attribute is the value after an attribute that is its name: <entry key="…">value<, or in a multipart form
-// form-data; name="…", an empty line, and the value. The name begins at i, what is after its quote at j.
-func (sc *scanner) attribute(i, j int) (value, bool) {
+// form-data; name="…", an empty line, and the value. The name, of kind k, begins at i, what is after its quote at j.
+func (sc *scanner) attribute(i, j int, k kind) (value, bool) {
 	s := sc.s
 	before := s[:i-1]
 	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
 		to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '<')
 		return value{start: j + 1, end: j + to, place: inQuote}, to > 0
+	}
+	if strings.HasPrefix(s[j:], ">") && (strings.HasSuffix(before, " name=") || strings.HasSuffix(before, " id=")) {
+		v := untilTag(s, j+1)
+		return v, isBelow(s[v.start:v.end], k)
 	}
 	for _, empty := range [...]string{"\r\n\r\n", "\n\n"} {
 		if strings.HasPrefix(s[j:], empty) && strings.HasSuffix(before, "form-data; name=") {
@@ -143,12 +147,46 @@ func (sc *scanner) attribute(i, j int) (value, bool) {
 	return value{}, false
 }
 
+// tagged is the value in the next element of HTML or XML after the one that a name ends at j: <td>name</td><td>value</td>, or behind
+// that: <b>name:</b> value.
+func tagged(s string, j int) (value, bool) {
+	at := j
+	if strings.HasPrefix(s[at:], ":") {
+		at++
+	}
+	if !strings.HasPrefix(s[at:], "</") {
+		return value{}, false
+	}
+	for n := 0; n < 4 && strings.HasPrefix(s[at:], "<"); n++ {
+		to := strings.IndexByte(s[at:min(len(s), at+maxBlanks)], '>')
+		if to < 0 {
+			return value{}, false
+		}
+		at += to + 1
+		for from := at; at < len(s) && at-from < maxBlanks && (isSpace(s[at]) || s[at] == ':'); at++ {
+		}
+	}
+	return untilTag(s, at), true
+}
+
+// untilTag is the value at i that ends with its line, or where a tag begins.
+func untilTag(s string, i int) value {
+	text := firstLine(s[i:min(len(s), i+maxBare)])
+	text, _, _ = strings.Cut(text, "<")
+	a, b := trimSpace(text)
+	return value{start: i + a, end: i + b, place: inINI}
+}
+
 // cell is the value in the last cell of a table's row whose first cell is the name [i, j): | name | value |.
 func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 	s := sc.s
 	i = sc.leadStart(i)
 	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || isBlank(s[i-1])) {
 		i--
+	}
+	if sc.lineStart(i) && (i == 0 || s[i-1] != '|') {
+		v := record(s, j+1)
+		return v, isBelow(s[v.start:v.end], k)
 	}
 	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) && (i == 1 || !isQuote(s[i-2])) {
 		return value{}, false
@@ -171,6 +209,13 @@ func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 		v.place = inINI // tables tell what tokens mean
 	}
 	return v, ok
+}
+
+// record is the value of a line name | value, as psql writes the columns of a record.
+func record(s string, j int) value {
+	j = skipBlanks(s, j)
+	end := textEnd(s, j)
+	return value{start: j, end: end, place: inINI}
 }
 
 // whole is the value [start, end) if it is one word, or a phrase where the name is one of phrases or passwords.

@@ -226,25 +226,33 @@ func (sc *scanner) pem(i int) int {
 		}
 		return to
 	}
-	body := end
-	for end < len(s) && (isSpace(s[end]) || s[end] == '\\' || s[end] == 'n' && s[end-1] == '\\') {
-		end++
-	}
+	front := lineFront(s, i)
+	end = nextKeyLine(s, end, front)
 	if first := strings.IndexFunc(s[end:min(len(s), end+16)], func(r rune) bool { return r >= 0x80 || !b64(byte(r)) }); first >= 0 || end+16 > len(s) {
 		return 0 // the words alone
 	}
-	for end < len(s) && (b64(s[end]) && s[end] != '-' || isSpace(s[end]) || s[end] == '\\' && end+1 < len(s) && s[end+1] == 'n' ||
-		isDiffSign(s, end)) {
-		end++
+	for {
+		end = base64End(s, end, len(s))
+		next := nextKeyLine(s, end, front)
+		if next == end || next == len(s) || !b64(s[next]) {
+			return end
+		}
+		end = next
 	}
-	for end > body && (isSpace(s[end-1]) || isDiffSign(s, end-1)) {
-		end--
-	}
-	return end
 }
 
-// isDiffSign says whether a line of a diff begins with the sign at i.
-func isDiffSign(s string, i int) bool { return (s[i] == '-' || s[i] == '+') && s[i-1] == '\n' }
+// nextKeyLine gives where the next line of a key begins after the one that ends at j, without what stands before the text of
+// each; j if there is none.
+func nextKeyLine(s string, j int, front string) int {
+	if strings.HasPrefix(s[j:], `\n`) {
+		return j + len(`\n`)
+	}
+	next := nextLine(s, j, front)
+	if next > j {
+		return skipSpace(s, next)
+	}
+	return j
+}
 
 // nextEnd gives the next "-----END" from i on. It is looked for once between two of them, so that the time stays linear.
 func (sc *scanner) nextEnd(i int) int {

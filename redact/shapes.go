@@ -128,7 +128,7 @@ func shapeAt(s string, i int) int {
 	switch {
 	case s[i] == 'e' && strings.HasPrefix(s[i:], "eyJ"):
 		return jwt(s, i)
-	case s[i] == 'L' && strings.HasPrefix(s[i:], "LS0tLS1CRUdJTi"):
+	case s[i] == 'L' && strings.HasPrefix(s[i:], "LS0tLS1CRUdJTi"), s[i] == 'C' && strings.HasPrefix(s[i:], "Ci0tLS0tQkVHSU4g"):
 		return pemInBase64(s, i)
 	case isDigit(s[i]):
 		return telegram(s, i)
@@ -237,7 +237,12 @@ func isHead(t string) bool {
 
 // isCutOff says whether a word that ends at i was longer: it is the last of a text, or dots stand for the rest.
 func isCutOff(s string, i int) bool {
-	return i == len(s) || strings.HasPrefix(s[i:], "…") || strings.HasPrefix(s[i:], "...")
+	rest := strings.TrimLeft(s[i:min(len(s), i+maxBlanks)], " \t\r\n\"'`")
+	if rest == "" {
+		return len(s)-i < maxBlanks
+	}
+	rest = strings.TrimLeft(rest, "[(<")
+	return strings.HasPrefix(rest, "…") || strings.HasPrefix(rest, "...") || strings.Contains(firstLine(rest), "truncated")
 }
 
 // minLine is the least that a line of base64 has before it goes on in another.
@@ -245,16 +250,19 @@ const minLine = 60
 
 // pemInBase64 gives the end of base64 of a private key in PEM at i, which may go on over lines; 0 if it is none.
 func pemInBase64(s string, i int) int {
+	front := lineFront(s, i)
 	line, end := i, base64End(s, i, maxWord)
 	head, _ := base64.RawStdEncoding.DecodeString(s[i : i+min(end-i, 64)/4*4]) // as far as it decodes
 	if !bytes.Contains(head, []byte("PRIVATE KEY-----")) {
 		return 0
 	}
 	for {
-		if end = base64End(s, end, len(s)); end-line < minLine || end == len(s) || s[end] != '\n' && s[end] != '\r' {
+		if end = base64End(s, end, len(s)); end-line < minLine {
 			return end
 		}
-		line = skipSpace(s, end)
+		if line = nextLine(s, end, front); line == end {
+			return end
+		}
 		next := base64End(s, line, len(s))
 		if next == line || next < len(s) && !isSpace(s[next]) && !isQuote(s[next]) {
 			return end

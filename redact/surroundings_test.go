@@ -30,6 +30,10 @@ var byLine = []surrounding{
 	{"a list of Python", func(l []string) string { return "['" + strings.Join(l, "', '") + "']" }},
 	{"colours", join("\x1b[32m")},
 	{"colours of lines", func(l []string) string { return "\x1b[1;32m" + strings.Join(l, "\x1b[0m\n\x1b[1;32m") + "\x1b[0m" }},
+	{"colours of words, without their escape", func(l []string) string {
+		return "[1;32m" + strings.Join(l, "[0m\n[1;32m") + "[0m"
+	}},
+	{"blanks that do not break", join("\u00a0 ")},
 	{"mail", join("> ")},
 	{"mail, twice", join("> > ")},
 	{"mail, tight", join(">>")},
@@ -40,6 +44,7 @@ var byLine = []surrounding{
 	{"log, level", func(l []string) string { return numbered(l, "[12:00:0%d] INFO ") }},
 	{"log, service", join("Jan  2 03:04:05 web-1 app[17]: ")},
 	{"cat -n", func(l []string) string { return numbered(l, "%6d\t") }},
+	{"numbered from nine on", func(l []string) string { return " 9 | " + strings.Join(l, "\n10 | ") }},
 	{"numbered with an arrow", func(l []string) string { return numbered(l, "%6d→") }},
 	{"grep -n", func(l []string) string { return numbered(l, "%d:") }},
 	{"grep -n, path", func(l []string) string { return numbered(l, "notes/a.md:%d:") }},
@@ -107,6 +112,9 @@ var whole = []surrounding{
 	}},
 	{"column, the last row", func(l []string) string {
 		return "> a | " + l[0] + "\n> --|:-:\n> b | `c` \n> d | `" + strings.Join(l[1:], "") + "`\n"
+	}},
+	{"column that is drawn", func(l []string) string {
+		return "│ a │ " + l[0] + " │\n├───┼──────┤\n│ b │ " + strings.Join(l[1:], "") + " │\n"
 	}},
 	{"column of psql", func(l []string) string {
 		return " " + l[0] + " | id \n-----+----\n " + strings.Join(l[1:], "") + " |  1 \n(1 row)\n"
@@ -232,4 +240,24 @@ func TestEveryTextInEverySurrounding(t *testing.T) {
 		}
 		promises(t, s)
 	})
+}
+
+// A private key without its last line goes on as far as its lines do, whatever stands before them.
+func TestACutKeyInEverySurrounding(t *testing.T) {
+	lines := []string{"-----BEGIN PRIVATE KEY-----", "MIIBOgIBAAJBAKj34GkxFhD90vcNLYLInF", "EX6Ppy1tPf9Cnzj4p4WGeKLs1Pt8Qu"}
+	for _, e := range encoders {
+		for _, around := range byLine {
+			if e.list || around.title == "fence" {
+				continue // a fence does not begin within a key
+			}
+			s := e.write(around.write(lines))
+			got := redact.Text(s)
+			for _, secret := range lines[1:] {
+				if survives(got, secret) {
+					t.Errorf("%s, %s: %q became %q", e.title, around.title, s, got)
+				}
+			}
+			promises(t, s)
+		}
+	}
 }

@@ -35,7 +35,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	name := sc.s[start:end]
 	v, ok := sc.valueAfter(start, end, k)
 	if !ok {
-		return 0
+		return sc.codeBefore(start, end, k)
 	}
 	if v.json {
 		if next := sc.bracketOf(v.start, k, name); next > 0 {
@@ -70,6 +70,27 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		to = max(to, shapeAt(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
 	}
 	return sc.take(v.start+a, to)
+}
+
+// codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
+func (sc *scanner) codeBefore(i, end int, k kind) int {
+	from := skipBlanks(sc.s, end)
+	if next := wordEnd(sc.s, from); k != pin || next > from && !stopWords[sc.s[from:next]] {
+		return 0
+	}
+	low := 0
+	if n := len(sc.spans); n > 0 {
+		low = sc.spans[n-1].end
+	}
+	for at := max(low, sc.leadStart(i)); at < i; at = wordEnd(sc.s, at) + 1 {
+		to := digitsEnd(sc.s, at)
+		rest := sc.s[to:i]
+		if isCode(sc.s, at, to) && (strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " as ")) {
+			sc.take(at, to)
+			return end
+		}
+	}
+	return 0
 }
 
 // restOf gives where the value [start, end) ends if it was cut for its length: a secret is taken as a whole.
@@ -194,7 +215,7 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	first := sc.leadStart(i)
 	if q, ok := openQuote(s, j); ok && sc.isOpening(first, q) {
 		j, end, quotedName = q.start, q.start, true
-		if v, ok := sc.attribute(first, j); ok {
+		if v, ok := sc.attribute(first, j, k); ok {
 			return v, true
 		}
 	}
@@ -207,6 +228,12 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	}
 	if v, ok := sc.pairValue(j); ok {
 		return v, true
+	}
+	if v, ok := tagged(s, j); ok {
+		return v, isBelow(s[v.start:v.end], k)
+	}
+	if to := aboutEnd(s, j); to > 0 && !quotedName {
+		return sc.valueOf(i, to, k)
 	}
 	at := skipBlanks(s, j)
 	sep, after := separatorAt(s, at, i)
@@ -329,6 +356,9 @@ func literalAt(s string, j int) (value, bool) {
 	return quotedAt(s, j, inQuote, inHint)
 }
 
+// cookieSettings are said of a cookie after its value.
+var cookieSettings = set(`domain path expires maxage samesite`)
+
 // spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
 func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 	s := sc.s
@@ -343,9 +373,14 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		return value{start: j, end: end, place: inLine}, end-j > 16 || !stopWords[strings.ToLower(s[j:end])]
 	}
 	bare := k == password || hasPrefixFold(s[i:], "bearer")
-	if strings.HasPrefix(s[j:], "is: ") {
-		if v, ok := sc.alone(i, skipBlanks(s, j+len("is:")), k); ok {
-			return v, true
+	for _, is := range [...]string{"is:", "are:"} {
+		if at := skipBlanks(s, j+len(is)); strings.HasPrefix(s[j:], is) {
+			if nextLine(s, at, "") > at {
+				return sc.below(i, at, k)
+			}
+			if v, ok := sc.alone(i, at, k); ok && at > j+len(is) {
+				return v, true
+			}
 		}
 	}
 	if sc.isEnv(i) {
@@ -358,11 +393,17 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 			break
 		}
 	}
-	if end := digitsEnd(s, j); (k == pin || k == password && bare) && isCode(s, j, end) && !hasPrefixFold(s[i:], "pin ") {
+	if end := digitsEnd(s, j); (k == pin || k == password && bare) && isCode(s, j, end) && (!hasPrefixFold(s[i:], "pin ") || hasPrefixFold(s[i:], "pin code")) {
 		return value{start: j, end: end, place: inINI}, true
 	}
-	if k == phrase || k == seed {
-		return value{start: j, end: wordsEnd(s, j), place: inHint}, true
+	if end := wordsEnd(s, j); (k == phrase || k == seed) && end > j {
+		return value{start: j, end: end, place: inHint}, true
+	}
+	if eq := wordEnd(s, j); k == cookie && strings.HasPrefix(s[eq:], "=") && !cookieSettings[fold(s[j:eq])] {
+		if q, ok := openQuote(s, eq+1); ok {
+			return value{start: q.start, end: q.close(s), place: inText}, true
+		}
+		return value{start: j, end: pairsEnd(s, j), place: inText}, true
 	}
 	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
 		v.place = inHint

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"html"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -55,42 +56,71 @@ func (v view) back(s string, base int, spans []span) []span {
 
 const (
 	esc       = '\x1b'
+	maxColour = 16 // of 38;2;100;200;255
 	maxEntity = 32 // of &CounterClockwiseContourIntegral;
 )
 
-// screen is the view of a terminal: sequences of control (ECMA-48) stand for nothing, nor do characters that are not seen.
+// screen is the view of a terminal: sequences of control (ECMA-48) stand for nothing, also colours that have lost their escape,
+// nor do characters that are not seen. Blanks of other widths are blanks, and the lines of tables are those of ASCII.
 func screen(s string, i int) (from, to int, with string) {
 	for ; i < len(s); i++ {
 		switch s[i] {
 		case esc:
 			return i, controlEnd(s, i), ""
+		case '[':
+			if end := colourEnd(s, i+1); end > 0 && !isWritten(s[max(0, i-6):i]) {
+				return i, end, ""
+			}
 		case 0xC2, 0xE2, 0xEF:
-			if n := unseen(s[i:]); n > 0 {
-				return i, i + n, ""
+			if with, n := seenAs(s[i:]); n > 0 {
+				return i, i + n, with
 			}
 		}
 	}
 	return len(s), len(s), ""
 }
 
-// unseen gives the length of the character without width or of direction that t begins with, or 0.
-func unseen(t string) int {
+// seenAs is what the character that t begins with is read as, and its length; 0 if it is read as what it is.
+func seenAs(t string) (with string, n int) {
 	r, n := utf8.DecodeRuneInString(t)
 	switch {
 	case r == 0xAD, r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F, r == 0xFEFF:
-		return n
+		return "", n // without width, or of direction
+	case r == 0xA0, r >= 0x2000 && r <= 0x200A, r == 0x202F, r == 0x205F:
+		return " ", n
+	case r == '─', r == '━', r == '═':
+		return "-", n
+	case r == '│', r == '┃', r == '║':
+		return "|", n
+	case r > '━' && r <= '╿':
+		return "+", n
 	}
-	return 0
+	return "", 0
 }
 
 // onScreen says whether the view of a terminal may be another than what is written.
 func onScreen(s string) bool {
-	for _, first := range [...]byte{esc, 0xC2, 0xE2, 0xEF} {
+	for _, first := range [...]byte{esc, '[', 0xC2, 0xE2, 0xEF} {
 		if strings.IndexByte(s, first) >= 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// isWritten says whether an escape is written out at the end of t: \x1b, \u001b, ^[.
+func isWritten(t string) bool { return strings.IndexByte(t, '\\') >= 0 || strings.HasSuffix(t, "^[") }
+
+// colourEnd gives the end of a colour, whose bracket ends at i, that has lost its escape: [1;32m; 0 if it is none, but [5m] or [3me.
+func colourEnd(s string, i int) int {
+	from := i
+	for i < len(s) && i-from < maxColour && (isDigit(s[i]) || s[i] == ';') {
+		i++
+	}
+	if i == from || i == len(s) || s[i] != 'm' || s[i-1] == ';' || i+1 < len(s) && s[i+1] == ']' || beginsSecret(s, i) {
+		return 0
+	}
+	return i + 1
 }
 
 // controlEnd gives the end of the sequence that begins with the escape at i. One that is cut off ends before the word after it.
@@ -116,12 +146,12 @@ func csiEnd(s string, i int) int {
 	cut := i
 	for cut < len(s) && (isDigit(s[cut]) || s[cut] == ';' || s[cut] == '?') {
 		to := max(digitsEnd(s, cut), cut+1)
-		if to-cut > 3 {
-			break
+		if to-cut > 3 && s[i] != '?' {
+			return cut
 		}
 		cut = to
 	}
-	j := i
+	j := cut
 	for j < len(s) && s[j] >= '0' && s[j] <= '?' && j-i < maxBlanks {
 		j++
 	}
@@ -262,17 +292,36 @@ func literalEnd(s string, j int) (to int, with string) {
 				return j + 3, string(c)
 			}
 		}
+	case '0', '1':
+		if n, err := strconv.ParseUint(s[j:min(len(s), j+3)], 8, 7); err == nil && j+2 < len(s) {
+			return j + 3, string(rune(n))
+		}
+	case 'U':
+		if end := hexEnd(s, j+1, 8); end == j+9 {
+			return end, string(hexValue(s[j+1 : end]))
+		}
 	case 'u':
+		if end := hexEnd(s, j+2, 6); strings.HasPrefix(s[j:], "u{") && end > j+2 && strings.HasPrefix(s[end:], "}") {
+			return end + 1, string(hexValue(s[j+2 : end]))
+		}
 		if j+4 < len(s) && isHex(s[j+1]) && isHex(s[j+2]) && isHex(s[j+3]) && isHex(s[j+4]) {
 			return j + 5, string(hexValue(s[j+1 : j+5]))
 		}
 	}
-	for _, name := range [...]string{"e[", "E[", "033[", "33["} {
+	for _, name := range [...]string{"e[", "E[", "33["} {
 		if strings.HasPrefix(s[j:], name) {
 			return j + len(name) - 1, string(esc)
 		}
 	}
 	return 0, ""
+}
+
+// hexEnd gives the end of the hexadecimal digits at i, of at most so many.
+func hexEnd(s string, i, most int) int {
+	from := min(i, len(s))
+	for i = from; i < len(s) && i-from < most && isHex(s[i]); i++ {
+	}
+	return i
 }
 
 // entityEnd gives the end of the entity at i, and what it stands for; 0 if it is none.
