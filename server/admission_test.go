@@ -82,7 +82,7 @@ func newCrowd(t *testing.T, most int64) *crowd {
 	t.Helper()
 	c := &crowd{T: t, registry: prometheus.NewRegistry(), logs: &lockedBuffer{}, spans: tracetest.NewSpanRecorder()}
 	c.store = &heldStore{
-		Store: memstore.New(memstore.Options{}), came: make(chan struct{}, 1000), gate: make(chan struct{}),
+		Store: memstore.New(memstore.Options{}), came: make(chan struct{}, 10_000), gate: make(chan struct{}),
 	}
 	c.server = New(c.store, Config{
 		Registerer: c.registry, Logger: slog.New(slog.NewTextHandler(c.logs, nil)),

@@ -230,25 +230,24 @@ func (o *outgoing) take(ctx context.Context, bytes int64) (*held, error) {
 		return h, nil
 	}
 	c := connectionOf(ctx)
-	return o.wait(ctx, c, bytes, c.share, o.free)
+	return o.wait(ctx, c, bytes, func(ctx context.Context) []*quota { return waitForAll(ctx, bytes, c.share, o.free) })
 }
 
-// takeSmall is take for a small reply, or a frame of a stream. Where there is none for all it waits for some of what only its
-// connection has; and what takes nothing is closed for it, wherever that has its room from.
+// takeSmall is take for a small reply, or a frame of a stream. Where there is none it waits for some of that for all, or of what only
+// its connection has, whichever comes first; and what takes nothing is closed for it, wherever that has its room from.
 func (o *outgoing) takeSmall(ctx context.Context) (*held, error) {
 	if h := o.trySmall(ctx); h != nil {
 		return h, nil
 	}
-	o.small.waiters.Add(1)
-	defer o.small.waiters.Add(-1)
 	c := connectionOf(ctx)
-	return o.wait(ctx, c, smallReply, c.own)
-}
-
-func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, from ...*quota) (*held, error) {
-	if h := o.tryAll(ctx, c, bytes, from...); h != nil {
+	if h := o.tryAll(ctx, c, smallReply, c.own); h != nil {
 		return h, nil
 	}
+	return o.wait(ctx, c, smallReply, func(ctx context.Context) []*quota { return waitForOne(ctx, smallReply, c.own, o.small) })
+}
+
+// wait waits for what taken takes bytes of.
+func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken func(context.Context) []*quota) (*held, error) {
 	if call := callOf(ctx); call != nil && call.atOnce {
 		return nil, errNoRoomToReply
 	}
@@ -256,17 +255,13 @@ func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, from ..
 	defer o.metrics.waiting.Dec()
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
-	for n, q := range from {
-		if q.wait(early, bytes) == nil {
-			continue
-		}
-		giveBack(bytes, from[:n])
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return nil, errNoRoomToReply
+	if from := taken(early); from != nil {
+		return o.hold(ctx, c, bytes, from), nil
 	}
-	return o.hold(ctx, c, bytes, from), nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, errNoRoomToReply
 }
 
 func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64, from []*quota) *held {
@@ -305,6 +300,44 @@ func (q *quota) wait(ctx context.Context, bytes int64) error {
 	q.waiters.Add(1)
 	defer q.waiters.Add(-1)
 	return q.Acquire(ctx, bytes)
+}
+
+// waitForAll takes some of each, one after the other; nil: the context ended before.
+func waitForAll(ctx context.Context, bytes int64, of ...*quota) []*quota {
+	for n, q := range of {
+		if q.wait(ctx, bytes) != nil {
+			giveBack(bytes, of[:n])
+			return nil
+		}
+	}
+	return of
+}
+
+// waitForOne takes some of either; nil: the context ended before.
+func waitForOne(ctx context.Context, bytes int64, one, other *quota) []*quota {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	had := make(chan bool, 1)
+	go func() {
+		has := other.wait(ctx, bytes) == nil
+		if has {
+			cancel()
+		}
+		had <- has
+	}()
+	first := one.wait(ctx, bytes) == nil
+	cancel()
+	switch second := <-had; {
+	case first && second:
+		other.Release(bytes)
+		return []*quota{one}
+	case first:
+		return []*quota{one}
+	case second:
+		return []*quota{other}
+	default:
+		return nil
+	}
 }
 
 // giveBack gives back what was taken of each.

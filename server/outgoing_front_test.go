@@ -161,3 +161,38 @@ func TestWritesDoNotWaitForRoomToReply(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for the room that only its connection has is answered as well when there is room of all.
+func TestSmallRepliesTakeWhatRoomThereIs(t *testing.T) {
+	replying(t, func(c *crowd) {
+		head := c.chainOf(30, 32<<10)
+		o := c.server.outgoing
+		if !o.small.TryAcquire(smallBytes) || !o.batches.TryAcquire(repliesBytes/2) {
+			t.Fatal("there is no room")
+		}
+		conn, leave := c.slowConn()
+		defer leave()
+		client := transcriptv1.NewTranscriptServiceClient(conn)
+		for range ownBytes / smallReply {
+			if _, err := client.StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		ended := make(chan error, 1)
+		c.running.Go(func() {
+			_, err := client.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"})
+			ended <- err
+		})
+		synctest.Wait()
+		began := time.Now()
+		o.small.Release(smallBytes)
+		o.batches.Release(repliesBytes / 2)
+		if err := <-ended; status.Code(err) != codes.NotFound {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("it waited %s although there was room", waited)
+		}
+	})
+}
