@@ -62,9 +62,18 @@ type call struct {
 	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
 	frame *frame
 	held  *held
-	// atOnce says that the call must not wait for the room of its reply: it has what others need, a place among writes, or much of the
-	// room of requests.
+	// request is that of a unary call, once it has come.
+	request any
+	// atOnce says that the call must not wait for the room of its reply: it has a place among writes, which others need.
 	atOnce bool
+}
+
+// requestBytes is how much of the room for requests a unary call has; 0 for a stream, whose request is short.
+func (c *call) requestBytes() int64 {
+	if c == nil {
+		return 0
+	}
+	return int64(size(c.request))
 }
 
 // callKey is the key of the call in its context.

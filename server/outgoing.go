@@ -31,8 +31,9 @@ const (
 	// takenWithin is how long a connection may take next to nothing, while it has replies and calls wait for room; leastTaken is more
 	// than what gRPC itself writes meanwhile.
 	takenWithin, leastTaken = 2 * promptly, 16 << 10
-	// waitingRequest is how large a request may be whose call waits for room: while it does, it has room of intake, which others need.
-	waitingRequest = 4 << 10
+	// waitingBytes is how much the requests of calls that wait for room may hold: half of what those of reads may, so that others are
+	// received meanwhile.
+	waitingBytes = readsBytes / 2
 )
 
 // outgoing bounds what replies hold in memory. gRPC takes a reply whole and the handler returns, however slowly the caller reads:
@@ -46,6 +47,8 @@ type outgoing struct {
 	// batches is what streams may take of free for their batches, which they hold for as long as their readers like, and while they wait
 	// for the room of a large node. So some is left for other replies, and for those who wait.
 	batches *quota
+	// waiting has the requests of calls that wait.
+	waiting *semaphore.Weighted
 	buffers mem.BufferPool
 	metrics *replyMetrics
 	log     *slog.Logger
@@ -59,7 +62,7 @@ func newOutgoing(buffers mem.BufferPool, m *replyMetrics, log *slog.Logger) *out
 	m.limit.Set(repliesBytes + smallBytes)
 	return &outgoing{
 		free: newQuota(repliesBytes), small: newQuota(smallBytes), batches: newQuota(repliesBytes / 2),
-		buffers: buffers, metrics: m, log: log,
+		waiting: semaphore.NewWeighted(waitingBytes), buffers: buffers, metrics: m, log: log,
 	}
 }
 
@@ -71,8 +74,9 @@ func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 	if c == nil {
 		return nil, fmt.Errorf("%s has no call", info.FullMethod)
 	}
+	c.request = req
 	uncompressed(ctx)
-	c.atOnce = writes(info.FullMethod) || size(req) > waitingRequest
+	c.atOnce = writes(info.FullMethod)
 	if !tinyAnswer(info.FullMethod, req) {
 		h, err := o.takeSmall(ctx)
 		if err != nil {
@@ -223,8 +227,8 @@ func (o *outgoing) tryAll(ctx context.Context, c *connection, bytes int64, from 
 }
 
 // take takes room, and waits for it: first for some of the connection's, so that one connection does not keep all others waiting.
-// Errors are errNoRoomToReply shortly before the deadline, or at once where the call must not wait, and that of the context. Who
-// waits must hold no other room but for batches.
+// Errors are errNoRoomToReply shortly before the deadline, or at once where the call must not wait, or the requests of calls that wait
+// have waitingBytes, and that of the context. Who waits must hold no other room but for batches.
 func (o *outgoing) take(ctx context.Context, bytes int64) (*held, error) {
 	if h := o.try(ctx, bytes); h != nil {
 		return h, nil
@@ -248,9 +252,12 @@ func (o *outgoing) takeSmall(ctx context.Context) (*held, error) {
 
 // wait waits for what taken takes bytes of.
 func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken func(context.Context) []*quota) (*held, error) {
-	if call := callOf(ctx); call != nil && call.atOnce {
+	call := callOf(ctx)
+	request := call.requestBytes()
+	if call != nil && call.atOnce || !o.waiting.TryAcquire(request) {
 		return nil, errNoRoomToReply
 	}
+	defer o.waiting.Release(request)
 	o.metrics.waiting.Inc()
 	defer o.metrics.waiting.Dec()
 	early, cancel := deadline.Early(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,35 +104,7 @@ func (c *crowd) leaveNoRoom(head string, conns int) (clients []transcriptv1.Tran
 	}
 }
 
-// A large request does not wait for the room of its reply: it would keep those of others from being received.
-func TestLargeRequestsDoNotWaitForRoomToReply(t *testing.T) {
-	replying(t, func(c *crowd) {
-		clients, leave := c.leaveNoRoom(c.chainOf(30, 32<<10), 4)
-		defer leave()
-		ended := make(chan error, 20)
-		for range cap(ended) {
-			c.running.Go(func() {
-				_, err := clients[3].Search(c.Context(), &transcriptv1.SearchRequest{PageToken: strings.Repeat("x", 4000<<10)})
-				ended <- err
-			})
-		}
-		synctest.Wait()
-		began := time.Now()
-		if _, err := c.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"}); status.Code(err) != codes.NotFound {
-			t.Error(err)
-		}
-		for range cap(ended) {
-			if err := <-ended; status.Code(err) != codes.ResourceExhausted {
-				t.Error(err)
-			}
-		}
-		if waited := time.Since(began); waited > 0 {
-			t.Errorf("a read of another waited %s", waited)
-		}
-	})
-}
-
-// Nor does a write: it would have a place among the writes under way.
+// A write does not wait for the room of its reply: it would have a place among the writes under way.
 func TestWritesDoNotWaitForRoomToReply(t *testing.T) {
 	replying(t, func(c *crowd) {
 		clients, leave := c.leaveNoRoom(c.chainOf(30, 32<<10), 4)
