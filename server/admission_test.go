@@ -34,12 +34,15 @@ import (
 // heldStore is a store whose commits and reads of chains wait until they are let go, or their callers leave.
 type heldStore struct {
 	chainstore.Store
-	came chan struct{}
+	came chan struct{} // of calls, as many as it has room for
 	gate chan struct{}
 }
 
 func (s *heldStore) wait(ctx context.Context) error {
-	s.came <- struct{}{}
+	select {
+	case s.came <- struct{}{}:
+	default:
+	}
 	select {
 	case <-s.gate:
 		return nil
