@@ -16,8 +16,8 @@ type connection struct {
 	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
 	// replies.
 	share, batches, own *quota
-	// written is how many bytes were written to it.
-	written atomic.Int64
+	// written is how many bytes were written to it; bytes is what replies to it hold.
+	written, bytes atomic.Int64
 
 	mu sync.Mutex
 	// held are the rooms of replies that the client has not taken yet; nil once the connection is closed.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,6 +123,7 @@ func (h *held) shrink(to int64) {
 // give gives back some of the room. The caller has the lock.
 func (h *held) give(bytes int64) {
 	h.bytes -= bytes
+	h.connection.bytes.Add(-bytes)
 	h.outgoing.metrics.bytes.Sub(float64(bytes))
 	giveBack(bytes, h.from)
 }
@@ -154,15 +156,21 @@ func (h *held) stalls() bool {
 	}
 	written := h.connection.written.Load()
 	switch {
-	case written-h.written >= leastTaken:
+	case written-h.written >= max(leastTaken, h.connection.bytes.Load()/leastPart):
 		h.written = written
 		h.late.Reset(takenWithin)
-	case h.outgoing.free.waiters.Load() == 0 && h.outgoing.small.waiters.Load() == 0 && h.connection.share.waiters.Load() == 0:
+	case !h.wanted():
 		h.late.Reset(endEvery)
 	default:
 		return true
 	}
 	return false
+}
+
+// wanted tells whether calls wait for some of what it is taken of, or for room for small replies.
+func (h *held) wanted() bool {
+	return h.outgoing.small.waiters.Load() > 0 ||
+		slices.ContainsFunc(h.from, func(q *quota) bool { return q.waiters.Load() > 0 })
 }
 
 // handOver says that what was made goes to gRPC, and that no more is made. From then on the room is given back, too, when the garbage
@@ -213,7 +221,7 @@ func (h *held) goesOut() {
 	}
 }
 
-// isLate closes a connection that takes nothing where calls wait for room, and else looks again.
+// isLate closes a connection that takes next to nothing where calls wait for room, and else looks again.
 func (h *held) isLate() {
 	if !h.stalls() {
 		return
@@ -226,7 +234,7 @@ func (h *held) isLate() {
 	}
 	if h.connection.cut() {
 		h.outgoing.metrics.closed.Inc()
-		h.outgoing.log.Warn("a connection is closed: it took nothing of its replies, and calls wait for room",
+		h.outgoing.log.Warn("a connection is closed: it took next to nothing of its replies, and calls wait for room",
 			"peer.address", h.connection.RemoteAddr().String(), "within", takenWithin.String())
 	}
 }

@@ -69,7 +69,7 @@ func newReplyMetrics(to prometheus.Registerer, log *slog.Logger) *replyMetrics {
 		waiting: gauge("replies_waiting", "Calls that wait until there is room for their reply."),
 		closed: registered(to, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "transcriptd_server_replies_closed_total",
-			Help: "Connections closed since they did not take a reply in time, while calls waited for room.",
+			Help: "Connections closed since they took next to nothing of their replies, while calls waited for room.",
 		}), log),
 	}
 }

@@ -28,9 +28,12 @@ const (
 	smallReply, smallBytes, ownBytes = 64 << 10, 32 << 20, 4 * smallReply
 	// tinyReply is the bytes up to which a reply is not counted: gRPC tells nobody when so small a buffer is sent.
 	tinyReply = sharedBytes - 1
-	// takenWithin is how long a connection may take next to nothing, while it has replies and calls wait for room; leastTaken is more
-	// than what gRPC itself writes meanwhile.
-	takenWithin, leastTaken = 2 * promptly, 16 << 10
+	// strangersBytes is how much of repliesBytes those connections may hold that have not taken connectionBytes yet: the rest is for those
+	// that are known to take their replies.
+	strangersBytes = repliesBytes * 3 / 4
+	// takenWithin is how long a connection may take next to nothing, while it has replies and calls wait for their room: less than
+	// leastTaken, which is more than what gRPC itself writes meanwhile, or than leastPart of what it holds.
+	takenWithin, leastTaken, leastPart = 2 * promptly, 16 << 10, 16
 	// waitingBytes is how much the requests of calls that wait for room may hold: half of what those of reads may, so that others are
 	// received meanwhile.
 	waitingBytes = readsBytes / 2
@@ -38,12 +41,15 @@ const (
 
 // outgoing bounds what replies hold in memory. gRPC takes a reply whole and the handler returns, however slowly the caller reads:
 // so a reply takes room before it is made, and has it until gRPC has sent the last of it. Who finds no room waits. Where
-// calls wait, a connection that takes nothing of its replies for takenWithin is closed.
+// calls wait, a connection that takes next to nothing of its replies for takenWithin is closed. Connections that have not taken much yet
+// leave some to those that have.
 //
 // A call begins with the room of a small reply. Where others have all of that, it takes some that only its connection has: so what
 // others do not take keeps no small reply waiting. A large reply gives that back before it waits for more.
 type outgoing struct {
 	free, small *quota
+	// strangers is what connections may take of free that have not taken much yet.
+	strangers *quota
 	// batches is what streams may take of free for their batches, which they hold for as long as their readers like, and while they wait
 	// for the room of a large node. So some is left for other replies, and for those who wait.
 	batches *quota
@@ -61,8 +67,9 @@ type outgoing struct {
 func newOutgoing(buffers mem.BufferPool, m *replyMetrics, log *slog.Logger) *outgoing {
 	m.limit.Set(repliesBytes + smallBytes)
 	return &outgoing{
-		free: newQuota(repliesBytes), small: newQuota(smallBytes), batches: newQuota(repliesBytes / 2),
-		waiting: semaphore.NewWeighted(waitingBytes), buffers: buffers, metrics: m, log: log,
+		free: newQuota(repliesBytes), small: newQuota(smallBytes),
+		strangers: newQuota(strangersBytes), batches: newQuota(repliesBytes / 2), waiting: semaphore.NewWeighted(waitingBytes),
+		buffers: buffers, metrics: m, log: log,
 	}
 }
 
@@ -199,16 +206,24 @@ func (o *outgoing) expect(ctx context.Context, bytes int64) (*held, error) {
 	return c.held, err
 }
 
+// large is what the room of a large reply is taken of, in the order in which it is waited for.
+func (o *outgoing) large(c *connection) []*quota {
+	if c.written.Load() < connectionBytes {
+		return []*quota{c.share, o.strangers, o.free}
+	}
+	return []*quota{c.share, o.free}
+}
+
 // try takes room; nil: there is none at once.
 func (o *outgoing) try(ctx context.Context, bytes int64) *held {
 	c := connectionOf(ctx)
-	return o.tryAll(ctx, c, bytes, c.share, o.free)
+	return o.tryAll(ctx, c, bytes, o.large(c)...)
 }
 
 // tryBatch is try for a batch of a stream.
 func (o *outgoing) tryBatch(ctx context.Context, bytes int64) *held {
 	c := connectionOf(ctx)
-	return o.tryAll(ctx, c, bytes, c.share, o.free, c.batches, o.batches)
+	return o.tryAll(ctx, c, bytes, append(o.large(c), c.batches, o.batches)...)
 }
 
 // trySmall is try for a small reply, or a frame of a stream.
@@ -234,7 +249,7 @@ func (o *outgoing) take(ctx context.Context, bytes int64) (*held, error) {
 		return h, nil
 	}
 	c := connectionOf(ctx)
-	return o.wait(ctx, c, bytes, func(ctx context.Context) []*quota { return waitForAll(ctx, bytes, c.share, o.free) })
+	return o.wait(ctx, c, bytes, func(ctx context.Context) []*quota { return waitForAll(ctx, bytes, o.large(c)...) })
 }
 
 // takeSmall is take for a small reply, or a frame of a stream. Where there is none it waits for some of that for all, or of what only
@@ -278,6 +293,7 @@ func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64, from []
 	}
 	h.refs.Store(1)
 	o.metrics.bytes.Add(float64(bytes))
+	c.bytes.Add(bytes)
 	if !c.add(h) {
 		h.release() // nobody is there to take the reply
 	}

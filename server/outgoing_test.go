@@ -30,7 +30,8 @@ func replying(t *testing.T, test func(c *crowd)) {
 		test(c)
 		synctest.Wait()
 		o := c.server.outgoing
-		if !o.free.TryAcquire(repliesBytes) || !o.batches.TryAcquire(repliesBytes/2) || !o.small.TryAcquire(smallBytes) {
+		if !o.free.TryAcquire(repliesBytes) || !o.batches.TryAcquire(repliesBytes/2) || !o.small.TryAcquire(smallBytes) ||
+			!o.strangers.TryAcquire(strangersBytes) || !o.waiting.TryAcquire(waitingBytes) {
 			t.Error("room was not given back")
 		}
 		if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
