@@ -187,7 +187,7 @@ func uncompressed(ctx context.Context) {
 
 func (o *outgoing) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	uncompressed(ss.Context())
-	return next(srv, ss)
+	return next(srv, &replyStream{ss, o})
 }
 
 // expect takes room for the reply of a unary call that will have so many bytes at most, in place of what the call has, unless that is

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -164,6 +165,32 @@ func TestSmallRepliesTakeWhatRoomThereIs(t *testing.T) {
 		}
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("it waited %s although there was room", waited)
+		}
+	})
+}
+
+// What reflection replies is counted, too.
+func TestRepliesOfReflectionNobodyTakes(t *testing.T) {
+	replying(t, func(c *crowd) {
+		conn, leave := c.slowConn()
+		defer leave()
+		const streams = 200
+		for range streams {
+			stream, err := reflectionv1.NewServerReflectionClient(conn).ServerReflectionInfo(c.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 40 {
+				if err := stream.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{
+					FileContainingSymbol: transcriptv1.TranscriptService_ServiceDesc.ServiceName,
+				}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		synctest.Wait()
+		if held := c.metric("transcriptd_server_replies_bytes"); held < streams*smallReply/4 || held > smallBytes+ownBytes {
+			t.Errorf("%g bytes are held", held)
 		}
 	})
 }
