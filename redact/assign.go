@@ -281,18 +281,18 @@ func (sc *scanner) header(i, j int, k kind) (value, bool) {
 		}
 	}
 	if p == inText && k == cookie {
-		return value{start: j, end: min(to, pairsEnd(s, j)), place: p}, true
+		return value{start: j, end: min(to, pairsEnd(s, j, maxBare)), place: p}, true
 	}
 	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to
 }
 
-// pairsEnd gives the end of the cookies at j: a=b; c=d. More may come behind.
-func pairsEnd(s string, j int) int {
+// pairsEnd gives the end of the cookies at j, of which it looks at so many bytes: a=b; c=d. More may come behind.
+func pairsEnd(s string, j, most int) int {
 	for end := j; ; {
-		for end < len(s) && end-j < maxHeader && (!endsBare(s[end]) || s[end] == '&') {
+		for end < len(s) && end-j < most && (!endsBare(s[end]) || s[end] == '&') {
 			end++
 		}
-		if !strings.HasPrefix(s[end:], "; ") || end-j >= maxHeader {
+		if !strings.HasPrefix(s[end:], "; ") || end-j >= most {
 			return trimEnd(s, j, end)
 		}
 		end += len("; ")

@@ -205,6 +205,8 @@ var cases = []struct{ title, text string }{
 	{"key in a quotation, harmless", "> -----BEGIN PRIVATE KEY-----\n> is how the first line begins\n"},
 	{"pem in base64, in a quotation", "> ‹LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlCT2dJQkFBSkJBS2ozNEdreEZoRDkw\n> dmNOTFlMSW5GCk1JSUJPZ0lCQUFKQkFLajM0R2t4RmhEOTB2Y05MWUxJbkYKLS0tLS1FTkQg›\n"},
 	{"pem in base64, behind an empty line", "key: ‹Ci0tLS0tQkVHSU4gUFJJVkFURSBLRVktLS0tLQpNSUlCT2dJQkFBSkJBS2ozNEdreEZoRDkwdmNOTFlMSW5GCg==›"},
+	{"database, a colon in its password", "dsn root:‹pa:ss9x›@tcp(db:3306)/app, root:@tcp(db)/app"},
+	{"cookie, long, in a sentence", "yesterday at noon it was sent to me as Cookie: ‹sid=k2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpUk2vLm9ZtRcYw4NpU; a=b1›, and so on"},
 	{"diff of a diff", "+-DB_PASSWORD=‹swordfish›\n"},
 }
 

@@ -8,18 +8,20 @@
 //     strings, connection strings, flags of commands, source text, XML, and JSON within a JSON string;
 //   - by its shape, wherever it stands: JWTs, private keys in PEM (also in base64, and line by line in a list), keys and
 //     tokens with their makers' prefixes (sk-…, ghp_…, AKIA… and some hundred others), BOLT11 invoices, extended private keys,
-//     passwords in URLs. A token that is the last of its text, or has dots behind it, may lack its last quarter.
+//     passwords in URLs. A token that is the last of its text, or has dots behind it or is said to be truncated, may lack its
+//     last quarter.
 //
-// A text is looked at as it is read: without the colours of a terminal and characters that are not seen, with what escapes (\n, \u003d, \x1b[32m) and entities
-// (&quot;, &#34;) stand for. What is found is replaced where it is written; what is not secret keeps its spelling.
+// A text is looked at as it is read: without the colours of a terminal and characters that are not seen, with drawn lines as
+// those of ASCII, and with what escapes (\n, \u003d, \x1b[32m) and entities (&quot;, &#34;) stand for. What is found is replaced where it is written; what is not secret keeps its spelling.
 //
 // What a name says is weighed with where the value stands. In JSON and under other quoted names, in query strings, .env lines,
 // flags and headers, and where it is all there is on a line after "name: ", a value is taken whatever it looks like: a word, a
 // phrase in any case, a number that is too long to count something. It stays if it is empty, a placeholder, a type, a
 // reference to a variable, the path of a file, a description, or excused by what stands beside it (a seed by a temperature, a
-// token by its logprob). On a line below "name:", in a list of lines, in quoted mail and logs too, and in a table's column below
-// a name it must look chosen or random. In running text and source it must look like a secret as well. `max_tokens: 4096`, `is_secret: true`,
-// `password: string`, `token := parse(s)` and `password=${DB_PASSWORD}` hold no secret and stay as they are.
+// token by its logprob). On a line below "name:", in a list of lines, in quoted mail and logs too, in a table's column below
+// a name, in the next element of HTML, and after "name for somebody:" it must look chosen or random. In running text and source it
+// must look like a secret as well. `max_tokens: 4096`, `is_secret: true`, `password: string`, `token := parse(s)` and
+// `password=${DB_PASSWORD}` hold no secret and stay as they are.
 //
 // # What holds for every argument
 //

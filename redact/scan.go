@@ -327,12 +327,16 @@ func (sc *scanner) mysqlDSN(i int) int {
 	if n := len(sc.spans); n > 0 {
 		low = sc.spans[n-1].end
 	}
+	from := i // of the password: names of users have no colon
 	for a := i - 1; a >= low && a > i-128 && !isSpace(s[a]) && strings.IndexByte("\"'`=/", s[a]) < 0; a-- {
-		if s[a] == ':' && a+1 < i && !isTemplate(s[a+1:i]) {
-			return sc.take(a+1, i)
+		if s[a] == ':' {
+			from = a + 1
 		}
 	}
-	return i + 1
+	if t := s[from:i]; t == "" || t == Mark || isTemplate(t) {
+		return i + 1
+	}
+	return sc.take(from, i)
 }
 
 // extra adds what the caller's shapes find outside the spans there are, between JSON values and outside marks.

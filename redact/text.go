@@ -57,14 +57,16 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	}
 	a, b, ok := judge(k, text, v.place, name)
 	if !ok {
-		if v.place >= inYAML && len(text) > maxBlanks && bareEnd(sc.s, v.start) >= v.end {
-			sc.left = v.end
+		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= inYAML && end-v.start > maxBlanks {
+			sc.left = end
 		}
 		return 0
 	}
 	to := v.start + b
 	if b == len(text) {
-		to = sc.restOf(v.start, v.end)
+		if to = sc.restOf(v.start, v.end); k == cookie && v.place == inText {
+			to = max(to, pairsEnd(sc.s, v.start, maxHeader))
+		}
 	}
 	if isAlnum(sc.s[v.start+a]) {
 		to = max(to, shapeAt(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
@@ -403,7 +405,7 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		if q, ok := openQuote(s, eq+1); ok {
 			return value{start: q.start, end: q.close(s), place: inText}, true
 		}
-		return value{start: j, end: pairsEnd(s, j), place: inText}, true
+		return value{start: j, end: pairsEnd(s, j, maxBare), place: inText}, true
 	}
 	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
 		v.place = inHint
