@@ -4,184 +4,189 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
+	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
-	"github.com/transcriptd/transcriptd/internal/bench"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/transcriptd/transcriptd/client"
+	"github.com/transcriptd/transcriptd/internal/load"
 )
 
 type benchCommand struct {
-	Rows        rowNumbers `placeholder:"N,..." help:"Measure these rows of the table only."`
-	Quick       bool       `help:"Fewer and shorter rounds, smaller stores: a look, in under ten minutes; rows that it has not begun after eight are void."`
-	Restless    bool       `help:"Row 25: no rest between its loads, which last 8 seconds instead of 3, as of a server that is under load for minutes; its figures are void, since what the table says is not of that."`
-	JSON        bool       `name:"json" help:"Print a list of {row, what, target, figure, met, void} and what went into each figure."`
-	Dir         string     `placeholder:"DIR" type:"existingdir" help:"Put stores here, on the disk that is to be measured. Default: the system's folder for temporary files."`
-	Transcriptd string     `placeholder:"FILE" help:"The program to measure. Default: the one beside transcriptctl, else built from the module in the current folder, else the one on PATH."`
-	Transcripts string     `placeholder:"DIR" env:"TRANSCRIPTS_DIR" help:"Import the conversations (*.jsonl.gz) in this folder for row 22. Default: row 22 is void."`
-	Profile     string     `placeholder:"DIR" help:"Write profiles of server and client here, for all rows but 16 to 19, 21 and 24, which count bytes; see below."`
+	Mode     string        `default:"mixed" enum:"put,assemble,stream,mixed" help:"What callers ask for: put, assemble, stream or mixed; see below. Default: ${default}."`
+	Callers  int           `default:"16" placeholder:"N" help:"How many requests are under way at once, 1 to 10000. Default: ${default}."`
+	Turns    int           `default:"100" placeholder:"N" help:"How many turns of four messages, 3.5 KB of text, a chain has, 1 to 100000. Default: ${default}."`
+	Duration time.Duration `default:"10s" placeholder:"DURATION" help:"How long requests are begun for. Default: ${default}."`
+	JSON     bool          `name:"json" help:"Print one object: {mode, callers, turns, seconds, rpcs: [{rpc, requests, failed, requests_per_second, bytes_per_second, latency_ms, errors}], nodes, server, namespace, interrupted}."`
+	Progress bool          `help:"Print a line of progress each second. Without, one that is written over and over, where standard error is a terminal."`
 }
 
-// overloadRow is the row that --restless is of.
-const overloadRow = 25
+func (c *benchCommand) Help() string {
+	return `Puts a running transcriptd under load, and tells how many requests it served a second, how long they took, and what became of the others. Each caller waits for its reply before it begins the next request. Modes:
 
-// rowNumbers are rows of the table.
-type rowNumbers []int
+    put        PutNode: each caller appends turn after turn to a chain of its own, and begins another after --turns
+    assemble   Assemble of whole chains of --turns, in one reply; at most 1000 turns
+    stream     StreamAssemble of whole chains of --turns
+    mixed      what an agent does: a PutNode, then a StreamAssemble of the chain so far
 
-// UnmarshalText adds numbers with commas between. Each must be of a row, and there must be one: who names none wants none.
-func (r *rowNumbers) UnmarshalText(text []byte) error {
-	all := bench.Numbers()
-	for word := range strings.SplitSeq(string(text), ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || !slices.Contains(all, n) {
-			return fmt.Errorf("there is no row %q: rows are %d to %d, with commas between", word, all[0], all[len(all)-1])
-		}
-		*r = append(*r, n)
+What is read is put first, in up to 16 chains, and is then read again and again. Replies are not decoded. A request that fails is not repeated: its caller waits for 100 ms. --timeout is that of each request, a whole stream too. Requests that are under way when the duration is over are waited for; on Ctrl-C they are given up, and the figures so far are printed.
+
+Without --namespace it takes a new one, named bench-… . What it puts stays there, since nodes cannot be deleted. To leave nothing behind, measure a transcriptd on a store of its own, and remove that folder:
+
+    transcriptd --store badger:///tmp/bench &
+    transcriptctl bench
+    transcriptctl bench --mode put --callers 64 --duration 1m
+    transcriptctl bench --mode stream --turns 1000 --json | jq .rpcs[0].latency_ms.p99`
+}
+
+// The most that may be asked for: a caller takes some memory here, a turn 3.5 KB there.
+const (
+	maxCallers = 10_000
+	maxTurns   = 100_000
+)
+
+func (c *benchCommand) check() error {
+	switch {
+	case c.Callers < 1 || c.Callers > maxCallers:
+		return usagef("--callers must be from 1 to %d, is %d", maxCallers, c.Callers)
+	case c.Turns < 1 || c.Turns > maxTurns:
+		return usagef("--turns must be from 1 to %d, is %d", maxTurns, c.Turns)
+	case c.Mode == load.Assemble && c.Turns > load.AssembledTurns:
+		return usagef("--turns must be at most %d with --mode assemble, whose replies have 4 MiB at most, is %d; see --mode stream",
+			load.AssembledTurns, c.Turns)
+	case c.Duration <= 0:
+		return usagef("--duration must be more than 0, is %s", c.Duration)
 	}
 	return nil
 }
 
-func (c *benchCommand) Help() string {
-	return `Holds a transcriptd, in a process of its own on a fresh store, against what the machine allows: a gRPC server that answers the same bytes from memory, a gRPC echo, bare Badger, a bare log. Each figure is the median of ratios of sides that were measured in turns in this run, or a count of bytes. docs/performance.md tells what each means.
-
-It takes the whole machine; nothing else should be at work. What depends on the disk is void where the disk does not sync: fsync is measured before each such row.
-
-A row that fails is void, and says why; the others are measured all the same, and the exit code tells of the first that failed. A transcriptd that ends by itself, or a server elsewhere that is gone or silent, ends the run. Calls have no deadline, which would be measured with them; a row in which nothing is answered for --timeout ends. Calls on row 23's connections have a minute and row 25's puts a second, whatever --timeout says.
-
-With --addr, or TRANSCRIPTCTL_ADDR, it measures the server there, in namespaces named bench-…, which stay. What needs a limit beside it, the server's process or its files is void then. Where sides have a process each, one that puts is measured once its process is at rest, which is waited for for a minute; a figure's "busy" is how often that was in vain. A server elsewhere is not waited for.
-
---profile takes profiles of each side that was measured in turns with others when its rounds are over, with nothing else at work but the puts of row 15, so those figures stay what they are; of the put behind 10,000 turns (13) too; and of 60 starts, a file for each, before the first read (3). Of the end of the load (20), the active streams (23) and each flood (25) it takes them while they are measured: do not trust these figures then. The client of an import (22) is another process, and the server beside putting callers (15) is no transcriptd: neither is profiled. docs/performance.md tells how to read the files.
-
-    transcriptctl bench
-    transcriptctl bench --quick --rows 1,4,9
-    transcriptctl bench --json > figures.json`
-}
-
-// Run measures and prints a table, or a list.
-func (c *benchCommand) Run(ctx context.Context, s *session) error {
-	self, err := os.Executable()
+// Run puts the server under load and prints figures, also those of a load that was interrupted.
+func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	stats, err := s.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	if c.Transcriptd != "" && !s.addrGiven {
-		if _, err := bench.Program(ctx, c.Transcriptd, ""); err != nil {
-			return usagef("--transcriptd %s: %w", c.Transcriptd, err)
-		}
-	}
-	if c.Restless && len(c.Rows) > 0 && !slices.Contains(c.Rows, overloadRow) {
-		return usagef("--restless is of row %d, which --rows leaves out", overloadRow)
-	}
-	o := bench.Options{
-		Timeout: s.flags.Timeout, Rows: c.Rows, Quick: c.Quick, Restless: c.Restless, Transcriptd: c.Transcriptd, Dir: c.Dir, Profile: c.Profile, Transcripts: c.Transcripts,
-		Limit: []string{self, "bench-limit"}, Import: []string{self, "import", "--timeout=" + s.flags.Timeout.String()}, Notes: s.notes,
-	}
-	if s.addrGiven {
-		o.Remote = s.flags.Addr
-	}
-	if c.JSON || s.json {
-		return c.list(ctx, s, o)
-	}
-	return c.table(ctx, s, o)
-}
-
-func (c *benchCommand) list(ctx context.Context, s *session, o bench.Options) error {
-	figures := []bench.Figure{}
-	err := bench.Run(ctx, o, func(m bench.Machine) {
-		fmt.Fprintln(s.notes, machineLines(m, o.Remote))
-	}, func(f bench.Figure) { figures = append(figures, f) })
-	return errors.Join(err, s.printJSON(figures))
-}
-
-// table prints each figure as soon as it is there, then how many were met. Where it cannot print, it ends the run.
-func (c *benchCommand) table(ctx context.Context, s *session, o bench.Options) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	count := map[string]int{}
-	var fault error
-	print := func(format string, args ...any) {
-		if fault == nil {
-			fault = errors.Join(s.printLine(format, args...), s.out.Flush())
-		}
-		if fault != nil {
-			cancel()
-		}
-	}
-	err := bench.Run(ctx, o, func(m bench.Machine) {
-		print("%s\n\n%3s  %-72s  %-16s  %9s  %s", machineLines(m, o.Remote), "row", "what", "target", "figure", "met")
-	}, func(f bench.Figure) {
-		count[benchVerdict(f)]++
-		print("%3d  %-72s  %-16s  %9s  %s", f.Row, f.What, f.Target, figureText(f), benchVerdict(f))
-		for _, line := range measuredLines(f) {
-			print("       %s", line)
-		}
-	})
-	if fault != nil {
-		return fault
-	}
-	if len(count) == 0 {
+	own, err := s.within(fmt.Sprintf("bench-%08x", rand.Uint32()))
+	if err != nil {
 		return err
 	}
-	return errors.Join(err, s.printLine("\n%d met, %d not, %d void", count["yes"], count["NO"], count["void"]))
+	defer func() { err = errors.Join(err, own.Close()) }()
+	l, err := load.New(load.Options{
+		Mode: c.Mode, Callers: c.Callers, Turns: c.Turns, Duration: c.Duration, Timeout: s.flags.Timeout,
+		Namespace: own.flags.Namespace, Dial: s.connect,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	defer own.remarkLeft(l)
+	if err := c.under(ctx, own, l); err != nil {
+		return err
+	}
+	result := benchResult{l.Report(), stats.GetServerVersion(), own.flags.Namespace, ctx.Err() != nil}
+	return errors.Join(result.print(s, c.JSON || s.json), ctx.Err(), l.Fault())
 }
 
-// machineLines tell of this machine, and of a server elsewhere that it runs there; and what is measured.
-func machineLines(m bench.Machine, remote string) string {
-	line := fmt.Sprintf("fsync %.0f us (median, %s), %s, %d processors, %s", m.Fsync, m.Dir, m.OS, m.CPUs, m.GoVersion)
-	if remote != "" {
-		line += "; all of that here, and not where " + remote + " runs"
-	}
-	return line + "\n" + m.Transcriptd
+// connect makes a connection as the SDK's are. Where the server is elsewhere, --insecure was given.
+func (s *session) connect() (*grpc.ClientConn, error) {
+	return grpc.NewClient(s.flags.Addr, append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 }
 
-func benchVerdict(f bench.Figure) string {
-	switch {
-	case f.Void:
-		return "void"
-	case f.Met:
-		return "yes"
-	default:
-		return "NO"
+// remarkLeft tells what a load leaves behind, if it does.
+func (s *session) remarkLeft(l *load.Load) {
+	if n := l.Report().Nodes; n > 0 {
+		s.remark("%s stay in namespace %s: nodes cannot be deleted, they go when the server's store is removed", count(n, "node"), s.flags.Namespace)
 	}
 }
 
-func figureText(f bench.Figure) string {
-	if f.Void && f.Figure == 0 {
-		return "-"
+// under puts the server under load and tells how far it is.
+func (c *benchCommand) under(ctx context.Context, s *session, l *load.Load) error {
+	line := newProgress(s.notes)
+	defer line.clear()
+	if err := l.Prepare(ctx, s.Client, func(done, all int) { line.show(fmt.Sprintf("%d of %d turns put", done, all)) }); err != nil {
+		return err
 	}
-	return fmt.Sprintf("%.4g", f.Figure)
-}
-
-// measuredLines tell what went into a figure.
-func measuredLines(f bench.Figure) (lines []string) {
-	if f.Low != 0 || f.High != 0 {
-		lines = append(lines, fmt.Sprintf("half of the rounds: %.3g to %.3g", f.Low, f.High))
-	}
-	if f.Busy > 0 {
-		lines = append(lines, fmt.Sprintf("%d times a process was still at work when the next thing was measured", f.Busy))
-	}
-	for _, m := range f.Measured {
-		var parts []string
-		if m.Callers > 0 {
-			parts = append(parts, fmt.Sprintf("%d at once, p50 %.3g ms, p99 %.3g ms, %.4g/s", m.Callers, m.P50, m.P99, m.PerSecond))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Run(ctx)
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for before := l.Report(); ; {
+		select {
+		case <-done:
+			return nil
+		case <-tick.C:
 		}
-		if m.Unit != "" {
-			parts = append(parts, fmt.Sprintf("%.5g %s", m.Value, m.Unit))
+		now := l.Report()
+		if text := progressText(before, now); c.Progress {
+			fmt.Fprintln(s.notes, text)
+		} else {
+			line.show(text)
 		}
-		lines = append(lines, m.Name+": "+strings.Join(parts, ", "))
+		before = now
 	}
-	if f.Why != "" {
-		lines = append(lines, f.Why)
-	}
-	return lines
 }
 
-// benchLimitCommand is what bench runs in processes of their own.
-type benchLimitCommand struct {
-	Args []string `arg:"" passthrough:""`
+// progressText tells of the time since the report before.
+func progressText(before, now load.Report) string {
+	var served, failed int64
+	for i, rpc := range now.RPCs {
+		served += rpc.Requests - rpc.Failed - before.RPCs[i].Requests + before.RPCs[i].Failed
+		failed += rpc.Failed
+	}
+	return fmt.Sprintf("progress: %.1f s, %.1f requests/sec, %d failed", now.Seconds, float64(served)/(now.Seconds-before.Seconds), failed)
 }
 
-// Run serves a limit until it is interrupted.
-func (c *benchLimitCommand) Run(ctx context.Context, s *session) error {
-	return bench.ServeLimit(ctx, c.Args, s.notes)
+// benchResult is what is printed.
+type benchResult struct {
+	load.Report
+	Server      string `json:"server"`
+	Namespace   string `json:"namespace"`
+	Interrupted bool   `json:"interrupted"`
+}
+
+func (r *benchResult) print(s *session, asJSON bool) error {
+	if asJSON {
+		return s.printJSON(r)
+	}
+	rows := [][2]string{
+		{"mode", fmt.Sprintf("%s, %s, chains of %s", r.Mode, count(int64(r.Callers), "caller"), count(int64(r.Turns), "turn"))},
+		{"server", r.Server + " at " + s.flags.Addr},
+		{"namespace", r.Namespace},
+		{"duration", fmt.Sprintf("%.1f s", r.Seconds)},
+	}
+	err := s.printRows(rows)
+	for i := range r.RPCs {
+		err = errors.Join(err, s.printLine("\n%s", r.RPCs[i].Name), s.printRows(rpcRows(&r.RPCs[i])))
+	}
+	return err
+}
+
+// rpcRows are the figures of one kind of request, in the words of pgbench and ghz.
+func rpcRows(rpc *load.RPC) [][2]string {
+	in := func(ms float64) string { return fmt.Sprintf("%.3g ms", ms) }
+	rows := [][2]string{
+		{"  requests", fmt.Sprint(rpc.Requests)},
+		{"  failed", fmt.Sprint(rpc.Failed)},
+		{"  requests/sec", fmt.Sprintf("%.1f", rpc.RequestsPerSecond)},
+		{"  bytes/sec", size(int64(rpc.BytesPerSecond))},
+		{"  latency average", in(rpc.Latency.Average)},
+		{"  latency p50", in(rpc.Latency.P50)},
+		{"  latency p90", in(rpc.Latency.P90)},
+		{"  latency p99", in(rpc.Latency.P99)},
+		{"  latency max", in(rpc.Latency.Max)},
+	}
+	for _, reason := range slices.Sorted(maps.Keys(rpc.Errors)) {
+		rows = append(rows, [2]string{"  error " + reason, fmt.Sprint(rpc.Errors[reason])})
+	}
+	return rows
 }

@@ -38,10 +38,8 @@ type commandLine struct {
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace and what the server is."`
-	Bench    benchCommand    `cmd:"" help:"Hold a transcriptd against what the machine allows."`
+	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
 	Version  versionCommand  `cmd:"" help:"Tell the version of transcriptctl and of the server."`
-
-	BenchLimit benchLimitCommand `cmd:"" hidden:""`
 }
 
 const description = `transcriptctl writes and reads the transcripts that a transcriptd keeps.
