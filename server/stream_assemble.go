@@ -157,7 +157,7 @@ type frameReader struct {
 	// it has. need is the size of the next row, where that is known as it did not fit.
 	held             *held
 	left, rows, need int
-	// waited says that a row of the batch was not in the store's memory, or was packed there.
+	// waited says that a row of the batch was not in the store's memory.
 	waited bool
 	// due says that the batch is yet to be read; else reading is waited for before anything else is looked at, and then err is
 	// that of the batch.

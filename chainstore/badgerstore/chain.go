@@ -108,7 +108,7 @@ type rowScan struct {
 	prefix []byte
 	// gathers is given what the cursor reads.
 	gathers gathering
-	// scratch holds the row whose payload lies in chunks, and then the payload; or the payloads of a block, unpacked. nil until it is needed.
+	// scratch holds the row whose payload lies in chunks, and then the payload; nil until it is needed.
 	scratch *[]byte
 	// out is what is yielded: its memory serves all rows.
 	out chainstore.Row
@@ -162,18 +162,8 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 	if !block.has(int(at.seq % blockRows)) {
 		return 0, nil
 	}
-	payloads := block.payloads
-	if block.packed != nil && !s.headersOnly {
-		var ok bool
-		if payloads, ok = block.unpack(s.room()); !ok {
-			cache.drop(key, block)
-			return 0, nil
-		}
-		*s.scratch = payloads
-		cache.copied.Add(uint64(len(payloads)))
-	}
 	for i := int(at.seq % blockRows); block.has(i) && n < limit; i++ {
-		r, from, err := block.row(i, payloads)
+		r, from, err := block.row(i)
 		if err != nil {
 			return n, err
 		}

@@ -45,13 +45,6 @@ func (c *lru[K, V]) peek(key K) (value V) {
 	return value
 }
 
-// shrink notes that a value that is kept takes less than it did.
-func (c *lru[K, V]) shrink(key K, size int64) {
-	entry := c.byKey[key].Value.(*lruEntry[K, V])
-	c.size.Add(size - entry.size)
-	entry.size = size
-}
-
 // oldest is the value that was not put or used for longest; the zero value where none is kept.
 func (c *lru[K, V]) oldest() (value V) {
 	if e := c.latest.Back(); e != nil {

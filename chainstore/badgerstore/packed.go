@@ -3,12 +3,12 @@ package badgerstore
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 )
@@ -31,19 +31,22 @@ const (
 	maxPacked = 1 << 20
 )
 
-// How it is found out cheaply that a value does not pack: LZ4 gives up once an eighth is full, of long values a sixteenth. A piece of
-// a long value, anywhere in it, must make a quarter of itself else: zstd finds an order where LZ4 does not, as in numbered lines.
+// How it is found out cheaply that a value does not pack: an eighth of it, of a long one a sixteenth, does not repeat what is before it. A
+// piece of a long value, anywhere in it, must make a quarter of itself else: zstd finds an order also where little repeats, as in
+// numbered lines.
 const (
 	minSampled    = 32 << 10
 	sampleOf      = 32
 	samplePacksTo = 4
+	repeatCost    = 3
 )
 
 // valuePacker packs values, in memory that serves the next as well.
 type valuePacker struct {
-	lz4  lz4.Compressor
 	zstd *zstd.Encoder
 	out  []byte
+	// seen has where in a value four bytes were seen last, by their hash. What it has of another value may be wrong.
+	seen [1 << 12]uint32
 }
 
 // unpacker unpacks values. It is for several goroutines.
@@ -73,21 +76,52 @@ func (p *valuePacker) pack(value []byte) (held []byte, mark byte) {
 }
 
 func (p *valuePacker) seemsToPack(value []byte) bool {
-	room, long := len(value)/packsTo, len(value) >= minSampled
-	if long {
-		room /= 2
+	if len(value) < minSampled {
+		return p.repeats(value, len(value)/packsTo)
 	}
-	p.out = slices.Grow(p.out[:0], room)
-	if n, err := p.lz4.CompressBlock(value, p.out[:room]); err == nil && n > 0 {
+	if p.repeats(value, len(value)/packsTo/2) {
 		return true
-	}
-	if !long {
-		return false
 	}
 	length := len(value) / sampleOf
 	from := rand.IntN(len(value) - length + 1)
 	p.out = p.zstd.EncodeAll(value[from:from+length], p.out[:0])
 	return len(p.out) <= length/samplePacksTo
+}
+
+// repeats tells whether a value is, but for so many bytes at most, made of stretches that are in it before. A stretch counts as
+// repeatCost bytes. It is as far as LZ77 goes with one place for each hash, and gives up where there are too many other bytes.
+func (p *valuePacker) repeats(value []byte, others int) bool {
+	for i := 0; i+4 <= len(value); {
+		next := binary.LittleEndian.Uint32(value[i:])
+		hash := next * 2654435761 >> 20
+		before := int(p.seen[hash])
+		p.seen[hash] = uint32(i)
+		if before >= i || binary.LittleEndian.Uint32(value[before:]) != next {
+			i++
+			others--
+		} else {
+			i += 4 + sameBytes(value[before+4:], value[i+4:])
+			others -= repeatCost
+		}
+		if others < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameBytes is how many bytes at the beginning of a and b are the same.
+func sameBytes(a, b []byte) (n int) {
+	for len(a) >= n+8 && len(b) >= n+8 {
+		if other := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); other != 0 {
+			return n + bits.TrailingZeros64(other)/8
+		}
+		n += 8
+	}
+	for n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // unpack is the value that the database has packed, in the memory of into where it fits. ErrCorrupt, for which no more memory is

@@ -13,21 +13,18 @@ const blockRows = 16
 // rowCache keeps rows that were read lately, as they lie in the database. A row is written once, so what is kept stays
 // right; whatever comes to rewrite or remove rows has to drop them from here.
 //
-// A block takes the place of those that have not been used since it was last read itself. Where all have been, more is at work than fits:
-// then blocks are packed, the one that was used longest ago first, and where that makes no room, no more is kept. To drop what is wanted
-// again sooner would find nothing where a chain larger than the cache is read again and again. So does LIRS: Jiang and Zhang, "LIRS: an
+// A block evicts only blocks last used before its own previous use, and where there are none it is not kept: to evict what is wanted again
+// sooner would find nothing where more is read again and again than fits. So does LIRS: Jiang and Zhang, "LIRS: an
 // efficient low inter-reference recency set replacement policy to improve buffer cache performance", SIGMETRICS 2002.
 type rowCache struct {
-	mu sync.Mutex
-	// blocks are what is kept; whole are those of them that packing may make smaller, without a size.
-	blocks, whole *lru[blockKey, *keptBlock]
+	mu     sync.Mutex
+	blocks *lru[blockKey, *keptBlock]
 	// once are the blocks that were read and are not kept: a block is worth its memory when it is read again.
 	once *lru[blockKey, uses]
 	// now tells the time since the cache was made; last is the number of the last reader.
-	now     func() time.Duration
-	last    int64
-	packers sync.Pool // *packer
-	// hits and misses are rows; copied, the bytes of rows that were collected, and of those that were unpacked.
+	now  func() time.Duration
+	last int64
+	// hits and misses are rows; copied, the bytes of rows that were collected.
 	hits, misses, copied atomic.Uint64
 }
 
@@ -77,8 +74,6 @@ type rowBlock struct {
 	// in one go, and hands on many at once.
 	heads, payloads []byte
 	ends            []rowEnd
-	// packed is what the payloads were packed into; then there are no payloads.
-	packed []byte
 }
 
 // rowEnd is where a row ends in heads and in payloads.
@@ -98,13 +93,11 @@ func (b *rowBlock) begin(n int) rowEnd {
 	return b.ends[n-1]
 }
 
-// row is that at a place in the block, which has it; from is where its payload begins in payloads, which are the block's or what its
-// packed ones unpack to. Without them it has none.
-func (b *rowBlock) row(at int, payloads []byte) (r row, from int, err error) {
+// row is that at a place in the block, which has it; from is where its payload begins in payloads.
+func (b *rowBlock) row(at int) (r row, from int, err error) {
 	begin, end := b.begin(at-b.first), b.ends[at-b.first]
-	if r, _, err = parseRow(b.heads[begin.head:end.head:end.head]); payloads != nil {
-		r.payload = payloads[begin.payload:end.payload:end.payload]
-	}
+	r, _, err = parseRow(b.heads[begin.head:end.head:end.head])
+	r.payload = b.payloads[begin.payload:end.payload:end.payload]
 	return r, begin.payload, err
 }
 
@@ -119,7 +112,7 @@ func (b *rowBlock) add(value []byte, payload int) {
 const blockOverhead = 448
 
 func (b *rowBlock) size() int64 {
-	return int64(cap(b.heads)+cap(b.payloads)+cap(b.packed)+16*cap(b.ends)) + blockOverhead
+	return int64(cap(b.heads)+cap(b.payloads)+16*cap(b.ends)) + blockOverhead
 }
 
 // newRowCache keeps so many bytes; nil, which is a cache of nothing, where that is none.
@@ -129,14 +122,10 @@ func newRowCache(limit int64) *rowCache {
 	}
 	began, once := time.Now(), limit/32
 	c := &rowCache{
-		blocks: newLRU[blockKey, *keptBlock](limit - once), whole: newLRU[blockKey, *keptBlock](0), once: newLRU[blockKey, uses](once),
-		now:     func() time.Duration { return time.Since(began) },
-		packers: sync.Pool{New: func() any { return new(packer) }},
+		blocks: newLRU[blockKey, *keptBlock](limit - once), once: newLRU[blockKey, uses](once),
+		now: func() time.Duration { return time.Since(began) },
 	}
-	c.blocks.dropped = func(k *keptBlock) {
-		c.whole.drop(k.key)
-		c.once.put(k.key, k.uses, onceBytes)
-	}
+	c.blocks.dropped = func(k *keptBlock) { c.once.put(k.key, k.uses, onceBytes) }
 	return c
 }
 
@@ -188,67 +177,29 @@ func (c *rowCache) use(key blockKey, reader int64) (k *keptBlock, since int64) {
 	if k.used < reader {
 		k.used = reader
 		c.blocks.get(key)
-		c.whole.get(key)
 	}
 	return k, k.uses.note(reader)
 }
 
-// extend joins the rows that were gathered with what is kept of their block, provided that this is still what was had. They become the
-// cache's. At most some four times as much as they take is packed for them. Where that makes no room, a block that grows is kept packed
-// itself, if it then fits, and another is not kept this time.
+// extend joins the rows that were gathered with what is kept of their block, provided that this is still what was had and that there is
+// room. They become the cache's.
 func (c *rowCache) extend(g *gathering) {
 	joined := g.had.joined(g.rows)
 	if joined == nil {
 		return
 	}
-	for most := 4 * g.rows.size(); ; {
-		key, next, ok := c.replace(g, joined, most > 0)
-		if ok {
-			return
-		}
-		if next == nil {
-			break
-		}
-		most -= next.size()
-		c.pack(key, next)
-	}
-	if g.had == nil && len(joined.ends) == blockRows {
-		return
-	}
-	if packed := c.packed(joined); packed != nil {
-		c.replace(g, packed, false)
-	}
-}
-
-// replace keeps a block in place of what was had of it. ok says that it is, or that something else is kept by now. Where there is no
-// room, next is a block to be packed first, if any may be, and key names it.
-func (c *rowCache) replace(g *gathering, with *rowBlock, mayPack bool) (key blockKey, next *rowBlock, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, _ := c.use(g.key, g.reader)
-	if (k == nil) != (g.had == nil) || k != nil && k.block != g.had {
-		return key, nil, true
-	}
-	if !c.room(with.size(), k, g.since) {
-		oldest := c.whole.oldest()
-		if !mayPack || oldest == nil || oldest == k {
-			return key, nil, false
-		}
-		c.whole.drop(oldest.key) // so that nobody else packs it meanwhile
-		return oldest.key, oldest.block, false
+	if (k == nil) != (g.had == nil) || k != nil && k.block != g.had || !c.room(joined.size(), k, g.since) {
+		return
 	}
 	if k == nil {
 		k = &keptBlock{g.key, nil, g.reader, c.once.peek(g.key)}
 		c.once.drop(g.key)
 	}
-	k.block = with
-	c.blocks.put(g.key, k, with.size())
-	if with.packed == nil {
-		c.whole.put(g.key, k, 0)
-	} else {
-		c.whole.drop(g.key)
-	}
-	return key, nil, true
+	k.block = joined
+	c.blocks.put(g.key, k, joined.size())
 }
 
 // room drops blocks that were last used before since until there is room for so many bytes in place of those that k takes, which may be
@@ -273,9 +224,6 @@ func (c *rowCache) room(need int64, k *keptBlock, since int64) bool {
 // joined are the rows of b, which may be none, and those of another part of its block that follow them, or come before them, in memory of
 // their own. Where a gap is between the two, it is those that are more; nil where that is b.
 func (b *rowBlock) joined(rows *rowBlock) *rowBlock {
-	if b != nil && b.packed != nil {
-		b = b.unpacked()
-	}
 	switch {
 	case b == nil:
 		return rows

@@ -72,27 +72,3 @@ func benchmarkConversations(b *testing.B, s *Store, heads []chainstore.ID, again
 		b.Fatal(err)
 	}
 }
-
-// BenchmarkPacking packs and unpacks a block of 16 rows of 3.5 KB, and tells how many times smaller it is packed.
-func BenchmarkPacking(b *testing.B) {
-	block, cache := &rowBlock{}, newRowCache(1<<20)
-	for i := range uint64(blockRows) {
-		text := prose.Words(rand.New(rand.NewPCG(1, i)), 3500)
-		block.add([]byte(text), len(text))
-	}
-	packed := cache.packed(block)
-	b.Run("pack", func(b *testing.B) {
-		b.SetBytes(int64(len(block.payloads)))
-		for b.Loop() {
-			cache.packed(block)
-		}
-		b.ReportMetric(float64(len(block.payloads))/float64(len(packed.packed)), "times-smaller")
-	})
-	b.Run("unpack", func(b *testing.B) {
-		b.SetBytes(int64(len(block.payloads)))
-		var into []byte
-		for b.Loop() {
-			into, _ = packed.unpack(into)
-		}
-	})
-}

@@ -160,7 +160,7 @@ func words(n int) string {
 	return b.String()[:n]
 }
 
-// lines are as many bytes of numbered lines, which compress about 25 times, though hardly with LZ4.
+// lines are as many bytes of numbered lines, which compress about 25 times, though hardly anything in them repeats.
 func lines(n int) string {
 	var b bytes.Buffer
 	for i := 0; b.Len() < n; i++ {

@@ -95,36 +95,28 @@ func (g *growing) scan(span chainstore.Span) (missed int) {
 	return int(after.Misses - before.Misses)
 }
 
-// TestLargeChainsArePacked: a chain of up to twice what the cache holds is kept whole if its texts pack well, and one whose texts do not,
-// or that is larger still, as far as it fits.
-func TestLargeChainsArePacked(t *testing.T) {
+// TestLargeChains: of a chain that is read again and again, as much is kept as fits.
+func TestLargeChains(t *testing.T) {
 	for _, c := range []struct {
-		name                string
-		again, nodes, least int
-		packs               bool
+		name         string
+		nodes, least int
 	}{
-		{"fits", 500, 160, 160, false},
-		{"fits packed", 500, 450, 450, true},
-		{"fits in part", 500, 3000, 700, true},
-		{"does not pack", 4 << 10, 450, 170, false},
+		{"fits", 160, 160}, {"is a little larger", 260, 160}, {"is much larger", 3000, 150},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGrowing(t, openPaced(t), c.again)
+			g := newGrowing(t, openPaced(t), 500)
 			g.grow(c.nodes)
 			g.read()
 			g.read()
 			if missed := g.read(); c.nodes-missed < c.least {
 				t.Errorf("of %d rows, %d are in the cache, not %d", c.nodes, c.nodes-missed, c.least)
 			}
-			if packed := g.s.rows.countPacked(); (packed > 0) != c.packs {
-				t.Errorf("%d blocks are packed", packed)
-			}
 		})
 	}
 }
 
-// TestColdRowsMakeRoom: what is read no more is dropped for what is, which is not packed for it.
+// TestColdRowsMakeRoom: what is read no more is dropped for what is.
 func TestColdRowsMakeRoom(t *testing.T) {
 	s := openPaced(t)
 	for again := 500; again < 505; again++ { // one after the other, of a size of which one fits
@@ -132,8 +124,8 @@ func TestColdRowsMakeRoom(t *testing.T) {
 		g.grow(150)
 		g.read()
 		g.read()
-		if missed := g.read(); missed > 0 || s.rows.countPacked() > 0 {
-			t.Errorf("%d rows of the chain that is read are not in the cache, %d blocks are packed", missed, s.rows.countPacked())
+		if missed := g.read(); missed > 0 {
+			t.Errorf("%d rows of the chain that is read are not in the cache", missed)
 		}
 	}
 }
@@ -151,7 +143,7 @@ func TestAgainKeepsWhatFits(t *testing.T) {
 	g.grow(3000)
 	span := chainstore.Span{Through: 2999, Again: true}
 	g.scan(span)
-	if missed := g.scan(span); missed > 2300 {
+	if missed := g.scan(span); missed > 2860 {
 		t.Errorf("%d of 3000 rows are not in the cache", missed)
 	}
 }
@@ -176,45 +168,8 @@ func TestAgainInTurns(t *testing.T) {
 	}
 }
 
-// TestGrownChainIsPacked: a chain that outgrows the cache is packed as it is read, and what was kept of it stays.
-func TestGrownChainIsPacked(t *testing.T) {
-	g := newGrowing(t, openPaced(t), 500)
-	g.grow(180)
-	g.read()
-	for range 28 {
-		g.read()
-		g.grow(10)
-		if missed := g.read(); missed > 2*blockRows {
-			t.Errorf("with %d nodes, %d rows are not in the cache", len(g.payloads), missed)
-		}
-	}
-}
-
-// TestSpoiltPack: what does not unpack is read from the database.
-func TestSpoiltPack(t *testing.T) {
-	g := newGrowing(t, openPaced(t), 500)
-	g.grow(450)
-	for range 3 {
-		g.read()
-	}
-	spoilt := 0
-	for key := range g.s.rows.blocks.byKey {
-		if b := g.s.rows.blocks.peek(key).block; b.packed != nil {
-			spoilt++
-			b.packed = b.packed[:len(b.packed)/2]
-		}
-	}
-	if missed := g.read(); spoilt == 0 || missed != spoilt*blockRows {
-		t.Errorf("%d blocks were spoilt, %d rows read from the database", spoilt, missed)
-	}
-	g.read()
-	if missed := g.read(); missed != 0 {
-		t.Errorf("%d rows are not in the cache again", missed)
-	}
-}
-
-// TestPackedBlockGrows: rows that are read before or behind those of a packed block join them.
-func TestPackedBlockGrows(t *testing.T) {
+// TestBlockGrows: rows that are read before or behind those of a block that is kept join them.
+func TestBlockGrows(t *testing.T) {
 	s := openPaced(t)
 	g := newGrowing(t, s, 500)
 	g.grow(blockRows)
@@ -237,25 +192,17 @@ func TestPackedBlockGrows(t *testing.T) {
 		if k == nil {
 			continue // read once
 		}
-		s.rows.pack(key, k.block)
-		if k.block.packed == nil || k.block.first != int(span.From) || k.block.behind() != int(span.Through)+1 {
-			t.Fatalf("the rows %d to %d are not kept packed, or not by themselves", span.From, span.Through)
+		if k.block.first != int(span.From) || k.block.behind() != int(span.Through)+1 {
+			t.Fatalf("the rows %d to %d are not kept by themselves", span.From, span.Through)
 		}
 	}
 }
 
 // blockFor is a block of n rows of 12,000 bytes each, the first at a place.
-func blockFor(first, n int, packs bool) *rowBlock {
-	random := rand.New(rand.NewPCG(uint64(first), uint64(n)))
+func blockFor(first, n int) *rowBlock {
 	b := &rowBlock{first: first}
 	for range n {
-		value := make([]byte, 12000)
-		for i := range value {
-			if !packs || i < 100 {
-				value[i] = byte(random.Uint32())
-			}
-		}
-		b.add(value, 11900)
+		b.add(make([]byte, 12000), 11900)
 	}
 	b.heads, b.payloads = bytes.Clone(b.heads), bytes.Clone(b.payloads)
 	return b
@@ -270,21 +217,11 @@ func (c *rowCache) keys() (keys []uint32) {
 	return keys
 }
 
-// countPacked counts the blocks that are packed.
-func (c *rowCache) countPacked() (n int) {
-	for key := range c.blocks.byKey {
-		if c.blocks.peek(key).block.packed != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // touch reads a block of two rows as a scan does.
-func (c *rowCache) touch(number uint32, packs bool) { c.touchBy(c.begin(), number, packs) }
+func (c *rowCache) touch(number uint32) { c.touchBy(c.begin(), number) }
 
-func (c *rowCache) touchBy(reader int64, number uint32, packs bool) {
-	g := gathering{cache: c, key: blockKey{number: number}, reader: reader, rows: blockFor(0, 2, packs)}
+func (c *rowCache) touchBy(reader int64, number uint32) {
+	g := gathering{cache: c, key: blockKey{number: number}, reader: reader, rows: blockFor(0, 2)}
 	if c.get(g.key, g.reader) != nil {
 		return
 	}
@@ -297,20 +234,18 @@ func (c *rowCache) touchBy(reader int64, number uint32, packs bool) {
 func TestWhatMakesRoom(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		packs bool
 		reads []uint32
 		kept  []uint32
 	}{
-		{"read once", false, []uint32{1, 2, 3}, nil},
-		{"read twice", false, []uint32{1, 1, 2, 2, 3, 3}, []uint32{1, 2, 3}},
-		{"the one that was read longest ago", false, []uint32{1, 1, 2, 2, 3, 3, 1, 4, 4}, []uint32{1, 3, 4}},
-		{"in turns", false, []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}, []uint32{1, 2, 3}},
-		{"no more in turns", false, []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 4, 5, 4, 5}, []uint32{3, 4, 5}},
-		{"in turns, packed", true, []uint32{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}, []uint32{1, 2, 3, 4, 5, 6}},
+		{"read once", []uint32{1, 2, 3}, nil},
+		{"read twice", []uint32{1, 1, 2, 2, 3, 3}, []uint32{1, 2, 3}},
+		{"the one that was read longest ago", []uint32{1, 1, 2, 2, 3, 3, 1, 4, 4}, []uint32{1, 3, 4}},
+		{"in turns", []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}, []uint32{1, 2, 3}},
+		{"no more in turns", []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 4, 5, 4, 5}, []uint32{3, 4, 5}},
 	} {
 		cache := newRowCache(80000).paced()
 		for _, number := range c.reads {
-			cache.touch(number, c.packs)
+			cache.touch(number)
 		}
 		if kept := cache.keys(); !slices.Equal(kept, c.kept) {
 			t.Errorf("%s: after %v, %v are kept, not %v", c.name, c.reads, kept, c.kept)
@@ -330,7 +265,7 @@ func TestReadersSideBySide(t *testing.T) {
 		}
 		for _, number := range order {
 			for _, reader := range readers {
-				cache.touchBy(reader, number, false)
+				cache.touchBy(reader, number)
 			}
 		}
 		if kept := cache.keys(); !slices.Equal(kept, []uint32{3, 4, 5}) {
@@ -348,14 +283,14 @@ func TestUsedJustNow(t *testing.T) {
 	}
 	for i := range 50 {
 		for number := range uint32(3) {
-			cache.touch(number, false)
+			cache.touch(number)
 		}
 		if i > 0 && i%10 == 0 {
-			cache.touch(uint32(i), false)
+			cache.touch(uint32(i))
 			for number := range uint32(3) {
-				cache.touch(number, false)
+				cache.touch(number)
 			}
-			cache.touch(uint32(i), false)
+			cache.touch(uint32(i))
 		}
 	}
 	if kept := cache.keys(); !slices.Equal(kept, []uint32{0, 1, 2}) {
@@ -367,17 +302,17 @@ func TestUsedJustNow(t *testing.T) {
 func TestLateReader(t *testing.T) {
 	cache := newRowCache(80000).paced()
 	slow := cache.begin()
-	cache.touch(1, false)
-	cache.touchBy(slow, 1, false)
-	cache.touch(1, false)
-	cache.touchBy(slow, 1, false)
+	cache.touch(1)
+	cache.touchBy(slow, 1)
+	cache.touch(1)
+	cache.touchBy(slow, 1)
 	k := cache.blocks.peek(blockKey{number: 1})
 	if k == nil || k.used != cache.last || k.uses.last != cache.last || k.uses.before >= cache.last {
 		t.Errorf("of the block, kept are the uses of %+v", k)
 	}
 }
 
-// consistent tells whether what may be packed is what is kept and not packed, or was tried, and whether sizes add up.
+// consistent tells whether sizes add up.
 func (c *rowCache) consistent(t *testing.T) {
 	t.Helper()
 	size := int64(0)
@@ -386,11 +321,6 @@ func (c *rowCache) consistent(t *testing.T) {
 	}
 	if size != c.blocks.size.Load() {
 		t.Errorf("%d bytes are counted, %d are kept", c.blocks.size.Load(), size)
-	}
-	for key := range c.whole.byKey {
-		if k := c.whole.peek(key); k != c.blocks.peek(key) || k.block.packed != nil {
-			t.Errorf("block %v may be packed, but is not kept, or is packed", key)
-		}
 	}
 }
 
@@ -411,66 +341,23 @@ func TestUses(t *testing.T) {
 func TestDroppedAndReadAgain(t *testing.T) {
 	cache := newRowCache(80000).paced()
 	for range 5 {
-		cache.touch(2, false)
+		cache.touch(2)
 	}
 	last := cache.last
 	for number := range uint32(5) { // and all others are dropped
-		cache.touch(10+number, false)
-		cache.touch(10+number, false)
+		cache.touch(10 + number)
+		cache.touch(10 + number)
 	}
 	if had, since := cache.again(blockKey{number: 2}, cache.begin()); had != nil || since != last {
 		t.Errorf("%d read it before, not %d", since, last)
 	}
 }
 
-// TestPackingIsBounded: one reader does not pack all that is kept to find out that it does not pack.
-func TestPackingIsBounded(t *testing.T) {
-	cache := newRowCache(1 << 20).paced()
-	cache.touch(99, false)
-	for range 2 {
-		for number := range uint32(41) {
-			cache.touch(number, false)
-		}
-	}
-	before := len(cache.whole.byKey)
-	cache.touch(99, false)
-	if tried := before - len(cache.whole.byKey); before < 36 || tried < 1 || tried > 5 {
-		t.Errorf("of %d blocks %d were packed in vain for one", before, tried)
-	}
-}
-
-// TestWhatIsPacked: the block that was used longest ago is packed first, and none that packing makes little smaller.
-func TestWhatIsPacked(t *testing.T) {
-	cache := newRowCache(80000).paced()
-	for _, number := range []uint32{1, 2, 3, 4, 1, 2, 3, 1, 4} {
-		cache.touch(number, true)
-	}
-	if kept := cache.keys(); !slices.Equal(kept, []uint32{1, 2, 3, 4}) {
-		t.Fatalf("%v are kept", kept)
-	}
-	for _, number := range cache.keys() {
-		if packed := cache.blocks.peek(blockKey{number: number}).block.packed != nil; packed != (number == 2) {
-			t.Errorf("block %d: packed %v", number, packed)
-		}
-	}
-	small := &rowBlock{}
-	small.add(make([]byte, 1100), 100)
-	if b := cache.packed(small); b != nil {
-		t.Errorf("%d bytes were packed into %d", small.size(), b.size())
-	}
-}
-
-// TestLateExtend: what was replaced meanwhile is neither extended nor packed, and to extend a packed block drops nothing that is read as often.
+// TestLateExtend: what was replaced or dropped meanwhile is not extended.
 func TestLateExtend(t *testing.T) {
-	cache := newRowCache(80000).paced()
-	for range 2 {
-		for number := range uint32(8) {
-			cache.touch(number, true)
-		}
-	}
-	kept, key := cache.keys(), blockKey{number: 1}
+	cache, key := newRowCache(1<<20).paced(), blockKey{number: 1}
 	extend := func(had *rowBlock, first, n int) {
-		cache.extend(&gathering{cache: cache, key: key, had: had, rows: blockFor(first, n, true), reader: cache.begin(), since: 1})
+		cache.extend(&gathering{cache: cache, key: key, had: had, rows: blockFor(first, n), reader: cache.begin(), since: 1})
 	}
 	block := func() *rowBlock {
 		if k := cache.blocks.peek(key); k != nil {
@@ -478,17 +365,8 @@ func TestLateExtend(t *testing.T) {
 		}
 		return nil
 	}
-	if len(kept) != 8 || block().packed == nil {
-		t.Fatal("the block is not packed")
-	}
-	extend(block(), 2, 2)
-	if now := cache.keys(); !slices.Equal(now, kept) || block().behind() != 4 {
-		t.Errorf("%v are kept, not %v", now, kept)
-	}
-
-	cache = newRowCache(1 << 20).paced()
-	cache.touch(1, true)
-	cache.touch(1, true)
+	cache.touch(1)
+	cache.touch(1)
 	first := block()
 	extend(first, 2, 2)
 	second := block()
@@ -497,12 +375,10 @@ func TestLateExtend(t *testing.T) {
 	}
 	extend(first, 2, 1)
 	extend(nil, 2, 8)
-	cache.pack(key, first)
-	cache.drop(key, first)
 	if block() != second {
 		t.Error("the block was changed by who had an older one")
 	}
-	cache.drop(key, second)
+	cache.blocks.drop(key)
 	extend(second, 4, 1)
 	if block() != nil {
 		t.Error("a block that is kept no more was extended")
@@ -513,9 +389,9 @@ func TestLateExtend(t *testing.T) {
 func TestGrowthMakesRoom(t *testing.T) {
 	cache := newRowCache(80000).paced()
 	for _, number := range []uint32{1, 1, 2, 2, 3, 3, 1} {
-		cache.touch(number, false)
+		cache.touch(number)
 	}
-	g := gathering{cache: cache, key: blockKey{number: 1}, reader: cache.begin(), rows: blockFor(2, 2, false)}
+	g := gathering{cache: cache, key: blockKey{number: 1}, reader: cache.begin(), rows: blockFor(2, 2)}
 	g.had, g.since = cache.again(g.key, g.reader)
 	cache.extend(&g)
 	if kept := cache.keys(); !slices.Equal(kept, []uint32{1, 3}) || cache.blocks.peek(g.key).block.behind() != 4 {
