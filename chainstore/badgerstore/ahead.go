@@ -10,7 +10,7 @@ import (
 // ahead is what a caller found out about a node of its change before the change waits.
 type ahead struct {
 	// parent is where the node lies that it took for the parent: an alias may be moved.
-	parent place
+	parent chainstore.Place
 	// called tells of the node's call ids whether that or an ancestor of it has a call, as in earlierCalls.
 	called map[callKey]bool
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
+
+	"github.com/transcriptd/transcriptd/chainstore"
 )
 
 // aliasCache keeps where aliases point that chains were read by or put behind lately. What it keeps is right for a view that is no
@@ -25,7 +27,7 @@ type aliasName struct {
 
 // cachedAlias is where an alias points since a timestamp, or longer.
 type cachedAlias struct {
-	at    place
+	at    chainstore.Place
 	since uint64
 }
 
@@ -38,23 +40,23 @@ func newAliasCache(limit int64) *aliasCache {
 }
 
 // get tells where an alias points in a view of a timestamp; ok is false where that is not kept.
-func (c *aliasCache) get(ns uint32, name string, ts uint64) (at place, ok bool) {
+func (c *aliasCache) get(ns uint32, name string, ts uint64) (at chainstore.Place, ok bool) {
 	if c == nil {
-		return place{}, false
+		return chainstore.Place{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.byName.get(aliasName{ns, name})
 	if a.since == 0 || a.since > ts {
 		c.misses.Add(1)
-		return place{}, false
+		return chainstore.Place{}, false
 	}
 	c.hits.Add(1)
 	return a.at, true
 }
 
 // put keeps where an alias points in a view of a timestamp, unless a later commit, which may have written it, is there.
-func (c *aliasCache) put(ns uint32, name string, ts uint64, at place) {
+func (c *aliasCache) put(ns uint32, name string, ts uint64, at chainstore.Place) {
 	if c == nil {
 		return
 	}

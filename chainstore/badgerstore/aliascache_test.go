@@ -201,13 +201,13 @@ func TestAliasCacheIsNeverBehind(t *testing.T) {
 func TestAliasCacheIsBounded(t *testing.T) {
 	c := newAliasCache(10 << 10)
 	for i := range 1000 {
-		c.put(1, strings.Repeat("x", i%200)+fmt.Sprint(i), 1, place{1, uint32(i)})
+		c.put(1, strings.Repeat("x", i%200)+fmt.Sprint(i), 1, chainstore.Place{Segment: 1, Seq: uint32(i)})
 	}
 	if m := c.metrics(); m.Bytes > m.LimitBytes || m.Bytes < m.LimitBytes/2 {
 		t.Errorf("it has %d bytes of %d", m.Bytes, m.LimitBytes)
 	}
 	var none *aliasCache
-	none.put(1, "a", 1, place{1, 1})
+	none.put(1, "a", 1, chainstore.Place{Segment: 1, Seq: 1})
 	none.tell(nil, 2)
 	if _, ok := none.get(1, "a", 3); ok || none.metrics() != (CacheMetrics{}) {
 		t.Error("a cache of nothing keeps something")

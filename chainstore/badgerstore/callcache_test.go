@@ -321,7 +321,7 @@ func TestEndsOfChainsAreKept(t *testing.T) {
 	limit := 4 * continuedShare * one.size()
 	c := newNodeCache(limit)
 	at := func(segment uint64, seq uint32, continued bool) *known {
-		return &known{at: place{segment, seq}, id: chainstore.ID{byte(segment), byte(seq)}, end: true, continued: continued}
+		return &known{at: chainstore.Place{Segment: segment, Seq: seq}, id: chainstore.ID{byte(segment), byte(seq)}, end: true, continued: continued}
 	}
 	for segment := range uint64(20) {
 		c.put(at(segment, 0, false))
@@ -336,11 +336,11 @@ func TestEndsOfChainsAreKept(t *testing.T) {
 		}
 	}
 	for segment := range uint64(20) {
-		if c.at(nodePlace{at: place{segment, 0}}) == nil {
+		if c.at(nodePlace{at: chainstore.Place{Segment: segment, Seq: 0}}) == nil {
 			t.Errorf("the end of chain %d is pushed out", segment)
 		}
 	}
-	if c.at(nodePlace{at: place{50, 200}}) == nil || c.size() > limit || len(c.places) != len(c.ends.byKey)+len(c.continued.byKey) {
+	if c.at(nodePlace{at: chainstore.Place{Segment: 50, Seq: 200}}) == nil || c.size() > limit || len(c.places) != len(c.ends.byKey)+len(c.continued.byKey) {
 		t.Errorf("%d of %d bytes, %d places of %d ends and %d others", c.size(), limit, len(c.places), len(c.ends.byKey), len(c.continued.byKey))
 	}
 }

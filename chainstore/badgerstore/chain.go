@@ -33,10 +33,10 @@ func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref,
 			return err
 		case !found:
 			return chainstore.ErrAfterNotFound
-		case !c.lineage.holds(p):
+		case !c.lineage.Holds(p):
 			return chainstore.ErrNotAncestor
 		}
-		c.after = p.seq
+		c.after = p.Seq
 		return nil
 	})
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *chain) Runs(limit int) (runs []chainstore.Run) {
 	if limit <= 0 {
 		return nil
 	}
-	c.lineage.stretches(func(s stretch) bool {
-		runs = append(runs, chainstore.Run{Key: s.segment, From: s.from, Through: s.through})
+	c.lineage.Runs(func(r chainstore.Run) bool {
+		runs = append(runs, r)
 		return len(runs) < limit
 	})
 	return runs
@@ -76,8 +76,8 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 }
 
 // rows yields the rows of a span of a chain to a reader; of one whose number is 0, the cache takes no notice.
-func (v *view) rows(ctx context.Context, l *lineage, reader int64, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	if span.From > min(span.Through, l.head.seq) {
+func (v *view) rows(ctx context.Context, l *chainstore.Lineage, reader int64, span chainstore.Span, yield func(*chainstore.Row) error) error {
+	if span.From > min(span.Through, l.Head.Seq) {
 		return nil
 	}
 	s := rowScan{
@@ -85,9 +85,9 @@ func (v *view) rows(ctx context.Context, l *lineage, reader int64, span chainsto
 		gathers: gathering{cache: v.s.rows, ns: v.ns, reader: reader, all: span.Again},
 	}
 	defer s.close()
-	stretches := l.within(span.From, span.Through)
+	stretches := l.Within(span.From, span.Through)
 	if s.prefix = tableKey(v.ns, tableNodes); len(stretches) == 1 {
-		s.prefix = segmentKey(v.ns, stretches[0].segment)
+		s.prefix = segmentKey(v.ns, stretches[0].Key)
 	}
 	for _, part := range stretches {
 		if err := s.stretch(part); err != nil {
@@ -136,12 +136,12 @@ func (s *rowScan) room() []byte {
 }
 
 // stretch yields the rows of a stretch, every one of which must be there.
-func (s *rowScan) stretch(part stretch) error {
-	for next, end := uint64(part.from), uint64(part.through)+1; next < end; {
+func (s *rowScan) stretch(part chainstore.Run) error {
+	for next, end := uint64(part.From), uint64(part.Through)+1; next < end; {
 		if err := s.goesOn(); err != nil {
 			return err
 		}
-		at := place{part.segment, uint32(next)}
+		at := chainstore.Place{Segment: part.Key, Seq: uint32(next)}
 		n, err := s.cached(at, end-next)
 		if err == nil && n == 0 {
 			n, err = s.scanned(at, end-next)
@@ -156,13 +156,13 @@ func (s *rowScan) stretch(part stretch) error {
 
 // cached yields the rows from a place on that lie in the cache, at most limit and none of another block, and tells how many
 // those are.
-func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
+func (s *rowScan) cached(at chainstore.Place, limit uint64) (n uint64, err error) {
 	cache, key := s.gathers.cache, blockOf(s.v.ns, at)
 	block := cache.get(key, s.gathers.reader)
-	if !block.has(int(at.seq % blockRows)) {
+	if !block.has(int(at.Seq % blockRows)) {
 		return 0, nil
 	}
-	for i := int(at.seq % blockRows); block.has(i) && n < limit; i++ {
+	for i := int(at.Seq % blockRows); block.has(i) && n < limit; i++ {
 		r, from, err := block.row(i)
 		if err != nil {
 			return n, err
@@ -170,7 +170,7 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 		if err := s.pass(at, &r, block.payloads, from); err != nil {
 			return n, err
 		}
-		at.seq++
+		at.Seq++
 		n++
 	}
 	cache.hits.Add(n)
@@ -179,8 +179,8 @@ func (s *rowScan) cached(at place, limit uint64) (n uint64, err error) {
 
 // scanned yields the rows from a place on from the database, at most limit, none of the place's block that the cache has and
 // none behind the end of a block behind which the cache goes on, and tells how many those are.
-func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
-	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader), int(at.seq%blockRows); block != nil && in < block.first {
+func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err error) {
+	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader), int(at.Seq%blockRows); block != nil && in < block.first {
 		limit = min(limit, uint64(block.first-in))
 	}
 	if s.cursor == nil {
@@ -192,7 +192,7 @@ func (s *rowScan) scanned(at place, limit uint64) (n uint64, err error) {
 		if n++; err != nil || n == limit {
 			return n, err
 		}
-		if at = at.next(); at.seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader).has(0) {
+		if at = at.Next(); at.Seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader).has(0) {
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {
@@ -219,7 +219,7 @@ func (s *rowScan) goesOn() error {
 
 // row yields the row at the cursor, which must be that of a place. It leaves the cursor behind the row's chunks if it
 // has any and they were read, else on the row.
-func (s *rowScan) row(at place) (chunks int, err error) {
+func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 	c := s.cursor
 	if !c.valid() {
 		return 0, dangling(tableNodes)
@@ -255,8 +255,8 @@ func (s *rowScan) row(at place) (chunks int, err error) {
 }
 
 // pass yields a row; kept is not nil where its payload lies in the cache, where rows do not change, from a byte of kept on.
-func (s *rowScan) pass(at place, r *row, kept []byte, from int) error {
-	s.out = chainstore.Row{Raw: r.header, Seq: at.seq, Kept: kept, KeptFrom: from}
+func (s *rowScan) pass(at chainstore.Place, r *row, kept []byte, from int) error {
+	s.out = chainstore.Row{Raw: r.header, Seq: at.Seq, Kept: kept, KeptFrom: from}
 	if !s.headersOnly {
 		s.out.Payload, s.out.Metadata = r.payload, r.metadata
 	}
@@ -264,7 +264,7 @@ func (s *rowScan) pass(at place, r *row, kept []byte, from int) error {
 }
 
 // chunked gathers the payload of the row in scratch, and yields it.
-func (s *rowScan) chunked(at place) error {
+func (s *rowScan) chunked(at chainstore.Place) error {
 	head := len(*s.scratch)
 	r, _, err := parseRow(*s.scratch)
 	if err != nil {
@@ -282,7 +282,7 @@ func (s *rowScan) chunked(at place) error {
 }
 
 // chunks appends the payload in the chunks behind the row that the cursor is on, and leaves it behind them.
-func (c *cursor) chunks(at place, n int, b []byte) ([]byte, error) {
+func (c *cursor) chunks(at chainstore.Place, n int, b []byte) ([]byte, error) {
 	c.next()
 	for i := 1; i <= n; i++ {
 		if !c.valid() || !bytes.Equal(c.key(), chunkKey(c.v.ns, at, i)) {

@@ -39,7 +39,7 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 }
 
 // spawnedOn chooses of what a path spawned that of the latest spawners, latest first, and tells whether there may be more.
-func (v *view) spawnedOn(ctx context.Context, l *lineage, limit int) (chosen []spawned, more bool, err error) {
+func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) (chosen []spawned, more bool, err error) {
 	c := v.cursor(tableKey(v.ns, tableSpawnedAt))
 	defer c.close()
 	reach := chainstore.SpawnedReach
@@ -51,7 +51,7 @@ func (v *view) spawnedOn(ctx context.Context, l *lineage, limit int) (chosen []s
 	}
 	choose := func(s spawned) error {
 		switch {
-		case l.holds(s.at):
+		case l.Holds(s.at):
 			return reaches()
 		case len(chosen) >= limit:
 			return errStop
@@ -59,7 +59,7 @@ func (v *view) spawnedOn(ctx context.Context, l *lineage, limit int) (chosen []s
 		chosen = append(chosen, s)
 		return nil
 	}
-	l.stretches(func(part stretch) bool {
+	l.Runs(func(part chainstore.Run) bool {
 		if err = reaches(); err == nil {
 			err = c.spawned(part, choose)
 		}
@@ -72,9 +72,9 @@ func (v *view) spawnedOn(ctx context.Context, l *lineage, limit int) (chosen []s
 }
 
 // spawned runs f on what the nodes of a stretch spawned, latest spawner first, until f fails.
-func (c *cursor) spawned(part stretch, f func(spawned) error) error {
-	prefix := spawnedAtPrefix(c.v.ns, part.segment)
-	for c.seek(spawnedAtKey(c.v.ns, place{part.segment, part.through}, 0)); c.it.ValidForPrefix(prefix); c.next() {
+func (c *cursor) spawned(part chainstore.Run, f func(spawned) error) error {
+	prefix := spawnedAtPrefix(c.v.ns, part.Key)
+	for c.seek(spawnedAtKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.it.ValidForPrefix(prefix); c.next() {
 		number, err := parseSpawnedAtKey(c.key())
 		if err != nil {
 			return err

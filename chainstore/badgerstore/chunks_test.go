@@ -14,7 +14,7 @@ import (
 func TestMissingPiecesOfAPayload(t *testing.T) {
 	s := openStore(t, Options{})
 	large := put(t, s, node(nil, strings.Repeat("x", 2*maxChunk+100)))[0].ID // the last row of the namespace so far
-	at, ns := place{1, 0}, uint32(firstNamespace)
+	at, ns := chainstore.Place{Segment: 1, Seq: 0}, uint32(firstNamespace)
 	whole := allRows(t, s)
 	key := func(i int) string { return string(chunkKey(ns, at, i)) }
 	for i := 1; i <= 3; i++ {

@@ -36,7 +36,7 @@ func (d *draft) extends(n *known, ancestor chainstore.ID) (bool, error) {
 	if n, err = d.asEnd(n); err != nil {
 		return false, err
 	}
-	return n.lineage.holds(from.at) && n.compaction == from.compaction, nil
+	return n.lineage.Holds(from.at) && n.compaction == from.compaction, nil
 }
 
 // putAliases judges the change's aliases as they were before it, and then sets them, unless the change took place before.
@@ -187,7 +187,7 @@ func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
 	if p.target != nil {
 		next.at = p.target.at
 	} else {
-		next.at = place{}
+		next.at = chainstore.Place{}
 	}
 	if out.Changed || p.target != nil && p.change.SetLabels {
 		d.set(aliasKey(d.ns, p.change.Name), appendAlias(nil, &next))

@@ -94,12 +94,12 @@ func (v *view) base(change *chainstore.Change, i int) (n *known, direct bool, er
 	if err != nil {
 		return nil, false, err
 	}
-	n = knownOf(v.ns, h.lineage.head, h.header)
+	n = knownOf(v.ns, h.lineage.Head, h.header)
 	n.lineage = h.lineage
 	return n, first == i, nil
 }
 
-func (v *view) nodeAt(at place) (*known, error) {
+func (v *view) nodeAt(at chainstore.Place) (*known, error) {
 	h, err := v.header(at)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (v *view) nodeAt(at place) (*known, error) {
 
 // headers reads one range for each fork.
 func (v *view) headers(ctx context.Context) headers {
-	return func(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
+	return func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
 		return v.rows(ctx, l, 0, span, func(r *chainstore.Row) error {
 			h, err := r.Header()
@@ -135,7 +135,7 @@ func (d *draft) compact(n *known, in *chainstore.NewNode, parent *known) ([]runl
 		return nil, err
 	}
 	if slices.ContainsFunc(in.Compaction.Provenance, func(p chainstore.Provenance) bool {
-		return p.Present && p.Place.Seq > covers.at.seq
+		return p.Present && p.Place.Seq > covers.at.Seq
 	}) {
 		return nil, chainstore.ErrNotAncestor
 	}
@@ -158,9 +158,9 @@ var errUnprepared = errors.New("too much of what a compaction node shows is to b
 
 // headers reads one row for each node: those that were put after a compaction node was prepared, or all, where its parent
 // was another one, or not there. errUnprepared.
-func (d *draft) headers(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
+func (d *draft) headers(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 	for seq := from; seq <= through; seq++ {
-		h, err := d.header(l.locate(seq))
+		h, err := d.header(l.Locate(seq))
 		if err == nil {
 			err = f(h)
 		}
@@ -172,13 +172,13 @@ func (d *draft) headers(l *lineage, from, through uint32, f func(*chainstore.Hea
 }
 
 // header reads the header of a node that is there, also one that these changes wrote.
-func (d *draft) header(at place) (*chainstore.Header, error) {
+func (d *draft) header(at chainstore.Place) (*chainstore.Header, error) {
 	if w, ok := d.writes[string(placeKey(d.ns, tableNodes, at))]; ok {
 		r, _, err := parseRow(w.value)
 		if err != nil {
 			return nil, err
 		}
-		return r.header.Decode(at.seq)
+		return r.header.Decode(at.Seq)
 	}
 	if d.unprepared++; d.unprepared > maxUnprepared && !d.request.last {
 		return nil, errUnprepared

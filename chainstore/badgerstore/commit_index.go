@@ -18,7 +18,7 @@ func (d *draft) index(n *known, in *chainstore.NewNode, h *chainstore.Header, ea
 	}
 	for hash, r := range recalls {
 		if r.calls() {
-			d.call(segmentCall{segmentOf{d.ns, n.at.segment}, hash}, n.at.seq)
+			d.call(segmentCall{segmentOf{d.ns, n.at.Segment}, hash}, n.at.Seq)
 		}
 	}
 	if err := d.linkSpawned(n, in.SpawnedFrom); err != nil {

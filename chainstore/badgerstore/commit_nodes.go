@@ -110,7 +110,7 @@ func (d *draft) find(id chainstore.ID) (*known, error) {
 }
 
 // at returns what is known of the node at a place, which is there.
-func (d *draft) at(at place) (*known, error) {
+func (d *draft) at(at chainstore.Place) (*known, error) {
 	key := nodePlace{d.ns, at}
 	if n := d.byPlace[key]; n != nil {
 		return n, nil
@@ -122,7 +122,7 @@ func (d *draft) at(at place) (*known, error) {
 }
 
 // load reads a node that this batch did not write.
-func (d *draft) load(at place) (*known, error) {
+func (d *draft) load(at chainstore.Place) (*known, error) {
 	h, err := d.view.header(at)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (d *draft) asEnd(n *known) (*known, error) {
 		}
 	}
 	var err error
-	if end.continued, err = d.view.used(n.at.next()); err != nil {
+	if end.continued, err = d.view.used(n.at.Next()); err != nil {
 		return nil, err
 	}
 	end.end = true
@@ -197,26 +197,26 @@ func (d *draft) fold(n *known, in *chainstore.NewNode, parent *known, earlier *e
 // the longest chain that places can tell.
 func (d *draft) settle(n, parent *known) error {
 	switch {
-	case parent != nil && parent.at.seq == math.MaxUint32:
+	case parent != nil && parent.at.Seq == math.MaxUint32:
 		return fmt.Errorf("%w: a node with more ancestors than can be counted", chainstore.ErrTooLarge)
 	case parent == nil:
-		n.at = place{segment: d.newSegment()}
-		n.lineage = &lineage{head: n.at}
+		n.at = chainstore.Place{Segment: d.newSegment()}
+		n.lineage = &chainstore.Lineage{Head: n.at}
 		d.counters.roots++
 		return nil
 	case !parent.continued:
-		n.at = parent.at.next()
-		n.lineage = &lineage{head: n.at, forks: parent.lineage.forks}
+		n.at = parent.at.Next()
+		n.lineage = &chainstore.Lineage{Head: n.at, Forks: parent.lineage.Forks}
 		claimed := *parent
 		claimed.continued = true
 		d.know(&claimed)
 	default:
-		n.at = place{d.newSegment(), parent.at.seq + 1}
-		n.lineage = &lineage{head: n.at, forks: parent.lineage.child()}
+		n.at = chainstore.Place{Segment: d.newSegment(), Seq: parent.at.Seq + 1}
+		n.lineage = &chainstore.Lineage{Head: n.at, Forks: parent.lineage.Child()}
 		d.counters.forks++
-		d.set(forkKey(d.ns, parent.at, n.at.segment), []byte{})
+		d.set(forkKey(d.ns, parent.at, n.at.Segment), []byte{})
 	}
-	n.forks = uint32(len(n.lineage.forks))
+	n.forks = uint32(len(n.lineage.Forks))
 	n.inherit(parent)
 	return nil
 }
@@ -231,8 +231,8 @@ func (d *draft) newSegment() uint64 {
 
 // row writes the node's row, and its payload in chunks if it is long.
 func (d *draft) row(n *known, h *chainstore.Header, in *chainstore.NewNode) {
-	var forks []place
-	if f := n.lineage.forks; len(f) > 0 && f[0].seq+1 == n.at.seq {
+	var forks []chainstore.Place
+	if f := n.lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.at.Seq {
 		forks = f[:min(len(f), maxForksInRow)]
 	}
 	chunks := chunksOf(len(in.Payload))

@@ -9,7 +9,7 @@ const maxAdopted = 2*chainstore.SpawnedReach + 1
 // spawned is a node that was spawned, and the number of its put.
 type spawned struct {
 	number uint64
-	at     place
+	at     chainstore.Place
 }
 
 // linkSpawned writes the rows that find a new node by its spawner, and those that find by the new node what it spawned
@@ -35,7 +35,7 @@ func (d *draft) linkSpawned(n *known, from *chainstore.SpawnedFrom) error {
 	return nil
 }
 
-func (d *draft) setSpawnedAt(spawner place, s spawned) {
+func (d *draft) setSpawnedAt(spawner chainstore.Place, s spawned) {
 	d.set(spawnedAtKey(d.ns, spawner, s.number), appendPlaceValue(nil, s.at))
 }
 

@@ -13,27 +13,27 @@ import (
 // long before the change is in the queue, and for Verify.
 
 // nodeAt returns what is known of the node at a place, which is there.
-type nodeAt func(place) (*known, error)
+type nodeAt func(chainstore.Place) (*known, error)
 
 // headers runs f on the headers of a chain's nodes from one seq through another, in order, until f fails. A header is
 // borrowed until f returns.
-type headers func(l *lineage, from, through uint32, f func(*chainstore.Header) error) error
+type headers func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error
 
 // mayCover judges a compaction node under a parent whose lineage is known: ErrNotAncestor, ErrAlreadyCovered,
 // ErrOpenCalls.
-func mayCover(parent *known, covers place, at nodeAt) error {
-	if !parent.lineage.holds(covers) {
+func mayCover(parent *known, covers chainstore.Place, at nodeAt) error {
+	if !parent.lineage.Holds(covers) {
 		return chainstore.ErrNotAncestor
 	}
-	if !parent.state.PreambleClosed || covers.seq < parent.state.PreambleEnd.Seq {
+	if !parent.state.PreambleClosed || covers.Seq < parent.state.PreambleEnd.Seq {
 		return chainstore.ErrAlreadyCovered
 	}
 	if parent.compaction.Present {
-		last, err := at(parent.lineage.locate(parent.compaction.Seq))
+		last, err := at(parent.lineage.Locate(parent.compaction.Seq))
 		if err != nil {
 			return err
 		}
-		if covers.seq < last.covers.Seq {
+		if covers.Seq < last.covers.Seq {
 			return chainstore.ErrAlreadyCovered
 		}
 	}
@@ -52,14 +52,14 @@ const noSeq = math.MaxUint32
 // put: so it can begin below a parent that moves on meanwhile.
 type refold struct {
 	// covers is the last node that the compaction node stands for, through the last one whose messages were added.
-	covers, through place
+	covers, through chainstore.Place
 	fold            runloop.Refold
 	// marks are of the compaction node's messages.
 	marks []runloop.Mark
 }
 
 // newRefold folds over the preamble and the compaction node: ErrGroupTooLarge.
-func newRefold(in *chainstore.NewNode, parent *known, covers place, read headers) (*refold, error) {
+func newRefold(in *chainstore.NewNode, parent *known, covers chainstore.Place, read headers) (*refold, error) {
 	r := &refold{covers: covers, through: covers}
 	if err := r.preamble(parent, read); err != nil {
 		return nil, err
@@ -115,17 +115,17 @@ func (r *refold) preamble(parent *known, read headers) error {
 }
 
 // extend adds the nodes behind through, up to the head of a chain that holds it.
-func (r *refold) extend(l *lineage, read headers) error {
-	if r.through == l.head {
+func (r *refold) extend(l *chainstore.Lineage, read headers) error {
+	if r.through == l.Head {
 		return nil
 	}
-	err := read(l, r.through.seq+1, l.head.seq, func(h *chainstore.Header) error {
+	err := read(l, r.through.Seq+1, l.Head.Seq, func(h *chainstore.Header) error {
 		if !h.Covers.Present {
 			r.fold.Add(h.Seq, h.FirstPut, h.Messages)
 		}
 		return nil
 	})
-	r.through = l.head
+	r.through = l.Head
 	return err
 }
 
@@ -133,7 +133,7 @@ func (r *refold) extend(l *lineage, read headers) error {
 func (r *refold) end(n *known, in *chainstore.NewNode, parent *runloop.State) runloop.State {
 	s := r.fold.End(parent)
 	if start := &s.Effective.Loop.Start; start.Seq == noSeq {
-		start.Seq = n.at.seq
+		start.Seq = n.at.Seq
 	}
 	for i := range in.Messages {
 		m := runloop.BriefOf(&in.Messages[i], r.marks[i])
@@ -146,9 +146,9 @@ func (r *refold) end(n *known, in *chainstore.NewNode, parent *runloop.State) ru
 
 // cover makes a node under a parent a compaction node, and ends its folds. made is a refold that may have been begun; it
 // stays as it is.
-func (n *known) cover(in *chainstore.NewNode, parent *known, covers place, made *refold, read headers) ([]runloop.Mark, error) {
+func (n *known) cover(in *chainstore.NewNode, parent *known, covers chainstore.Place, made *refold, read headers) ([]runloop.Mark, error) {
 	var r refold
-	if made != nil && made.covers == covers && parent.lineage.holds(made.through) {
+	if made != nil && made.covers == covers && parent.lineage.Holds(made.through) {
 		r = *made
 	} else {
 		begun, err := newRefold(in, parent, covers, read)
@@ -161,6 +161,6 @@ func (n *known) cover(in *chainstore.NewNode, parent *known, covers place, made 
 		return nil, err
 	}
 	n.state = r.end(n, in, &parent.state)
-	n.covers = chainstore.Link{Present: true, Seq: covers.seq}
+	n.covers = chainstore.Link{Present: true, Seq: covers.Seq}
 	return r.marks, nil
 }

@@ -110,16 +110,16 @@ type callSearch struct {
 }
 
 // run answers for the chain's nodes through a seq. An id without a row has no answer.
-func (s *callSearch) run(l *lineage, through uint32) (err error) {
+func (s *callSearch) run(l *chainstore.Lineage, through uint32) (err error) {
 	defer func() {
 		if s.cursor != nil {
 			s.cursor.close()
 		}
 	}()
 	s.settle()
-	l.stretches(func(part stretch) bool {
-		if last := min(part.through, through); last >= part.from && len(s.open) > 0 {
-			err = s.within(place{part.segment, last})
+	l.Runs(func(part chainstore.Run) bool {
+		if last := min(part.Through, through); last >= part.From && len(s.open) > 0 {
+			err = s.within(chainstore.Place{Segment: part.Key, Seq: last})
 			s.settle()
 		}
 		return err == nil && len(s.open) > 0
@@ -143,23 +143,23 @@ var (
 
 // within answers for the nodes of a segment through a seq: from what is known, and where only the database can tell, from
 // there. errNotKept, errDue.
-func (s *callSearch) within(through place) error {
-	in, ids := segmentOf{s.ns, through.segment}, s.open
+func (s *callSearch) within(through chainstore.Place) error {
+	in, ids := segmentOf{s.ns, through.Segment}, s.open
 	if s.batch != nil {
 		var begun bool
-		if ids, begun = s.batch.earlier(in, through.seq, ids, s.called); begun {
+		if ids, begun = s.batch.earlier(in, through.Seq, ids, s.called); begun {
 			return nil
 		}
 	}
 	if s.kept != nil {
-		unsure, kept := s.kept.earlier(in, through.seq, ids, s.called)
+		unsure, kept := s.kept.earlier(in, through.Seq, ids, s.called)
 		if !kept && len(ids) > 0 && s.v != nil && s.kept.due(in) {
 			read, err := s.readIn(in)
 			if err != nil {
 				return err
 			}
 			if read {
-				unsure, _ = s.kept.earlier(in, through.seq, ids, s.called)
+				unsure, _ = s.kept.earlier(in, through.Seq, ids, s.called)
 			}
 		}
 		ids = unsure
@@ -222,7 +222,7 @@ func (s *callSearch) rows() *cursor {
 }
 
 // stored answers from the database for ids in order.
-func (s *callSearch) stored(at place, ids []callKey) error {
+func (s *callSearch) stored(at chainstore.Place, ids []callKey) error {
 	for len(ids) > 0 {
 		found, id, err := s.seek(at, ids[0])
 		if err != nil || !found { // no id from the first on has a row
@@ -239,14 +239,14 @@ func (s *callSearch) stored(at place, ids []callKey) error {
 
 // seek finds the first row of an id at a seq or before it, or else the next row of the segment, and notes the answer if
 // it is the id's.
-func (s *callSearch) seek(at place, key callKey) (found bool, id callKey, err error) {
+func (s *callSearch) seek(at chainstore.Place, key callKey) (found bool, id callKey, err error) {
 	c := s.rows()
 	c.seek(recallKey(s.v.ns, at, key))
 	if !c.valid() {
 		return false, id, nil
 	}
 	row, id, err := parseRecallKey(c.key())
-	if err != nil || row.segment != at.segment {
+	if err != nil || row.Segment != at.Segment {
 		return false, id, err
 	}
 	if id == key {

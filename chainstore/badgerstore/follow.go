@@ -20,7 +20,7 @@ func (n *known) inherit(parent *known) {
 // fold continues the folds over the node: ErrGroupTooLarge.
 func (n *known) fold(in *chainstore.NewNode, earlier *earlierCalls) ([]runloop.Mark, error) {
 	marks, err := n.state.Fold(runloop.Node{
-		Seq: n.at.seq, Prefix: n.id.Prefix(), FirstPut: n.firstPut, Messages: in.Messages,
+		Seq: n.at.Seq, Prefix: n.id.Prefix(), FirstPut: n.firstPut, Messages: in.Messages,
 	}, earlier.has)
 	switch {
 	case earlier.failed != nil:
@@ -34,7 +34,7 @@ func (n *known) fold(in *chainstore.NewNode, earlier *earlierCalls) ([]runloop.M
 
 // link makes the node the nearest with calls, variables or a spawner, if it has any, or the nearest compaction node.
 func (n *known) link(in *chainstore.NewNode) {
-	here := chainstore.Link{Present: true, Seq: n.at.seq}
+	here := chainstore.Link{Present: true, Seq: n.at.Seq}
 	if in.Compaction != nil {
 		n.compaction = here
 		return
@@ -49,7 +49,7 @@ func (n *known) link(in *chainstore.NewNode) {
 		n.tools, n.toolTable = here, n.toolTable.with(in.Messages)
 	}
 	if len(in.Variables) > 0 {
-		n.variables, n.variableTable = here, withVariables(n.variableTable, in.Variables, n.at.seq)
+		n.variables, n.variableTable = here, withVariables(n.variableTable, in.Variables, n.at.Seq)
 	}
 }
 
@@ -65,7 +65,7 @@ func hasCalls(messages []runloop.Facts) bool {
 // header is the node's, once it is linked.
 func header(n *known, in *chainstore.NewNode, marks []runloop.Mark) *chainstore.Header {
 	h := &chainstore.Header{
-		ID: n.id, Seq: n.at.seq, FirstPut: n.firstPut, Forks: n.forks, Salt: in.Salt, SpawnedFrom: in.SpawnedFrom,
+		ID: n.id, Seq: n.at.Seq, FirstPut: n.firstPut, Forks: n.forks, Salt: in.Salt, SpawnedFrom: in.SpawnedFrom,
 		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata), State: n.state,
 		Tools: n.tools, Variables: n.variables, Compaction: n.compaction, Spawned: n.spawned,
 	}
@@ -86,7 +86,7 @@ type keyValue struct{ key, value []byte }
 // X, which are numbered, and K.
 func (n *known) followingRows(recalls map[callKey]*recall) []keyValue {
 	rows := []keyValue{{idKey(n.ns, n.id), appendPlaceValue(nil, n.at)}}
-	here := chainstore.Link{Present: true, Seq: n.at.seq}
+	here := chainstore.Link{Present: true, Seq: n.at.Seq}
 	if n.tools == here {
 		rows = append(rows, keyValue{placeKey(n.ns, tableTools, n.at), appendTools(nil, n.toolTable)})
 	}

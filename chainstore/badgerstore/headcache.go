@@ -10,7 +10,7 @@ import (
 // head is a node that a chain was read from: its header and where its path lies. It never changes.
 type head struct {
 	header  *chainstore.Header
-	lineage *lineage
+	lineage *chainstore.Lineage
 }
 
 // headCache keeps the heads that were read lately. What it keeps of a place stays right, as in rowCache. Where a node lies is right
@@ -25,7 +25,7 @@ type headCache struct {
 
 // foundPlace is where a node lies, as views of a timestamp and later find it.
 type foundPlace struct {
-	at    place
+	at    chainstore.Place
 	since uint64
 }
 
@@ -44,7 +44,7 @@ func newHeadCache(limit int64) *headCache {
 }
 
 // at returns the head at a place; nil where it is not kept.
-func (c *headCache) at(ns uint32, at place) *head {
+func (c *headCache) at(ns uint32, at chainstore.Place) *head {
 	if c == nil {
 		return nil
 	}
@@ -60,9 +60,9 @@ func (c *headCache) at(ns uint32, at place) *head {
 }
 
 // place returns where a node lies in a view of a timestamp; ok is false where that is not kept.
-func (c *headCache) place(ns uint32, id chainstore.ID, ts uint64) (p place, ok bool) {
+func (c *headCache) place(ns uint32, id chainstore.ID, ts uint64) (p chainstore.Place, ok bool) {
 	if c == nil {
-		return place{}, false
+		return chainstore.Place{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,13 +81,13 @@ func (c *headCache) put(ns uint32, h *head, ts uint64) {
 	if found, ok := c.places[key]; ok { // by another view, side by side
 		ts = min(ts, found.since)
 	}
-	c.places[key] = foundPlace{h.lineage.head, ts} // first: it goes again if the head is too large to be kept
-	c.byPlace.put(nodePlace{ns, h.lineage.head}, &cachedHead{ns, *h}, h.size())
+	c.places[key] = foundPlace{h.lineage.Head, ts} // first: it goes again if the head is too large to be kept
+	c.byPlace.put(nodePlace{ns, h.lineage.Head}, &cachedHead{ns, *h}, h.size())
 }
 
 // size is roughly the memory that h takes.
 func (h *head) size() int64 {
-	size := 1024 + 160*len(h.header.Messages) + 24*len(h.header.Provenance) + 16*len(h.lineage.forks)
+	size := 1024 + 160*len(h.header.Messages) + 24*len(h.header.Provenance) + 16*len(h.lineage.Forks)
 	size += h.header.State.Group.Size() + 48*len(h.header.State.Group.Calls)
 	for i := range h.header.Messages {
 		for _, call := range h.header.Messages[i].Mark.Stubs {

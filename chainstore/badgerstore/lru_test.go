@@ -66,14 +66,14 @@ func TestLargeHeads(t *testing.T) {
 	c := newHeadCache(8 << 10)
 	keep := func(segment uint64, messages int) chainstore.ID {
 		h := &chainstore.Header{ID: chainstore.ID{byte(segment)}, Messages: make([]runloop.Brief, messages)}
-		c.put(1, &head{h, &lineage{head: place{segment: segment}}}, 1)
+		c.put(1, &head{h, &chainstore.Lineage{Head: chainstore.Place{Segment: segment}}}, 1)
 		return h.ID
 	}
 	small, large := keep(1, 1), keep(2, 1000)
-	if _, known := c.place(1, small, 1); !known || c.at(1, place{segment: 1}) == nil {
+	if _, known := c.place(1, small, 1); !known || c.at(1, chainstore.Place{Segment: 1}) == nil {
 		t.Error("a small head was pushed out")
 	}
-	if _, known := c.place(1, large, 1); known || c.at(1, place{segment: 2}) != nil {
+	if _, known := c.place(1, large, 1); known || c.at(1, chainstore.Place{Segment: 2}) != nil {
 		t.Error("a large head is kept, or where it lies")
 	}
 	if m := c.metrics(); m.Bytes == 0 || m.Bytes > m.LimitBytes {
@@ -84,13 +84,13 @@ func TestLargeHeads(t *testing.T) {
 // TestLargeNodes: a node that has become larger than the committer's cache is not kept as it was before either.
 func TestLargeNodes(t *testing.T) {
 	c := newNodeCache(8 << 10)
-	n := &known{ns: 1, at: place{segment: 1}, id: chainstore.ID{1}}
+	n := &known{ns: 1, at: chainstore.Place{Segment: 1}, id: chainstore.ID{1}}
 	c.put(n)
 	if c.at(n.where()) != n {
 		t.Fatal("it is not kept")
 	}
 	large := *n
-	large.lineage = &lineage{forks: make([]place, 1000)}
+	large.lineage = &chainstore.Lineage{Forks: make([]chainstore.Place, 1000)}
 	c.put(&large)
 	if c.get(n.key()) != nil || c.at(n.where()) != nil || len(c.places) != 0 || c.size() != 0 {
 		t.Errorf("it is kept, with %d bytes and %d places", c.size(), len(c.places))

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -45,7 +46,7 @@ func TestMetricsOfTheNodeCache(t *testing.T) {
 		t.Errorf("after three forks off a node that was not known at first: %+v", nodes)
 	}
 	for i := 0; nodes.Bytes < 8<<20; i++ { // more than fits, of ends of chains and of others
-		s.committer.nodes.put(&known{at: place{segment: uint64(i)}, id: [32]byte{1, byte(i), byte(i >> 8)}, continued: i%4 == 0})
+		s.committer.nodes.put(&known{at: chainstore.Place{Segment: uint64(i)}, id: [32]byte{1, byte(i), byte(i >> 8)}, continued: i%4 == 0})
 		nodes.Bytes += 640
 	}
 	// Half is for calls.

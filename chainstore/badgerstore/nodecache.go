@@ -12,7 +12,7 @@ import (
 // more becomes known gets a new one.
 type known struct {
 	ns       uint32
-	at       place
+	at       chainstore.Place
 	id       chainstore.ID
 	firstPut int64
 	state    runloop.State
@@ -24,7 +24,7 @@ type known struct {
 
 	// lineage is that of the chain that ends here; shared by the nodes of a segment but for its head. Where there is none, what
 	// follows is not known either.
-	lineage *lineage
+	lineage *chainstore.Lineage
 	// toolTable and variableTable are the tables at tools and variables, where there are any.
 	toolTable     *toolTable
 	variableTable []chainstore.Variable
@@ -36,7 +36,7 @@ type known struct {
 func (n *known) size() int64 {
 	size := 640 + n.state.Group.Size() + 48*len(n.state.Group.Calls)
 	if n.lineage != nil {
-		size += 16 * len(n.lineage.forks)
+		size += 16 * len(n.lineage.Forks)
 	}
 	if n.toolTable != nil {
 		size += n.toolTable.size()
@@ -47,7 +47,7 @@ func (n *known) size() int64 {
 	return int64(size)
 }
 
-func knownOf(ns uint32, at place, h *chainstore.Header) *known {
+func knownOf(ns uint32, at chainstore.Place, h *chainstore.Header) *known {
 	return &known{
 		ns: ns, at: at, id: h.ID, firstPut: h.FirstPut, state: h.State, forks: h.Forks,
 		tools: h.Tools, variables: h.Variables, compaction: h.Compaction, spawned: h.Spawned,
@@ -65,7 +65,7 @@ type nodeKey struct {
 
 type nodePlace struct {
 	ns uint32
-	at place
+	at chainstore.Place
 }
 
 func (n *known) key() nodeKey     { return nodeKey{n.ns, n.id} }

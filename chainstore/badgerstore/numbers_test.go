@@ -54,7 +54,7 @@ var misnumberings = map[string]struct {
 	"neither names nor number":   {map[string]write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
 	"older by a whole namespace": {map[string]write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
 	"a last number too high":     {map[string]write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
-	"rows of no namespace":       {map[string]write{string(placeKey(1<<31, tableNodes, place{})): {value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
+	"rows of no namespace":       {map[string]write{string(placeKey(1<<31, tableNodes, chainstore.Place{})): {value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
 	"a number that is none":      {map[string]write{numbersKey: {value: []byte{0xff}}}, "the last number given cannot be read"},
 }
 
@@ -106,7 +106,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 			if err := putIn(s, "secret-2", node(nil, "on")); err != nil {
 				t.Errorf("another namespace: %v", err)
 			}
-			rewrite(t, s, map[string]write{numbersKey: number(3), string(placeKey(1<<31, tableNodes, place{})): gone})
+			rewrite(t, s, map[string]write{numbersKey: number(3), string(placeKey(1<<31, tableNodes, chainstore.Place{})): gone})
 			s.names.given = 3
 			if err := putIn(s, "new", node(nil, "x")); err != nil {
 				t.Errorf("once the rows are there again: %v", err)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
 )
 
 // blockRows is how many rows of a segment are kept together.
@@ -64,7 +66,9 @@ type blockKey struct {
 	number  uint32
 }
 
-func blockOf(ns uint32, at place) blockKey { return blockKey{ns, at.segment, at.seq / blockRows} }
+func blockOf(ns uint32, at chainstore.Place) blockKey {
+	return blockKey{ns, at.Segment, at.Seq / blockRows}
+}
 
 // rowBlock is rows of a block that follow each other. It never changes.
 type rowBlock struct {
@@ -286,7 +290,7 @@ type gathering struct {
 
 // row collects the row at a place, as the database has it, with a payload of so many bytes at its end. It may follow the one
 // before, or not.
-func (g *gathering) row(at place, value []byte, payload int) {
+func (g *gathering) row(at chainstore.Place, value []byte, payload int) {
 	if g.cache == nil {
 		return
 	}
@@ -301,7 +305,7 @@ func (g *gathering) row(at place, value []byte, payload int) {
 			g.since = max(1, g.reader-sameUse.Nanoseconds())
 		}
 	}
-	in := int(at.seq % blockRows)
+	in := int(at.Seq % blockRows)
 	if !g.wants(in) {
 		return
 	}

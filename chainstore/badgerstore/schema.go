@@ -87,26 +87,19 @@ const (
 	callLength  = 16
 )
 
-// place is where a node lies.
-type place struct {
-	segment uint64
-	seq     uint32
-}
-
-// next is the place behind p.
-func (p place) next() place { return place{p.segment, p.seq + 1} }
-
 func tableKey(ns uint32, table byte) []byte {
 	k := make([]byte, 0, keyPrefix+64)
 	return append(binary.BigEndian.AppendUint32(k, ns), table)
 }
 
-func appendPlace(k []byte, p place) []byte {
-	k = binary.BigEndian.AppendUint64(k, p.segment)
-	return binary.BigEndian.AppendUint32(k, p.seq)
+func appendPlace(k []byte, p chainstore.Place) []byte {
+	k = binary.BigEndian.AppendUint64(k, p.Segment)
+	return binary.BigEndian.AppendUint32(k, p.Seq)
 }
 
-func placeKey(ns uint32, table byte, p place) []byte { return appendPlace(tableKey(ns, table), p) }
+func placeKey(ns uint32, table byte, p chainstore.Place) []byte {
+	return appendPlace(tableKey(ns, table), p)
+}
 
 func nameKey(name string) []byte { return append(tableKey(ownNamespace, tableNames), name...) }
 
@@ -114,7 +107,7 @@ func segmentKey(ns uint32, segment uint64) []byte {
 	return binary.BigEndian.AppendUint64(tableKey(ns, tableNodes), segment)
 }
 
-func chunkKey(ns uint32, p place, chunk int) []byte {
+func chunkKey(ns uint32, p chainstore.Place, chunk int) []byte {
 	return binary.BigEndian.AppendUint16(placeKey(ns, tableNodes, p), uint16(chunk))
 }
 
@@ -137,11 +130,11 @@ func movedKey(ns uint32, name string, movedAt int64) []byte {
 	return append(k, name[len(folder):]...)
 }
 
-func headKey(ns uint32, head place, name string) []byte {
+func headKey(ns uint32, head chainstore.Place, name string) []byte {
 	return append(placeKey(ns, tableHeads, head), name...)
 }
 
-func forkKey(ns uint32, parent place, child uint64) []byte {
+func forkKey(ns uint32, parent chainstore.Place, child uint64) []byte {
 	return binary.BigEndian.AppendUint64(placeKey(ns, tableForks, parent), child)
 }
 
@@ -157,8 +150,8 @@ func spawnedAtPrefix(ns uint32, segment uint64) []byte {
 	return binary.BigEndian.AppendUint64(tableKey(ns, tableSpawnedAt), segment)
 }
 
-func spawnedAtKey(ns uint32, spawner place, number uint64) []byte {
-	k := binary.BigEndian.AppendUint32(spawnedAtPrefix(ns, spawner.segment), ^spawner.seq)
+func spawnedAtKey(ns uint32, spawner chainstore.Place, number uint64) []byte {
+	k := binary.BigEndian.AppendUint32(spawnedAtPrefix(ns, spawner.Segment), ^spawner.Seq)
 	return binary.BigEndian.AppendUint64(k, number)
 }
 
@@ -181,8 +174,8 @@ func recallPrefix(ns uint32, segment uint64, hash [callLength]byte) []byte {
 	return append(recallSegment(ns, segment), hash[:]...)
 }
 
-func recallKey(ns uint32, at place, hash [callLength]byte) []byte {
-	return binary.BigEndian.AppendUint32(recallPrefix(ns, at.segment, hash), ^at.seq)
+func recallKey(ns uint32, at chainstore.Place, hash [callLength]byte) []byte {
+	return binary.BigEndian.AppendUint32(recallPrefix(ns, at.Segment, hash), ^at.Seq)
 }
 
 func countersKey(ns uint32) []byte { return tableKey(ns, tableCounters) }
@@ -192,35 +185,35 @@ func corruptKey(table byte) error {
 }
 
 // parsePlace reads the place that follows the table byte, and what follows it.
-func parsePlace(key []byte) (p place, rest []byte, err error) {
+func parsePlace(key []byte) (p chainstore.Place, rest []byte, err error) {
 	if len(key) < rowKeySize {
-		return place{}, nil, fmt.Errorf("%w: a key of %d bytes holds no place", chainstore.ErrCorrupt, len(key))
+		return chainstore.Place{}, nil, fmt.Errorf("%w: a key of %d bytes holds no place", chainstore.ErrCorrupt, len(key))
 	}
-	p.segment = binary.BigEndian.Uint64(key[keyPrefix:])
-	p.seq = binary.BigEndian.Uint32(key[keyPrefix+8:])
+	p.Segment = binary.BigEndian.Uint64(key[keyPrefix:])
+	p.Seq = binary.BigEndian.Uint32(key[keyPrefix+8:])
 	return p, key[rowKeySize:], nil
 }
 
 // parseNodeKey reads an S key; chunk is 0 for the row itself.
-func parseNodeKey(key []byte) (p place, chunk int, err error) {
+func parseNodeKey(key []byte) (p chainstore.Place, chunk int, err error) {
 	p, rest, err := parsePlace(key)
 	switch {
 	case err != nil:
-		return place{}, 0, err
+		return chainstore.Place{}, 0, err
 	case len(rest) == 0:
 		return p, 0, nil
 	case len(rest) == chunkSuffix && rest[0]|rest[1] != 0:
 		return p, int(binary.BigEndian.Uint16(rest)), nil
 	default:
-		return place{}, 0, corruptKey(tableNodes)
+		return chainstore.Place{}, 0, corruptKey(tableNodes)
 	}
 }
 
 // parseForkKey reads a K key.
-func parseForkKey(key []byte) (parent place, child uint64, err error) {
+func parseForkKey(key []byte) (parent chainstore.Place, child uint64, err error) {
 	parent, rest, err := parsePlace(key)
 	if err != nil || len(rest) != 8 {
-		return place{}, 0, corruptKey(tableForks)
+		return chainstore.Place{}, 0, corruptKey(tableForks)
 	}
 	return parent, binary.BigEndian.Uint64(rest), nil
 }
@@ -264,12 +257,12 @@ func parseSpawnedAtKey(key []byte) (number uint64, err error) {
 }
 
 // parseRecallKey reads an R key.
-func parseRecallKey(key []byte) (at place, hash [callLength]byte, err error) {
+func parseRecallKey(key []byte) (at chainstore.Place, hash [callLength]byte, err error) {
 	if len(key) != keyPrefix+8+callLength+4 {
-		return place{}, hash, corruptKey(tableRecall)
+		return chainstore.Place{}, hash, corruptKey(tableRecall)
 	}
-	at.segment = binary.BigEndian.Uint64(key[keyPrefix:])
+	at.Segment = binary.BigEndian.Uint64(key[keyPrefix:])
 	copy(hash[:], key[keyPrefix+8:])
-	at.seq = ^binary.BigEndian.Uint32(key[keyPrefix+8+callLength:])
+	at.Seq = ^binary.BigEndian.Uint32(key[keyPrefix+8+callLength:])
 	return at, hash, nil
 }

@@ -20,7 +20,7 @@ func goldenID() (id chainstore.ID) {
 
 // What keys look like is part of the storage format: these must not change.
 func TestGoldenKeys(t *testing.T) {
-	at, id := place{0x0102030405060708, 0x0a0b0c0d}, goldenID()
+	at, id := chainstore.Place{Segment: 0x0102030405060708, Seq: 0x0a0b0c0d}, goldenID()
 	hash := callHash(runloop.Some("call_1"))
 	for name, c := range map[string]struct {
 		key  []byte
@@ -31,7 +31,7 @@ func TestGoldenKeys(t *testing.T) {
 		"numbers":    {tableKey(ownNamespace, tableNumbers), "000000005a"},
 		"node":       {placeKey(7, tableNodes, at), "000000075301020304050607080a0b0c0d"},
 		"chunk":      {chunkKey(7, at, 258), "000000075301020304050607080a0b0c0d0102"},
-		"segment":    {segmentKey(7, at.segment), "00000007530102030405060708"},
+		"segment":    {segmentKey(7, at.Segment), "00000007530102030405060708"},
 		"id":         {idKey(7, id), "00000007490102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20"},
 		"alias":      {aliasKey(7, "chat/é"), "0000000741636861742fc3a9"},
 		"history":    {historyKey(7, "chat/x", 203), "0000000748636861742f780003"},
@@ -68,13 +68,13 @@ func TestGoldenCallHashes(t *testing.T) {
 
 // What values look like is part of the storage format: these must not change.
 func TestGoldenValues(t *testing.T) {
-	at := place{300, 2}
+	at := chainstore.Place{Segment: 300, Seq: 2}
 	for name, c := range map[string]struct {
 		value []byte
 		want  string
 	}{
 		"row":           {appendRow(nil, nil, []byte("head"), nil, []byte("pay"), 0), "010468656164706179"},
-		"full row":      {appendRow(nil, []place{at, {1, 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0), "0702ac020201000404686561646d657461706179"},
+		"full row":      {appendRow(nil, []chainstore.Place{at, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0), "0702ac020201000404686561646d657461706179"},
 		"chunked row":   {appendRow(nil, nil, []byte("head"), nil, []byte("pay"), 2), "09040268656164"},
 		"alias":         {appendAlias(nil, &aliasRow{at: at, movedAt: 200, states: 3, labels: map[string]string{"k": "v", "a": ""}}), "02c80103ac02020201610001" + "6b0176"},
 		"deleted alias": {appendAlias(nil, &aliasRow{deleted: true, movedAt: 1, states: 2}), "0101020000"},
@@ -103,11 +103,11 @@ func TestValuesParse(t *testing.T) {
 		value []byte
 		again func([]byte) ([]byte, error)
 	}{
-		"alias": {appendAlias(nil, &aliasRow{at: place{1, 2}, movedAt: 9, states: 1, labels: map[string]string{"k": "v"}}), func(b []byte) ([]byte, error) {
+		"alias": {appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 2}, movedAt: 9, states: 1, labels: map[string]string{"k": "v"}}), func(b []byte) ([]byte, error) {
 			a, err := parseAlias(b)
 			return appendAlias(nil, a), err
 		}},
-		"past state": {appendPastState(nil, &pastState{number: 1, began: 2, at: place{3, 4}}), func(b []byte) ([]byte, error) {
+		"past state": {appendPastState(nil, &pastState{number: 1, began: 2, at: chainstore.Place{Segment: 3, Seq: 4}}), func(b []byte) ([]byte, error) {
 			s, err := parsePastState(b)
 			return appendPastState(nil, &s), err
 		}},
@@ -115,7 +115,7 @@ func TestValuesParse(t *testing.T) {
 			c, err := parseCounters(b)
 			return appendCounters(nil, &c), err
 		}},
-		"place": {appendPlaceValue(nil, place{1, 2}), func(b []byte) ([]byte, error) {
+		"place": {appendPlaceValue(nil, chainstore.Place{Segment: 1, Seq: 2}), func(b []byte) ([]byte, error) {
 			p, err := parsePlaceValue(b, tableIDs)
 			return appendPlaceValue(nil, p), err
 		}},
@@ -138,9 +138,9 @@ func TestValuesParse(t *testing.T) {
 
 // Rows, tables and recalls have no end of their own: what matters is that nothing panics and nothing is invented.
 func FuzzValues(f *testing.F) {
-	f.Add(appendRow(nil, []place{{3, 2}, {1, 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0))
+	f.Add(appendRow(nil, []chainstore.Place{{Segment: 3, Seq: 2}, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0))
 	f.Add(appendTools(nil, &toolTable{tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}}}))
-	f.Add(appendAlias(nil, &aliasRow{at: place{1, 2}, states: 1, labels: map[string]string{"k": "v"}}))
+	f.Add(appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 2}, states: 1, labels: map[string]string{"k": "v"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, present, err := parseRow(b); err == nil && present {
 			again := appendRow(nil, r.forks, r.header, r.metadata, r.payload, r.chunks)
@@ -166,7 +166,7 @@ func FuzzValues(f *testing.F) {
 }
 
 func TestKeysParse(t *testing.T) {
-	at, hash := place{1 << 40, 1 << 30}, callHash(runloop.Some("x"))
+	at, hash := chainstore.Place{Segment: 1 << 40, Seq: 1 << 30}, callHash(runloop.Some("x"))
 	if p, chunk, err := parseNodeKey(chunkKey(1, at, 3)); p != at || chunk != 3 || err != nil {
 		t.Error(p, chunk, err)
 	}

@@ -52,7 +52,7 @@ func TestSpawnerThatVeryManyWaitFor(t *testing.T) {
 	spawner := node(nil, "spawner")
 	id := spawner.Identify(nil)
 	bytes, _ := s.db.MaxCommit()
-	link := cost(string(spawnedAtKey(1, place{1 << 20, 0}, 1<<20)), write{value: appendPlaceValue(nil, place{1 << 20, 0})})
+	link := cost(string(spawnedAtKey(1, chainstore.Place{Segment: 1 << 20, Seq: 0}, 1<<20)), write{value: appendPlaceValue(nil, chainstore.Place{Segment: 1 << 20, Seq: 0})})
 	var first []chainstore.ID
 	n := 0
 	for int64(n)*link <= bytes {
@@ -99,7 +99,7 @@ func TestVerifyOfLinksOfManySpawned(t *testing.T) {
 	put(t, s, nodes...)
 	put(t, s, spawner)
 	put(t, s, spawnedNode("behind it", id))
-	at := place{segment: uint64(len(nodes)) + 1}
+	at := chainstore.Place{Segment: uint64(len(nodes)) + 1}
 	for name, number := range map[string]uint64{"the first": 0, "one put behind the spawner": uint64(len(nodes)) + 1} {
 		key := string(spawnedAtKey(1, at, number))
 		value, there := allRows(t, s)[key]
@@ -141,12 +141,12 @@ func TestSpawnedOfSpoiltRows(t *testing.T) {
 	id := by.Identify(nil)
 	put(t, s, by, node(nil, "not spawned"), spawnedNode("spawned", id))
 	rows := allRows(t, s)
-	key := string(spawnedAtKey(1, place{1, 0}, 2))
+	key := string(spawnedAtKey(1, chainstore.Place{Segment: 1, Seq: 0}, 2))
 	if _, there := rows[key]; !there {
 		t.Fatal("the row is not where it is expected")
 	}
 	for name, value := range map[string][]byte{
-		"nothing": {}, "no node": appendPlaceValue(nil, place{99, 0}), "a node that was not spawned": appendPlaceValue(nil, place{2, 0}),
+		"nothing": {}, "no node": appendPlaceValue(nil, chainstore.Place{Segment: 99, Seq: 0}), "a node that was not spawned": appendPlaceValue(nil, chainstore.Place{Segment: 2, Seq: 0}),
 	} {
 		rewrite(t, s, map[string]write{key: {value: value}})
 		if _, err := spawnedBy(s, id); !errors.Is(err, chainstore.ErrCorrupt) {

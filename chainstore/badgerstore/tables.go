@@ -73,7 +73,7 @@ func withVariables(vs []chainstore.Variable, names []string, seq uint32) []chain
 }
 
 // tools reads the tool table of the node at a place, which has calls.
-func (v *view) tools(at place) (t *toolTable, err error) {
+func (v *view) tools(at chainstore.Place) (t *toolTable, err error) {
 	found, err := v.borrow(placeKey(v.ns, tableTools, at), func(value []byte) error {
 		t, err = parseTools(value)
 		return err
@@ -85,7 +85,7 @@ func (v *view) tools(at place) (t *toolTable, err error) {
 }
 
 // variables reads the variable table of the node at a place, which sets variables.
-func (v *view) variables(at place) (vs []chainstore.Variable, err error) {
+func (v *view) variables(at chainstore.Place) (vs []chainstore.Variable, err error) {
 	found, err := v.borrow(placeKey(v.ns, tableVariables, at), func(value []byte) error {
 		vs, err = parseVariables(value)
 		return err

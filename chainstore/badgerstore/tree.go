@@ -70,7 +70,7 @@ func (s *Store) Children(ctx context.Context, namespace string, node chainstore.
 // childPage is a page of a node's children under way.
 type childPage struct {
 	*view
-	parent place
+	parent chainstore.Place
 	limit  int
 	// begun says that the child behind the node is not on the page; segment, that neither is that one nor those below.
 	begun   bool
@@ -83,16 +83,16 @@ func (p *childPage) skipTo(id chainstore.ID) error {
 	if err != nil {
 		return err
 	}
-	if p.begun = true; found && at == p.parent.next() {
+	if p.begun = true; found && at == p.parent.Next() {
 		return nil
 	}
 	if found {
-		_, found, err = p.get(forkKey(p.ns, p.parent, at.segment))
+		_, found, err = p.get(forkKey(p.ns, p.parent, at.Segment))
 	}
-	if err == nil && (!found || at.seq != p.parent.seq+1) {
+	if err == nil && (!found || at.Seq != p.parent.Seq+1) {
 		err = chainstore.ErrNodeNotFound
 	}
-	p.segment = at.segment
+	p.segment = at.Segment
 	return err
 }
 
@@ -121,7 +121,7 @@ func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, er
 		if err != nil {
 			return err
 		}
-		h, err := p.header(place{segment, p.parent.seq + 1})
+		h, err := p.header(chainstore.Place{Segment: segment, Seq: p.parent.Seq + 1})
 		if err != nil {
 			return err
 		}
@@ -135,20 +135,20 @@ func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, er
 
 // firstChild reads the node behind the parent; nil if there is none.
 func (p *childPage) firstChild() (h *chainstore.Header, err error) {
-	at := p.parent.next()
+	at := p.parent.Next()
 	_, err = p.borrow(placeKey(p.ns, tableNodes, at), func(value []byte) error {
 		r, present, err := parseRow(value)
 		if err != nil || !present {
 			return err
 		}
-		h, err = r.header.Decode(at.seq)
+		h, err = r.header.Decode(at.Seq)
 		return err
 	})
 	return h, err
 }
 
 // idAt reads the id of the node at a place that an index names.
-func (v *view) idAt(at place) (id chainstore.ID, err error) {
+func (v *view) idAt(at chainstore.Place) (id chainstore.ID, err error) {
 	found, err := v.borrow(placeKey(v.ns, tableNodes, at), func(value []byte) error {
 		r, present, err := parseRow(value)
 		if err == nil && !present {
@@ -170,12 +170,12 @@ func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref
 		if err != nil || limit <= 0 {
 			return err
 		}
-		return v.recalls(ctx, h.lineage, callHash(id), func(at place, r *recall) error {
+		return v.recalls(ctx, h.lineage, callHash(id), func(at chainstore.Place, r *recall) error {
 			node, err := v.idAt(at)
 			if err != nil {
 				return err
 			}
-			places = append(places, chainstore.CallPlace{Node: node, Seq: at.seq, Messages: r.messages})
+			places = append(places, chainstore.CallPlace{Node: node, Seq: at.Seq, Messages: r.messages})
 			if len(places) == limit {
 				return errStop
 			}
@@ -187,10 +187,10 @@ func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref
 
 // recalls runs f on the nodes of a chain that have calls or results of an id, latest first, until f fails; errStop is
 // no error.
-func (v *view) recalls(ctx context.Context, l *lineage, hash [callLength]byte, f func(place, *recall) error) (err error) {
+func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, hash [callLength]byte, f func(chainstore.Place, *recall) error) (err error) {
 	c := v.cursor(tableKey(v.ns, tableRecall))
 	defer c.close()
-	l.stretches(func(part stretch) bool {
+	l.Runs(func(part chainstore.Run) bool {
 		if err = ctx.Err(); err == nil {
 			err = c.recalls(part, hash, f)
 		}
@@ -203,9 +203,9 @@ func (v *view) recalls(ctx context.Context, l *lineage, hash [callLength]byte, f
 }
 
 // recalls is that of a stretch; here errStop is an error.
-func (c *cursor) recalls(part stretch, hash [callLength]byte, f func(place, *recall) error) error {
-	prefix := recallPrefix(c.v.ns, part.segment, hash)
-	for c.seek(recallKey(c.v.ns, place{part.segment, part.through}, hash)); c.it.ValidForPrefix(prefix); c.next() {
+func (c *cursor) recalls(part chainstore.Run, hash [callLength]byte, f func(chainstore.Place, *recall) error) error {
+	prefix := recallPrefix(c.v.ns, part.Key, hash)
+	for c.seek(recallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, hash)); c.it.ValidForPrefix(prefix); c.next() {
 		at, _, err := parseRecallKey(c.key())
 		if err != nil {
 			return err
@@ -233,14 +233,14 @@ func (s *Store) Tables(ctx context.Context, namespace string, ref chainstore.Ref
 		}
 		h, l := head.header, head.lineage
 		if h.Tools.Present {
-			tools, err := v.tools(l.locate(h.Tools.Seq))
+			tools, err := v.tools(l.Locate(h.Tools.Seq))
 			if err != nil {
 				return err
 			}
 			t.Tools, t.OtherCalls = tools.tools, tools.other
 		}
 		if h.Variables.Present {
-			t.Variables, err = v.variables(l.locate(h.Variables.Seq))
+			t.Variables, err = v.variables(l.Locate(h.Variables.Seq))
 		}
 		return err
 	})

@@ -53,14 +53,14 @@ const (
 
 // row is a node as it lies in its row; slices are borrowed from the value.
 type row struct {
-	forks             []place
+	forks             []chainstore.Place
 	header            chainstore.RawHeader
 	metadata, payload []byte
 	// chunks is the number of chunk rows that hold the payload instead.
 	chunks int
 }
 
-func appendRow(b []byte, forks []place, header, metadata, payload []byte, chunks int) []byte {
+func appendRow(b []byte, forks []chainstore.Place, header, metadata, payload []byte, chunks int) []byte {
 	kind := uint64(rowNode)
 	if len(forks) > 0 {
 		kind |= rowPath
@@ -101,7 +101,7 @@ func parseRow(value []byte) (r row, present bool, err error) {
 	d := reader{rest: value}
 	kind := d.number(rowKnown)
 	if kind&rowPath != 0 {
-		r.forks = make([]place, d.atLeast(1, maxForksInRow))
+		r.forks = make([]chainstore.Place, d.atLeast(1, maxForksInRow))
 		for i := range r.forks {
 			r.forks[i] = d.place()
 		}
@@ -127,7 +127,7 @@ func parseRow(value []byte) (r row, present bool, err error) {
 // aliasRow is an A row.
 type aliasRow struct {
 	deleted bool
-	at      place
+	at      chainstore.Place
 	movedAt int64
 	// states counts the alias's states; this is the last. 1 or more; 2 or more where the alias is deleted.
 	states uint64
@@ -168,7 +168,7 @@ func parseAlias(value []byte) (*aliasRow, error) {
 	a.movedAt = int64(d.number(math.MaxInt64))
 	a.states = d.atLeast(1, math.MaxUint64)
 	a.at = d.place()
-	if a.deleted && (a.states == 1 || a.at != place{} || bits&aliasLabels != 0) {
+	if a.deleted && (a.states == 1 || a.at != chainstore.Place{} || bits&aliasLabels != 0) {
 		d.fail()
 	}
 	if bits&aliasLabels != 0 {
@@ -188,7 +188,7 @@ type pastState struct {
 	// number counts an alias's states from 1; 2 or more where the alias was deleted.
 	number uint64
 	began  int64
-	at     place
+	at     chainstore.Place
 }
 
 func appendPastState(b []byte, s *pastState) []byte {
@@ -207,7 +207,7 @@ func parsePastState(value []byte) (s pastState, err error) {
 	s.deleted = d.number(aliasDeleted) != 0
 	s.number = d.atLeast(1, math.MaxUint64)
 	s.began = int64(d.number(math.MaxInt64))
-	if s.at = d.place(); s.deleted && (s.number == 1 || s.at != place{}) {
+	if s.at = d.place(); s.deleted && (s.number == 1 || s.at != chainstore.Place{}) {
 		d.fail()
 	}
 	return s, d.end(tableHistory)
@@ -330,11 +330,11 @@ func (c *counters) fields() [9]*uint64 {
 	}
 }
 
-func appendPlaceValue(b []byte, p place) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, p.segment), uint64(p.seq))
+func appendPlaceValue(b []byte, p chainstore.Place) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, p.Segment), uint64(p.Seq))
 }
 
-func parsePlaceValue(value []byte, table byte) (place, error) {
+func parsePlaceValue(value []byte, table byte) (chainstore.Place, error) {
 	d := reader{rest: value}
 	p := d.place()
 	return p, d.end(table)
@@ -393,9 +393,9 @@ func (d *reader) bytes(n int) []byte {
 
 func (d *reader) text() string { return string(d.bytes(d.count())) }
 
-func (d *reader) place() place {
+func (d *reader) place() chainstore.Place {
 	segment := d.number(math.MaxInt64)
-	return place{segment, uint32(d.number(math.MaxUint32))}
+	return chainstore.Place{Segment: segment, Seq: uint32(d.number(math.MaxUint32))}
 }
 
 // end is the error of a value that was cut short or has something behind it.

@@ -20,7 +20,7 @@ func (c *checker) covered(n *known, h *chainstore.Header, parent *known) (*chain
 	if len(h.Provenance) != len(h.Messages) {
 		c.problem(&h.ID, "it does not tell of each of its messages where that was put")
 	}
-	at := n.lineage.locate(h.Covers.Seq)
+	at := n.lineage.Locate(h.Covers.Seq)
 	switch err := mayCover(parent, at, c.nodeAt); {
 	case errors.Is(err, chainstore.ErrAlreadyCovered):
 		c.problem(&h.ID, "it covers less than the preamble, or than what is covered before it")
@@ -42,8 +42,8 @@ func (c *checker) refold(n *known, in *chainstore.NewNode, parent *known, earlie
 		return n.fold(in, earlier)
 	}
 	read := c.view.headers(c.ctx)
-	return n.cover(in, parent, parent.lineage.locate(n.covers.Seq), nil,
-		func(l *lineage, from, through uint32, f func(*chainstore.Header) error) error {
+	return n.cover(in, parent, parent.lineage.Locate(n.covers.Seq), nil,
+		func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 			return read(l, from, through, func(h *chainstore.Header) error {
 				if err := c.tick(); err != nil {
 					return err

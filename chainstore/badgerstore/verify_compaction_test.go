@@ -98,7 +98,7 @@ func TestVerifyFindsSpoiltCompactions(t *testing.T) {
 	s, rows := goldenCompactionRows(t)
 	segment := uint64(1)
 	for _, c := range spoiltCompactions {
-		key := string(placeKey(1, tableNodes, place{segment, c.seq}))
+		key := string(placeKey(1, tableNodes, chainstore.Place{Segment: segment, Seq: c.seq}))
 		r, present, err := parseRow(rows[key])
 		if err != nil || !present {
 			t.Fatalf("there is no row %x: %v", key, err)

@@ -88,14 +88,14 @@ func TestImpossibleCounts(t *testing.T) {
 		value []byte
 		fail  []func(*Store) error
 	}{
-		"no states":          {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{at: place{1, 0}}), fail: all},
+		"no states":          {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
 		"deleted at once":    {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{deleted: true, states: 1}), fail: all},
-		"deleted, points":    {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{deleted: true, states: 2, at: place{1, 0}}), fail: all},
-		"state 0":            {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{at: place{1, 0}}), fail: all[1:2]},
+		"deleted, points":    {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{deleted: true, states: 2, at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
+		"state 0":            {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
 		"state 1, deleted":   {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 1, deleted: true}), fail: all[1:2]},
-		"a state to come":    {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 201, at: place{1, 0}}), fail: all[1:2]},
-		"a state twice":      {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 2, at: place{1, 0}}), fail: all[1:2]},
-		"states without end": {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{at: place{1, 0}, states: 1 << 63})},
+		"a state to come":    {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 201, at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"a state twice":      {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 2, at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"states without end": {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 0}, states: 1 << 63})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{})

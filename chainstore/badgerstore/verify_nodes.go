@@ -42,11 +42,11 @@ func (c *checker) nodes() error {
 			cur.next()
 			continue
 		}
-		c.segment = max(c.segment, at.segment)
+		c.segment = max(c.segment, at.Segment)
 		r, kept, present, err := cur.whole(at, buffer)
 		buffer = kept
 		if err != nil {
-			err = fmt.Errorf("the node at place %d of segment %d: %w", at.seq, at.segment, err)
+			err = fmt.Errorf("the node at place %d of segment %d: %w", at.Seq, at.Segment, err)
 		}
 		if err := c.judged(nil, err); err != nil {
 			return err
@@ -66,10 +66,10 @@ func (c *checker) nodes() error {
 }
 
 // stray notes a piece of a payload that is not its node's: once for a place, and not where the node's row cannot be read.
-func (c *checker) stray(at place, before parentNode) parentNode {
+func (c *checker) stray(at chainstore.Place, before parentNode) parentNode {
 	if before.known == nil || before.at != at {
 		before = parentNode{known: &known{at: at}}
-		c.problem(nil, "the node at place %d of segment %d is missing, and pieces of its payload are there", at.seq, at.segment)
+		c.problem(nil, "the node at place %d of segment %d is missing, and pieces of its payload are there", at.Seq, at.Segment)
 	} else if before.readable && !before.strays {
 		before.strays = true
 		c.problem(&before.id, "it has more pieces of a payload than its row says")
@@ -78,7 +78,7 @@ func (c *checker) stray(at place, before parentNode) parentNode {
 }
 
 // whole reads the row at the cursor with all its payload, in memory of b, and leaves the cursor behind it.
-func (c *cursor) whole(at place, b []byte) (r row, kept []byte, present bool, err error) {
+func (c *cursor) whole(at chainstore.Place, b []byte) (r row, kept []byte, present bool, err error) {
 	kept = b[:0]
 	err = c.value(func(value []byte) error {
 		kept = append(kept, value...)
@@ -105,9 +105,9 @@ func (c *cursor) whole(at place, b []byte) (r row, kept []byte, present bool, er
 }
 
 // node checks a node. before is the node of the place read before it.
-func (c *checker) node(at place, r *row, before parentNode) (parentNode, error) {
+func (c *checker) node(at chainstore.Place, r *row, before parentNode) (parentNode, error) {
 	c.out.Nodes++
-	h, err := r.header.Decode(at.seq)
+	h, err := r.header.Decode(at.Seq)
 	if err != nil {
 		return parentNode{known: &known{at: at}}, c.judged(nil, err)
 	}
@@ -139,22 +139,22 @@ func (c *checker) node(at place, r *row, before parentNode) (parentNode, error) 
 }
 
 // lineageUnder is the lineage of a child of up that lies at a place.
-func lineageUnder(at place, up parentNode) *lineage {
+func lineageUnder(at chainstore.Place, up parentNode) *chainstore.Lineage {
 	switch {
 	case up.known == nil:
-		return &lineage{head: at}
-	case up.at.segment == at.segment:
-		return &lineage{head: at, forks: up.lineage.forks}
+		return &chainstore.Lineage{Head: at}
+	case up.at.Segment == at.Segment:
+		return &chainstore.Lineage{Head: at, Forks: up.lineage.Forks}
 	default:
-		return &lineage{head: at, forks: up.lineage.child()}
+		return &chainstore.Lineage{Head: at, Forks: up.lineage.Child()}
 	}
 }
 
 // parent finds a node's parent, whose known is nil for a root, and checks the links to it. ok is false if the rest of
 // the node cannot be checked.
-func (c *checker) parent(at place, r *row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
+func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
 	switch {
-	case before.known != nil && before.at.next() == at:
+	case before.known != nil && before.at.Next() == at:
 		if !before.readable && before.unchecked {
 			c.unchecked++
 			return up, false, nil
@@ -167,10 +167,10 @@ func (c *checker) parent(at place, r *row, h *chainstore.Header, before parentNo
 			c.problem(&h.ID, "it has a fork path, but does not begin a segment")
 		}
 		return before, true, nil
-	case before.known != nil && before.at.segment == at.segment:
+	case before.known != nil && before.at.Segment == at.Segment:
 		c.problem(&h.ID, "the place before it is empty")
 		return up, false, nil
-	case at.seq == 0:
+	case at.Seq == 0:
 		c.counted.roots++
 		if len(r.forks) > 0 {
 			c.problem(&h.ID, "it has a fork path, but no parent")
@@ -185,10 +185,10 @@ func (c *checker) parent(at place, r *row, h *chainstore.Header, before parentNo
 }
 
 // forked finds the parent of a node that begins a segment.
-func (c *checker) forked(at place, r *row, h *chainstore.Header) (up parentNode, ok bool, err error) {
+func (c *checker) forked(at chainstore.Place, r *row, h *chainstore.Header) (up parentNode, ok bool, err error) {
 	c.counted.forks++
 	from := r.forks[0]
-	if from.seq+1 != at.seq || from.segment >= at.segment {
+	if from.Seq+1 != at.Seq || from.Segment >= at.Segment {
 		c.problem(&h.ID, "its fork path does not lead to a place that comes before it")
 		return up, false, nil
 	}
@@ -200,15 +200,15 @@ func (c *checker) forked(at place, r *row, h *chainstore.Header) (up parentNode,
 		return up, false, err
 	}
 	up.readable = true
-	path := up.lineage.child()
+	path := up.lineage.Child()
 	if !slices.Equal(r.forks, path[:min(len(path), maxForksInRow)]) {
 		c.problem(&h.ID, "its fork path is not its parent's and its parent")
 	}
-	return up, true, c.expect(&h.ID, forkKey(c.ns, from, at.segment), nil)
+	return up, true, c.expect(&h.ID, forkKey(c.ns, from, at.Segment), nil)
 }
 
 // endAt reads a node with all that its children follow from.
-func (v *view) endAt(at place) (*known, error) {
+func (v *view) endAt(at chainstore.Place) (*known, error) {
 	h, err := v.header(at)
 	if err != nil {
 		return nil, err
@@ -223,12 +223,12 @@ func (v *view) endAt(at place) (*known, error) {
 // readTables reads the tables at the links of a node whose lineage is known.
 func (v *view) readTables(n *known) (err error) {
 	if n.tools.Present {
-		if n.toolTable, err = v.tools(n.lineage.locate(n.tools.Seq)); err != nil {
+		if n.toolTable, err = v.tools(n.lineage.Locate(n.tools.Seq)); err != nil {
 			return err
 		}
 	}
 	if n.variables.Present {
-		n.variableTable, err = v.variables(n.lineage.locate(n.variables.Seq))
+		n.variableTable, err = v.variables(n.lineage.Locate(n.variables.Seq))
 	}
 	return err
 }
@@ -284,7 +284,7 @@ func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known)
 // follow continues the folds and tables over a node and compares.
 func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw chainstore.RawHeader) (bool, error) {
 	again := &known{ns: n.ns, id: n.id, at: n.at, firstPut: n.firstPut, lineage: n.lineage, covers: n.covers}
-	again.forks = uint32(len(n.lineage.forks))
+	again.forks = uint32(len(n.lineage.Forks))
 	if parent != nil {
 		again.inherit(parent)
 	}
@@ -316,9 +316,9 @@ func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw ch
 	return followed, nil
 }
 
-func spawnHash(spawner chainstore.ID, at place) uint64 {
+func spawnHash(spawner chainstore.ID, at chainstore.Place) uint64 {
 	h := fnv.New64a()
-	b := binary.BigEndian.AppendUint64(spawner[:], at.segment)
-	h.Write(binary.BigEndian.AppendUint32(b, at.seq))
+	b := binary.BigEndian.AppendUint64(spawner[:], at.Segment)
+	h.Write(binary.BigEndian.AppendUint32(b, at.Seq))
 	return h.Sum64()
 }

@@ -42,7 +42,7 @@ func TestVerifyStoreFinds(t *testing.T) {
 		writes := map[string]write{}
 		for _, n := range numbers {
 			for i := range 50 {
-				writes[string(placeKey(n, tableNodes, place{uint64(i), 0}))] = row
+				writes[string(placeKey(n, tableNodes, chainstore.Place{Segment: uint64(i), Seq: 0}))] = row
 			}
 		}
 		return writes
@@ -80,7 +80,7 @@ func TestVerifyStoreFinds(t *testing.T) {
 		"counters twice": {map[string]write{string(countersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
 		"counters lost":  {map[string]write{string(countersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
 		"a whole namespace": {map[string]write{
-			string(countersKey(2)): gone, string(placeKey(2, tableNodes, place{1, 0})): gone, string(idKey(2, storedID)): gone,
+			string(countersKey(2)): gone, string(placeKey(2, tableNodes, chainstore.Place{Segment: 1, Seq: 0})): gone, string(idKey(2, storedID)): gone,
 		}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
 	} {
 		t.Run(name, func(t *testing.T) {

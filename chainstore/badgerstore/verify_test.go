@@ -106,11 +106,11 @@ func spoilings(value []byte) (all [][]byte) {
 func TestVerifyFindsRowsTooMany(t *testing.T) {
 	s, rows := goldenRows(t)
 	ns := uint32(1)
-	free, at := place{9999, 3}, place{1, 1}
+	free, at := chainstore.Place{Segment: 9999, Seq: 3}, chainstore.Place{Segment: 1, Seq: 1}
 	someRow := rows[string(placeKey(ns, tableNodes, at))]
 	for name, w := range map[string]keyValue{
 		"node":      {placeKey(ns, tableNodes, free), someRow},
-		"twin":      {placeKey(ns, tableNodes, place{9999, 0}), someRow},
+		"twin":      {placeKey(ns, tableNodes, chainstore.Place{Segment: 9999, Seq: 0}), someRow},
 		"chunk":     {chunkKey(ns, at, 1), []byte("x")},
 		"id":        {idKey(ns, chainstore.ID{1}), appendPlaceValue(nil, at)},
 		"alias":     {aliasKey(ns, "loose"), appendAlias(nil, &aliasRow{at: at, states: 1})},
@@ -208,7 +208,7 @@ func TestVerifyReportsInPortions(t *testing.T) {
 	s, _ := goldenRows(t)
 	stray := map[string]write{}
 	for i := range 2*maxProblems + 10 {
-		stray[string(chunkKey(1, place{10_000 + uint64(i), 0}, 1))] = write{value: []byte{}}
+		stray[string(chunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = write{value: []byte{}}
 	}
 	rewrite(t, s, stray)
 	reports, total := 0, 0
