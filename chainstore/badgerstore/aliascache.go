@@ -8,7 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// aliasCache keeps where aliases point that chains were read by or put behind lately. What it keeps is right for a view that is no
+// aliasCache keeps where aliases point that chains were read by lately. What it keeps is right for a view that is no
 // older than the one it was read in, or than the commit that told of it, until another commit writes the alias: the cache is told of
 // that before any view sees it.
 type aliasCache struct {

@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -14,11 +13,11 @@ import (
 )
 
 // Calls of few ids, two of one fingerprint, on trees of short branches are found as the model finds them: whatever of
-// them is kept, pushed out, read in, refused, found out ahead, in the same batch or from before the start.
+// them is kept, pushed out, read in, refused, in the same batch or from before the start.
 func TestKeptCallsAgreeWithTheModel(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := &callModel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, dir: t.TempDir(), found: map[*chainstore.NewNode]*ahead{}}
+			r := &callModel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, dir: t.TempDir()}
 			r.s, r.model = openAt(t, r.dir, Options{}), memstore.New(memstore.Options{})
 			a, b := twins()
 			r.names = []string{a, b, "x", "y"}
@@ -30,9 +29,6 @@ func TestKeptCallsAgreeWithTheModel(t *testing.T) {
 				r.step()
 			}
 			mustBeClean(t, r.s)
-			if len(r.found) == 0 {
-				t.Error("nothing was found out ahead")
-			}
 		})
 	}
 }
@@ -46,8 +42,6 @@ type callModel struct {
 	names  []string
 	nodes  []chainstore.ID
 	number int
-	// found is what was found out ahead of all changes.
-	found map[*chainstore.NewNode]*ahead
 }
 
 func (r *callModel) step() {
@@ -66,13 +60,6 @@ func (r *callModel) step() {
 		}
 	case 5, 6:
 		r.put(r.change(), r.change())
-	case 7, 8, 9, 10, 11, 12: // what was found out ahead, now or some steps ago
-		c := r.change()
-		maps.Copy(r.found, r.s.readAhead(r.t.Context(), testNamespace, c))
-		for r.IntN(3) == 0 {
-			r.step()
-		}
-		r.put(c)
 	default:
 		r.put(r.change())
 	}
@@ -126,7 +113,6 @@ func (r *callModel) put(changes ...*chainstore.Change) {
 	for _, c := range changes {
 		refused := queuedNodes(testNamespace, append(r.change().Nodes, node(&chainstore.ID{1}, "no parent"))...)
 		q := queuedChange(testNamespace, c)
-		q.ahead = r.found
 		all, taken = append(all, refused, q), append(taken, q)
 	}
 	together(r.s, all...)

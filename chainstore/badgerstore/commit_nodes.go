@@ -128,7 +128,8 @@ func (d *draft) load(at chainstore.Place) (*known, error) {
 		return nil, err
 	}
 	n := knownOf(d.ns, at, h)
-	d.c.nodes.offer(n)
+	d.c.nodes.misses.Add(1)
+	d.c.nodes.put(n)
 	return n, nil
 }
 
@@ -138,12 +139,13 @@ func (d *draft) asEnd(n *known) (*known, error) {
 		return n, nil
 	}
 	end := *n // not of this batch: what it writes behind a node, it writes behind one with end
-	if end.lineage == nil {
-		if err := d.view.readPath(&end); err != nil {
-			return nil, err
-		}
-	}
 	var err error
+	if end.lineage, err = d.view.lineage(n.at, n.forks); err != nil {
+		return nil, err
+	}
+	if err = d.view.readTables(&end); err != nil {
+		return nil, err
+	}
 	if end.continued, err = d.view.used(n.at.Next()); err != nil {
 		return nil, err
 	}
@@ -164,7 +166,7 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	if err := d.settle(n, parent); err != nil {
 		return nil, err
 	}
-	earlier := d.earlierCalls(in, parent)
+	earlier := &earlierCalls{v: d.view, parent: parent, node: in.Messages, batch: d.batch, kept: d.c.calls}
 	marks, err := d.fold(n, in, parent, earlier)
 	if err != nil {
 		return nil, err
@@ -174,15 +176,6 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) 
 	d.row(n, h, in)
 	d.know(n)
 	return n, d.index(n, in, h, earlier)
-}
-
-// earlierCalls are those of a new node: as its caller found out, or as the committer will.
-func (d *draft) earlierCalls(in *chainstore.NewNode, parent *known) *earlierCalls {
-	e := &earlierCalls{v: d.view, parent: parent, node: in.Messages, batch: d.batch, kept: d.c.calls}
-	if a := d.request.ahead[in]; a != nil && parent != nil && parent.at == a.parent {
-		e.called = a.called
-	}
-	return e
 }
 
 // fold continues the folds over a new node, or begins those of a compaction node again.

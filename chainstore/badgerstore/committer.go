@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -31,10 +30,8 @@ type committer struct {
 
 	waiting *queue
 	done    chan struct{}
-	// nodes and calls are the committer's, and callers read ahead into the one and ask the other. reading are the places of those who do.
 	nodes   *nodeCache
 	calls   *callCache
-	reading *semaphore.Weighted
 
 	// What follows belongs to the goroutine that commits.
 
@@ -63,8 +60,6 @@ type request struct {
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*refold
 	last     bool
-	// ahead has what its caller found out, by nodes. It is not changed.
-	ahead map[*chainstore.NewNode]*ahead
 	// state tells who has the change: see the constants.
 	state atomic.Int32
 	// released is closed once the committer looks at the change no more; answered, once the outcome is there.
@@ -90,7 +85,6 @@ func newCommitter(s *Store, o *Options) *committer {
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		waiting: newQueue(), done: make(chan struct{}), counters: map[uint32]counters{},
 		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2),
-		reading: semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))),
 	}
 	c.ready, c.durable, c.pause = s.db.Ready, s.write, s.db.Pace
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -118,14 +112,13 @@ func (s *Store) commit(ctx context.Context, namespace string, change *chainstore
 	if err != nil {
 		return nil, err
 	}
-	found := s.readAhead(ctx, namespace, change)
 	c := s.committer
 	weight := min(sizeOf(change), c.capacity)
 	if err := c.admit(ctx, weight); err != nil {
 		return nil, err
 	}
 	r := &request{
-		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last, ahead: found,
+		ctx: ctx, weight: weight, namespace: namespace, change: change, prepared: prepared, last: last,
 		released: make(chan struct{}), answered: make(chan struct{}),
 	}
 	if !c.waiting.add(r) {
@@ -229,14 +222,14 @@ func (c *committer) abandon(r *request) error {
 		err = chainstore.ErrOverloaded
 	}
 	c.waiting.remove(r)
-	r.ctx, r.change, r.prepared, r.ahead = nil, nil, nil, nil
+	r.ctx, r.change, r.prepared = nil, nil, nil
 	c.leave(r.weight)
 	return err
 }
 
 // release says that the change is no longer looked at, and lets go of it.
 func (r *request) release() {
-	r.change, r.prepared, r.ahead = nil, nil, nil
+	r.change, r.prepared = nil, nil
 	close(r.released)
 }
 

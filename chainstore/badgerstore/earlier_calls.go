@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -13,7 +12,6 @@ import (
 // of the node's ids up at once, so that a node with many calls below many forks costs a walk over the forks and not
 // one for each call.
 type earlierCalls struct {
-	// v is nil where only kept is to be asked.
 	v      *view
 	parent *known
 	node   []runloop.Facts
@@ -63,19 +61,6 @@ func (e *earlierCalls) answered(id runloop.Optional) bool { return !e.copied() |
 func (e *earlierCalls) copied() bool {
 	p := e.parent
 	return p != nil && p.compaction.Present && !(p.tools.Present && p.tools.Seq > p.compaction.Seq)
-}
-
-// find finds the answers for a change that is yet to wait; nil where nobody will ask for them: the node has no calls or results, no
-// ancestor has calls, or it is a compaction node. False where the search fails.
-func (e *earlierCalls) find(in *chainstore.NewNode) (a *ahead, ok bool) {
-	asks := func(m runloop.Facts) bool { return len(m.Calls) > 0 || m.Role == runloop.Tool }
-	if in.Compaction != nil || !e.parent.tools.Present || !slices.ContainsFunc(e.node, asks) {
-		return nil, true
-	}
-	if !e.search() {
-		return nil, false
-	}
-	return &ahead{e.parent.at, e.called}, true
 }
 
 // callKeys are the hashes of the ids of calls and results, each once, in order.
@@ -135,14 +120,8 @@ func (s *callSearch) settle() {
 	})
 }
 
-// errNotKept: only the database can tell; errDue: the segment asked about is due to be read in, which is for the committer.
-var (
-	errNotKept = errors.New("what is kept does not tell which calls ancestors have")
-	errDue     = errors.New("the calls of a segment are due to be read in")
-)
-
 // within answers for the nodes of a segment through a seq: from what is known, and where only the database can tell, from
-// there. errNotKept, errDue.
+// there.
 func (s *callSearch) within(through chainstore.Place) error {
 	in, ids := segmentOf{s.ns, through.Segment}, s.open
 	if s.batch != nil {
@@ -153,7 +132,7 @@ func (s *callSearch) within(through chainstore.Place) error {
 	}
 	if s.kept != nil {
 		unsure, kept := s.kept.earlier(in, through.Seq, ids, s.called)
-		if !kept && len(ids) > 0 && s.v != nil && s.kept.due(in) {
+		if !kept && len(ids) > 0 && s.kept.due(in) {
 			read, err := s.readIn(in)
 			if err != nil {
 				return err
@@ -163,9 +142,6 @@ func (s *callSearch) within(through chainstore.Place) error {
 			}
 		}
 		ids = unsure
-	}
-	if s.v == nil && len(ids) > 0 {
-		return errNotKept
 	}
 	return s.stored(through, ids)
 }
@@ -185,12 +161,9 @@ func (b *batch) earlier(in segmentOf, through uint32, ids []callKey, called map[
 }
 
 // readIn reads the calls of a segment, as of before this batch, and keeps them; false where the segment has too many rows, or the
-// batch read in enough. errDue.
+// batch read in enough.
 func (s *callSearch) readIn(in segmentOf) (bool, error) {
-	switch {
-	case s.batch == nil:
-		return false, errDue
-	case s.batch.readIn >= maxReadIn:
+	if s.batch.readIn >= maxReadIn {
 		return false, nil
 	}
 	kept := &segmentCalls{}

@@ -1,7 +1,6 @@
 package badgerstore
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -22,13 +21,13 @@ type known struct {
 	// covers is a compaction node's own.
 	covers chainstore.Link
 
-	// lineage is that of the chain that ends here; shared by the nodes of a segment but for its head. Where there is none, what
-	// follows is not known either.
+	// lineage is that of the chain that ends here; shared by the nodes of a segment but for its head. It and what follows is known of
+	// ends alone.
 	lineage *chainstore.Lineage
 	// toolTable and variableTable are the tables at tools and variables, where there are any.
 	toolTable     *toolTable
 	variableTable []chainstore.Variable
-	// end says that there is a lineage, and that continued is known: whether the place behind this one was used.
+	// end says that all of that is known, and continued: whether the place behind this one was used.
 	end, continued bool
 }
 
@@ -73,10 +72,8 @@ func (n *known) where() nodePlace { return nodePlace{n.ns, n.at} }
 
 // nodeCache keeps the nodes that were put or used last, bounded by their size. Nearly all of it is for the ends of chains,
 // which the next put of a conversation needs; a node that was continued is used again by who forks there, repeats a put
-// or gives it a name, and has little room with others of its kind. Only the committer puts nodes; callers look at what is
-// known of a node, and offer those that they read.
+// or gives it a name, and has little room with others of its kind. It is the committer's.
 type nodeCache struct {
-	mu              sync.Mutex
 	ends, continued *lru[nodeKey, *known]
 	places          map[nodePlace]nodeKey
 
@@ -100,7 +97,10 @@ func newNodeCache(limit int64) *nodeCache {
 
 // get returns what is known of a node; nil where it is not kept.
 func (c *nodeCache) get(key nodeKey) *known {
-	n := c.look(key)
+	n := c.ends.get(key)
+	if n == nil {
+		n = c.continued.get(key)
+	}
 	if n != nil {
 		c.hits.Add(1)
 	}
@@ -109,57 +109,15 @@ func (c *nodeCache) get(key nodeKey) *known {
 
 // at is get by place.
 func (c *nodeCache) at(where nodePlace) *known {
-	n := c.lookAt(where)
-	if n != nil {
-		c.hits.Add(1)
-	}
-	return n
-}
-
-// look and lookAt are get and at, and count no hit.
-func (c *nodeCache) look(key nodeKey) *known {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.find(key)
-}
-
-func (c *nodeCache) lookAt(where nodePlace) *known {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	key, ok := c.places[where]
 	if !ok {
 		return nil
 	}
-	return c.find(key)
-}
-
-// find is look, with mu held.
-func (c *nodeCache) find(key nodeKey) *known {
-	if n := c.ends.get(key); n != nil {
-		return n
-	}
-	return c.continued.get(key)
-}
-
-// offer keeps a node that was read, and is no end, unless as much is known of it by now.
-func (c *nodeCache) offer(n *known) {
-	c.misses.Add(1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if there := c.find(n.key()); there == nil || there.lineage == nil {
-		c.keep(n)
-	}
+	return c.get(key)
 }
 
 // put keeps n in place of what was known of the node before.
 func (c *nodeCache) put(n *known) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keep(n)
-}
-
-// keep is put, with mu held.
-func (c *nodeCache) keep(n *known) {
 	in, other := c.ends, c.continued
 	if n.continued {
 		in, other = other, in
