@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -195,21 +194,5 @@ func TestAliasCacheIsNeverBehind(t *testing.T) {
 		begun.Store(i)
 		point(t, s, "default", "a", &ids[i%50])
 		answered.Store(i)
-	}
-}
-
-func TestAliasCacheIsBounded(t *testing.T) {
-	c := newAliasCache(10 << 10)
-	for i := range 1000 {
-		c.put(1, strings.Repeat("x", i%200)+fmt.Sprint(i), 1, chainstore.Place{Segment: 1, Seq: uint32(i)})
-	}
-	if m := c.metrics(); m.Bytes > m.LimitBytes || m.Bytes < m.LimitBytes/2 {
-		t.Errorf("it has %d bytes of %d", m.Bytes, m.LimitBytes)
-	}
-	var none *aliasCache
-	none.put(1, "a", 1, chainstore.Place{Segment: 1, Seq: 1})
-	none.tell(nil, 2)
-	if _, ok := none.get(1, "a", 3); ok || none.metrics() != (CacheMetrics{}) {
-		t.Error("a cache of nothing keeps something")
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -64,7 +66,7 @@ func TestABatchOfSeveralNamespaces(t *testing.T) {
 	bothID, firstID, secondID := both.Identify(nil), first.Identify(nil), second.Identify(nil)
 	together(s, queuedNodes("first", both, first))
 	together(s, queuedNodes("second", second, node(&secondID, "its child"), both))
-	s.committer.nodes = newNodeCache(1 << 20) // which knows none of them
+	s.caches.Nodes = cache.New(cache.Sizes{Tips: 1 << 20, Nodes: 1 << 20}, time.Now).Nodes // which knows none of them
 
 	good := []*request{
 		queuedNodes("second", node(&bothID, "a"), node(&secondID, "b")),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -47,7 +48,7 @@ type callModel struct {
 func (r *callModel) step() {
 	switch r.IntN(24) {
 	case 0:
-		r.s.committer.calls = newCallCache(int64(r.IntN(2)) << 20)
+		r.s.caches.Calls = callsOf(int64(r.IntN(2)) << 20)
 	case 1:
 		if err := r.s.Close(); err != nil {
 			r.t.Fatal(err)
@@ -55,7 +56,7 @@ func (r *callModel) step() {
 		r.s = openAt(r.t, r.dir, Options{})
 	case 2, 3, 4: // as often as it takes to be read in, behind one node
 		parent := r.nodes[r.IntN(len(r.nodes))]
-		for range readInAfter + 1 {
+		for range cache.ReadInAfter + 1 {
 			r.put(&chainstore.Change{Nodes: []chainstore.NewNode{r.node(byID(parent))}})
 		}
 	case 5, 6:

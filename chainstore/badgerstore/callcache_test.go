@@ -2,11 +2,15 @@ package badgerstore
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -55,7 +59,7 @@ func TestCallsThatAreKept(t *testing.T) {
 		mustBeClean(t, s)
 	}
 	judge(s, true)
-	s.committer.calls = newCallCache(1) // which holds nothing
+	s.caches.Calls = callsOf(1) // which holds nothing
 	judge(s, false)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -96,12 +100,13 @@ func TestIDsThatAreUsedAgain(t *testing.T) {
 	mustBeClean(t, s)
 }
 
-// twins are ids of the same fingerprint.
+// twins are ids of the same fingerprint, which is the beginning of their keys.
 var twins = sync.OnceValues(func() (a, b string) {
-	seen := map[fingerprint]string{}
+	seen := map[[4]byte]string{}
 	for i := 0; ; i++ {
 		id := fmt.Sprint("twin ", i)
-		p := fingerprintOf(callHash(runloop.Some(id)))
+		key := derive.KeyOf(runloop.Some(id))
+		p := [4]byte(key[:4])
 		if other, has := seen[p]; has {
 			return other, id
 		}
@@ -115,7 +120,7 @@ func TestSegmentsAreReadIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls int
 		kept  bool
-	}{"short": {100, true}, "as long as may be": {maxReadIn - readInAfter + 1, true}, "too long": {maxReadIn - readInAfter + 2, false}} {
+	}{"short": {100, true}, "as long as may be": {cache.MaxReadIn - cache.ReadInAfter + 1, true}, "too long": {cache.MaxReadIn - cache.ReadInAfter + 2, false}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := openAt(t, dir, Options{})
@@ -129,21 +134,21 @@ func TestSegmentsAreReadIn(t *testing.T) {
 				cost = s.cost(func() { end = put(t, s, callNode(&end, []string{fmt.Sprint("new ", i)}))[0].ID })
 				return cost
 			}
-			for i := range readInAfter - 1 {
+			for i := range cache.ReadInAfter - 1 {
 				if got := next(i); got.seeks != 1 || got.nexts != 0 {
 					t.Errorf("put %d asked %+v", i, got)
 				}
 			}
-			if got, want := next(readInAfter-1), uint64(min(c.calls+readInAfter-1, maxReadIn)); got.nexts != want {
+			if got, want := next(cache.ReadInAfter-1), uint64(min(c.calls+cache.ReadInAfter-1, cache.MaxReadIn)); got.nexts != want {
 				t.Errorf("to read it in takes %+v, want %d steps", got, want)
 			}
-			for i := range 2 * readInAfter {
+			for i := range 2 * cache.ReadInAfter {
 				want := uint64(1)
 				if c.kept {
 					want = 0
 				}
-				if got := next(readInAfter + i); got.seeks != want || got.nexts != 0 {
-					t.Errorf("put %d asked %+v", readInAfter+i, got)
+				if got := next(cache.ReadInAfter + i); got.seeks != want || got.nexts != 0 {
+					t.Errorf("put %d asked %+v", cache.ReadInAfter+i, got)
 				}
 			}
 			mustBeClean(t, s)
@@ -160,18 +165,18 @@ func TestSegmentsAreReadInAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, dir, Options{})
-	in := segmentOf{firstNamespace, 1}
+	in := cache.Segment{Namespace: firstNamespace, Segment: 1}
 	for round := range 3 {
-		for i := range readInAfter {
-			if s.committer.calls.keeps(in) {
+		for i := range cache.ReadInAfter {
+			if keepsCalls(s, in) {
 				t.Fatalf("round %d: kept after %d questions", round, i)
 			}
 			end = put(t, s, callNode(&end, []string{fmt.Sprint("new ", round, i)}))[0].ID
 		}
-		if !s.committer.calls.keeps(in) {
-			t.Fatalf("round %d: not kept after %d questions", round, readInAfter)
+		if !keepsCalls(s, in) {
+			t.Fatalf("round %d: not kept after %d questions", round, cache.ReadInAfter)
 		}
-		s.committer.calls.segments.drop(in)
+		s.caches.Forget(0, in.Namespace, in.Segment, math.MaxUint32)
 	}
 	if n, _ := repeated(t, s, end, "call 3", "new 0 0", "new 1 7", "other"); n != 3 {
 		t.Errorf("%d repeated ids", n)
@@ -179,51 +184,15 @@ func TestSegmentsAreReadInAgain(t *testing.T) {
 	mustBeClean(t, s)
 }
 
-// Questions about a segment are not counted as those about another one.
-func TestSegmentsAreDueEachForItself(t *testing.T) {
-	c := newCallCache(1) // which counts in one place
-	for i := range 3 * readInAfter {
-		if c.due(segmentOf{1, uint64(i % 2)}) || c.due(segmentOf{2, uint64(i % 2)}) {
-			t.Fatalf("a segment is due after question %d, and none of those before was about it", i)
-		}
-	}
-	for i := range 2 * readInAfter {
-		if due := c.due(segmentOf{1, 7}); due != (i >= readInAfter-1) {
-			t.Errorf("question %d: is it due: %v", i, due)
-		}
-	}
-	if c.tooLong(segmentOf{1, 7}); c.due(segmentOf{1, 7}) {
-		t.Error("due although it is too long")
-	}
-}
-
-// Namespaces are numbered from one, and so are the segments of each; their questions are counted apart all the same.
-func TestManyNamespacesAreCountedApart(t *testing.T) {
-	c := newCallCache(4 << 20)
-	const namespaces, segments = 100, 15
-	due := 0
-	for range readInAfter {
-		due = 0
-		for i := range namespaces * segments {
-			if c.due(segmentOf{uint32(1 + i%namespaces), uint64(1 + i/namespaces)}) {
-				due++
-			}
-		}
-	}
-	if due < namespaces*segments/2 {
-		t.Errorf("%d of %d segments are due after %d questions about each", due, namespaces*segments, readInAfter)
-	}
-}
-
 // However many segments are due at once, a change waits for few rows to be read in; the others' turn comes later.
 func TestReadingInIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir, Options{})
 	const chains = 4
-	rows := maxReadIn * 3 / 5
+	rows := cache.MaxReadIn * 3 / 5
 	var ends [chains]chainstore.ID
 	for i := range ends {
-		ends[i] = put(t, s, callNode(nil, ids(fmt.Sprint("chain ", i), rows-readInAfter)))[0].ID
+		ends[i] = put(t, s, callNode(nil, ids(fmt.Sprint("chain ", i), rows-cache.ReadInAfter)))[0].ID
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -231,13 +200,13 @@ func TestReadingInIsBounded(t *testing.T) {
 	s = openAt(t, dir, Options{})
 	kept := func() (n int) {
 		for i := range ends {
-			if s.committer.calls.keeps(segmentOf{firstNamespace, uint64(i + 1)}) {
+			if keepsCalls(s, cache.Segment{Namespace: firstNamespace, Segment: uint64(i + 1)}) {
 				n++
 			}
 		}
 		return n
 	}
-	for round := range readInAfter + 1 {
+	for round := range cache.ReadInAfter + 1 {
 		var nodes []chainstore.NewNode
 		for i := range ends {
 			nodes = append(nodes, callNode(&ends[i], []string{fmt.Sprint("new ", i, round)}))
@@ -245,7 +214,7 @@ func TestReadingInIsBounded(t *testing.T) {
 		for i, added := range put(t, s, nodes...) {
 			ends[i] = added.ID
 		}
-		if want := max(0, round-readInAfter+2) * 2; kept() != want {
+		if want := max(0, round-cache.ReadInAfter+2) * 2; kept() != want {
 			t.Errorf("after change %d %d segments are kept, want %d", round, kept(), want)
 		}
 	}
@@ -275,72 +244,11 @@ func TestCopiesOfCallsAreNoCalls(t *testing.T) {
 	mustBeClean(t, s)
 }
 
-// keeps asks as a put does.
-func (c *callCache) keeps(in segmentOf) bool {
-	_, kept := c.earlier(in, 0, nil, nil)
+// callsOf is a cache of calls that holds so many bytes.
+func callsOf(limit int64) *cache.Calls { return cache.New(cache.Sizes{Calls: limit}, time.Now).Calls }
+
+// keepsCalls asks as a put does.
+func keepsCalls(s *Store, in cache.Segment) bool {
+	_, kept := s.caches.Calls.Earlier(in, 0, nil, nil)
 	return kept
-}
-
-// Calls are kept within a limit: those of the segments used last, and none of a segment with too many.
-func TestKeptCallsAreBounded(t *testing.T) {
-	const limit = 64 << 10
-	c := newCallCache(limit)
-	in := func(i int) segmentOf { return segmentOf{1, uint64(i)} }
-	call := func(i int) calledAt { return calledAt{callHash(runloop.Some(fmt.Sprint(i))), uint32(i)} }
-	for segment := range 1000 {
-		c.put(in(segment), &segmentCalls{})
-		c.note(in(segment), call(0))
-		if first := c.keeps(in(0)); !first || c.segments.size.Load() > limit {
-			t.Fatalf("%d bytes are kept; the segment that is used: %v", c.segments.size.Load(), first)
-		}
-	}
-	if c.keeps(in(1)) || !c.keeps(in(999)) {
-		t.Error("it is not the segments used last that are kept")
-	}
-	for i := range limit / callCacheShare / 4 {
-		c.note(in(0), call(i))
-		if s := c.segments.get(in(0)); s != nil && s.size() > limit/callCacheShare {
-			t.Fatalf("a segment takes %d bytes", s.size())
-		}
-	}
-	if c.keeps(in(0)) {
-		t.Error("a segment with too many calls is kept")
-	}
-	for segment := range 1000 {
-		c.segments.drop(in(segment))
-	}
-	if c.segments.size.Load() != 0 || len(c.segments.byKey) != 0 {
-		t.Errorf("%d bytes in %d segments are left of nothing", c.segments.size.Load(), len(c.segments.byKey))
-	}
-}
-
-// A chain that grows and grows pushes out what is known of its own earlier nodes: not the ends of others, nor a node that is
-// forked from again and again.
-func TestEndsOfChainsAreKept(t *testing.T) {
-	one := &known{}
-	limit := 4 * continuedShare * one.size()
-	c := newNodeCache(limit)
-	at := func(segment uint64, seq uint32, continued bool) *known {
-		return &known{at: chainstore.Place{Segment: segment, Seq: seq}, id: chainstore.ID{byte(segment), byte(seq)}, end: true, continued: continued}
-	}
-	for segment := range uint64(20) {
-		c.put(at(segment, 0, false))
-	}
-	forked := at(99, 0, true)
-	c.put(forked)
-	for seq := range uint32(200) {
-		c.put(at(50, seq, true))
-		c.put(at(50, seq+1, false))
-		if c.get(forked.key()) == nil {
-			t.Fatalf("the node that is forked from is pushed out by node %d of another chain", seq)
-		}
-	}
-	for segment := range uint64(20) {
-		if c.at(nodePlace{at: chainstore.Place{Segment: segment, Seq: 0}}) == nil {
-			t.Errorf("the end of chain %d is pushed out", segment)
-		}
-	}
-	if c.at(nodePlace{at: chainstore.Place{Segment: 50, Seq: 200}}) == nil || c.size() > limit || len(c.places) != len(c.ends.byKey)+len(c.continued.byKey) {
-		t.Errorf("%d of %d bytes, %d places of %d ends and %d others", c.size(), limit, len(c.places), len(c.ends.byKey), len(c.continued.byKey))
-	}
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // chain is a chainstore.Chain. It holds nothing open.
 type chain struct {
 	s  *Store
 	ns uint32
-	*head
+	*cache.Node
 	after uint32
 	// reader is the cache's number of who reads it.
 	reader int64
@@ -21,10 +22,10 @@ type chain struct {
 // Chain finds a head; see chainstore.ChainReader. It reads the alias or id and, of a head that was not read lately, the row,
 // and a seek for each 64 forks.
 func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
-	c := &chain{s: s, reader: s.rows.begin()}
+	c := &chain{s: s, reader: s.caches.Rows.Begin()}
 	err := s.read(ctx, namespace, func(v *view) (err error) {
 		c.ns = v.ns
-		if c.head, err = v.head(ref); err != nil || after == nil {
+		if c.Node, err = v.head(ref); err != nil || after == nil {
 			return err
 		}
 		p, found, err := v.placeOf(*after)
@@ -33,7 +34,7 @@ func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref,
 			return err
 		case !found:
 			return chainstore.ErrAfterNotFound
-		case !c.lineage.Holds(p):
+		case !c.Lineage.Holds(p):
 			return chainstore.ErrNotAncestor
 		}
 		c.after = p.Seq
@@ -45,7 +46,7 @@ func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref,
 	return c, nil
 }
 
-func (c *chain) Head() *chainstore.Header { return c.header }
+func (c *chain) Head() *chainstore.Header { return c.Header }
 
 func (c *chain) After() uint32 { return c.after }
 
@@ -54,7 +55,7 @@ func (c *chain) Runs(limit int) (runs []chainstore.Run) {
 	if limit <= 0 {
 		return nil
 	}
-	c.lineage.Runs(func(r chainstore.Run) bool {
+	c.Lineage.Runs(func(r chainstore.Run) bool {
 		runs = append(runs, r)
 		return len(runs) < limit
 	})
@@ -72,7 +73,7 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 		return err
 	}
 	defer v.close()
-	return v.rows(ctx, c.lineage, c.reader, span, yield)
+	return v.rows(ctx, c.Lineage, c.reader, span, yield)
 }
 
 // rows yields the rows of a span of a chain to a reader; of one whose number is 0, the cache takes no notice.
@@ -82,7 +83,7 @@ func (v *view) rows(ctx context.Context, l *chainstore.Lineage, reader int64, sp
 	}
 	s := rowScan{
 		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield,
-		gathers: gathering{cache: v.s.rows, ns: v.ns, reader: reader, all: span.Again},
+		fill: cache.RowFill{Cache: v.s.caches.Rows, Namespace: v.ns, Seen: v.ts, Reader: reader, All: span.Again},
 	}
 	defer s.close()
 	stretches := l.Within(span.From, span.Through)
@@ -106,8 +107,8 @@ type rowScan struct {
 	// cursor is nil until it is needed; it walks over the keys with prefix.
 	cursor *cursor
 	prefix []byte
-	// gathers is given what the cursor reads.
-	gathers gathering
+	// fill is given what the cursor reads.
+	fill cache.RowFill
 	// scratch holds the row whose payload lies in chunks, and then the payload; nil until it is needed.
 	scratch *[]byte
 	// out is what is yielded: its memory serves all rows.
@@ -115,7 +116,7 @@ type rowScan struct {
 }
 
 func (s *rowScan) close() {
-	s.gathers.flush()
+	s.fill.Flush()
 	if s.cursor != nil {
 		s.cursor.close()
 	}
@@ -157,31 +158,39 @@ func (s *rowScan) stretch(part chainstore.Run) error {
 // cached yields the rows from a place on that lie in the cache, at most limit and none of another block, and tells how many
 // those are.
 func (s *rowScan) cached(at chainstore.Place, limit uint64) (n uint64, err error) {
-	cache, key := s.gathers.cache, blockOf(s.v.ns, at)
-	block := cache.get(key, s.gathers.reader)
-	if !block.has(int(at.Seq % blockRows)) {
+	block := s.kept(at)
+	if !block.Has(at.Seq) {
 		return 0, nil
 	}
-	for i := int(at.Seq % blockRows); block.has(i) && n < limit; i++ {
-		r, from, err := block.row(i)
+	payloads := block.Payloads()
+	for {
+		head, from, to := block.Row(at.Seq)
+		r, _, err := parseRow(head)
 		if err != nil {
 			return n, err
 		}
-		if err := s.pass(at, &r, block.payloads, from); err != nil {
+		r.payload = payloads[from:to:to]
+		if err := s.pass(at, &r, payloads, from); err != nil {
 			return n, err
 		}
 		at.Seq++
-		n++
+		if n++; n == limit || at.Seq%cache.BlockRows == 0 || !block.Has(at.Seq) {
+			s.fill.Cache.Hit(n)
+			return n, nil
+		}
 	}
-	cache.hits.Add(n)
-	return n, nil
+}
+
+// kept is what the cache has of the block of a place.
+func (s *rowScan) kept(at chainstore.Place) *cache.Block {
+	return s.fill.Cache.Get(s.v.ns, at, s.fill.Reader)
 }
 
 // scanned yields the rows from a place on from the database, at most limit, none of the place's block that the cache has and
 // none behind the end of a block behind which the cache goes on, and tells how many those are.
 func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err error) {
-	if block, in := s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader), int(at.Seq%blockRows); block != nil && in < block.first {
-		limit = min(limit, uint64(block.first-in))
+	if n := s.kept(at).Before(at.Seq); n > 0 {
+		limit = min(limit, uint64(n))
 	}
 	if s.cursor == nil {
 		s.cursor = s.v.cursor(s.prefix)
@@ -192,7 +201,7 @@ func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err erro
 		if n++; err != nil || n == limit {
 			return n, err
 		}
-		if at = at.Next(); at.Seq%blockRows == 0 && s.gathers.cache.get(blockOf(s.v.ns, at), s.gathers.reader).has(0) {
+		if at = at.Next(); at.Seq%cache.BlockRows == 0 && s.kept(at).Has(at.Seq) {
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {
@@ -240,7 +249,7 @@ func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 			return dangling(tableNodes)
 		}
 		if chunks = r.chunks; chunks == 0 {
-			s.gathers.row(at, value, len(r.payload))
+			s.fill.Row(at, value, len(r.payload))
 		} else if !s.headersOnly {
 			b := append(s.room(), value...)
 			*s.scratch = b

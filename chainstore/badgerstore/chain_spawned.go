@@ -20,7 +20,7 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 		return nil, false, err
 	}
 	defer v.close()
-	chosen, more, err := v.spawnedOn(ctx, c.lineage, min(limit, chainstore.SpawnedReach))
+	chosen, more, err := v.spawnedOn(ctx, c.Lineage, min(limit, chainstore.SpawnedReach))
 	if err != nil {
 		return nil, false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // aliasPlan is an alias of a change, as it was before the change, and what it is to become.
@@ -12,13 +13,13 @@ type aliasPlan struct {
 	change *chainstore.AliasChange
 	// row is nil for a name that never was set; head is nil where there is no alias.
 	row          *aliasRow
-	head, target *known
+	head, target *cache.Node
 }
 
 func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
-	exists, head, target, compaction := p.head != nil, chainstore.ID{}, p.target.name(), false
+	exists, head, target, compaction := p.head != nil, chainstore.ID{}, idOf(p.target), false
 	if exists {
-		head, compaction = p.head.id, p.head.covers.Present
+		head, compaction = p.head.Header.ID, p.head.Header.Covers.Present
 	}
 	c = chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head, Compaction: compaction}
 	holds, err := p.change.Condition.Holds(exists, head, target, func() (bool, error) {
@@ -28,19 +29,19 @@ func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed boo
 }
 
 // extends tells whether a node is reached from an ancestor by plain appends.
-func (d *draft) extends(n *known, ancestor chainstore.ID) (bool, error) {
+func (d *draft) extends(n *cache.Node, ancestor chainstore.ID) (bool, error) {
 	from, err := d.find(ancestor)
 	if err != nil || from == nil {
 		return false, err
 	}
-	if n, err = d.asEnd(n); err != nil {
+	if n, err = d.asTip(n); err != nil {
 		return false, err
 	}
-	return n.lineage.Holds(from.at) && n.compaction == from.compaction, nil
+	return n.Lineage.Holds(from.At) && n.Header.Compaction == from.Header.Compaction, nil
 }
 
 // putAliases judges the change's aliases as they were before it, and then sets them, unless the change took place before.
-func (d *draft) putAliases(change *chainstore.Change, nodes []*known, done []chainstore.PutNode) ([]chainstore.PutAlias, error) {
+func (d *draft) putAliases(change *chainstore.Change, nodes []*cache.Node, done []chainstore.PutNode) ([]chainstore.PutAlias, error) {
 	plans := make([]aliasPlan, len(change.Aliases))
 	for i := range change.Aliases {
 		target, err := d.target(change.Aliases[i].Target, nodes)
@@ -71,7 +72,7 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*known, done []cha
 		return nil, &chainstore.ConflictError{Conflicts: failed}
 	}
 	made := slices.ContainsFunc(done, func(n chainstore.PutNode) bool { return n.Created })
-	repeats := change.Repeats(made, func(i int) (head, target *chainstore.ID) { return plans[i].head.name(), plans[i].target.name() })
+	repeats := change.Repeats(made, func(i int) (head, target *chainstore.ID) { return idOf(plans[i].head), idOf(plans[i].target) })
 	put := make([]chainstore.PutAlias, len(plans))
 	for i := range plans {
 		stays := false
@@ -92,7 +93,7 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*known, done []cha
 
 // wasSet tells whether an alias points to its target, or did so lately.
 func (d *draft) wasSet(p *aliasPlan) (bool, error) {
-	if p.row == nil || p.head != nil && p.head.at == p.target.at {
+	if p.row == nil || p.head != nil && p.head.At == p.target.At {
 		return p.row != nil, nil
 	}
 	for number := p.row.states - 1; number > 0 && p.row.states-number <= chainstore.RepeatReach; number-- {
@@ -101,32 +102,32 @@ func (d *draft) wasSet(p *aliasPlan) (bool, error) {
 			return false, err
 		}
 		past, err := parsePastState(value)
-		if err != nil || !past.deleted && past.at == p.target.at {
+		if err != nil || !past.deleted && past.at == p.target.At {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// name is the node's id; nil for no node.
-func (n *known) name() *chainstore.ID {
+// idOf is a node's id; nil for no node.
+func idOf(n *cache.Node) *chainstore.ID {
 	if n == nil {
 		return nil
 	}
-	return &n.id
+	return &n.Header.ID
 }
 
 // stays tells of an alias that the change leaves as it is.
 func (p *aliasPlan) stays() chainstore.PutAlias {
 	out := chainstore.PutAlias{Existed: p.head != nil}
 	if out.Existed {
-		out.Previous = p.head.id
+		out.Previous = p.head.Header.ID
 	}
 	return out
 }
 
 // alias returns an alias's row, nil if it never was set, and its head, nil if it does not exist.
-func (d *draft) alias(name string) (*aliasRow, *known, error) {
+func (d *draft) alias(name string) (*aliasRow, *cache.Node, error) {
 	value, found, err := d.get(aliasKey(d.ns, name))
 	if err != nil || !found {
 		return nil, nil, err
@@ -140,13 +141,13 @@ func (d *draft) alias(name string) (*aliasRow, *known, error) {
 }
 
 // aliasHead is where an alias points; nil if it does not exist.
-func (d *draft) aliasHead(name string) (*known, error) {
+func (d *draft) aliasHead(name string) (*cache.Node, error) {
 	_, head, err := d.alias(name)
 	return head, err
 }
 
 // target finds what an alias is to be set to; nil to delete it.
-func (d *draft) target(t chainstore.Target, nodes []*known) (n *known, err error) {
+func (d *draft) target(t chainstore.Target, nodes []*cache.Node) (n *cache.Node, err error) {
 	switch {
 	case t.Kind == chainstore.TargetNew:
 		return nodes[t.Node], nil
@@ -167,7 +168,7 @@ func (d *draft) target(t chainstore.Target, nodes []*known) (n *known, err error
 // move sets or deletes an alias.
 func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
 	out := p.stays()
-	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.at != p.head.at
+	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.At != p.head.At
 	next := aliasRow{}
 	if p.row != nil {
 		next = *p.row
@@ -185,7 +186,7 @@ func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
 		next.labels = p.change.Labels
 	}
 	if p.target != nil {
-		next.at = p.target.at
+		next.at = p.target.At
 	} else {
 		next.at = chainstore.Place{}
 	}
@@ -216,6 +217,21 @@ func (d *draft) arrive(p *aliasPlan) {
 		return
 	}
 	d.set(movedKey(d.ns, p.change.Name, d.now), []byte{})
-	d.set(headKey(d.ns, p.target.at, p.change.Name), []byte{})
+	d.set(headKey(d.ns, p.target.At, p.change.Name), []byte{})
 	d.counters.aliases++
+}
+
+// wroteAliases are the aliases that the batch wrote.
+func (b *batch) wroteAliases() (all []cache.Alias) {
+	for key, w := range b.writes {
+		if key[keyPrefix-1] != tableAliases {
+			continue
+		}
+		a := cache.Alias{Namespace: namespaceOf(key), Name: key[keyPrefix:], Deleted: true}
+		if row, err := parseAlias(w.value); err == nil && !w.deleted {
+			a.At, a.Deleted = row.at, row.deleted
+		}
+		all = append(all, a)
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -30,17 +31,17 @@ type batch struct {
 	pending []*request
 
 	writes  map[string]write
-	byID    map[nodeKey]*known
-	byPlace map[nodePlace]*known
+	byID    map[cache.NodeKey]*cache.Node
+	byPlace map[cache.NodePlace]*cache.Node
 	// calls has the seq of the first node written that has a call of an id; begun are the segments that were.
 	calls map[segmentCall]uint32
-	begun map[segmentOf]struct{}
+	begun map[cache.Segment]struct{}
 	// entered are the namespaces of the changes.
 	entered map[uint32]struct{}
 	// readIn counts the rows that were read in for the cache of calls.
 	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
-	awaiting map[nodeKey][]spawned
+	awaiting map[cache.NodeKey][]spawned
 	// bytes is what the writes take in a transaction.
 	bytes int64
 	// drafts counts the changes that were tried.
@@ -61,8 +62,8 @@ func (c *committer) begin() *batch {
 	b := c.spare
 	if b == nil {
 		b = &batch{
-			c: c, writes: map[string]write{}, byID: map[nodeKey]*known{}, byPlace: map[nodePlace]*known{},
-			calls: map[segmentCall]uint32{}, begun: map[segmentOf]struct{}{}, awaiting: map[nodeKey][]spawned{},
+			c: c, writes: map[string]write{}, byID: map[cache.NodeKey]*cache.Node{}, byPlace: map[cache.NodePlace]*cache.Node{},
+			calls: map[segmentCall]uint32{}, begun: map[cache.Segment]struct{}{}, awaiting: map[cache.NodeKey][]spawned{},
 			entered: map[uint32]struct{}{},
 		}
 		b.maxBytes, b.maxWrites = c.s.db.MaxCommit()
@@ -215,9 +216,9 @@ func (d *draft) get(key []byte) (value []byte, found bool, err error) {
 }
 
 // know keeps what this change knows of a node that it wrote, or wrote behind.
-func (d *draft) know(n *known) {
-	d.undo.nodes = append(d.undo.nodes, undoneNode{n, d.byID[n.key()]})
-	d.byID[n.key()], d.byPlace[n.where()] = n, n
+func (d *draft) know(n *cache.Node) {
+	d.undo.nodes = append(d.undo.nodes, undoneNode{n, d.byID[n.Key()]})
+	d.byID[n.Key()], d.byPlace[n.Place()] = n, n
 }
 
 // apply puts the change's nodes and then its aliases.

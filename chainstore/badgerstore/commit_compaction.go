@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // prepare reads what the change's compaction nodes show, as of now, so that the committer has little left to read. What it
 // cannot make it leaves to the committer, which judges.
-func (s *Store) prepare(ctx context.Context, namespace string, change *chainstore.Change) (map[*chainstore.NewNode]*refold, error) {
+func (s *Store) prepare(ctx context.Context, namespace string, change *chainstore.Change) (map[*chainstore.NewNode]*derive.Refold, error) {
 	is := func(n chainstore.NewNode) bool { return n.Compaction != nil }
 	if !slices.ContainsFunc(change.Nodes, is) {
 		return nil, nil
 	}
-	prepared := map[*chainstore.NewNode]*refold{}
+	prepared := map[*chainstore.NewNode]*derive.Refold{}
 	err := s.read(ctx, namespace, func(v *view) error {
 		for i := range change.Nodes {
 			if !is(change.Nodes[i]) {
@@ -48,14 +49,14 @@ func refused(err error) bool {
 
 // prepare makes the refold of node i of a change as far as its nearest ancestor that is there; nil where the node is
 // there already.
-func (v *view) prepare(ctx context.Context, change *chainstore.Change, i int) (*refold, error) {
+func (v *view) prepare(ctx context.Context, change *chainstore.Change, i int) (*derive.Refold, error) {
 	in := &change.Nodes[i]
 	base, direct, err := v.base(change, i)
 	if err != nil {
 		return nil, err
 	}
 	if direct {
-		_, found, err := v.placeOf(in.Identify(&base.id))
+		_, found, err := v.placeOf(in.Identify(&base.Header.ID))
 		if err != nil || found {
 			return nil, err
 		}
@@ -64,19 +65,19 @@ func (v *view) prepare(ctx context.Context, change *chainstore.Change, i int) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := mayCover(base, covers, v.nodeAt); err != nil {
+	if err := derive.MayCover(derived(base), covers, v.header); err != nil {
 		return nil, err
 	}
-	r, err := newRefold(in, base, covers, v.headers(ctx))
+	r, err := derive.NewRefold(in, derived(base), covers, v.headers(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return r, r.extend(base.lineage, v.headers(ctx))
+	return r, r.Extend(base.Lineage, v.headers(ctx))
 }
 
 // base is the nearest ancestor of node i of a change that is not of the change, with its lineage; direct says that it is
 // the parent.
-func (v *view) base(change *chainstore.Change, i int) (n *known, direct bool, err error) {
+func (v *view) base(change *chainstore.Change, i int) (n *cache.Node, direct bool, err error) {
 	first := i
 	for first > 0 && change.Nodes[first].Parent.Kind == chainstore.ParentPrevious {
 		first--
@@ -90,25 +91,12 @@ func (v *view) base(change *chainstore.Change, i int) (n *known, direct bool, er
 	default:
 		return nil, false, chainstore.ErrParentNotFound
 	}
-	h, err := v.head(ref)
-	if err != nil {
-		return nil, false, err
-	}
-	n = knownOf(v.ns, h.lineage.Head, h.header)
-	n.lineage = h.lineage
-	return n, first == i, nil
-}
-
-func (v *view) nodeAt(at chainstore.Place) (*known, error) {
-	h, err := v.header(at)
-	if err != nil {
-		return nil, err
-	}
-	return knownOf(v.ns, at, h), nil
+	n, err = v.head(ref)
+	return n, first == i, err
 }
 
 // headers reads one range for each fork.
-func (v *view) headers(ctx context.Context) headers {
+func (v *view) headers(ctx context.Context) derive.Headers {
 	return func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
 		return v.rows(ctx, l, 0, span, func(r *chainstore.Row) error {
@@ -121,28 +109,37 @@ func (v *view) headers(ctx context.Context) headers {
 	}
 }
 
-// compact folds behind a new compaction node: ErrNotAncestor for a root, or where a message was put behind what it covers;
+// compact derives a new compaction node: ErrNotAncestor for a root, or where a message was put behind what it covers;
 // ErrNodeNotFound, ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls, ErrGroupTooLarge.
-func (d *draft) compact(n *known, in *chainstore.NewNode, parent *known) ([]runloop.Mark, error) {
-	if parent == nil {
-		return nil, chainstore.ErrNotAncestor
+func (d *draft) compact(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, error) {
+	if parent.Header == nil {
+		return derive.Node{}, chainstore.ErrNotAncestor
 	}
 	covers, err := d.find(in.Compaction.Covers)
 	if err == nil && covers == nil {
 		err = chainstore.ErrNodeNotFound
 	}
 	if err != nil {
-		return nil, err
+		return derive.Node{}, err
 	}
 	if slices.ContainsFunc(in.Compaction.Provenance, func(p chainstore.Provenance) bool {
-		return p.Present && p.Place.Seq > covers.at.Seq
+		return p.Present && p.Place.Seq > covers.At.Seq
 	}) {
-		return nil, chainstore.ErrNotAncestor
+		return derive.Node{}, chainstore.ErrNotAncestor
 	}
-	if err := mayCover(parent, covers.at, d.at); err != nil {
+	if err := derive.MayCover(parent, covers.At, d.headerAt); err != nil {
+		return derive.Node{}, err
+	}
+	return derive.Compact(in, seat, parent, covers.At, d.request.prepared[in], d.headers)
+}
+
+// headerAt is the header of the node at a place, which is there.
+func (d *draft) headerAt(at chainstore.Place) (*chainstore.Header, error) {
+	n, err := d.at(at)
+	if err != nil {
 		return nil, err
 	}
-	return n.cover(in, parent, covers.at, d.request.prepared[in], d.headers)
+	return n.Header, nil
 }
 
 // How much a caller prepares, and how little is left to the committer.

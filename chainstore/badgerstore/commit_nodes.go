@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // renewAfter is how long ago, in milliseconds, a node was last put when putting it again is noted: half the grace
@@ -14,8 +15,8 @@ import (
 const renewAfter = 12 * 60 * 60 * 1000
 
 // putNodes puts the change's nodes in order, and returns what is known of each.
-func (d *draft) putNodes(change *chainstore.Change) (nodes []*known, put []chainstore.PutNode, err error) {
-	nodes = make([]*known, len(change.Nodes))
+func (d *draft) putNodes(change *chainstore.Change) (nodes []*cache.Node, put []chainstore.PutNode, err error) {
+	nodes = make([]*cache.Node, len(change.Nodes))
 	put = make([]chainstore.PutNode, len(change.Nodes))
 	for i := range change.Nodes {
 		parent, err := d.parent(change, i, nodes)
@@ -28,14 +29,14 @@ func (d *draft) putNodes(change *chainstore.Change) (nodes []*known, put []chain
 		}
 		nodes[i] = n
 		put[i] = chainstore.PutNode{
-			ID: n.id, Created: created, Full: n.state.Full.Totals, Effective: n.state.Effective.Totals,
+			ID: n.Header.ID, Created: created, Full: n.Header.State.Full.Totals, Effective: n.Header.State.Effective.Totals,
 		}
 	}
 	return nodes, put, nil
 }
 
 // parent returns node i's parent; nil for a root.
-func (d *draft) parent(change *chainstore.Change, i int, nodes []*known) (n *known, err error) {
+func (d *draft) parent(change *chainstore.Change, i int, nodes []*cache.Node) (n *cache.Node, err error) {
 	switch p := change.EffectiveParent(i); p.Kind {
 	case chainstore.NoParent:
 		return nil, nil
@@ -54,14 +55,14 @@ func (d *draft) parent(change *chainstore.Change, i int, nodes []*known) (n *kno
 	return n, err
 }
 
-func (d *draft) putNode(in *chainstore.NewNode, parent *known) (n *known, created bool, err error) {
+func (d *draft) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cache.Node, created bool, err error) {
 	var parentID *chainstore.ID
 	if parent != nil {
-		id := parent.id
+		id := parent.Header.ID
 		parentID = &id
 	}
 	id := in.Identify(parentID)
-	if parent == nil || !parent.childless() {
+	if parent == nil || !parent.IsTip || parent.HasChild {
 		if n, err = d.find(id); err != nil {
 			return nil, false, err
 		}
@@ -74,11 +75,11 @@ func (d *draft) putNode(in *chainstore.NewNode, parent *known) (n *known, create
 }
 
 // renew notes that a node was put again, if that has not been noted lately.
-func (d *draft) renew(n *known) error {
-	if d.now-n.firstPut <= renewAfter {
+func (d *draft) renew(n *cache.Node) error {
+	if d.now-n.Header.FirstPut <= renewAfter {
 		return nil
 	}
-	key := placeKey(d.ns, tableLastPut, n.at)
+	key := placeKey(d.ns, tableLastPut, n.At)
 	value, found, err := d.get(key)
 	if err != nil {
 		return err
@@ -94,12 +95,12 @@ func (d *draft) renew(n *known) error {
 }
 
 // find returns what is known of a node by id; nil if it is not there.
-func (d *draft) find(id chainstore.ID) (*known, error) {
-	key := nodeKey{d.ns, id}
+func (d *draft) find(id chainstore.ID) (*cache.Node, error) {
+	key := cache.NodeKey{Namespace: d.ns, ID: id}
 	if n := d.byID[key]; n != nil {
 		return n, nil
 	}
-	if n := d.c.nodes.get(key); n != nil {
+	if n := d.c.s.caches.Nodes.Find(key, d.view.ts); n != nil {
 		return n, nil
 	}
 	at, found, err := d.view.placeOf(id)
@@ -110,131 +111,137 @@ func (d *draft) find(id chainstore.ID) (*known, error) {
 }
 
 // at returns what is known of the node at a place, which is there.
-func (d *draft) at(at chainstore.Place) (*known, error) {
-	key := nodePlace{d.ns, at}
-	if n := d.byPlace[key]; n != nil {
+func (d *draft) at(at chainstore.Place) (*cache.Node, error) {
+	where := cache.NodePlace{Namespace: d.ns, At: at}
+	if n := d.byPlace[where]; n != nil {
 		return n, nil
 	}
-	if n := d.c.nodes.at(key); n != nil {
+	if n := d.c.s.caches.Nodes.At(where); n != nil {
 		return n, nil
 	}
 	return d.load(at)
 }
 
 // load reads a node that this batch did not write.
-func (d *draft) load(at chainstore.Place) (*known, error) {
-	h, err := d.view.header(at)
+func (d *draft) load(at chainstore.Place) (*cache.Node, error) {
+	n, err := d.view.node(at)
+	if err == nil {
+		d.c.s.caches.Nodes.Offer(n, d.view.ts)
+	}
+	return n, err
+}
+
+// asTip returns a node with all that is needed to append to it.
+func (d *draft) asTip(n *cache.Node) (*cache.Node, error) {
+	if n.IsTip {
+		return n, nil
+	}
+	tip, err := d.view.withPath(n) // not of this batch: what it writes behind a node, it writes behind a tip
 	if err != nil {
 		return nil, err
 	}
-	n := knownOf(d.ns, at, h)
-	d.c.nodes.misses.Add(1)
-	d.c.nodes.put(n)
-	return n, nil
-}
-
-// asEnd returns a node with all that is needed to append to it.
-func (d *draft) asEnd(n *known) (*known, error) {
-	if n.end {
-		return n, nil
-	}
-	end := *n // not of this batch: what it writes behind a node, it writes behind one with end
-	var err error
-	if end.lineage, err = d.view.lineage(n.at, n.forks); err != nil {
+	if tip.HasChild, err = d.view.used(n.At.Next()); err != nil {
 		return nil, err
 	}
-	if err = d.view.readTables(&end); err != nil {
-		return nil, err
-	}
-	if end.continued, err = d.view.used(n.at.Next()); err != nil {
-		return nil, err
-	}
-	end.end = true
-	d.c.nodes.put(&end)
-	return &end, nil
+	tip.IsTip = true
+	d.c.s.caches.Nodes.Put(tip, d.view.ts)
+	return tip, nil
 }
 
 // create writes a new node and its index rows.
-func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *known) (*known, error) {
+func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *cache.Node) (*cache.Node, error) {
 	if parent != nil {
 		var err error
-		if parent, err = d.asEnd(parent); err != nil {
+		if parent, err = d.asTip(parent); err != nil {
 			return nil, err
 		}
 	}
-	n := &known{ns: d.ns, id: id, firstPut: d.now, end: true}
-	if err := d.settle(n, parent); err != nil {
-		return nil, err
-	}
-	earlier := &earlierCalls{v: d.view, parent: parent, node: in.Messages, batch: d.batch, kept: d.c.calls}
-	marks, err := d.fold(n, in, parent, earlier)
+	lineage, err := d.place(parent)
 	if err != nil {
 		return nil, err
 	}
-	n.link(in)
-	h := header(n, in, marks)
-	d.row(n, h, in)
+	made, recalls, err := d.derive(in, derive.Seat{ID: id, FirstPut: d.now, Lineage: lineage}, derived(parent))
+	if err != nil {
+		return nil, err
+	}
+	n := &cache.Node{Namespace: d.ns, At: lineage.Head, Header: made.Header, Lineage: lineage, Tables: made.Tables, IsTip: true}
+	d.row(n, in)
 	d.know(n)
-	return n, d.index(n, in, h, earlier)
+	return n, d.index(n, made, in, recalls)
 }
 
-// fold continues the folds over a new node, or begins those of a compaction node again.
-func (d *draft) fold(n *known, in *chainstore.NewNode, parent *known, earlier *earlierCalls) ([]runloop.Mark, error) {
+// derive tells what follows from a new node and its parent.
+func (d *draft) derive(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, map[derive.CallKey]*derive.Recall, error) {
 	if in.Compaction != nil {
-		return d.compact(n, in, parent)
+		made, err := d.compact(in, seat, parent)
+		return made, nil, err
 	}
-	return n.fold(in, earlier)
+	return derive.Append(in, seat, parent, derive.CallsBefore(parent, in.Messages, d))
 }
 
-// settle takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of
-// the longest chain that places can tell.
-func (d *draft) settle(n, parent *known) error {
-	switch {
-	case parent != nil && parent.at.Seq == math.MaxUint32:
-		return fmt.Errorf("%w: a node with more ancestors than can be counted", chainstore.ErrTooLarge)
-	case parent == nil:
-		n.at = chainstore.Place{Segment: d.newSegment()}
-		n.lineage = &chainstore.Lineage{Head: n.at}
-		d.counters.roots++
-		return nil
-	case !parent.continued:
-		n.at = parent.at.Next()
-		n.lineage = &chainstore.Lineage{Head: n.at, Forks: parent.lineage.Forks}
-		claimed := *parent
-		claimed.continued = true
-		d.know(&claimed)
-	default:
-		n.at = chainstore.Place{Segment: d.newSegment(), Seq: parent.at.Seq + 1}
-		n.lineage = &chainstore.Lineage{Head: n.at, Forks: parent.lineage.Child()}
-		d.counters.forks++
-		d.set(forkKey(d.ns, parent.at, n.at.Segment), []byte{})
+// index writes the rows that find a new node, and counts it.
+func (d *draft) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, recalls map[derive.CallKey]*derive.Recall) error {
+	for _, row := range indexRows(d.ns, made, recalls) {
+		d.set(row.key, row.value)
 	}
-	n.forks = uint32(len(n.lineage.Forks))
-	n.inherit(parent)
+	for call, r := range recalls {
+		if r.Calls() {
+			d.call(segmentCall{cache.Segment{Namespace: d.ns, Segment: n.At.Segment}, call}, n.At.Seq)
+		}
+	}
+	if err := d.linkSpawned(n, in.SpawnedFrom); err != nil {
+		return err
+	}
+	d.counters.puts++
+	d.counters.nodes++
+	d.counters.messages += uint64(len(in.Messages))
+	d.counters.messageBytes += uint64(len(in.Payload))
 	return nil
+}
+
+// place takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of
+// the longest chain that places can tell.
+func (d *draft) place(parent *cache.Node) (*chainstore.Lineage, error) {
+	switch {
+	case parent == nil:
+		d.counters.roots++
+		return &chainstore.Lineage{Head: chainstore.Place{Segment: d.newSegment()}}, nil
+	case parent.At.Seq == math.MaxUint32:
+		return nil, fmt.Errorf("%w: a node with more ancestors than can be counted", chainstore.ErrTooLarge)
+	case !parent.HasChild:
+		claimed := *parent
+		claimed.HasChild = true
+		d.know(&claimed)
+		return &chainstore.Lineage{Head: parent.At.Next(), Forks: parent.Lineage.Forks}, nil
+	default:
+		at := chainstore.Place{Segment: d.newSegment(), Seq: parent.At.Seq + 1}
+		d.counters.forks++
+		d.set(forkKey(d.ns, parent.At, at.Segment), []byte{})
+		return &chainstore.Lineage{Head: at, Forks: parent.Lineage.Child()}, nil
+	}
 }
 
 func (d *draft) newSegment() uint64 {
 	d.counters.nextSegment++
-	in := segmentOf{d.ns, d.counters.nextSegment}
+	in := cache.Segment{Namespace: d.ns, Segment: d.counters.nextSegment}
 	d.begun[in] = struct{}{}
 	d.undo.begun = append(d.undo.begun, in)
-	return in.segment
+	return in.Segment
 }
 
 // row writes the node's row, and its payload in chunks if it is long.
-func (d *draft) row(n *known, h *chainstore.Header, in *chainstore.NewNode) {
+func (d *draft) row(n *cache.Node, in *chainstore.NewNode) {
 	var forks []chainstore.Place
-	if f := n.lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.at.Seq {
+	if f := n.Lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.At.Seq {
 		forks = f[:min(len(f), maxForksInRow)]
 	}
 	chunks := chunksOf(len(in.Payload))
-	d.raw = chainstore.AppendHeader(d.raw[:0], h)
+	d.raw = chainstore.AppendHeader(d.raw[:0], n.Header)
 	b := d.space(len(d.raw) + len(in.Metadata) + min(len(in.Payload), maxChunk) + 32 + 16*len(forks))
-	d.set(placeKey(d.ns, tableNodes, n.at), appendRow(b, forks, d.raw, in.Metadata, in.Payload, chunks))
+	d.set(placeKey(d.ns, tableNodes, n.At), appendRow(b, forks, d.raw, in.Metadata, in.Payload, chunks))
 	for i := range chunks {
 		part := in.Payload[i*maxChunk : min(len(in.Payload), (i+1)*maxChunk)]
-		d.set(chunkKey(d.ns, n.at, i+1), bytes.Clone(part))
+		d.set(chunkKey(d.ns, n.At, i+1), bytes.Clone(part))
 	}
 }
 

@@ -1,13 +1,15 @@
 package badgerstore
 
+import "github.com/transcriptd/transcriptd/chainstore/internal/cache"
+
 // undo is what it takes to take back the last change of a batch.
 type undo struct {
 	writes []undoneWrite
 	nodes  []undoneNode
 	// calls, begun and awaiting are what was added to the batch's.
 	calls    []segmentCall
-	begun    []segmentOf
-	awaiting []nodeKey
+	begun    []cache.Segment
+	awaiting []cache.NodeKey
 }
 
 // undoneWrite is what a key had in the batch before.
@@ -18,7 +20,7 @@ type undoneWrite struct {
 }
 
 // undoneNode is what was known of a node, and what the batch knew before; nil: nothing.
-type undoneNode struct{ now, before *known }
+type undoneNode struct{ now, before *cache.Node }
 
 func (u *undo) reset() {
 	clear(u.writes)
@@ -41,11 +43,11 @@ func (b *batch) takeBack() {
 	for i := len(b.undo.nodes) - 1; i >= 0; i-- {
 		u := b.undo.nodes[i]
 		if u.before == nil {
-			delete(b.byID, u.now.key())
-			delete(b.byPlace, u.now.where())
+			delete(b.byID, u.now.Key())
+			delete(b.byPlace, u.now.Place())
 			continue
 		}
-		b.byID[u.now.key()], b.byPlace[u.now.where()] = u.before, u.before
+		b.byID[u.now.Key()], b.byPlace[u.now.Place()] = u.before, u.before
 	}
 	for _, call := range b.undo.calls {
 		delete(b.calls, call)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 	"github.com/transcriptd/transcriptd/internal/deadline"
@@ -30,8 +31,6 @@ type committer struct {
 
 	waiting *queue
 	done    chan struct{}
-	nodes   *nodeCache
-	calls   *callCache
 
 	// What follows belongs to the goroutine that commits.
 
@@ -58,7 +57,7 @@ type request struct {
 	change    *chainstore.Change
 	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
 	// does not have, the committer must make.
-	prepared map[*chainstore.NewNode]*refold
+	prepared map[*chainstore.NewNode]*derive.Refold
 	last     bool
 	// state tells who has the change: see the constants.
 	state atomic.Int32
@@ -84,7 +83,6 @@ func newCommitter(s *Store, o *Options) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		waiting: newQueue(), done: make(chan struct{}), counters: map[uint32]counters{},
-		nodes: newNodeCache(nodeCacheBytes(o) / 2), calls: newCallCache(nodeCacheBytes(o) / 2),
 	}
 	c.ready, c.durable, c.pause = s.db.Ready, s.write, s.db.Pace
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -310,15 +308,16 @@ func (c *committer) persist(b *batch) error {
 		c.failed = true
 		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)
 	}
-	// Who sees a node finds the calls of its path, and no older alias. Who finds it in the cache of nodes sees it.
+	// Who sees the commit finds no older alias.
+	commit := b.view.ts + 1
 	b.keepCalls()
 	b.keepGiven()
 	b.keepCounters()
-	c.s.aliases.tell(b.writes, b.view.ts+1)
-	c.s.reads.publish(b.view.ts + 1)
+	c.s.caches.Aliases.Tell(commit, b.wroteAliases())
 	for _, n := range b.byPlace {
-		c.nodes.put(n)
+		c.s.caches.Nodes.Put(n, commit)
 	}
+	c.s.reads.publish(commit)
 	b.count()
 	return nil
 }

@@ -65,7 +65,7 @@ func TestPutsBesideEvictions(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	if misses := s.committer.nodes.misses.Load(); misses < callers*puts/4 {
+	if misses := s.Metrics().Nodes.Misses; misses < callers*puts/4 {
 		t.Errorf("only %d nodes were not kept", misses)
 	}
 	for id, parent := range parents {

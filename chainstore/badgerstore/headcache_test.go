@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
@@ -26,7 +27,7 @@ func TestHeadsOfLaterCommits(t *testing.T) {
 		return nil
 	})
 	inTestNamespace(t, s, func(v *view) error {
-		if _, known := s.heads.place(v.ns, id, v.ts); !known {
+		if _, known := s.caches.Nodes.PlaceOf(cache.NodeKey{Namespace: v.ns, ID: id}, v.ts); !known {
 			t.Error("a later view does not find it in the cache")
 		}
 		return nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // lineage reads the fork path of a node that has forks on its path: a seek for each 64.
@@ -75,7 +77,7 @@ func (v *view) header(at chainstore.Place) (h *chainstore.Header, err error) {
 
 // placeOf looks an id up.
 func (v *view) placeOf(id chainstore.ID) (p chainstore.Place, found bool, err error) {
-	if p, ok := v.s.heads.place(v.ns, id, v.ts); ok {
+	if p, ok := v.s.readNodes.PlaceOf(cache.NodeKey{Namespace: v.ns, ID: id}, v.ts); ok {
 		return p, true, nil
 	}
 	found, err = v.borrow(idKey(v.ns, id), func(value []byte) error {
@@ -94,35 +96,68 @@ func (v *view) resolve(ref chainstore.Ref) (chainstore.Place, error) {
 		}
 		return p, err
 	}
-	if p, ok := v.s.aliases.get(v.ns, ref.Alias, v.ts); ok {
+	if p, ok := v.s.caches.Aliases.Get(v.ns, ref.Alias, v.ts); ok {
 		return p, nil
 	}
 	a, err := v.alias(ref.Alias)
 	if err != nil {
 		return chainstore.Place{}, err
 	}
-	v.s.aliases.put(v.ns, ref.Alias, v.ts, a.at)
+	v.s.caches.Aliases.Put(v.ns, ref.Alias, v.ts, a.at)
 	return a.at, nil
 }
 
-// head resolves a reference and gives its header and its lineage, which must not be changed.
-func (v *view) head(ref chainstore.Ref) (*head, error) {
+// head resolves a reference and gives what is known of the node, with its lineage; it must not be changed.
+func (v *view) head(ref chainstore.Ref) (*cache.Node, error) {
 	at, err := v.resolve(ref)
 	if err != nil {
 		return nil, err
 	}
-	if h := v.s.heads.at(v.ns, at); h != nil {
-		return h, nil
+	n := v.s.readNodes.At(cache.NodePlace{Namespace: v.ns, At: at})
+	if n != nil && n.Lineage != nil {
+		return n, nil
 	}
-	h := &head{}
-	if h.header, err = v.header(at); err != nil {
+	whole := &cache.Node{Namespace: v.ns, At: at}
+	if n != nil {
+		*whole = *n
+	} else if whole.Header, err = v.header(at); err != nil {
 		return nil, err
 	}
-	if h.lineage, err = v.lineage(at, h.header.Forks); err != nil {
+	if whole.Lineage, err = v.lineage(at, whole.Header.Forks); err != nil {
 		return nil, err
 	}
-	v.s.heads.put(v.ns, h, v.ts)
-	return h, nil
+	v.s.readNodes.Offer(whole, v.ts)
+	return whole, nil
+}
+
+// node reads the header of the node at a place, which is there.
+func (v *view) node(at chainstore.Place) (*cache.Node, error) {
+	h, err := v.header(at)
+	if err != nil {
+		return nil, err
+	}
+	return &cache.Node{Namespace: v.ns, At: at, Header: h}, nil
+}
+
+// withPath reads what the children of a node follow from beside its header: its lineage and its tables.
+func (v *view) withPath(n *cache.Node) (*cache.Node, error) {
+	whole := *n
+	var err error
+	if whole.Lineage == nil {
+		if whole.Lineage, err = v.lineage(n.At, n.Header.Forks); err != nil {
+			return nil, err
+		}
+	}
+	whole.Tables, err = v.tables(n.Header, whole.Lineage)
+	return &whole, err
+}
+
+// derived is what of a node its children follow from; no node for nil.
+func derived(n *cache.Node) derive.Node {
+	if n == nil {
+		return derive.Node{}
+	}
+	return derive.Node{Header: n.Header, Lineage: n.Lineage, Tables: n.Tables}
 }
 
 // used tells whether a place was ever used.

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -36,19 +37,14 @@ type Metrics struct {
 	// Descriptors are the file descriptors of the process, Maps its memory maps, of which each table takes one; where the system does
 	// not tell them, none, with no limit.
 	Descriptors, Maps badgerdb.Usage
-	// Blocks are of tables, decompressed; Rows are those of nodes, Heads nodes that chains end in, and Aliases where those point
-	// that chains were asked for by or put behind, that were read lately;
-	// Nodes are the ends of chains that grow, with what is kept of the calls of such chains. The indexes of tables are in no cache: they are mapped from their files.
-	Blocks, Rows, Heads, Aliases, Nodes CacheMetrics
+	// Blocks are of tables, decompressed; Rows are those of nodes, and Aliases where those point that chains were asked for by, that
+	// were read lately; Nodes are those that chains grew from or were read from, with what is kept of the calls of chains. The indexes of
+	// tables are in no cache: they are mapped from their files.
+	Blocks, Rows, Aliases, Nodes CacheMetrics
 }
 
-// CacheMetrics are those of a cache.
-type CacheMetrics struct {
-	// Bytes may exceed LimitBytes for a moment, by what is being put. What is larger than the limit is not kept.
-	Bytes, LimitBytes int64
-	// Misses of blocks are reads of files; the others', of the database.
-	Hits, Misses uint64
-}
+// CacheMetrics are those of a cache. Misses of blocks are reads of files.
+type CacheMetrics = cache.Metrics
 
 // counts are the database's operations so far.
 type counts struct {
@@ -65,14 +61,13 @@ func (s *Store) Metrics() Metrics {
 		Paused: s.db.Paused(), Shape: s.db.Shape(), Descriptors: s.Descriptors(), Maps: s.db.Maps(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
 		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
-		Rows:   s.rows.metrics(), Heads: s.heads.metrics(), Aliases: s.aliases.metrics(),
-		Nodes: s.committer.cacheMetrics(),
+		Rows:   s.caches.Rows.Metrics(), Aliases: s.caches.Aliases.Metrics(), Nodes: s.caches.Nodes.Metrics(),
 	}
+	m.Nodes.Bytes += s.caches.Calls.Size()
+	m.Nodes.LimitBytes += s.caches.Calls.Limit()
+	m.CopiedBytes += s.caches.Rows.Copied()
 	if kept, left, err := s.db.Room(); err == nil {
 		m.RoomKept, m.RoomLeft = kept, left
-	}
-	if s.rows != nil {
-		m.CopiedBytes += s.rows.copied.Load()
 	}
 	return m
 }
@@ -94,13 +89,5 @@ func cacheMetrics(m cacheCounters, limit int64) CacheMetrics {
 	evicted := m.CostEvicted()
 	return CacheMetrics{
 		Bytes: max(0, int64(m.CostAdded()-evicted)), LimitBytes: limit, Hits: m.Hits(), Misses: m.Misses(),
-	}
-}
-
-// cacheMetrics are those of nodes, with the bytes of calls.
-func (c *committer) cacheMetrics() CacheMetrics {
-	return CacheMetrics{
-		Bytes: c.nodes.size() + c.calls.size(), LimitBytes: c.nodes.limit() + c.calls.limit(),
-		Hits: c.nodes.hits.Load(), Misses: c.nodes.misses.Load(),
 	}
 }

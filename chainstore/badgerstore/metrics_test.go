@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -46,12 +47,13 @@ func TestMetricsOfTheNodeCache(t *testing.T) {
 		t.Errorf("after three forks off a node that was not known at first: %+v", nodes)
 	}
 	for i := 0; nodes.Bytes < 8<<20; i++ { // more than fits, of ends of chains and of others
-		s.committer.nodes.put(&known{at: chainstore.Place{Segment: uint64(i)}, id: [32]byte{1, byte(i), byte(i >> 8)}, continued: i%4 == 0})
-		nodes.Bytes += 640
+		h := &chainstore.Header{ID: [32]byte{1, byte(i), byte(i >> 8)}}
+		s.caches.Nodes.Put(&cache.Node{At: chainstore.Place{Segment: uint64(i)}, Header: h, IsTip: true, HasChild: i%4 == 0}, 1)
+		nodes.Bytes += 1024
 	}
-	// Half is for calls.
+	// The rest is for calls.
 	full := s.Metrics().Nodes
-	if ends := full.Bytes - s.committer.calls.size(); ends > full.LimitBytes/2 || ends < full.LimitBytes/2-2000 {
+	if nodes := full.Bytes - s.caches.Calls.Size(); nodes > full.LimitBytes-s.caches.Calls.Limit() || nodes < full.LimitBytes-s.caches.Calls.Limit()-4000 {
 		t.Errorf("a full cache: %+v", full)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -23,9 +24,11 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, now: o.Now, db: db, reads: newOpenReads(db.DB, db.MaxVersion()), names: newNamespaceNumbers(),
-		rows:  newRowCache(o.RowCacheBytes - headCacheBytes(&o) - aliasCacheBytes(&o)),
-		heads: newHeadCache(headCacheBytes(&o)), aliases: newAliasCache(aliasCacheBytes(&o)),
+		caches:    cache.New(o.cacheSizes(), o.Now),
 		scratches: sync.Pool{New: func() any { return new([]byte) }},
+	}
+	if o.RowCacheBytes > 0 {
+		s.readNodes = s.caches.Nodes
 	}
 	s.packer, s.unpacker, err = newPacking()
 	if err == nil {
@@ -121,12 +124,18 @@ func (s *Store) createFormat(key []byte) error {
 	return nil
 }
 
-// nodeCacheBytes is the committer's share of the caches, blockCacheBytes the database's.
-func nodeCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
+// commitCacheBytes is the share of who commits of the caches, for tips and calls; blockCacheBytes the database's.
+func commitCacheBytes(o *Options) int64 { return o.CacheBytes / 8 }
 func blockCacheBytes(o *Options) int64 {
-	return o.CacheBytes - nodeCacheBytes(o) - max(0, o.RowCacheBytes)
+	return o.CacheBytes - commitCacheBytes(o) - max(0, o.RowCacheBytes)
 }
 
-// headCacheBytes is what heads get of what is for rows, heads and aliases; aliasCacheBytes what aliases get, as many as heads.
-func headCacheBytes(o *Options) int64  { return o.RowCacheBytes / 16 }
-func aliasCacheBytes(o *Options) int64 { return o.RowCacheBytes / 128 }
+// cacheSizes divides what is for rows, nodes and aliases that were read, and what is for who commits.
+func (o *Options) cacheSizes() cache.Sizes {
+	s := cache.Sizes{
+		Tips: commitCacheBytes(o) / 2, Calls: commitCacheBytes(o) / 2,
+		Nodes: max(0, o.RowCacheBytes/16), Aliases: o.RowCacheBytes / 128,
+	}
+	s.Rows = o.RowCacheBytes - s.Nodes - s.Aliases
+	return s
+}

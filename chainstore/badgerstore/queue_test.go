@@ -237,7 +237,7 @@ func TestPausesEnd(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("one that left: %v", err)
 	}
-	soon, end := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	soon, end := context.WithTimeout(context.Background(), time.Second)
 	defer end()
 	if _, err := s.Commit(soon, testNamespace, change("has a deadline")); !errors.Is(err, chainstore.ErrOverloaded) || soon.Err() != nil {
 		t.Errorf("one with a deadline: %v, after which its context says %v", err, soon.Err())

@@ -11,7 +11,7 @@ import (
 // BenchmarkConversations reads whole conversations of 250 rows of 3.5 KB, chosen in several ways, where rows have 11 MB: 600 before the clock
 // starts, ten seconds apart by the cache's clock. It tells what share of the rows is in the cache.
 func BenchmarkConversations(b *testing.B) {
-	dir, o := b.TempDir(), Options{CacheBytes: 16 << 20}
+	dir, o := b.TempDir(), Options{CacheBytes: 16 << 20, Now: paced()}
 	s := openAt(b, dir, o)
 	heads := make([]chainstore.ID, 60)
 	for i := range heads {
@@ -44,7 +44,6 @@ func BenchmarkConversations(b *testing.B) {
 }
 
 func benchmarkConversations(b *testing.B, s *Store, heads []chainstore.ID, again bool, next func(i int) int) {
-	s.rows.paced()
 	i := 0
 	read := func() {
 		i++
@@ -61,11 +60,11 @@ func benchmarkConversations(b *testing.B, s *Store, heads []chainstore.ID, again
 	for range 600 {
 		read()
 	}
-	before := s.rows.metrics()
+	before := s.caches.Rows.Metrics()
 	for b.Loop() {
 		read()
 	}
-	now := s.rows.metrics()
+	now := s.caches.Rows.Metrics()
 	hits, misses := now.Hits-before.Hits, now.Misses-before.Misses
 	b.ReportMetric(float64(hits)/float64(hits+misses), "in-cache")
 	if err := s.Close(); err != nil {

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // growing is a chain to which nodes of some 4 KB are put, whose texts repeat themselves after so many bytes.
@@ -20,21 +21,15 @@ type growing struct {
 	planted
 }
 
-// paced lets each reader begin ten seconds after the one before.
-func (c *rowCache) paced() *rowCache {
-	var now time.Duration
-	c.now = func() time.Duration {
-		now += 10 * time.Second
-		return now
-	}
-	return c
+// paced is a clock that goes on by ten seconds each time that it is looked at.
+func paced() func() time.Time {
+	var steps atomic.Int64
+	return func() time.Time { return time.Unix(10*steps.Add(1), 0) }
 }
 
 // openPaced opens a store whose readers are paced, with 1 MiB for rows, heads and aliases.
 func openPaced(t *testing.T) *Store {
-	s := openStore(t, Options{RowCacheBytes: 1 << 20})
-	s.rows.paced()
-	return s
+	return openStore(t, Options{RowCacheBytes: 1 << 20, Now: paced()})
 }
 
 func newGrowing(t *testing.T, s *Store, again int) *growing {
@@ -68,7 +63,7 @@ func (g *growing) read() (missed int) {
 
 func (g *growing) scan(span chainstore.Span) (missed int) {
 	g.t.Helper()
-	before := g.s.rows.metrics()
+	before := g.s.caches.Rows.Metrics()
 	next, kept := 0, map[int][]byte{}
 	err := chainOf(g.t, g.s, g.head).Rows(g.t.Context(), span, func(r *chainstore.Row) error {
 		if !bytes.Equal(r.Payload, g.payloads[next]) {
@@ -88,7 +83,7 @@ func (g *growing) scan(span chainstore.Span) (missed int) {
 	if err != nil || next != len(g.payloads) {
 		g.t.Fatalf("%d rows of %d: %v", next, len(g.payloads), err)
 	}
-	after := g.s.rows.metrics()
+	after := g.s.caches.Rows.Metrics()
 	if after.Bytes > after.LimitBytes {
 		g.t.Errorf("%d bytes are kept, %d at most", after.Bytes, after.LimitBytes)
 	}
@@ -172,13 +167,11 @@ func TestAgainInTurns(t *testing.T) {
 func TestBlockGrows(t *testing.T) {
 	s := openPaced(t)
 	g := newGrowing(t, s, 500)
-	g.grow(blockRows)
-	var key blockKey
+	g.grow(cache.BlockRows)
 	for _, span := range []chainstore.Span{
 		{From: 8, Through: 10}, {From: 8, Through: 10}, {From: 4, Through: 10}, {From: 4, Through: 13}, {From: 0, Through: 13}, {From: 0, Through: 15},
 	} {
 		c := chainOf(t, s, g.head).(*chain)
-		key = blockKey{ns: c.ns, segment: c.Runs(1)[0].Key}
 		err := c.Rows(t.Context(), span, func(r *chainstore.Row) error {
 			if !bytes.Equal(r.Payload, g.payloads[r.Seq]) {
 				return fmt.Errorf("the payload of row %d is another", r.Seq)
@@ -188,213 +181,14 @@ func TestBlockGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := s.rows.blocks.peek(key)
-		if k == nil {
+		at := chainstore.Place{Segment: c.Runs(1)[0].Key, Seq: span.From}
+		block := s.caches.Rows.Get(c.ns, at, 0)
+		if block == nil {
 			continue // read once
 		}
-		if k.block.first != int(span.From) || k.block.behind() != int(span.Through)+1 {
+		last := span.Through
+		if !block.Has(span.From) || !block.Has(last) || block.Before(0) != int(span.From) || last < 15 && block.Has(last+1) {
 			t.Fatalf("the rows %d to %d are not kept by themselves", span.From, span.Through)
 		}
-	}
-}
-
-// blockFor is a block of n rows of 12,000 bytes each, the first at a place.
-func blockFor(first, n int) *rowBlock {
-	b := &rowBlock{first: first}
-	for range n {
-		b.add(make([]byte, 12000), 11900)
-	}
-	b.heads, b.payloads = bytes.Clone(b.heads), bytes.Clone(b.payloads)
-	return b
-}
-
-// keys are the blocks that are kept.
-func (c *rowCache) keys() (keys []uint32) {
-	for key := range c.blocks.byKey {
-		keys = append(keys, key.number)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// touch reads a block of two rows as a scan does.
-func (c *rowCache) touch(number uint32) { c.touchBy(c.begin(), number) }
-
-func (c *rowCache) touchBy(reader int64, number uint32) {
-	g := gathering{cache: c, key: blockKey{number: number}, reader: reader, rows: blockFor(0, 2)}
-	if c.get(g.key, g.reader) != nil {
-		return
-	}
-	if g.had, g.since = c.again(g.key, g.reader); g.since > 0 {
-		c.extend(&g)
-	}
-}
-
-// TestWhatMakesRoom: see rowCache.
-func TestWhatMakesRoom(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		reads []uint32
-		kept  []uint32
-	}{
-		{"read once", []uint32{1, 2, 3}, nil},
-		{"read twice", []uint32{1, 1, 2, 2, 3, 3}, []uint32{1, 2, 3}},
-		{"the one that was read longest ago", []uint32{1, 1, 2, 2, 3, 3, 1, 4, 4}, []uint32{1, 3, 4}},
-		{"in turns", []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}, []uint32{1, 2, 3}},
-		{"no more in turns", []uint32{1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 4, 5, 4, 5}, []uint32{3, 4, 5}},
-	} {
-		cache := newRowCache(80000).paced()
-		for _, number := range c.reads {
-			cache.touch(number)
-		}
-		if kept := cache.keys(); !slices.Equal(kept, c.kept) {
-			t.Errorf("%s: after %v, %v are kept, not %v", c.name, c.reads, kept, c.kept)
-		}
-	}
-}
-
-// TestReadersSideBySide: of what is read in turns, more than fits, several readers at once find what one finds.
-func TestReadersSideBySide(t *testing.T) {
-	cache, now := newRowCache(80000), time.Duration(0)
-	cache.now = func() time.Duration { return now }
-	for _, order := range [][]uint32{{3, 4, 5, 0, 1, 2}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}} {
-		now += 10 * time.Second
-		var readers [3]int64
-		for i := range readers {
-			readers[i] = cache.begin()
-		}
-		for _, number := range order {
-			for _, reader := range readers {
-				cache.touchBy(reader, number)
-			}
-		}
-		if kept := cache.keys(); !slices.Equal(kept, []uint32{3, 4, 5}) {
-			t.Errorf("%v are kept", kept)
-		}
-	}
-}
-
-// TestUsedJustNow: what is read all the time makes no room for what was read twice, though both are in the same use.
-func TestUsedJustNow(t *testing.T) {
-	cache, now := newRowCache(80000), 10*time.Second
-	cache.now = func() time.Duration {
-		now += time.Millisecond
-		return now
-	}
-	for i := range 50 {
-		for number := range uint32(3) {
-			cache.touch(number)
-		}
-		if i > 0 && i%10 == 0 {
-			cache.touch(uint32(i))
-			for number := range uint32(3) {
-				cache.touch(number)
-			}
-			cache.touch(uint32(i))
-		}
-	}
-	if kept := cache.keys(); !slices.Equal(kept, []uint32{0, 1, 2}) {
-		t.Errorf("%v are kept", kept)
-	}
-}
-
-// TestLateReader: a reader with an older number makes a block no older.
-func TestLateReader(t *testing.T) {
-	cache := newRowCache(80000).paced()
-	slow := cache.begin()
-	cache.touch(1)
-	cache.touchBy(slow, 1)
-	cache.touch(1)
-	cache.touchBy(slow, 1)
-	k := cache.blocks.peek(blockKey{number: 1})
-	if k == nil || k.used != cache.last || k.uses.last != cache.last || k.uses.before >= cache.last {
-		t.Errorf("of the block, kept are the uses of %+v", k)
-	}
-}
-
-// consistent tells whether sizes add up.
-func (c *rowCache) consistent(t *testing.T) {
-	t.Helper()
-	size := int64(0)
-	for key := range c.blocks.byKey {
-		size += c.blocks.peek(key).block.size()
-	}
-	if size != c.blocks.size.Load() {
-		t.Errorf("%d bytes are counted, %d are kept", c.blocks.size.Load(), size)
-	}
-}
-
-// TestUses: who reads within a second reads in the same use, and what one reader reads twice was read once.
-func TestUses(t *testing.T) {
-	const second = int64(time.Second)
-	var u uses
-	for i, c := range []struct{ reader, since int64 }{
-		{1, 0}, {1, 0}, {2, 1}, {second, 1}, {second + 1, 1}, {second + 1, 1}, {second + 9, 1}, {9 * second, second + 1}, {9*second + 1, second + 1}, {8 * second, second + 1},
-	} {
-		if since := u.note(c.reader); since != c.since {
-			t.Errorf("%d: reader %d comes after the use of %d, not %d", i, c.reader, since, c.since)
-		}
-	}
-}
-
-// TestDroppedAndReadAgain: of a block that is dropped, it stays known when it was used.
-func TestDroppedAndReadAgain(t *testing.T) {
-	cache := newRowCache(80000).paced()
-	for range 5 {
-		cache.touch(2)
-	}
-	last := cache.last
-	for number := range uint32(5) { // and all others are dropped
-		cache.touch(10 + number)
-		cache.touch(10 + number)
-	}
-	if had, since := cache.again(blockKey{number: 2}, cache.begin()); had != nil || since != last {
-		t.Errorf("%d read it before, not %d", since, last)
-	}
-}
-
-// TestLateExtend: what was replaced or dropped meanwhile is not extended.
-func TestLateExtend(t *testing.T) {
-	cache, key := newRowCache(1<<20).paced(), blockKey{number: 1}
-	extend := func(had *rowBlock, first, n int) {
-		cache.extend(&gathering{cache: cache, key: key, had: had, rows: blockFor(first, n), reader: cache.begin(), since: 1})
-	}
-	block := func() *rowBlock {
-		if k := cache.blocks.peek(key); k != nil {
-			return k.block
-		}
-		return nil
-	}
-	cache.touch(1)
-	cache.touch(1)
-	first := block()
-	extend(first, 2, 2)
-	second := block()
-	if second == first || second.behind() != 4 {
-		t.Fatal("the block is not extended")
-	}
-	extend(first, 2, 1)
-	extend(nil, 2, 8)
-	if block() != second {
-		t.Error("the block was changed by who had an older one")
-	}
-	cache.blocks.drop(key)
-	extend(second, 4, 1)
-	if block() != nil {
-		t.Error("a block that is kept no more was extended")
-	}
-}
-
-// TestGrowthMakesRoom: a block that grows takes the place of one that was not read since it was read before.
-func TestGrowthMakesRoom(t *testing.T) {
-	cache := newRowCache(80000).paced()
-	for _, number := range []uint32{1, 1, 2, 2, 3, 3, 1} {
-		cache.touch(number)
-	}
-	g := gathering{cache: cache, key: blockKey{number: 1}, reader: cache.begin(), rows: blockFor(2, 2)}
-	g.had, g.since = cache.again(g.key, g.reader)
-	cache.extend(&g)
-	if kept := cache.keys(); !slices.Equal(kept, []uint32{1, 3}) || cache.blocks.peek(g.key).block.behind() != 4 {
-		t.Errorf("%v are kept", kept)
 	}
 }

@@ -1,12 +1,11 @@
 package badgerstore
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 )
 
 // Every key is built and parsed here; every value in values.go. Both are part of the storage format and must not
@@ -92,6 +91,11 @@ func tableKey(ns uint32, table byte) []byte {
 	return append(binary.BigEndian.AppendUint32(k, ns), table)
 }
 
+// namespaceOf is the number that a key begins with.
+func namespaceOf(key string) uint32 {
+	return uint32(key[0])<<24 | uint32(key[1])<<16 | uint32(key[2])<<8 | uint32(key[3])
+}
+
 func appendPlace(k []byte, p chainstore.Place) []byte {
 	k = binary.BigEndian.AppendUint64(k, p.Segment)
 	return binary.BigEndian.AppendUint32(k, p.Seq)
@@ -155,27 +159,16 @@ func spawnedAtKey(ns uint32, spawner chainstore.Place, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(k, number)
 }
 
-// callHash stands for a call id in recall keys: 16 bytes of SHA-256 over a byte that tells presence, and the id.
-func callHash(id runloop.Optional) (hash [callLength]byte) {
-	b := make([]byte, 1, 1+len(id.Value))
-	if id.Present {
-		b[0] = 1
-	}
-	sum := sha256.Sum256(append(b, id.Value...))
-	copy(hash[:], sum[:])
-	return hash
-}
-
 func recallSegment(ns uint32, segment uint64) []byte {
 	return binary.BigEndian.AppendUint64(tableKey(ns, tableRecall), segment)
 }
 
-func recallPrefix(ns uint32, segment uint64, hash [callLength]byte) []byte {
-	return append(recallSegment(ns, segment), hash[:]...)
+func recallPrefix(ns uint32, segment uint64, call derive.CallKey) []byte {
+	return append(recallSegment(ns, segment), call[:]...)
 }
 
-func recallKey(ns uint32, at chainstore.Place, hash [callLength]byte) []byte {
-	return binary.BigEndian.AppendUint32(recallPrefix(ns, at.Segment, hash), ^at.Seq)
+func recallKey(ns uint32, at chainstore.Place, call derive.CallKey) []byte {
+	return binary.BigEndian.AppendUint32(recallPrefix(ns, at.Segment, call), ^at.Seq)
 }
 
 func countersKey(ns uint32) []byte { return tableKey(ns, tableCounters) }
@@ -257,12 +250,12 @@ func parseSpawnedAtKey(key []byte) (number uint64, err error) {
 }
 
 // parseRecallKey reads an R key.
-func parseRecallKey(key []byte) (at chainstore.Place, hash [callLength]byte, err error) {
+func parseRecallKey(key []byte) (at chainstore.Place, call derive.CallKey, err error) {
 	if len(key) != keyPrefix+8+callLength+4 {
-		return chainstore.Place{}, hash, corruptKey(tableRecall)
+		return chainstore.Place{}, call, corruptKey(tableRecall)
 	}
 	at.Segment = binary.BigEndian.Uint64(key[keyPrefix:])
-	copy(hash[:], key[keyPrefix+8:])
+	copy(call[:], key[keyPrefix+8:])
 	at.Seq = ^binary.BigEndian.Uint32(key[keyPrefix+8+callLength:])
-	return at, hash, nil
+	return at, call, nil
 }

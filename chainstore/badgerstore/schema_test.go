@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
@@ -21,7 +22,7 @@ func goldenID() (id chainstore.ID) {
 // What keys look like is part of the storage format: these must not change.
 func TestGoldenKeys(t *testing.T) {
 	at, id := chainstore.Place{Segment: 0x0102030405060708, Seq: 0x0a0b0c0d}, goldenID()
-	hash := callHash(runloop.Some("call_1"))
+	hash := derive.KeyOf(runloop.Some("call_1"))
 	for name, c := range map[string]struct {
 		key  []byte
 		want string
@@ -59,7 +60,7 @@ func TestGoldenCallHashes(t *testing.T) {
 		"4bf5122f344554c53bde2ebb8cd2b7e3": runloop.Some(""),
 		"2a5f695524596db55aaa36eac55e85fe": runloop.Some("call_1"),
 	} {
-		hash := callHash(id)
+		hash := derive.KeyOf(id)
 		if got := hex.EncodeToString(hash[:]); got != want {
 			t.Errorf("%v: %s, must be %s", id, got, want)
 		}
@@ -80,10 +81,10 @@ func TestGoldenValues(t *testing.T) {
 		"deleted alias": {appendAlias(nil, &aliasRow{deleted: true, movedAt: 1, states: 2}), "0101020000"},
 		"past state":    {appendPastState(nil, &pastState{number: 5, began: 200, at: at}), "0005c801ac0202"},
 		"past deletion": {appendPastState(nil, &pastState{deleted: true, number: 5, began: 200}), "0105c8010000"},
-		"recall": {appendRecall(nil, &recall{called: true, messages: []chainstore.CallMessage{
+		"recall": {appendRecall(nil, &derive.Recall{Called: true, Messages: []chainstore.CallMessage{
 			{Index: 0}, {Index: 70, Result: true, LeftOut: true},
 		}}), "01009b02"},
-		"tools": {appendTools(nil, &toolTable{other: 1, tools: []chainstore.ToolCount{
+		"tools": {appendTools(nil, &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{
 			{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1},
 		}}), "01010273680200" + "01"},
 		"variables": {appendVariables([]byte{}, []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801"},
@@ -139,7 +140,7 @@ func TestValuesParse(t *testing.T) {
 // Rows, tables and recalls have no end of their own: what matters is that nothing panics and nothing is invented.
 func FuzzValues(f *testing.F) {
 	f.Add(appendRow(nil, []chainstore.Place{{Segment: 3, Seq: 2}, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0))
-	f.Add(appendTools(nil, &toolTable{tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}}}))
+	f.Add(appendTools(nil, &chainstore.Tables{Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}}}))
 	f.Add(appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 2}, states: 1, labels: map[string]string{"k": "v"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, present, err := parseRow(b); err == nil && present {
@@ -148,7 +149,8 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("%x became %x", b, again)
 			}
 		}
-		if tools, err := parseTools(b); err == nil && len(appendTools(nil, tools)) > len(b) {
+		var tools chainstore.Tables
+		if err := parseTools(b, &tools); err == nil && len(appendTools(nil, &tools)) > len(b) {
 			t.Errorf("tools of %x grew", b)
 		}
 		for _, parse := range []func([]byte) error{
@@ -166,7 +168,7 @@ func FuzzValues(f *testing.F) {
 }
 
 func TestKeysParse(t *testing.T) {
-	at, hash := chainstore.Place{Segment: 1 << 40, Seq: 1 << 30}, callHash(runloop.Some("x"))
+	at, hash := chainstore.Place{Segment: 1 << 40, Seq: 1 << 30}, derive.KeyOf(runloop.Some("x"))
 	if p, chunk, err := parseNodeKey(chunkKey(1, at, 3)); p != at || chunk != 3 || err != nil {
 		t.Error(p, chunk, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -20,10 +21,10 @@ var _ chainstore.Store = (*Store)(nil)
 type Options struct {
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
-	// CacheBytes bounds the caches together: blocks of tables, rows, heads and aliases that were read lately, and the ends of chains
+	// CacheBytes bounds the caches together: blocks of tables, rows, nodes and aliases that were read lately, and the tips of chains
 	// that grow. Default 64 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the part of CacheBytes for rows, heads and aliases. Default three quarters; less than 0: none, so that every
+	// RowCacheBytes is the part of CacheBytes for rows, nodes and aliases that were read. Default three quarters; less than 0: none, so that every
 	// read asks the database.
 	RowCacheBytes int64
 	// QueueBytes bounds the changes that wait to be committed or are being committed, each counted by what it holds and
@@ -68,12 +69,11 @@ type Store struct {
 	db        *badgerdb.DB
 	reads     *openReads
 	names     *namespaceNumbers
-	rows      *rowCache
+	caches    *cache.Caches
+	readNodes *cache.Nodes // of caches, or nil where reads ask the database
 	scratches sync.Pool    // *[]byte, of scans and of values that are unpacked
 	packer    *valuePacker // belongs to who commits: Open, then the committer
 	unpacker  *unpacker
-	heads     *headCache
-	aliases   *aliasCache
 	committer *committer
 	counts    counts
 }

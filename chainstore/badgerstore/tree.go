@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
@@ -170,12 +171,12 @@ func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref
 		if err != nil || limit <= 0 {
 			return err
 		}
-		return v.recalls(ctx, h.lineage, callHash(id), func(at chainstore.Place, r *recall) error {
+		return v.recalls(ctx, h.Lineage, derive.KeyOf(id), func(at chainstore.Place, r *derive.Recall) error {
 			node, err := v.idAt(at)
 			if err != nil {
 				return err
 			}
-			places = append(places, chainstore.CallPlace{Node: node, Seq: at.Seq, Messages: r.messages})
+			places = append(places, chainstore.CallPlace{Node: node, Seq: at.Seq, Messages: r.Messages})
 			if len(places) == limit {
 				return errStop
 			}
@@ -187,12 +188,12 @@ func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref
 
 // recalls runs f on the nodes of a chain that have calls or results of an id, latest first, until f fails; errStop is
 // no error.
-func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, hash [callLength]byte, f func(chainstore.Place, *recall) error) (err error) {
+func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {
 	c := v.cursor(tableKey(v.ns, tableRecall))
 	defer c.close()
 	l.Runs(func(part chainstore.Run) bool {
 		if err = ctx.Err(); err == nil {
-			err = c.recalls(part, hash, f)
+			err = c.recalls(part, call, f)
 		}
 		return err == nil
 	})
@@ -203,9 +204,9 @@ func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, hash [callLen
 }
 
 // recalls is that of a stretch; here errStop is an error.
-func (c *cursor) recalls(part chainstore.Run, hash [callLength]byte, f func(chainstore.Place, *recall) error) error {
-	prefix := recallPrefix(c.v.ns, part.Key, hash)
-	for c.seek(recallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, hash)); c.it.ValidForPrefix(prefix); c.next() {
+func (c *cursor) recalls(part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
+	prefix := recallPrefix(c.v.ns, part.Key, call)
+	for c.seek(recallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.it.ValidForPrefix(prefix); c.next() {
 		at, _, err := parseRecallKey(c.key())
 		if err != nil {
 			return err
@@ -231,16 +232,9 @@ func (s *Store) Tables(ctx context.Context, namespace string, ref chainstore.Ref
 		if err != nil {
 			return err
 		}
-		h, l := head.header, head.lineage
-		if h.Tools.Present {
-			tools, err := v.tools(l.Locate(h.Tools.Seq))
-			if err != nil {
-				return err
-			}
-			t.Tools, t.OtherCalls = tools.tools, tools.other
-		}
-		if h.Variables.Present {
-			t.Variables, err = v.variables(l.Locate(h.Variables.Seq))
+		tables, err := v.tables(head.Header, head.Lineage)
+		if tables != nil {
+			t = *tables
 		}
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
@@ -213,25 +214,13 @@ func parsePastState(value []byte) (s pastState, err error) {
 	return s, d.end(tableHistory)
 }
 
-// recall is an R row.
-type recall struct {
-	// called says that a call of this id lies in this node or in one before it on its path.
-	called   bool
-	messages []chainstore.CallMessage
-}
-
-// calls tells whether the node itself has a call of the id.
-func (r *recall) calls() bool {
-	return slices.ContainsFunc(r.messages, func(m chainstore.CallMessage) bool { return !m.Result })
-}
-
-func appendRecall(b []byte, r *recall) []byte {
+func appendRecall(b []byte, r *derive.Recall) []byte {
 	bits := uint64(0)
-	if r.called {
+	if r.Called {
 		bits = recallCalled
 	}
 	b = binary.AppendUvarint(b, bits)
-	for _, m := range r.messages {
+	for _, m := range r.Messages {
 		v := uint64(m.Index) << 2
 		if m.Result {
 			v |= recallResult
@@ -244,21 +233,21 @@ func appendRecall(b []byte, r *recall) []byte {
 	return b
 }
 
-func parseRecall(value []byte) (r recall, err error) {
+func parseRecall(value []byte) (r derive.Recall, err error) {
 	d := reader{rest: value}
-	r.called = d.number(recallCalled) != 0
+	r.Called = d.number(recallCalled) != 0
 	for len(d.rest) > 0 && !d.failed {
 		v := d.number(math.MaxUint32<<2 | 3)
-		r.messages = append(r.messages, chainstore.CallMessage{
+		r.Messages = append(r.Messages, chainstore.CallMessage{
 			Index: uint32(v >> 2), Result: v&recallResult != 0, LeftOut: v&recallLeftOut != 0,
 		})
 	}
 	return r, d.end(tableRecall)
 }
 
-func appendTools(b []byte, t *toolTable) []byte {
-	b = binary.AppendUvarint(b, uint64(t.other))
-	for _, c := range t.tools {
+func appendTools(b []byte, t *chainstore.Tables) []byte {
+	b = binary.AppendUvarint(b, uint64(t.OtherCalls))
+	for _, c := range t.Tools {
 		if c.Name.Present {
 			b = appendText(append(b, toolNamed), c.Name.Value)
 		} else {
@@ -269,18 +258,19 @@ func appendTools(b []byte, t *toolTable) []byte {
 	return b
 }
 
-func parseTools(value []byte) (*toolTable, error) {
+// parseTools reads a U row into t.
+func parseTools(value []byte, t *chainstore.Tables) error {
 	d := reader{rest: value}
-	t := &toolTable{other: int64(d.number(math.MaxInt64))}
+	t.OtherCalls = int64(d.number(math.MaxInt64))
 	for len(d.rest) > 0 && !d.failed {
 		var c chainstore.ToolCount
 		if d.number(toolNamed) != 0 {
 			c.Name = runloop.Some(d.text())
 		}
 		c.Calls = int64(d.number(math.MaxInt64))
-		t.tools = append(t.tools, c)
+		t.Tools = append(t.Tools, c)
 	}
-	return t, d.end(tableTools)
+	return d.end(tableTools)
 }
 
 func appendVariables(b []byte, vs []chainstore.Variable) []byte {

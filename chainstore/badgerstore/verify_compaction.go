@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // covered returns the id of the node that a compaction node n covers, nil where n is none, and checks what must be true of
 // it. ErrCorrupt where the rest of the node cannot be checked.
-func (c *checker) covered(n *known, h *chainstore.Header, parent *known) (*chainstore.ID, error) {
+func (c *checker) covered(n *cache.Node, h *chainstore.Header, parent *cache.Node) (*chainstore.ID, error) {
 	if !h.Covers.Present {
 		return nil, nil
 	}
@@ -20,8 +21,8 @@ func (c *checker) covered(n *known, h *chainstore.Header, parent *known) (*chain
 	if len(h.Provenance) != len(h.Messages) {
 		c.problem(&h.ID, "it does not tell of each of its messages where that was put")
 	}
-	at := n.lineage.Locate(h.Covers.Seq)
-	switch err := mayCover(parent, at, c.nodeAt); {
+	at := n.Lineage.Locate(h.Covers.Seq)
+	switch err := derive.MayCover(derived(parent), at, c.header); {
 	case errors.Is(err, chainstore.ErrAlreadyCovered):
 		c.problem(&h.ID, "it covers less than the preamble, or than what is covered before it")
 	case errors.Is(err, chainstore.ErrOpenCalls):
@@ -29,20 +30,22 @@ func (c *checker) covered(n *known, h *chainstore.Header, parent *known) (*chain
 	case err != nil:
 		return nil, err
 	}
-	t, err := c.nodeAt(at)
+	t, err := c.header(at)
 	if err != nil {
 		return nil, err
 	}
-	return &t.id, nil
+	return &t.ID, nil
 }
 
-// refold continues the folds over a node, or begins those of a compaction node again.
-func (c *checker) refold(n *known, in *chainstore.NewNode, parent *known, earlier *earlierCalls) ([]runloop.Mark, error) {
+// derive tells again what follows from a node of a header and its parent.
+func (c *checker) derive(
+	h *chainstore.Header, in *chainstore.NewNode, seat derive.Seat, parent derive.Node,
+) (derive.Node, map[derive.CallKey]*derive.Recall, error) {
 	if in.Compaction == nil {
-		return n.fold(in, earlier)
+		return derive.Append(in, seat, parent, derive.CallsBefore(parent, in.Messages, c.view))
 	}
 	read := c.view.headers(c.ctx)
-	return n.cover(in, parent, parent.lineage.Locate(n.covers.Seq), nil,
+	made, err := derive.Compact(in, seat, parent, parent.Lineage.Locate(h.Covers.Seq), nil,
 		func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 			return read(l, from, through, func(h *chainstore.Header) error {
 				if err := c.tick(); err != nil {
@@ -51,4 +54,5 @@ func (c *checker) refold(n *known, in *chainstore.NewNode, parent *known, earlie
 				return f(h)
 			})
 		})
+	return made, nil, err
 }

@@ -9,11 +9,13 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // parentNode is a node whose children are checked: what follows for them, and from what.
 type parentNode struct {
-	*known
+	*cache.Node
 	// readable is false for a node that could not be read, or not with what its children follow from.
 	readable bool
 	// unchecked says that so was its own parent, which is told already; strays, that it has pieces too many, as is told.
@@ -52,7 +54,7 @@ func (c *checker) nodes() error {
 			return err
 		}
 		if err != nil || !present {
-			before = parentNode{known: &known{at: at}}
+			before = parentNode{Node: &cache.Node{At: at}}
 			continue
 		}
 		if before, err = c.node(at, &r, before); err != nil {
@@ -67,12 +69,12 @@ func (c *checker) nodes() error {
 
 // stray notes a piece of a payload that is not its node's: once for a place, and not where the node's row cannot be read.
 func (c *checker) stray(at chainstore.Place, before parentNode) parentNode {
-	if before.known == nil || before.at != at {
-		before = parentNode{known: &known{at: at}}
+	if before.Node == nil || before.At != at {
+		before = parentNode{Node: &cache.Node{At: at}}
 		c.problem(nil, "the node at place %d of segment %d is missing, and pieces of its payload are there", at.Seq, at.Segment)
 	} else if before.readable && !before.strays {
 		before.strays = true
-		c.problem(&before.id, "it has more pieces of a payload than its row says")
+		c.problem(&before.Header.ID, "it has more pieces of a payload than its row says")
 	}
 	return before
 }
@@ -109,20 +111,20 @@ func (c *checker) node(at chainstore.Place, r *row, before parentNode) (parentNo
 	c.out.Nodes++
 	h, err := r.header.Decode(at.Seq)
 	if err != nil {
-		return parentNode{known: &known{at: at}}, c.judged(nil, err)
+		return parentNode{Node: &cache.Node{At: at}}, c.judged(nil, err)
 	}
 	c.counted.nodes++
 	c.counted.messages += uint64(len(h.Messages))
 	c.counted.messageBytes += uint64(len(r.payload))
-	self := parentNode{known: knownOf(c.ns, at, h), readable: true}
+	self := parentNode{Node: &cache.Node{Namespace: c.ns, At: at, Header: h}, readable: true}
 	up, ok, err := c.parent(at, r, h, before)
 	if err != nil {
 		return self, err
 	}
 	if ok {
-		self.lineage = lineageUnder(at, up)
-		c.sizes(self.known, r, h)
-		if followed, err := c.content(self.known, r, h, up.known); followed || err != nil {
+		self.Lineage = lineageUnder(at, up)
+		c.sizes(self.Node, r, h)
+		if followed, err := c.content(self.Node, r, h, up.Node); followed || err != nil {
 			return self, err
 		}
 	}
@@ -130,7 +132,7 @@ func (c *checker) node(at chainstore.Place, r *row, before parentNode) (parentNo
 	end, err := c.endAt(at)
 	switch {
 	case err == nil:
-		self.known = end
+		self.Node = end
 	case errors.Is(err, chainstore.ErrCorrupt):
 		self.readable, self.unchecked = false, !ok
 		err = nil
@@ -141,20 +143,20 @@ func (c *checker) node(at chainstore.Place, r *row, before parentNode) (parentNo
 // lineageUnder is the lineage of a child of up that lies at a place.
 func lineageUnder(at chainstore.Place, up parentNode) *chainstore.Lineage {
 	switch {
-	case up.known == nil:
+	case up.Node == nil:
 		return &chainstore.Lineage{Head: at}
-	case up.at.Segment == at.Segment:
-		return &chainstore.Lineage{Head: at, Forks: up.lineage.Forks}
+	case up.At.Segment == at.Segment:
+		return &chainstore.Lineage{Head: at, Forks: up.Lineage.Forks}
 	default:
-		return &chainstore.Lineage{Head: at, Forks: up.lineage.Child()}
+		return &chainstore.Lineage{Head: at, Forks: up.Lineage.Child()}
 	}
 }
 
-// parent finds a node's parent, whose known is nil for a root, and checks the links to it. ok is false if the rest of
+// parent finds a node's parent, whose Node is nil for a root, and checks the links to it. ok is false if the rest of
 // the node cannot be checked.
 func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
 	switch {
-	case before.known != nil && before.at.Next() == at:
+	case before.Node != nil && before.At.Next() == at:
 		if !before.readable && before.unchecked {
 			c.unchecked++
 			return up, false, nil
@@ -167,7 +169,7 @@ func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, befo
 			c.problem(&h.ID, "it has a fork path, but does not begin a segment")
 		}
 		return before, true, nil
-	case before.known != nil && before.at.Segment == at.Segment:
+	case before.Node != nil && before.At.Segment == at.Segment:
 		c.problem(&h.ID, "the place before it is empty")
 		return up, false, nil
 	case at.Seq == 0:
@@ -192,7 +194,7 @@ func (c *checker) forked(at chainstore.Place, r *row, h *chainstore.Header) (up 
 		c.problem(&h.ID, "its fork path does not lead to a place that comes before it")
 		return up, false, nil
 	}
-	if up.known, err = c.endAt(from); errors.Is(err, chainstore.ErrCorrupt) {
+	if up.Node, err = c.endAt(from); errors.Is(err, chainstore.ErrCorrupt) {
 		c.problem(&h.ID, "its parent cannot be read")
 		return up, false, nil
 	}
@@ -200,7 +202,7 @@ func (c *checker) forked(at chainstore.Place, r *row, h *chainstore.Header) (up 
 		return up, false, err
 	}
 	up.readable = true
-	path := up.lineage.Child()
+	path := up.Lineage.Child()
 	if !slices.Equal(r.forks, path[:min(len(path), maxForksInRow)]) {
 		c.problem(&h.ID, "its fork path is not its parent's and its parent")
 	}
@@ -208,33 +210,16 @@ func (c *checker) forked(at chainstore.Place, r *row, h *chainstore.Header) (up 
 }
 
 // endAt reads a node with all that its children follow from.
-func (v *view) endAt(at chainstore.Place) (*known, error) {
-	h, err := v.header(at)
+func (c *checker) endAt(at chainstore.Place) (*cache.Node, error) {
+	n, err := c.view.node(at)
 	if err != nil {
 		return nil, err
 	}
-	n := knownOf(v.ns, at, h)
-	if n.lineage, err = v.lineage(at, h.Forks); err != nil {
-		return nil, err
-	}
-	return n, v.readTables(n)
-}
-
-// readTables reads the tables at the links of a node whose lineage is known.
-func (v *view) readTables(n *known) (err error) {
-	if n.tools.Present {
-		if n.toolTable, err = v.tools(n.lineage.Locate(n.tools.Seq)); err != nil {
-			return err
-		}
-	}
-	if n.variables.Present {
-		n.variableTable, err = v.variables(n.lineage.Locate(n.variables.Seq))
-	}
-	return err
+	return c.withPath(n)
 }
 
 // sizes checks the lengths of a node.
-func (c *checker) sizes(n *known, r *row, h *chainstore.Header) {
+func (c *checker) sizes(n *cache.Node, r *row, h *chainstore.Header) {
 	if h.PayloadLength != len(r.payload) || h.MetadataLength != len(r.metadata) {
 		c.problem(&h.ID, "its payload or metadata has another length than its header says")
 	}
@@ -242,16 +227,16 @@ func (c *checker) sizes(n *known, r *row, h *chainstore.Header) {
 		c.problem(&h.ID, "its payload lies in other pieces than it should")
 	}
 	if from := h.SpawnedFrom; from != nil {
-		c.spawned += spawnHash(from.Node, n.at)
+		c.spawned += spawnHash(from.Node, n.At)
 	}
 }
 
 // content judges a node's bytes, and compares what follows from them and from its parent with what is stored. followed
 // is false where the header is not what follows.
-func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known) (followed bool, err error) {
+func (c *checker) content(n *cache.Node, r *row, h *chainstore.Header, parent *cache.Node) (followed bool, err error) {
 	var parentID *chainstore.ID
 	if parent != nil {
-		parentID = &parent.id
+		parentID = &parent.Header.ID
 	}
 	covers, err := c.covered(n, h, parent)
 	if err != nil {
@@ -281,35 +266,25 @@ func (c *checker) content(n *known, r *row, h *chainstore.Header, parent *known)
 	return c.follow(n, in, parent, r.header)
 }
 
-// follow continues the folds and tables over a node and compares.
-func (c *checker) follow(n *known, in *chainstore.NewNode, parent *known, raw chainstore.RawHeader) (bool, error) {
-	again := &known{ns: n.ns, id: n.id, at: n.at, firstPut: n.firstPut, lineage: n.lineage, covers: n.covers}
-	again.forks = uint32(len(n.lineage.Forks))
-	if parent != nil {
-		again.inherit(parent)
-	}
-	earlier := &earlierCalls{v: c.view, parent: parent, node: in.Messages}
-	marks, err := c.refold(again, in, parent, earlier)
+// follow derives a node again and compares.
+func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.Node, raw chainstore.RawHeader) (bool, error) {
+	h := n.Header
+	seat := derive.Seat{ID: h.ID, FirstPut: h.FirstPut, Lineage: n.Lineage}
+	made, recalls, err := c.derive(h, in, seat, derived(parent))
 	if errors.Is(err, chainstore.ErrGroupTooLarge) {
-		c.problem(&n.id, "the group of calls that it ends in is too large")
+		c.problem(&h.ID, "the group of calls that it ends in is too large")
 		return false, nil
 	}
 	if err != nil {
-		return false, c.judged(&n.id, err)
+		return false, c.judged(&h.ID, err)
 	}
-	again.link(in)
-	h := header(again, in, marks)
-	followed := bytes.Equal(chainstore.AppendHeader(nil, h), raw)
+	followed := bytes.Equal(chainstore.AppendHeader(nil, made.Header), raw)
 	if !followed {
-		c.problem(&n.id, "its header differs from what follows from its bytes and its parent")
+		c.problem(&h.ID, "its header differs from what follows from its bytes and its parent")
 	}
-	n.toolTable, n.variableTable = again.toolTable, again.variableTable
-	recalls, err := recallRows(in, h.Messages, earlier)
-	if err != nil {
-		return false, err
-	}
-	for _, row := range again.followingRows(recalls) {
-		if err := c.expect(&n.id, row.key, row.value); err != nil {
+	n.Tables = made.Tables
+	for _, row := range indexRows(c.ns, made, recalls) {
+		if err := c.expect(&h.ID, row.key, row.value); err != nil {
 			return false, err
 		}
 	}

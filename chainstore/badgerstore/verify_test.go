@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
@@ -121,8 +122,8 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 		"fork":      {forkKey(ns, at, 9999), nil},
 		"spawned":   {spawnedKey(ns, chainstore.ID{1}, 3), appendPlaceValue(nil, at)},
 		"by place":  {spawnedAtKey(ns, at, 3), appendPlaceValue(nil, at)},
-		"recall":    {recallKey(ns, at, [callLength]byte{1}), appendRecall(nil, &recall{})},
-		"tools":     {placeKey(ns, tableTools, at), appendTools(nil, &toolTable{})},
+		"recall":    {recallKey(ns, at, derive.CallKey{1}), appendRecall(nil, &derive.Recall{})},
+		"tools":     {placeKey(ns, tableTools, at), appendTools(nil, &chainstore.Tables{})},
 		"variables": {placeKey(ns, tableVariables, at), nil},
 		"last put":  {placeKey(ns, tableLastPut, free), numberValue(1)},
 	} {

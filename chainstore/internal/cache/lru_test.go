@@ -1,12 +1,9 @@
-package badgerstore
+package cache
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // TestLRU: what is kept is what was put or used last of what fits, never more than the limit, and all else was dropped.
@@ -59,40 +56,4 @@ func TestLRU(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestLargeHeads: a head that is larger than the cache of heads is not kept, nor where it lies, and it pushes nothing out.
-func TestLargeHeads(t *testing.T) {
-	c := newHeadCache(8 << 10)
-	keep := func(segment uint64, messages int) chainstore.ID {
-		h := &chainstore.Header{ID: chainstore.ID{byte(segment)}, Messages: make([]runloop.Brief, messages)}
-		c.put(1, &head{h, &chainstore.Lineage{Head: chainstore.Place{Segment: segment}}}, 1)
-		return h.ID
-	}
-	small, large := keep(1, 1), keep(2, 1000)
-	if _, known := c.place(1, small, 1); !known || c.at(1, chainstore.Place{Segment: 1}) == nil {
-		t.Error("a small head was pushed out")
-	}
-	if _, known := c.place(1, large, 1); known || c.at(1, chainstore.Place{Segment: 2}) != nil {
-		t.Error("a large head is kept, or where it lies")
-	}
-	if m := c.metrics(); m.Bytes == 0 || m.Bytes > m.LimitBytes {
-		t.Errorf("%+v", m)
-	}
-}
-
-// TestLargeNodes: a node that has become larger than the committer's cache is not kept as it was before either.
-func TestLargeNodes(t *testing.T) {
-	c := newNodeCache(8 << 10)
-	n := &known{ns: 1, at: chainstore.Place{Segment: 1}, id: chainstore.ID{1}}
-	c.put(n)
-	if c.at(n.where()) != n {
-		t.Fatal("it is not kept")
-	}
-	large := *n
-	large.lineage = &chainstore.Lineage{Forks: make([]chainstore.Place, 1000)}
-	c.put(&large)
-	if c.get(n.key()) != nil || c.at(n.where()) != nil || len(c.places) != 0 || c.size() != 0 {
-		t.Errorf("it is kept, with %d bytes and %d places", c.size(), len(c.places))
-	}
 }

@@ -1,44 +1,42 @@
-package badgerstore
+package derive
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// What a compaction node may cover and the fold behind it: for the committer, for the caller of Commit, who reads what is
-// long before the change is in the queue, and for Verify.
+// HeaderAt returns the header of the node at a place, which is there.
+type HeaderAt func(chainstore.Place) (*chainstore.Header, error)
 
-// nodeAt returns what is known of the node at a place, which is there.
-type nodeAt func(chainstore.Place) (*known, error)
-
-// headers runs f on the headers of a chain's nodes from one seq through another, in order, until f fails. A header is
+// Headers runs f on the headers of a chain's nodes from one seq through another, in order, until f fails. A header is
 // borrowed until f returns.
-type headers func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error
+type Headers func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error
 
-// mayCover judges a compaction node under a parent whose lineage is known: ErrNotAncestor, ErrAlreadyCovered,
-// ErrOpenCalls.
-func mayCover(parent *known, covers chainstore.Place, at nodeAt) error {
-	if !parent.lineage.Holds(covers) {
+// MayCover judges a compaction node under a parent: ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls.
+func MayCover(parent Node, covers chainstore.Place, at HeaderAt) error {
+	if !parent.Lineage.Holds(covers) {
 		return chainstore.ErrNotAncestor
 	}
-	if !parent.state.PreambleClosed || covers.Seq < parent.state.PreambleEnd.Seq {
+	h := parent.Header
+	if !h.State.PreambleClosed || covers.Seq < h.State.PreambleEnd.Seq {
 		return chainstore.ErrAlreadyCovered
 	}
-	if parent.compaction.Present {
-		last, err := at(parent.lineage.Locate(parent.compaction.Seq))
+	if h.Compaction.Present {
+		last, err := at(parent.Lineage.Locate(h.Compaction.Seq))
 		if err != nil {
 			return err
 		}
-		if covers.Seq < last.covers.Seq {
+		if covers.Seq < last.Covers.Seq {
 			return chainstore.ErrAlreadyCovered
 		}
 	}
 	t, err := at(covers)
-	if err == nil && t.state.Group.Unanswered() > 0 {
+	if err == nil && t.State.Group.Unanswered() > 0 {
 		err = chainstore.ErrOpenCalls
 	}
 	return err
@@ -48,9 +46,9 @@ func mayCover(parent *known, covers chainstore.Place, at nodeAt) error {
 // ancestors has no child.
 const noSeq = math.MaxUint32
 
-// refold is the fold behind a compaction node, as far as it was made. It does not depend on where and when the node is
+// Refold is the fold behind a compaction node, as far as it was made. It does not depend on where and when the node is
 // put: so it can begin below a parent that moves on meanwhile.
-type refold struct {
+type Refold struct {
 	// covers is the last node that the compaction node stands for, through the last one whose messages were added.
 	covers, through chainstore.Place
 	fold            runloop.Refold
@@ -58,9 +56,9 @@ type refold struct {
 	marks []runloop.Mark
 }
 
-// newRefold folds over the preamble and the compaction node: ErrGroupTooLarge.
-func newRefold(in *chainstore.NewNode, parent *known, covers chainstore.Place, read headers) (*refold, error) {
-	r := &refold{covers: covers, through: covers}
+// NewRefold folds over the preamble and the compaction node: ErrGroupTooLarge.
+func NewRefold(in *chainstore.NewNode, parent Node, covers chainstore.Place, read Headers) (*Refold, error) {
+	r := &Refold{covers: covers, through: covers}
 	if err := r.preamble(parent, read); err != nil {
 		return nil, err
 	}
@@ -88,8 +86,8 @@ func putAt(in *chainstore.NewNode) []uint32 {
 }
 
 // preamble begins the fold. Only the node that the preamble ends in can be preamble in part.
-func (r *refold) preamble(parent *known, read headers) error {
-	end := parent.state.PreambleEnd
+func (r *Refold) preamble(parent Node, read Headers) error {
+	end := parent.Header.State.PreambleEnd
 	r.fold = *runloop.NewRefold(runloop.State{})
 	if end.Seq == 0 && end.Index == 0 {
 		return nil
@@ -101,7 +99,7 @@ func (r *refold) preamble(parent *known, read headers) error {
 	if end.Index == 0 {
 		through--
 	}
-	return read(parent.lineage, from, through, func(h *chainstore.Header) error {
+	return read(parent.Lineage, from, through, func(h *chainstore.Header) error {
 		if h.Seq != end.Seq {
 			r.fold = *runloop.NewRefold(h.State)
 			return nil
@@ -114,8 +112,8 @@ func (r *refold) preamble(parent *known, read headers) error {
 	})
 }
 
-// extend adds the nodes behind through, up to the head of a chain that holds it.
-func (r *refold) extend(l *chainstore.Lineage, read headers) error {
+// Extend adds the nodes behind through, up to the head of a chain that holds it.
+func (r *Refold) Extend(l *chainstore.Lineage, read Headers) error {
 	if r.through == l.Head {
 		return nil
 	}
@@ -130,37 +128,41 @@ func (r *refold) extend(l *chainstore.Lineage, read headers) error {
 }
 
 // end is the state of the compaction node, at its place and with its time.
-func (r *refold) end(n *known, in *chainstore.NewNode, parent *runloop.State) runloop.State {
+func (r *Refold) end(h *chainstore.Header, in *chainstore.NewNode, parent *runloop.State) runloop.State {
 	s := r.fold.End(parent)
 	if start := &s.Effective.Loop.Start; start.Seq == noSeq {
-		start.Seq = n.at.Seq
+		start.Seq = h.Seq
 	}
 	for i := range in.Messages {
 		m := runloop.BriefOf(&in.Messages[i], r.marks[i])
 		if m.Role == runloop.User && !m.Summary {
-			s.Effective.LatestUser = max(s.Effective.LatestUser, m.SentAt(n.firstPut))
+			s.Effective.LatestUser = max(s.Effective.LatestUser, m.SentAt(h.FirstPut))
 		}
 	}
 	return s
 }
 
-// cover makes a node under a parent a compaction node, and ends its folds. made is a refold that may have been begun; it
-// stays as it is.
-func (n *known) cover(in *chainstore.NewNode, parent *known, covers chainstore.Place, made *refold, read headers) ([]runloop.Mark, error) {
-	var r refold
-	if made != nil && made.covers == covers && parent.lineage.Holds(made.through) {
+// Compact derives a compaction node under its parent. made is a refold that may have been begun, nil for none; it
+// stays as it is. ErrGroupTooLarge, and what read fails with.
+func Compact(in *chainstore.NewNode, at Seat, parent Node, covers chainstore.Place, made *Refold, read Headers) (Node, error) {
+	var r Refold
+	if made != nil && made.covers == covers && parent.Lineage.Holds(made.through) {
 		r = *made
 	} else {
-		begun, err := newRefold(in, parent, covers, read)
+		begun, err := NewRefold(in, parent, covers, read)
 		if err != nil {
-			return nil, err
+			return Node{}, err
 		}
 		r = *begun
 	}
-	if err := r.extend(parent.lineage, read); err != nil {
-		return nil, err
+	if err := r.Extend(parent.Lineage, read); err != nil {
+		return Node{}, err
 	}
-	n.state = r.end(n, in, &parent.state)
-	n.covers = chainstore.Link{Present: true, Seq: covers.Seq}
-	return r.marks, nil
+	n := begin(in, at, parent)
+	h := n.Header
+	h.State = r.end(h, in, &parent.Header.State)
+	h.Covers, h.Provenance = chainstore.Link{Present: true, Seq: covers.Seq}, slices.Clone(in.Compaction.Provenance)
+	h.Compaction = n.here()
+	n.brief(in, r.marks)
+	return n, nil
 }

@@ -1,4 +1,4 @@
-package badgerstore
+package cache
 
 import (
 	"container/list"
@@ -76,6 +76,15 @@ func (c *lru[K, V]) put(key K, value V, size int64) {
 	}
 	for c.size.Load() > c.limit {
 		c.remove(c.latest.Back())
+	}
+}
+
+// dropWhere keeps no more what a key tells. It looks at all keys.
+func (c *lru[K, V]) dropWhere(is func(K) bool) {
+	for key, e := range c.byKey {
+		if is(key) {
+			c.remove(e)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package badgerstore
+package cache
 
 import (
 	"slices"
@@ -9,16 +9,16 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// blockRows is how many rows of a segment are kept together.
-const blockRows = 16
+// BlockRows is how many rows of a segment are kept together.
+const BlockRows = 16
 
-// rowCache keeps rows that were read lately, as they lie in the database. A row is written once, so what is kept stays
-// right; whatever comes to rewrite or remove rows has to drop them from here.
+// Rows keeps rows of nodes that were read lately, as an engine has them: what lies before the payload, and the payload. A row is written
+// once, so what is kept stays right until it is forgotten. nil keeps nothing.
 //
 // A block evicts only blocks last used before its own previous use, and where there are none it is not kept: to evict what is wanted again
 // sooner would find nothing where more is read again and again than fits. So does LIRS: Jiang and Zhang, "LIRS: an
 // efficient low inter-reference recency set replacement policy to improve buffer cache performance", SIGMETRICS 2002.
-type rowCache struct {
+type Rows struct {
 	mu     sync.Mutex
 	blocks *lru[blockKey, *keptBlock]
 	// once are the blocks that were read and are not kept: a block is worth its memory when it is read again.
@@ -26,6 +26,8 @@ type rowCache struct {
 	// now tells the time since the cache was made; last is the number of the last reader.
 	now  func() time.Duration
 	last int64
+	// forgotten is the last commit that forgot something.
+	forgotten uint64
 	// hits and misses are rows; copied, the bytes of rows that were collected.
 	hits, misses, copied atomic.Uint64
 }
@@ -33,7 +35,7 @@ type rowCache struct {
 // keptBlock is a block, the reader that used it last, and its uses.
 type keptBlock struct {
 	key   blockKey
-	block *rowBlock
+	block *Block
 	used  int64
 	uses  uses
 }
@@ -59,19 +61,19 @@ func (u *uses) note(reader int64) (since int64) {
 	}
 }
 
-// blockKey names the rows of a segment from number*blockRows on, blockRows of them.
+// blockKey names the rows of a segment from number*BlockRows on, BlockRows of them.
 type blockKey struct {
-	ns      uint32
-	segment uint64
-	number  uint32
+	namespace uint32
+	segment   uint64
+	number    uint32
 }
 
-func blockOf(ns uint32, at chainstore.Place) blockKey {
-	return blockKey{ns, at.Segment, at.Seq / blockRows}
+func blockOf(namespace uint32, at chainstore.Place) blockKey {
+	return blockKey{namespace, at.Segment, at.Seq / BlockRows}
 }
 
-// rowBlock is rows of a block that follow each other. It never changes.
-type rowBlock struct {
+// Block is rows of a block that follow each other. It never changes.
+type Block struct {
 	// first is the place in the block of the first of them.
 	first int
 	// heads are what lies before the payloads, end to end, and payloads the payloads: so a reader of payloads goes over memory
@@ -84,29 +86,43 @@ type rowBlock struct {
 type rowEnd struct{ head, payload int }
 
 // behind is the place in the block behind the last row.
-func (b *rowBlock) behind() int { return b.first + len(b.ends) }
+func (b *Block) behind() int { return b.first + len(b.ends) }
 
 // has tells whether the row at a place in the block is there.
-func (b *rowBlock) has(at int) bool { return b != nil && at >= b.first && at < b.behind() }
+func (b *Block) has(at int) bool { return b != nil && at >= b.first && at < b.behind() }
+
+// Has tells whether the row with a seq, of those that the block is for, is there; nil has none.
+func (b *Block) Has(seq uint32) bool { return b.has(int(seq % BlockRows)) }
+
+// Before is how many rows from one with a seq, of those that the block is for, the block does not have, before it has one; 0: it has
+// that one, or none behind it.
+func (b *Block) Before(seq uint32) int {
+	if b == nil {
+		return 0
+	}
+	return max(0, b.first-int(seq%BlockRows))
+}
 
 // begin is where the nth row begins.
-func (b *rowBlock) begin(n int) rowEnd {
+func (b *Block) begin(n int) rowEnd {
 	if n == 0 {
 		return rowEnd{}
 	}
 	return b.ends[n-1]
 }
 
-// row is that at a place in the block, which has it; from is where its payload begins in payloads.
-func (b *rowBlock) row(at int) (r row, from int, err error) {
-	begin, end := b.begin(at-b.first), b.ends[at-b.first]
-	r, _, err = parseRow(b.heads[begin.head:end.head:end.head])
-	r.payload = b.payloads[begin.payload:end.payload:end.payload]
-	return r, begin.payload, err
+// Row is the row with a seq, which the block has: what lies before the payload, and where in Payloads that lies.
+func (b *Block) Row(seq uint32) (head []byte, from, to int) {
+	n := int(seq%BlockRows) - b.first
+	begin, end := b.begin(n), b.ends[n]
+	return b.heads[begin.head:end.head:end.head], begin.payload, end.payload
 }
 
+// Payloads are those of all its rows, end to end. They never change.
+func (b *Block) Payloads() []byte { return b.payloads }
+
 // add puts a row behind the others.
-func (b *rowBlock) add(value []byte, payload int) {
+func (b *Block) add(value []byte, payload int) {
 	b.heads = append(b.heads, value[:len(value)-payload]...)
 	b.payloads = append(b.payloads, value[len(value)-payload:]...)
 	b.ends = append(b.ends, rowEnd{len(b.heads), len(b.payloads)})
@@ -115,19 +131,19 @@ func (b *rowBlock) add(value []byte, payload int) {
 // blockOverhead is roughly what a block takes beside its rows.
 const blockOverhead = 448
 
-func (b *rowBlock) size() int64 {
+func (b *Block) size() int64 {
 	return int64(cap(b.heads)+cap(b.payloads)+16*cap(b.ends)) + blockOverhead
 }
 
-// newRowCache keeps so many bytes; nil, which is a cache of nothing, where that is none.
-func newRowCache(limit int64) *rowCache {
+// newRows keeps so many bytes; nil, which is a cache of nothing, where that is none.
+func newRows(limit int64, now func() time.Time) *Rows {
 	if limit <= 0 {
 		return nil
 	}
-	began, once := time.Now(), limit/32
-	c := &rowCache{
+	began, once := now(), limit/32
+	c := &Rows{
 		blocks: newLRU[blockKey, *keptBlock](limit - once), once: newLRU[blockKey, uses](once),
-		now: func() time.Duration { return time.Since(began) },
+		now: func() time.Duration { return now().Sub(began) },
 	}
 	c.blocks.dropped = func(k *keptBlock) { c.once.put(k.key, k.uses, onceBytes) }
 	return c
@@ -136,8 +152,8 @@ func newRowCache(limit int64) *rowCache {
 // onceBytes is what it takes to remember, of a block that is not kept, when it was read.
 const onceBytes = 128
 
-// begin numbers a reader: by the time, in nanoseconds, and no two alike. All that it reads, it reads once.
-func (c *rowCache) begin() (reader int64) {
+// Begin numbers a reader: by the time, in nanoseconds, and no two alike. All that it reads, it reads once.
+func (c *Rows) Begin() (reader int64) {
 	if c == nil {
 		return 0
 	}
@@ -148,7 +164,7 @@ func (c *rowCache) begin() (reader int64) {
 }
 
 // again returns what is kept of a block, and the use before this reader's; 0 for none.
-func (c *rowCache) again(key blockKey, reader int64) (had *rowBlock, since int64) {
+func (c *Rows) again(key blockKey, reader int64) (had *Block, since int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k, since := c.use(key, reader); k != nil {
@@ -160,21 +176,21 @@ func (c *rowCache) again(key blockKey, reader int64) (had *rowBlock, since int64
 	return nil, since
 }
 
-// get returns what is kept of a block; nil for nothing.
-func (c *rowCache) get(key blockKey, reader int64) *rowBlock {
+// Get returns what is kept of the block of a place, for a reader, 0 for one of whom no notice is taken; nil for nothing.
+func (c *Rows) Get(namespace uint32, at chainstore.Place, reader int64) *Block {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k, _ := c.use(key, reader); k != nil {
+	if k, _ := c.use(blockOf(namespace, at), reader); k != nil {
 		return k.block
 	}
 	return nil
 }
 
 // use returns what is kept of a block, nil for nothing, which it makes the one used last, and the use before this reader's. mu is held.
-func (c *rowCache) use(key blockKey, reader int64) (k *keptBlock, since int64) {
+func (c *Rows) use(key blockKey, reader int64) (k *keptBlock, since int64) {
 	if k = c.blocks.peek(key); k == nil || reader == 0 {
 		return k, 0
 	}
@@ -185,21 +201,32 @@ func (c *rowCache) use(key blockKey, reader int64) (k *keptBlock, since int64) {
 	return k, k.uses.note(reader)
 }
 
-// extend joins the rows that were gathered with what is kept of their block, provided that this is still what was had and that there is
-// room. They become the cache's.
-func (c *rowCache) extend(g *gathering) {
+// Hit counts rows that were found.
+func (c *Rows) Hit(rows uint64) { c.hits.Add(rows) }
+
+// Copied is how many bytes of rows were copied into the cache.
+func (c *Rows) Copied() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.copied.Load()
+}
+
+// extend joins the rows that were gathered with what is kept of their block, provided that this is still what was had, that there is
+// room and that nothing was forgotten since they were read. They become the cache's.
+func (c *Rows) extend(g *RowFill) {
 	joined := g.had.joined(g.rows)
 	if joined == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, _ := c.use(g.key, g.reader)
-	if (k == nil) != (g.had == nil) || k != nil && k.block != g.had || !c.room(joined.size(), k, g.since) {
+	k, _ := c.use(g.key, g.Reader)
+	if g.Seen < c.forgotten || (k == nil) != (g.had == nil) || k != nil && k.block != g.had || !c.room(joined.size(), k, g.since) {
 		return
 	}
 	if k == nil {
-		k = &keptBlock{g.key, nil, g.reader, c.once.peek(g.key)}
+		k = &keptBlock{g.key, nil, g.Reader, c.once.peek(g.key)}
 		c.once.drop(g.key)
 	}
 	k.block = joined
@@ -208,7 +235,7 @@ func (c *rowCache) extend(g *gathering) {
 
 // room drops blocks that were last used before since until there is room for so many bytes in place of those that k takes, which may be
 // nil, and tells whether there is. mu is held.
-func (c *rowCache) room(need int64, k *keptBlock, since int64) bool {
+func (c *Rows) room(need int64, k *keptBlock, since int64) bool {
 	if need > c.blocks.limit {
 		return false
 	}
@@ -227,7 +254,7 @@ func (c *rowCache) room(need int64, k *keptBlock, since int64) bool {
 
 // joined are the rows of b, which may be none, and those of another part of its block that follow them, or come before them, in memory of
 // their own. Where a gap is between the two, it is those that are more; nil where that is b.
-func (b *rowBlock) joined(rows *rowBlock) *rowBlock {
+func (b *Block) joined(rows *Block) *Block {
 	switch {
 	case b == nil:
 		return rows
@@ -243,7 +270,7 @@ func (b *rowBlock) joined(rows *rowBlock) *rowBlock {
 }
 
 // followed is b and the rows of another block from the nth on, which follow it.
-func (b *rowBlock) followed(other *rowBlock, n int) *rowBlock {
+func (b *Block) followed(other *Block, n int) *Block {
 	if n >= len(other.ends) {
 		return b
 	}
@@ -252,67 +279,87 @@ func (b *rowBlock) followed(other *rowBlock, n int) *rowBlock {
 	for _, end := range other.ends[n:] {
 		ends = append(ends, rowEnd{len(b.heads) + end.head - begin.head, len(b.payloads) + end.payload - begin.payload})
 	}
-	return &rowBlock{
+	return &Block{
 		first: b.first, heads: slices.Concat(b.heads, other.heads[begin.head:]), payloads: slices.Concat(b.payloads, other.payloads[begin.payload:]),
 		ends: ends,
 	}
 }
 
-func (c *rowCache) metrics() CacheMetrics {
+// Metrics are those of rows.
+func (c *Rows) Metrics() Metrics {
 	if c == nil {
-		return CacheMetrics{}
+		return Metrics{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return CacheMetrics{
+	return Metrics{
 		Bytes: c.blocks.size.Load() + c.once.size.Load(), LimitBytes: c.blocks.limit + c.once.limit,
 		Hits: c.hits.Load(), Misses: c.misses.Load(),
 	}
 }
 
-// gathering collects the rows of a scan, block by block, for a cache.
-type gathering struct {
-	cache *rowCache
-	ns    uint32
-	// reader is who scans; 0 for one for whom nothing is collected.
-	reader int64
-	// all says that these rows are about to be read again: all are collected, not only those of blocks that were read before.
-	all bool
+// forget drops whole blocks.
+func (c *Rows) forget(commit uint64, f Forgotten) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten = max(c.forgotten, commit)
+	is := func(key blockKey) bool {
+		return key.namespace == f.Namespace && key.segment == f.Segment && key.number >= f.From/BlockRows
+	}
+	c.blocks.dropWhere(is)
+	c.once.dropWhere(is)
+}
+
+// RowFill collects the rows of a scan, block by block, for a cache.
+type RowFill struct {
+	// Cache is nil where nothing is kept.
+	Cache     *Rows
+	Namespace uint32
+	// Seen is the commit that the scan's snapshot sees.
+	Seen uint64
+	// Reader is who scans; 0 for one for whom nothing is collected.
+	Reader int64
+	// All says that these rows are about to be read again: all are collected, not only those of blocks that were read before.
+	All bool
+
 	// key is the block that the scan is in; had, what was kept of it; rows is nil where none are collected.
 	key blockKey
-	had *rowBlock
+	had *Block
 	// since is the use of the block before this; where there was none and it is about to be read again, what could be one; 0 for none.
 	since int64
-	rows  *rowBlock
+	rows  *Block
 	// usual is the size of the block before.
 	usual rowEnd
 }
 
-// row collects the row at a place, as the database has it, with a payload of so many bytes at its end. It may follow the one
+// Row collects the row at a place, as the engine has it, with a payload of so many bytes at its end. It may follow the one
 // before, or not.
-func (g *gathering) row(at chainstore.Place, value []byte, payload int) {
-	if g.cache == nil {
+func (g *RowFill) Row(at chainstore.Place, value []byte, payload int) {
+	if g.Cache == nil {
 		return
 	}
-	g.cache.misses.Add(1)
-	if g.reader == 0 {
+	g.Cache.misses.Add(1)
+	if g.Reader == 0 {
 		return
 	}
-	if key := blockOf(g.ns, at); key != g.key {
-		g.flush()
+	if key := blockOf(g.Namespace, at); key != g.key {
+		g.Flush()
 		g.key = key
-		if g.had, g.since = g.cache.again(key, g.reader); g.since == 0 && g.all {
-			g.since = max(1, g.reader-sameUse.Nanoseconds())
+		if g.had, g.since = g.Cache.again(key, g.Reader); g.since == 0 && g.All {
+			g.since = max(1, g.Reader-sameUse.Nanoseconds())
 		}
 	}
-	in := int(at.Seq % blockRows)
+	in := int(at.Seq % BlockRows)
 	if !g.wants(in) {
 		return
 	}
 	if g.rows == nil {
-		g.rows = &rowBlock{
+		g.rows = &Block{
 			first: in, heads: make([]byte, 0, max(len(value)-payload, g.usual.head)),
-			payloads: make([]byte, 0, max(payload, g.usual.payload)), ends: make([]rowEnd, 0, blockRows),
+			payloads: make([]byte, 0, max(payload, g.usual.payload)), ends: make([]rowEnd, 0, BlockRows),
 		}
 	}
 	g.rows.add(value, payload)
@@ -320,7 +367,7 @@ func (g *gathering) row(at chainstore.Place, value []byte, payload int) {
 
 // wants tells whether the row at a place in the block is to be collected: one that follows those that are, or are kept, or
 // comes before the latter, which may lie behind more rows then.
-func (g *gathering) wants(in int) bool {
+func (g *RowFill) wants(in int) bool {
 	switch {
 	case g.since == 0:
 		return false
@@ -333,18 +380,18 @@ func (g *gathering) wants(in int) bool {
 	}
 }
 
-// flush hands what was collected to the cache.
-func (g *gathering) flush() {
+// Flush hands what was collected to the cache.
+func (g *RowFill) Flush() {
 	if g.rows == nil {
 		return
 	}
 	heads, payloads := len(g.rows.heads), len(g.rows.payloads)
-	g.cache.copied.Add(uint64(heads + payloads))
-	if len(g.rows.ends) == blockRows {
+	g.Cache.copied.Add(uint64(heads + payloads))
+	if len(g.rows.ends) == BlockRows {
 		g.rows.heads, g.rows.payloads = trimmed(g.rows.heads), trimmed(g.rows.payloads)
 	}
 	g.usual = rowEnd{heads + heads/8, payloads + payloads/8}
-	g.cache.extend(g)
+	g.Cache.extend(g)
 	g.key, g.had, g.since, g.rows = blockKey{}, nil, 0, nil
 }
 

@@ -1,0 +1,111 @@
+package badgerstore
+
+import (
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+)
+
+// callRows looks for calls in recall rows. In a segment both the ids and the rows are in order, so each seek skips what the other side
+// does not have: a segment costs at most one seek more than the fewer of its calls and the ids.
+type callRows struct {
+	v      *view
+	cursor *cursor
+}
+
+func (r *callRows) close() {
+	if r.cursor != nil {
+		r.cursor.close()
+	}
+}
+
+// rows is the cursor over the recall rows.
+func (r *callRows) rows() *cursor {
+	if r.cursor == nil {
+		r.cursor = r.v.cursor(tableKey(r.v.ns, tableRecall))
+	}
+	return r.cursor
+}
+
+// within notes of ids, which are in order, whether a node of a segment through a seq, or one before it, has a call. An id without a row
+// has no answer.
+func (r *callRows) within(through chainstore.Place, ids []derive.CallKey, called map[derive.CallKey]bool) error {
+	for len(ids) > 0 {
+		found, id, err := r.seek(through, ids[0], called)
+		if err != nil || !found { // no id from the first on has a row
+			return err
+		}
+		skip, _ := slices.BinarySearchFunc(ids, id, derive.CompareKeys) // none before it has
+		if id == ids[0] {
+			skip = 1
+		}
+		ids = ids[skip:]
+	}
+	return nil
+}
+
+// seek finds the first row of an id at a seq or before it, or else the next row of the segment, and notes the answer if
+// it is the id's.
+func (r *callRows) seek(at chainstore.Place, call derive.CallKey, called map[derive.CallKey]bool) (found bool, id derive.CallKey, err error) {
+	c := r.rows()
+	c.seek(recallKey(r.v.ns, at, call))
+	if !c.valid() {
+		return false, id, nil
+	}
+	row, id, err := parseRecallKey(c.key())
+	if err != nil || row.Segment != at.Segment {
+		return false, id, err
+	}
+	if id == call {
+		err = c.value(func(value []byte) error {
+			recall, err := parseRecall(value)
+			called[call] = recall.Called
+			return err
+		})
+	}
+	return true, id, err
+}
+
+// each runs f on the ids of the rows of a segment, until it returns false.
+func (r *callRows) each(segment uint64, f func(derive.CallKey) bool) error {
+	prefix := recallSegment(r.v.ns, segment)
+	c := r.rows()
+	for c.seek(prefix); c.it.ValidForPrefix(prefix); c.next() {
+		_, call, err := parseRecallKey(c.key())
+		if err != nil {
+			return err
+		}
+		if !f(call) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// eachRun runs f on the runs of a chain through a seq, nearest first, while ids are without an answer, with those.
+func eachRun(
+	l *chainstore.Lineage, through uint32, open []derive.CallKey, called map[derive.CallKey]bool,
+	f func(through chainstore.Place, open []derive.CallKey) error,
+) (err error) {
+	l.Runs(func(part chainstore.Run) bool {
+		if last := min(part.Through, through); last >= part.From && len(open) > 0 {
+			err = f(chainstore.Place{Segment: part.Key, Seq: last}, open)
+			open = slices.DeleteFunc(open, func(key derive.CallKey) bool {
+				_, answered := called[key]
+				return answered
+			})
+		}
+		return err == nil && len(open) > 0
+	})
+	return err
+}
+
+// FindCalls is a derive.Finder that asks the database alone.
+func (v *view) FindCalls(through derive.Node, ids []derive.CallKey, called map[derive.CallKey]bool) error {
+	r := callRows{v: v}
+	defer r.close()
+	return eachRun(through.Lineage, through.Header.Tools.Seq, ids, called, func(at chainstore.Place, open []derive.CallKey) error {
+		return r.within(at, open, called)
+	})
+}

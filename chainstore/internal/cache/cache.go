@@ -1,0 +1,59 @@
+// Package cache keeps what an engine has read or written lately: rows, nodes, aliases and the calls of segments, each by namespace,
+// segment and seq, or by id or name. It knows no engine. A snapshot of the engine sees all commits through one, which it names.
+package cache
+
+import (
+	"time"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// Sizes bound the caches, in bytes. 0: that cache keeps nothing, but for Calls.
+type Sizes struct {
+	Rows, Aliases, Calls int64
+	// Tips is for nodes that grow, Nodes for others.
+	Tips, Nodes int64
+}
+
+// Caches are the caches of an engine. They are for use by several goroutines at once, but for Calls.
+type Caches struct {
+	Rows    *Rows
+	Nodes   *Nodes
+	Aliases *Aliases
+	Calls   *Calls
+}
+
+// New is caches of nothing yet, which tell the time by now.
+func New(s Sizes, now func() time.Time) *Caches {
+	return &Caches{Rows: newRows(s.Rows, now), Nodes: newNodes(s.Tips, s.Nodes), Aliases: newAliases(s.Aliases), Calls: newCalls(s.Calls)}
+}
+
+// Forgotten is the nodes of a segment of a namespace from a seq on, which are no more, or are others.
+type Forgotten struct {
+	Namespace uint32
+	Segment   uint64
+	From      uint32
+}
+
+// holds tells whether the node at a place is among them.
+func (f *Forgotten) holds(namespace uint32, at chainstore.Place) bool {
+	return namespace == f.Namespace && at.Segment == f.Segment && at.Seq >= f.From
+}
+
+// Forget makes every cache forget the nodes of a segment from a seq on, with the aliases that point to them and the calls of
+// the segment. It is called once a commit that removed or rewrote them is durable, before any snapshot sees that. What snapshots
+// of before have read is not kept any more from then on.
+func (c *Caches) Forget(commit uint64, namespace uint32, segment uint64, from uint32) {
+	f := Forgotten{namespace, segment, from}
+	c.Rows.forget(commit, f)
+	c.Nodes.forget(commit, f)
+	c.Aliases.forget(commit, f)
+	c.Calls.forget(commit, f)
+}
+
+// Metrics are those of a cache. Bytes may exceed LimitBytes for a moment, by what is being put; what is larger than the limit is not
+// kept. Misses are questions to the engine.
+type Metrics struct {
+	Bytes, LimitBytes int64
+	Hits, Misses      uint64
+}
