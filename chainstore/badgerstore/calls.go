@@ -71,7 +71,7 @@ func (r *callRows) seek(at chainstore.Place, call derive.CallKey, called map[der
 func (r *callRows) each(segment uint64, f func(derive.CallKey) bool) error {
 	prefix := recallSegment(r.v.ns, segment)
 	c := r.rows()
-	for c.seek(prefix); c.it.ValidForPrefix(prefix); c.next() {
+	for c.seek(prefix); c.it.Within(prefix); c.next() {
 		_, call, err := parseRecallKey(c.key())
 		if err != nil {
 			return err

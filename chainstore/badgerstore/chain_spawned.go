@@ -74,7 +74,7 @@ func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) 
 // spawned runs f on what the nodes of a stretch spawned, latest spawner first, until f fails.
 func (c *cursor) spawned(part chainstore.Run, f func(spawned) error) error {
 	prefix := spawnedAtPrefix(c.v.ns, part.Key)
-	for c.seek(spawnedAtKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.it.ValidForPrefix(prefix); c.next() {
+	for c.seek(spawnedAtKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.it.Within(prefix); c.next() {
 		number, err := parseSpawnedAtKey(c.key())
 		if err != nil {
 			return err

@@ -276,7 +276,7 @@ func (c *committer) all(requests []*request) {
 		for n < len(requests) && b.take(requests[n]) {
 			n++
 		}
-		b.view.txn.Discard()
+		b.view.snap.Close()
 		c.finish(b)
 		requests = requests[n:]
 		c.pause(c.closing)

@@ -99,7 +99,7 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newOpenReads(db, db.MaxVersion())
+	newOpenReads(db.SetDiscardTs, db.MaxVersion())
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (v *view) lineage(head chainstore.Place, forks uint32) (*chainstore.Lineage
 func (c *cursor) firstForks(segment uint64, want int) (forks []chainstore.Place, err error) {
 	prefix := segmentKey(c.v.ns, segment)
 	c.seek(prefix)
-	if !c.it.ValidForPrefix(prefix) {
+	if !c.it.Within(prefix) {
 		return nil, dangling(tableNodes)
 	}
 	err = c.value(func(value []byte) error {

@@ -46,23 +46,21 @@ type Metrics struct {
 // CacheMetrics are those of a cache. Misses of blocks are reads of files.
 type CacheMetrics = cache.Metrics
 
-// counts are the database's operations so far.
-type counts struct {
-	gets, seeks, nexts, sets, written, copied atomic.Uint64
-	commits, changes                          atomic.Uint64
-}
+// counts are what the store did so far.
+type counts struct{ copied, commits, changes atomic.Uint64 }
 
 // Metrics reads all counters, which takes some ten microseconds. It may be called at any time, also once the store is closed.
 func (s *Store) Metrics() Metrics {
+	c := s.db.Counts()
 	m := Metrics{
-		Gets: s.counts.gets.Load(), Seeks: s.counts.seeks.Load(), Nexts: s.counts.nexts.Load(), Sets: s.counts.sets.Load(),
-		WrittenBytes: s.counts.written.Load(), Syncs: s.db.Syncs(), CopiedBytes: s.counts.copied.Load(),
+		Gets: c.Gets, Seeks: c.Seeks, Nexts: c.Nexts, Sets: c.Sets,
+		WrittenBytes: c.Written, Syncs: s.db.Syncs(), CopiedBytes: c.Unpacked + s.counts.copied.Load(),
 		Commits: s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
 		Paused: s.db.Paused(), Shape: s.db.Shape(), Descriptors: s.Descriptors(), Maps: s.db.Maps(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
-		Blocks: cacheMetrics(s.db.BlockCacheMetrics(), s.db.Opts().BlockCacheSize),
-		Rows:   s.caches.Rows.Metrics(), Aliases: s.caches.Aliases.Metrics(), Nodes: s.caches.Nodes.Metrics(),
+		Rows: s.caches.Rows.Metrics(), Aliases: s.caches.Aliases.Metrics(), Nodes: s.caches.Nodes.Metrics(),
 	}
+	m.Blocks.Bytes, m.Blocks.LimitBytes, m.Blocks.Hits, m.Blocks.Misses = s.db.BlockCache()
 	m.Nodes.Bytes += s.caches.Calls.Size()
 	m.Nodes.LimitBytes += s.caches.Calls.Limit()
 	m.CopiedBytes += s.caches.Rows.Copied()
@@ -74,20 +72,3 @@ func (s *Store) Metrics() Metrics {
 
 // Descriptors are the file descriptors of the process; see Metrics. It may be called at any time.
 func (s *Store) Descriptors() badgerdb.Usage { return s.db.Descriptors() }
-
-// cacheCounters are what the database counts of a cache in any case. Their type is of a module that only the database
-// knows.
-type cacheCounters interface {
-	CostAdded() uint64
-	CostEvicted() uint64
-	Hits() uint64
-	Misses() uint64
-}
-
-// cacheMetrics reads what was evicted first: it was added before.
-func cacheMetrics(m cacheCounters, limit int64) CacheMetrics {
-	evicted := m.CostEvicted()
-	return CacheMetrics{
-		Bytes: max(0, int64(m.CostAdded()-evicted)), LimitBytes: limit, Hits: m.Hits(), Misses: m.Misses(),
-	}
-}

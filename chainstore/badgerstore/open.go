@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -23,18 +21,14 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: dir, now: o.Now, db: db, reads: newOpenReads(db.DB, db.MaxVersion()), names: newNamespaceNumbers(),
+		dir: dir, now: o.Now, db: db, reads: newOpenReads(db.Discard, db.MaxVersion()), names: newNamespaceNumbers(),
 		caches:    cache.New(o.cacheSizes(), o.Now),
 		scratches: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	if o.RowCacheBytes > 0 {
 		s.readNodes = s.caches.Nodes
 	}
-	s.packer, s.unpacker, err = newPacking()
-	if err == nil {
-		err = s.checkFormat()
-	}
-	if err == nil {
+	if err = s.checkFormat(); err == nil {
 		err = s.checkNames()
 	}
 	if err != nil {
@@ -76,36 +70,25 @@ func (s *Store) checkFormat() error {
 // write commits writes as one durable transaction at a timestamp above every other; readers do not see it yet. Errors:
 // badgerdb's Commit's.
 func (s *Store) write(writes map[string]write, ts uint64) error {
-	var bytes int64
-	err := s.db.Commit(ts, func(txn *badger.Txn) (_ int64, err error) {
-		bytes, err = s.fill(txn, writes)
-		return bytes, err
-	})
-	if err == nil {
-		s.counts.sets.Add(uint64(len(writes)))
-		s.counts.written.Add(uint64(bytes))
-	}
-	return err
+	return s.db.Write(ts, func(b *badgerdb.Batch) error { return fill(b, writes) })
 }
 
-// fill puts writes into a transaction, and tells how many bytes of keys and values they have there.
-func (s *Store) fill(txn *badger.Txn, writes map[string]write) (bytes int64, err error) {
+// fill puts writes into a transaction.
+func fill(b *badgerdb.Batch, writes map[string]write) (err error) {
 	keys := make([]byte, 0, keyBytes(writes))
 	for key, w := range writes {
 		begin := len(keys)
 		keys = append(keys, key...)
-		value, mark := s.packer.pack(w.value)
-		bytes += int64(len(key) + len(value))
-		if w.deleted {
-			err = txn.Delete(keys[begin:len(keys):len(keys)])
+		if k := keys[begin:len(keys):len(keys)]; w.deleted {
+			err = b.Delete(k)
 		} else {
-			err = txn.SetEntry(badger.NewEntry(keys[begin:len(keys):len(keys)], value).WithMeta(mark))
+			err = b.Set(k, w.value)
 		}
 		if err != nil {
-			return bytes, err
+			return err
 		}
 	}
-	return bytes, nil
+	return nil
 }
 
 func keyBytes(writes map[string]write) (n int) {

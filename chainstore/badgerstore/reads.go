@@ -2,16 +2,15 @@ package badgerstore
 
 import (
 	"sync"
-
-	"github.com/dgraph-io/badger/v4"
 )
 
 // openReads knows the newest state that readers may see and which states are being read, and tells the database what
 // it may throw away: versions that no open or later read can see.
 type openReads struct {
-	db   *badger.DB
-	mu   sync.Mutex
-	idle sync.Cond
+	// forget tells the database.
+	forget func(commit uint64)
+	mu     sync.Mutex
+	idle   sync.Cond
 	// published is the timestamp of the last commit that is durable; discarded <= published.
 	published, discarded uint64
 	// open counts the reads under way at each timestamp; discarded <= each.
@@ -19,10 +18,10 @@ type openReads struct {
 	closed bool
 }
 
-func newOpenReads(db *badger.DB, published uint64) *openReads {
-	r := &openReads{db: db, published: published, open: map[uint64]int{}}
+func newOpenReads(forget func(commit uint64), published uint64) *openReads {
+	r := &openReads{forget: forget, published: published, open: map[uint64]int{}}
 	r.idle.L = &r.mu
-	db.SetDiscardTs(published)
+	forget(published)
 	r.discarded = published
 	return r
 }
@@ -72,7 +71,7 @@ func (r *openReads) discard() {
 	}
 	if oldest > r.discarded {
 		r.discarded = oldest
-		r.db.SetDiscardTs(oldest)
+		r.forget(oldest)
 	}
 }
 

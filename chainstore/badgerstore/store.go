@@ -71,9 +71,7 @@ type Store struct {
 	names     *namespaceNumbers
 	caches    *cache.Caches
 	readNodes *cache.Nodes // of caches, or nil where reads ask the database
-	scratches sync.Pool    // *[]byte, of scans and of values that are unpacked
-	packer    *valuePacker // belongs to who commits: Open, then the committer
-	unpacker  *unpacker
+	scratches sync.Pool    // *[]byte, of scans
 	committer *committer
 	counts    counts
 }
@@ -81,11 +79,12 @@ type Store struct {
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
 // next key.
 func (s *Store) Reads() (gets, seeks, nexts uint64) {
-	return s.counts.gets.Load(), s.counts.seeks.Load(), s.counts.nexts.Load()
+	c := s.db.Counts()
+	return c.Gets, c.Seeks, c.Nexts
 }
 
 // Writes counts the keys written or deleted since Open.
-func (s *Store) Writes() (sets uint64) { return s.counts.sets.Load() }
+func (s *Store) Writes() (sets uint64) { return s.db.Counts().Sets }
 
 // Info tells that this is the Badger engine.
 func (s *Store) Info() chainstore.Info {

@@ -206,7 +206,7 @@ func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, call derive.C
 // recalls is that of a stretch; here errStop is an error.
 func (c *cursor) recalls(part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
 	prefix := recallPrefix(c.v.ns, part.Key, call)
-	for c.seek(recallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.it.ValidForPrefix(prefix); c.next() {
+	for c.seek(recallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.it.Within(prefix); c.next() {
 		at, _, err := parseRecallKey(c.key())
 		if err != nil {
 			return err

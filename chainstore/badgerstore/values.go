@@ -13,7 +13,7 @@ import (
 
 // Every value is built and parsed here; this is part of the storage format and must not change. Integers are unsigned
 // varints, text and bytes are a length and that many bytes, {x} is as many x as there are. What the database has for a long value
-// may be packed: see packed.go.
+// may be packed: see badgerdb.
 //
 //	F  version
 //	N  number

@@ -140,10 +140,7 @@ func (c *checker) each(table byte, f func(key, value []byte) error) error {
 		}
 		key := cur.key()
 		err := cur.value(func(value []byte) error { return f(key, value) })
-		if errors.Is(err, errPacked) {
-			err = c.judged(nil, err)
-		}
-		if err != nil {
+		if err := c.judged(nil, err); err != nil {
 			return err
 		}
 	}

@@ -5,18 +5,16 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 // view is the store as of one commit, and a namespace in it. Not for use by several goroutines.
 type view struct {
-	s   *Store
-	txn *badger.Txn
-	ts  uint64
-	ns  uint32
+	s    *Store
+	snap badgerdb.Snapshot
+	ts   uint64
+	ns   uint32
 }
 
 // open returns a view of the newest state, to be closed soon: the database keeps all that it can see. ErrClosed.
@@ -29,11 +27,11 @@ func (s *Store) open(ns uint32) (*view, error) {
 }
 
 func (s *Store) viewAt(ts uint64, ns uint32) *view {
-	return &view{s: s, txn: s.db.NewTransactionAt(ts, false), ts: ts, ns: ns}
+	return &view{s: s, snap: s.db.Snapshot(ts), ts: ts, ns: ns}
 }
 
 func (v *view) close() {
-	v.txn.Discard()
+	v.snap.Close()
 	v.s.reads.end(v.ts)
 }
 
@@ -66,46 +64,32 @@ func (v *view) get(key []byte) (value []byte, found bool, err error) {
 
 // borrow runs f on a value that is there; the value is f's only until it returns.
 func (v *view) borrow(key []byte, f func(value []byte) error) (found bool, err error) {
-	v.s.counts.gets.Add(1)
-	item, err := v.txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, badgerdb.Translate(err)
-	}
-	return true, v.s.value(item, f)
+	return v.snap.Get(key, f)
 }
 
 // cursor walks over the keys with a prefix, in order. It must be closed.
 type cursor struct {
 	v  *view
-	it *badger.Iterator
+	it badgerdb.Iterator
 }
 
 func (v *view) cursor(prefix []byte) *cursor {
-	return &cursor{v, v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})}
+	return &cursor{v, v.snap.Iterator(prefix, false)}
 }
 
 func (c *cursor) close() { c.it.Close() }
 
-func (c *cursor) seek(key []byte) {
-	c.v.s.counts.seeks.Add(1)
-	c.it.Seek(key)
-}
+func (c *cursor) seek(key []byte) { c.it.Seek(key) }
 
-func (c *cursor) next() {
-	c.v.s.counts.nexts.Add(1)
-	c.it.Next()
-}
+func (c *cursor) next() { c.it.Next() }
 
 func (c *cursor) valid() bool { return c.it.Valid() }
 
 // key is borrowed until the cursor moves.
-func (c *cursor) key() []byte { return c.it.Item().Key() }
+func (c *cursor) key() []byte { return c.it.Key() }
 
 // value runs f on the value, which is f's until it returns.
-func (c *cursor) value(f func([]byte) error) error { return c.v.s.value(c.it.Item(), f) }
+func (c *cursor) value(f func([]byte) error) error { return c.it.Value(f) }
 
 // errStop ends a scan without an error.
 var errStop = errors.New("stop")
@@ -140,7 +124,7 @@ const versionsAtOnce = 4
 // away; walk looks at it too, as rows, so that it ends with its context and, after reach rows or errStop, tells which key it looked
 // at last, and that there is more.
 func (v *view) walk(ctx context.Context, prefix, from []byte, reach int, f func(key, value []byte) error) (last []byte, more bool, err error) {
-	c := &cursor{v, v.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true})}
+	c := &cursor{v, v.snap.Iterator(prefix, true)}
 	defer c.close()
 	if from == nil {
 		from = prefix
@@ -161,7 +145,7 @@ func (v *view) walk(ctx context.Context, prefix, from []byte, reach int, f func(
 		if reach <= 0 {
 			return last, true, nil
 		}
-		if !c.it.Item().IsDeletedOrExpired() {
+		if !c.it.Deleted() {
 			err := c.value(func(value []byte) error { return f(c.key(), value) })
 			if errors.Is(err, errStop) {
 				return last, true, nil

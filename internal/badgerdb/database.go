@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,6 +31,11 @@ type DB struct {
 	others []string
 	// lock keeps everybody else out of the directory.
 	lock io.Closer
+	// packer belongs to who commits. scratches are *[]byte, of values that are unpacked.
+	packer    *valuePacker
+	unpacker  *unpacker
+	scratches sync.Pool
+	counts    counts
 	// stopBrink ends brink.watch.
 	stopBrink   func()
 	closeWithin time.Duration
@@ -79,7 +85,10 @@ func openLocked(dir string, o *Options) (*DB, error) {
 	tellReadAhead(o.Logger, dir, found.bytes())
 	d := &DB{
 		Bare: b, wal: w, room: newRoom(b.DB, o, w.bytes), merging: merging, log: o.Logger, handles: h, others: otherFiles(dir),
-		closeWithin: closeWithin,
+		closeWithin: closeWithin, scratches: sync.Pool{New: func() any { return new([]byte) }},
+	}
+	if d.packer, d.unpacker, err = newPacking(); err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	d.pace = newPace(d.level0, b.Opts().NumLevelZeroTablesStall, o.MemtableBytes)
 	if _, err := d.room.left(); err != nil {

@@ -1,4 +1,4 @@
-package badgerstore
+package badgerdb
 
 import (
 	"encoding/binary"
@@ -27,7 +27,7 @@ const (
 	// minPacked is the length from which on values are packed, and packsTo how many times smaller that must make them.
 	minPacked = 1 << 10
 	packsTo   = 8
-	// maxPacked is above the length of every value: see badgerdb.DB.MaxValue.
+	// maxPacked is above the length of every value: see MaxValue.
 	maxPacked = 1 << 20
 )
 
@@ -142,18 +142,18 @@ func (u *unpacker) unpack(into, held []byte) ([]byte, error) {
 var errPacked = fmt.Errorf("%w: a packed value does not unpack", chainstore.ErrCorrupt)
 
 // value runs f on the value of an item, which is f's until it returns.
-func (s *Store) value(item *badger.Item, f func(value []byte) error) error {
+func (d *DB) value(item *badger.Item, f func(value []byte) error) error {
 	switch mark := item.UserMeta(); mark {
 	case markPlain:
 		return item.Value(f)
 	case markPacked:
 		return item.Value(func(held []byte) (err error) {
-			room := s.scratches.Get().(*[]byte)
-			defer s.scratches.Put(room)
-			if *room, err = s.unpacker.unpack(*room, held); err != nil {
+			room := d.scratches.Get().(*[]byte)
+			defer d.scratches.Put(room)
+			if *room, err = d.unpacker.unpack(*room, held); err != nil {
 				return err
 			}
-			s.counts.copied.Add(uint64(len(*room)))
+			d.counts.unpacked.Add(uint64(len(*room)))
 			return f(*room)
 		})
 	default:
