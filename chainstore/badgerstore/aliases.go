@@ -7,21 +7,22 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // aliasRow reads an alias, also a deleted one.
-func (v *view) aliasRow(name string) (a *aliasRow, found bool, err error) {
-	found, err = v.borrow(aliasKey(v.ns, name), func(value []byte) error {
-		a, err = parseAlias(value)
+func (v *view) aliasRow(name string) (a *layout.AliasRow, found bool, err error) {
+	found, err = v.borrow(layout.AliasKey(v.ns, name), func(value []byte) error {
+		a, err = layout.ParseAlias(value)
 		return err
 	})
 	return a, found, err
 }
 
 // alias reads an alias that exists: ErrAliasNotFound.
-func (v *view) alias(name string) (*aliasRow, error) {
+func (v *view) alias(name string) (*layout.AliasRow, error) {
 	a, found, err := v.aliasRow(name)
-	if err == nil && (!found || a.deleted) {
+	if err == nil && (!found || a.Deleted) {
 		err = chainstore.ErrAliasNotFound
 	}
 	return a, err
@@ -41,13 +42,13 @@ func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainst
 }
 
 // show is an alias with what the row of its head tells.
-func (v *view) show(name string, a *aliasRow) (*chainstore.Alias, error) {
-	h, err := v.header(a.at)
+func (v *view) show(name string, a *layout.AliasRow) (*chainstore.Alias, error) {
+	h, err := v.header(a.At)
 	if err != nil {
 		return nil, err
 	}
 	return &chainstore.Alias{
-		Name: name, Node: h.ID, MovedAt: a.movedAt, Labels: a.labels,
+		Name: name, Node: h.ID, MovedAt: a.MovedAt, Labels: a.Labels,
 		Full: h.State.Full.Totals, Effective: h.State.Effective.Totals,
 	}, nil
 }
@@ -84,40 +85,40 @@ func (p *aliasPage) full() bool {
 
 func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error) {
 	q := p.query
-	prefix, from := aliasKey(p.ns, q.Prefix), []byte(nil)
+	prefix, from := layout.AliasKey(p.ns, q.Prefix), []byte(nil)
 	if q.After != nil && q.After.Name >= q.Prefix {
-		from = append(aliasKey(p.ns, q.After.Name), 0)
+		from = append(layout.AliasKey(p.ns, q.After.Name), 0)
 	}
 	last, more, err := p.walk(ctx, prefix, from, chainstore.AliasReach, func(key, value []byte) error {
-		a, err := parseAlias(value)
+		a, err := layout.ParseAlias(value)
 		if err != nil {
 			return err
 		}
-		return p.add(parseAliasKey(key), a)
+		return p.add(layout.ParseAliasKey(key), a)
 	})
 	if err != nil || !more {
 		return nil, err
 	}
-	return &chainstore.AliasCursor{Name: parseAliasKey(last)}, nil
+	return &chainstore.AliasCursor{Name: layout.ParseAliasKey(last)}, nil
 }
 
 func (p *aliasPage) folder(ctx context.Context) (*chainstore.AliasCursor, error) {
 	q := p.query
-	prefix, from := folderKey(p.ns, q.Folder), []byte(nil)
+	prefix, from := layout.FolderKey(p.ns, q.Folder), []byte(nil)
 	if q.After != nil && chainstore.Folder(q.After.Name) == q.Folder {
-		from = append(movedKey(p.ns, q.After.Name, q.After.MovedAt), 0)
+		from = append(layout.MovedKey(p.ns, q.After.Name, q.After.MovedAt), 0)
 	}
 	last, more, err := p.walk(ctx, prefix, from, chainstore.AliasReach, func(key, _ []byte) error {
 		if p.full() {
 			return errStop
 		}
-		name, _, err := parseMovedKey(key, q.Folder)
+		name, _, err := layout.ParseMovedKey(key, q.Folder)
 		if err != nil {
 			return err
 		}
 		a, found, err := p.aliasRow(name)
 		if err == nil && !found {
-			err = dangling(tableMoved)
+			err = layout.Dangling(layout.TableMoved)
 		}
 		if err != nil {
 			return err
@@ -127,13 +128,13 @@ func (p *aliasPage) folder(ctx context.Context) (*chainstore.AliasCursor, error)
 	if err != nil || !more {
 		return nil, err
 	}
-	name, movedAt, err := parseMovedKey(last, q.Folder)
+	name, movedAt, err := layout.ParseMovedKey(last, q.Folder)
 	return &chainstore.AliasCursor{Name: name, MovedAt: movedAt}, err
 }
 
 // add takes an alias into the page, unless it was deleted; errStop: the page is full.
-func (p *aliasPage) add(name string, a *aliasRow) error {
-	if a.deleted {
+func (p *aliasPage) add(name string, a *layout.AliasRow) error {
+	if a.Deleted {
 		return nil
 	}
 	if p.full() {
@@ -153,11 +154,11 @@ func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore
 		if err != nil || !found {
 			return err
 		}
-		_, more, err = v.walk(ctx, placeKey(v.ns, tableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
+		_, more, err = v.walk(ctx, layout.PlaceKey(v.ns, layout.TableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
 			if len(names) >= limit {
 				return errStop
 			}
-			names = append(names, string(key[rowKeySize:]))
+			names = append(names, string(key[layout.RowKeySize:]))
 			return nil
 		})
 		return err
@@ -176,18 +177,18 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 		if !found {
 			return chainstore.ErrAliasNotFound
 		}
-		past, err := v.pastStates(ctx, name, a.states)
+		past, err := v.pastStates(ctx, name, a.States)
 		if err != nil {
 			return err
 		}
-		st := pastState{deleted: a.deleted, number: a.states, began: a.movedAt, at: a.at}
+		st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At}
 		for {
 			shown, err := v.state(&st)
 			if err != nil {
 				return err
 			}
 			states = append(states, shown)
-			if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.began > chainstore.MaxHistoryAge {
+			if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.Began > chainstore.MaxHistoryAge {
 				return nil
 			}
 			st, past = past[0], past[1:]
@@ -198,36 +199,36 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 
 // pastStates reads the states of an alias before its present one, latest first: ErrCorrupt where two have one number, or one has
 // a number that is yet to come.
-func (v *view) pastStates(ctx context.Context, name string, present uint64) (past []pastState, err error) {
+func (v *view) pastStates(ctx context.Context, name string, present uint64) (past []layout.PastState, err error) {
 	if present <= 1 {
 		return nil, nil
 	}
-	prefix := historyKey(v.ns, name, 0)
+	prefix := layout.HistoryKey(v.ns, name, 0)
 	prefix = prefix[:len(prefix)-1]
 	_, _, err = v.walk(ctx, prefix, nil, math.MaxInt, func(key, value []byte) error {
 		if len(key) != len(prefix)+1 {
 			return nil // of a longer name, were there one with a zero byte
 		}
-		st, err := parsePastState(value)
+		st, err := layout.ParsePastState(value)
 		past = append(past, st)
 		return err
 	})
-	slices.SortFunc(past, func(a, b pastState) int { return cmp.Compare(b.number, a.number) })
+	slices.SortFunc(past, func(a, b layout.PastState) int { return cmp.Compare(b.Number, a.Number) })
 	for _, st := range past {
-		if err == nil && st.number >= present {
-			err = corruptValue(tableHistory)
+		if err == nil && st.Number >= present {
+			err = layout.CorruptValue(layout.TableHistory)
 		}
-		present = st.number
+		present = st.Number
 	}
 	return past, err
 }
 
-func (v *view) state(st *pastState) (chainstore.AliasState, error) {
-	out := chainstore.AliasState{Number: st.number, Deleted: st.deleted, At: st.began}
-	if st.deleted {
+func (v *view) state(st *layout.PastState) (chainstore.AliasState, error) {
+	out := chainstore.AliasState{Number: st.Number, Deleted: st.Deleted, At: st.Began}
+	if st.Deleted {
 		return out, nil
 	}
 	var err error
-	out.Node, err = v.idAt(st.at)
+	out.Node, err = v.idAt(st.At)
 	return out, err
 }

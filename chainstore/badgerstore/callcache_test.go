@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
@@ -165,7 +166,7 @@ func TestSegmentsAreReadInAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, dir, Options{})
-	in := cache.Segment{Namespace: firstNamespace, Segment: 1}
+	in := cache.Segment{Namespace: layout.FirstNamespace, Segment: 1}
 	for round := range 3 {
 		for i := range cache.ReadInAfter {
 			if keepsCalls(s, in) {
@@ -200,7 +201,7 @@ func TestReadingInIsBounded(t *testing.T) {
 	s = openAt(t, dir, Options{})
 	kept := func() (n int) {
 		for i := range ends {
-			if keepsCalls(s, cache.Segment{Namespace: firstNamespace, Segment: uint64(i + 1)}) {
+			if keepsCalls(s, cache.Segment{Namespace: layout.FirstNamespace, Segment: uint64(i + 1)}) {
 				n++
 			}
 		}

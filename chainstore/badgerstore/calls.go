@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 )
 
@@ -23,7 +24,7 @@ func (r *callRows) close() {
 // rows is the cursor over the recall rows.
 func (r *callRows) rows() *cursor {
 	if r.cursor == nil {
-		r.cursor = r.v.cursor(tableKey(r.v.ns, tableRecall))
+		r.cursor = r.v.cursor(layout.TableKey(r.v.ns, layout.TableRecall))
 	}
 	return r.cursor
 }
@@ -49,17 +50,17 @@ func (r *callRows) within(through chainstore.Place, ids []derive.CallKey, called
 // it is the id's.
 func (r *callRows) seek(at chainstore.Place, call derive.CallKey, called map[derive.CallKey]bool) (found bool, id derive.CallKey, err error) {
 	c := r.rows()
-	c.seek(recallKey(r.v.ns, at, call))
+	c.seek(layout.RecallKey(r.v.ns, at, call))
 	if !c.valid() {
 		return false, id, nil
 	}
-	row, id, err := parseRecallKey(c.key())
+	row, id, err := layout.ParseRecallKey(c.key())
 	if err != nil || row.Segment != at.Segment {
 		return false, id, err
 	}
 	if id == call {
 		err = c.value(func(value []byte) error {
-			recall, err := parseRecall(value)
+			recall, err := layout.ParseRecall(value)
 			called[call] = recall.Called
 			return err
 		})
@@ -69,10 +70,10 @@ func (r *callRows) seek(at chainstore.Place, call derive.CallKey, called map[der
 
 // each runs f on the ids of the rows of a segment, until it returns false.
 func (r *callRows) each(segment uint64, f func(derive.CallKey) bool) error {
-	prefix := recallSegment(r.v.ns, segment)
+	prefix := layout.RecallSegment(r.v.ns, segment)
 	c := r.rows()
 	for c.seek(prefix); c.it.Within(prefix); c.next() {
-		_, call, err := parseRecallKey(c.key())
+		_, call, err := layout.ParseRecallKey(c.key())
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
@@ -87,8 +88,8 @@ func (v *view) rows(ctx context.Context, l *chainstore.Lineage, reader int64, sp
 	}
 	defer s.close()
 	stretches := l.Within(span.From, span.Through)
-	if s.prefix = tableKey(v.ns, tableNodes); len(stretches) == 1 {
-		s.prefix = segmentKey(v.ns, stretches[0].Key)
+	if s.prefix = layout.TableKey(v.ns, layout.TableNodes); len(stretches) == 1 {
+		s.prefix = layout.SegmentKey(v.ns, stretches[0].Key)
 	}
 	for _, part := range stretches {
 		if err := s.stretch(part); err != nil {
@@ -165,11 +166,11 @@ func (s *rowScan) cached(at chainstore.Place, limit uint64) (n uint64, err error
 	payloads := block.Payloads()
 	for {
 		head, from, to := block.Row(at.Seq)
-		r, _, err := parseRow(head)
+		r, _, err := layout.ParseRow(head)
 		if err != nil {
 			return n, err
 		}
-		r.payload = payloads[from:to:to]
+		r.Payload = payloads[from:to:to]
 		if err := s.pass(at, &r, payloads, from); err != nil {
 			return n, err
 		}
@@ -195,7 +196,7 @@ func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err erro
 	if s.cursor == nil {
 		s.cursor = s.v.cursor(s.prefix)
 	}
-	s.cursor.seek(placeKey(s.v.ns, tableNodes, at))
+	s.cursor.seek(layout.PlaceKey(s.v.ns, layout.TableNodes, at))
 	for {
 		chunks, err := s.row(at)
 		if n++; err != nil || n == limit {
@@ -205,7 +206,7 @@ func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err erro
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {
-			s.cursor.seek(placeKey(s.v.ns, tableNodes, at))
+			s.cursor.seek(layout.PlaceKey(s.v.ns, layout.TableNodes, at))
 		} else if chunks == 0 {
 			s.cursor.next()
 		}
@@ -231,25 +232,25 @@ func (s *rowScan) goesOn() error {
 func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 	c := s.cursor
 	if !c.valid() {
-		return 0, dangling(tableNodes)
+		return 0, layout.Dangling(layout.TableNodes)
 	}
-	found, chunk, err := parseNodeKey(c.key())
+	found, chunk, err := layout.ParseNodeKey(c.key())
 	if err != nil {
 		return 0, err
 	}
 	if found != at || chunk != 0 {
-		return 0, dangling(tableNodes)
+		return 0, layout.Dangling(layout.TableNodes)
 	}
 	err = c.value(func(value []byte) error {
-		r, present, err := parseRow(value)
+		r, present, err := layout.ParseRow(value)
 		if err != nil {
 			return err
 		}
 		if !present {
-			return dangling(tableNodes)
+			return layout.Dangling(layout.TableNodes)
 		}
-		if chunks = r.chunks; chunks == 0 {
-			s.fill.Row(at, value, len(r.payload))
+		if chunks = r.Chunks; chunks == 0 {
+			s.fill.Row(at, value, len(r.Payload))
 		} else if !s.headersOnly {
 			b := append(s.room(), value...)
 			*s.scratch = b
@@ -264,10 +265,10 @@ func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 }
 
 // pass yields a row; kept is not nil where its payload lies in the cache, where rows do not change, from a byte of kept on.
-func (s *rowScan) pass(at chainstore.Place, r *row, kept []byte, from int) error {
-	s.out = chainstore.Row{Raw: r.header, Seq: at.Seq, Kept: kept, KeptFrom: from}
+func (s *rowScan) pass(at chainstore.Place, r *layout.Row, kept []byte, from int) error {
+	s.out = chainstore.Row{Raw: r.Header, Seq: at.Seq, Kept: kept, KeptFrom: from}
 	if !s.headersOnly {
-		s.out.Payload, s.out.Metadata = r.payload, r.metadata
+		s.out.Payload, s.out.Metadata = r.Payload, r.Metadata
 	}
 	return s.yield(&s.out)
 }
@@ -275,18 +276,18 @@ func (s *rowScan) pass(at chainstore.Place, r *row, kept []byte, from int) error
 // chunked gathers the payload of the row in scratch, and yields it.
 func (s *rowScan) chunked(at chainstore.Place) error {
 	head := len(*s.scratch)
-	r, _, err := parseRow(*s.scratch)
+	r, _, err := layout.ParseRow(*s.scratch)
 	if err != nil {
 		return err
 	}
-	if *s.scratch, err = s.cursor.chunks(at, r.chunks, *s.scratch); err != nil {
+	if *s.scratch, err = s.cursor.chunks(at, r.Chunks, *s.scratch); err != nil {
 		return err
 	}
 	s.v.s.counts.copied.Add(uint64(len(*s.scratch)))
-	if r, _, err = parseRow((*s.scratch)[:head]); err != nil {
+	if r, _, err = layout.ParseRow((*s.scratch)[:head]); err != nil {
 		return err
 	}
-	r.payload = (*s.scratch)[head:]
+	r.Payload = (*s.scratch)[head:]
 	return s.pass(at, &r, nil, 0)
 }
 
@@ -294,7 +295,7 @@ func (s *rowScan) chunked(at chainstore.Place) error {
 func (c *cursor) chunks(at chainstore.Place, n int, b []byte) ([]byte, error) {
 	c.next()
 	for i := 1; i <= n; i++ {
-		if !c.valid() || !bytes.Equal(c.key(), chunkKey(c.v.ns, at, i)) {
+		if !c.valid() || !bytes.Equal(c.key(), layout.ChunkKey(c.v.ns, at, i)) {
 			return b, fmt.Errorf("%w: a piece of a payload is missing", chainstore.ErrCorrupt)
 		}
 		err := c.value(func(value []byte) error {

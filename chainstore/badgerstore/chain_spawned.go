@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // Spawned seeks once in each segment on the path; see chainstore.Chain.
@@ -24,14 +25,14 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 	if err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(chosen, func(a, b spawned) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(chosen, func(a, b layout.Spawned) int { return cmp.Compare(a.Number, b.Number) })
 	for _, s := range chosen {
-		h, err := v.header(s.at)
+		h, err := v.header(s.At)
 		if err != nil {
 			return nil, false, err
 		}
 		if h.SpawnedFrom == nil {
-			return nil, false, fmt.Errorf("%w: table %c names a node that was not spawned", chainstore.ErrCorrupt, tableSpawnedAt)
+			return nil, false, fmt.Errorf("%w: table %c names a node that was not spawned", chainstore.ErrCorrupt, layout.TableSpawnedAt)
 		}
 		headers = append(headers, h)
 	}
@@ -39,8 +40,8 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 }
 
 // spawnedOn chooses of what a path spawned that of the latest spawners, latest first, and tells whether there may be more.
-func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) (chosen []spawned, more bool, err error) {
-	c := v.cursor(tableKey(v.ns, tableSpawnedAt))
+func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) (chosen []layout.Spawned, more bool, err error) {
+	c := v.cursor(layout.TableKey(v.ns, layout.TableSpawnedAt))
 	defer c.close()
 	reach := chainstore.SpawnedReach
 	reaches := func() error {
@@ -49,9 +50,9 @@ func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) 
 		}
 		return ctx.Err()
 	}
-	choose := func(s spawned) error {
+	choose := func(s layout.Spawned) error {
 		switch {
-		case l.Holds(s.at):
+		case l.Holds(s.At):
 			return reaches()
 		case len(chosen) >= limit:
 			return errStop
@@ -72,16 +73,16 @@ func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) 
 }
 
 // spawned runs f on what the nodes of a stretch spawned, latest spawner first, until f fails.
-func (c *cursor) spawned(part chainstore.Run, f func(spawned) error) error {
-	prefix := spawnedAtPrefix(c.v.ns, part.Key)
-	for c.seek(spawnedAtKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.it.Within(prefix); c.next() {
-		number, err := parseSpawnedAtKey(c.key())
+func (c *cursor) spawned(part chainstore.Run, f func(layout.Spawned) error) error {
+	prefix := layout.SpawnedAtPrefix(c.v.ns, part.Key)
+	for c.seek(layout.SpawnedAtKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.it.Within(prefix); c.next() {
+		number, err := layout.ParseSpawnedAtKey(c.key())
 		if err != nil {
 			return err
 		}
-		s := spawned{number: number}
+		s := layout.Spawned{Number: number}
 		err = c.value(func(value []byte) error {
-			s.at, err = parsePlaceValue(value, tableSpawnedAt)
+			s.At, err = layout.ParsePlaceValue(value, layout.TableSpawnedAt)
 			return err
 		})
 		if err == nil {

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
 // A payload with a missing or misplaced piece is never read as another payload: ErrCorrupt, and Verify tells.
 func TestMissingPiecesOfAPayload(t *testing.T) {
 	s := openStore(t, Options{})
-	large := put(t, s, node(nil, strings.Repeat("x", 2*maxChunk+100)))[0].ID // the last row of the namespace so far
-	at, ns := chainstore.Place{Segment: 1, Seq: 0}, uint32(firstNamespace)
+	large := put(t, s, node(nil, strings.Repeat("x", 2*layout.MaxChunk+100)))[0].ID // the last row of the namespace so far
+	at, ns := chainstore.Place{Segment: 1, Seq: 0}, uint32(layout.FirstNamespace)
 	whole := allRows(t, s)
-	key := func(i int) string { return string(chunkKey(ns, at, i)) }
+	key := func(i int) string { return string(layout.ChunkKey(ns, at, i)) }
 	for i := 1; i <= 3; i++ {
 		if len(whole[key(i)]) == 0 {
 			t.Fatalf("piece %d is not where the test expects it", i)

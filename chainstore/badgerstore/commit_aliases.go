@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
@@ -12,7 +13,7 @@ import (
 type aliasPlan struct {
 	change *chainstore.AliasChange
 	// row is nil for a name that never was set; head is nil where there is no alias.
-	row          *aliasRow
+	row          *layout.AliasRow
 	head, target *cache.Node
 }
 
@@ -96,13 +97,13 @@ func (d *draft) wasSet(p *aliasPlan) (bool, error) {
 	if p.row == nil || p.head != nil && p.head.At == p.target.At {
 		return p.row != nil, nil
 	}
-	for number := p.row.states - 1; number > 0 && p.row.states-number <= chainstore.RepeatReach; number-- {
-		value, found, err := d.get(historyKey(d.ns, p.change.Name, number))
+	for number := p.row.States - 1; number > 0 && p.row.States-number <= chainstore.RepeatReach; number-- {
+		value, found, err := d.get(layout.HistoryKey(d.ns, p.change.Name, number))
 		if err != nil || !found {
 			return false, err
 		}
-		past, err := parsePastState(value)
-		if err != nil || !past.deleted && past.at == p.target.At {
+		past, err := layout.ParsePastState(value)
+		if err != nil || !past.Deleted && past.At == p.target.At {
 			return err == nil, err
 		}
 	}
@@ -127,16 +128,16 @@ func (p *aliasPlan) stays() chainstore.PutAlias {
 }
 
 // alias returns an alias's row, nil if it never was set, and its head, nil if it does not exist.
-func (d *draft) alias(name string) (*aliasRow, *cache.Node, error) {
-	value, found, err := d.get(aliasKey(d.ns, name))
+func (d *draft) alias(name string) (*layout.AliasRow, *cache.Node, error) {
+	value, found, err := d.get(layout.AliasKey(d.ns, name))
 	if err != nil || !found {
 		return nil, nil, err
 	}
-	row, err := parseAlias(value)
-	if err != nil || row.deleted {
+	row, err := layout.ParseAlias(value)
+	if err != nil || row.Deleted {
 		return row, nil, err
 	}
-	head, err := d.at(row.at)
+	head, err := d.at(row.At)
 	return row, head, err
 }
 
@@ -169,29 +170,29 @@ func (d *draft) target(t chainstore.Target, nodes []*cache.Node) (n *cache.Node,
 func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
 	out := p.stays()
 	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.At != p.head.At
-	next := aliasRow{}
+	next := layout.AliasRow{}
 	if p.row != nil {
 		next = *p.row
 	}
 	if out.Changed {
 		d.leave(p)
-		next.states++
-		next.movedAt, next.deleted = d.now, p.target == nil
+		next.States++
+		next.MovedAt, next.Deleted = d.now, p.target == nil
 		d.arrive(p)
 	}
 	switch {
 	case p.target == nil:
-		next.labels = nil
+		next.Labels = nil
 	case p.change.SetLabels:
-		next.labels = p.change.Labels
+		next.Labels = p.change.Labels
 	}
 	if p.target != nil {
-		next.at = p.target.At
+		next.At = p.target.At
 	} else {
-		next.at = chainstore.Place{}
+		next.At = chainstore.Place{}
 	}
 	if out.Changed || p.target != nil && p.change.SetLabels {
-		d.set(aliasKey(d.ns, p.change.Name), appendAlias(nil, &next))
+		d.set(layout.AliasKey(d.ns, p.change.Name), layout.AppendAlias(nil, &next))
 	}
 	return out
 }
@@ -202,12 +203,12 @@ func (d *draft) leave(p *aliasPlan) {
 		return
 	}
 	name, row := p.change.Name, p.row
-	past := pastState{deleted: row.deleted, number: row.states, began: row.movedAt, at: row.at}
-	d.set(historyKey(d.ns, name, row.states), appendPastState(nil, &past))
-	if !row.deleted {
-		d.delete(movedKey(d.ns, name, row.movedAt))
-		d.delete(headKey(d.ns, row.at, name))
-		d.counters.aliases--
+	past := layout.PastState{Deleted: row.Deleted, Number: row.States, Began: row.MovedAt, At: row.At}
+	d.set(layout.HistoryKey(d.ns, name, row.States), layout.AppendPastState(nil, &past))
+	if !row.Deleted {
+		d.delete(layout.MovedKey(d.ns, name, row.MovedAt))
+		d.delete(layout.HeadKey(d.ns, row.At, name))
+		d.counters.Aliases--
 	}
 }
 
@@ -216,20 +217,20 @@ func (d *draft) arrive(p *aliasPlan) {
 	if p.target == nil {
 		return
 	}
-	d.set(movedKey(d.ns, p.change.Name, d.now), []byte{})
-	d.set(headKey(d.ns, p.target.At, p.change.Name), []byte{})
-	d.counters.aliases++
+	d.set(layout.MovedKey(d.ns, p.change.Name, d.now), []byte{})
+	d.set(layout.HeadKey(d.ns, p.target.At, p.change.Name), []byte{})
+	d.counters.Aliases++
 }
 
 // wroteAliases are the aliases that the batch wrote.
 func (b *batch) wroteAliases() (all []cache.Alias) {
 	for key, w := range b.writes {
-		if key[keyPrefix-1] != tableAliases {
+		if key[layout.KeyPrefix-1] != layout.TableAliases {
 			continue
 		}
-		a := cache.Alias{Namespace: namespaceOf(key), Name: key[keyPrefix:], Deleted: true}
-		if row, err := parseAlias(w.value); err == nil && !w.deleted {
-			a.At, a.Deleted = row.at, row.deleted
+		a := cache.Alias{Namespace: layout.NamespaceOf(key), Name: key[layout.KeyPrefix:], Deleted: true}
+		if row, err := layout.ParseAlias(w.value); err == nil && !w.deleted {
+			a.At, a.Deleted = row.At, row.Deleted
 		}
 		all = append(all, a)
 	}

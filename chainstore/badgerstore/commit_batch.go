@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -41,7 +42,7 @@ type batch struct {
 	// readIn counts the rows that were read in for the cache of calls.
 	readIn int
 	// awaiting has, by spawners that were not put yet, the nodes that they spawned.
-	awaiting map[cache.NodeKey][]spawned
+	awaiting map[cache.NodeKey][]layout.Spawned
 	// bytes is what the writes take in a transaction.
 	bytes int64
 	// drafts counts the changes that were tried.
@@ -63,13 +64,13 @@ func (c *committer) begin() *batch {
 	if b == nil {
 		b = &batch{
 			c: c, writes: map[string]write{}, byID: map[cache.NodeKey]*cache.Node{}, byPlace: map[cache.NodePlace]*cache.Node{},
-			calls: map[segmentCall]uint32{}, begun: map[cache.Segment]struct{}{}, awaiting: map[cache.NodeKey][]spawned{},
+			calls: map[segmentCall]uint32{}, begun: map[cache.Segment]struct{}{}, awaiting: map[cache.NodeKey][]layout.Spawned{},
 			entered: map[uint32]struct{}{},
 		}
 		b.maxBytes, b.maxWrites = c.s.db.MaxCommit()
 	}
 	c.spare = nil
-	b.view = c.s.viewAt(c.s.reads.last(), ownNamespace)
+	b.view = c.s.viewAt(c.s.reads.last(), layout.OwnNamespace)
 	b.noPuts, b.noDeletes = c.ready()
 	return b
 }
@@ -181,7 +182,7 @@ type draft struct {
 	ns         uint32
 	// created says that ns is a number that this change gives.
 	created  bool
-	counters counters
+	counters layout.Counters
 }
 
 func (d *draft) set(key, value []byte) { d.write(key, write{value: value}) }
@@ -236,11 +237,11 @@ func (d *draft) apply(namespace string, change *chainstore.Change) (*chainstore.
 		return nil, err
 	}
 	if d.counters != before {
-		d.set(countersKey(d.ns), appendCounters(nil, &d.counters))
+		d.set(layout.CountersKey(d.ns), layout.AppendCounters(nil, &d.counters))
 	}
 	if d.created && d.keys > 0 {
-		d.set(nameKey(namespace), numberValue(uint64(d.ns)))
-		d.set(tableKey(ownNamespace, tableNumbers), numberValue(uint64(d.ns)))
+		d.set(layout.NameKey(namespace), layout.NumberValue(uint64(d.ns)))
+		d.set(layout.TableKey(layout.OwnNamespace, layout.TableNumbers), layout.NumberValue(uint64(d.ns)))
 	}
 	return &chainstore.Committed{Nodes: put, Aliases: aliases}, nil
 }

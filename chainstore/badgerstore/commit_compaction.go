@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -170,12 +171,12 @@ func (d *draft) headers(l *chainstore.Lineage, from, through uint32, f func(*cha
 
 // header reads the header of a node that is there, also one that these changes wrote.
 func (d *draft) header(at chainstore.Place) (*chainstore.Header, error) {
-	if w, ok := d.writes[string(placeKey(d.ns, tableNodes, at))]; ok {
-		r, _, err := parseRow(w.value)
+	if w, ok := d.writes[string(layout.PlaceKey(d.ns, layout.TableNodes, at))]; ok {
+		r, _, err := layout.ParseRow(w.value)
 		if err != nil {
 			return nil, err
 		}
-		return r.header.Decode(at.Seq)
+		return r.Header.Decode(at.Seq)
 	}
 	if d.unprepared++; d.unprepared > maxUnprepared && !d.request.last {
 		return nil, errUnprepared

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -79,18 +80,18 @@ func (d *draft) renew(n *cache.Node) error {
 	if d.now-n.Header.FirstPut <= renewAfter {
 		return nil
 	}
-	key := placeKey(d.ns, tableLastPut, n.At)
+	key := layout.PlaceKey(d.ns, layout.TableLastPut, n.At)
 	value, found, err := d.get(key)
 	if err != nil {
 		return err
 	}
 	if found {
-		last, err := parseNumber(value, tableLastPut)
+		last, err := layout.ParseNumber(value, layout.TableLastPut)
 		if err != nil || d.now-int64(last) <= renewAfter {
 			return err
 		}
 	}
-	d.set(key, numberValue(uint64(d.now)))
+	d.set(key, layout.NumberValue(uint64(d.now)))
 	return nil
 }
 
@@ -181,8 +182,8 @@ func (d *draft) derive(in *chainstore.NewNode, seat derive.Seat, parent derive.N
 
 // index writes the rows that find a new node, and counts it.
 func (d *draft) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, recalls map[derive.CallKey]*derive.Recall) error {
-	for _, row := range indexRows(d.ns, made, recalls) {
-		d.set(row.key, row.value)
+	for _, row := range layout.IndexRows(d.ns, made, recalls) {
+		d.set(row.Key, row.Value)
 	}
 	for call, r := range recalls {
 		if r.Calls() {
@@ -192,10 +193,10 @@ func (d *draft) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, r
 	if err := d.linkSpawned(n, in.SpawnedFrom); err != nil {
 		return err
 	}
-	d.counters.puts++
-	d.counters.nodes++
-	d.counters.messages += uint64(len(in.Messages))
-	d.counters.messageBytes += uint64(len(in.Payload))
+	d.counters.Puts++
+	d.counters.Nodes++
+	d.counters.Messages += uint64(len(in.Messages))
+	d.counters.MessageBytes += uint64(len(in.Payload))
 	return nil
 }
 
@@ -204,7 +205,7 @@ func (d *draft) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, r
 func (d *draft) place(parent *cache.Node) (*chainstore.Lineage, error) {
 	switch {
 	case parent == nil:
-		d.counters.roots++
+		d.counters.Roots++
 		return &chainstore.Lineage{Head: chainstore.Place{Segment: d.newSegment()}}, nil
 	case parent.At.Seq == math.MaxUint32:
 		return nil, fmt.Errorf("%w: a node with more ancestors than can be counted", chainstore.ErrTooLarge)
@@ -215,15 +216,15 @@ func (d *draft) place(parent *cache.Node) (*chainstore.Lineage, error) {
 		return &chainstore.Lineage{Head: parent.At.Next(), Forks: parent.Lineage.Forks}, nil
 	default:
 		at := chainstore.Place{Segment: d.newSegment(), Seq: parent.At.Seq + 1}
-		d.counters.forks++
-		d.set(forkKey(d.ns, parent.At, at.Segment), []byte{})
+		d.counters.Forks++
+		d.set(layout.ForkKey(d.ns, parent.At, at.Segment), []byte{})
 		return &chainstore.Lineage{Head: at, Forks: parent.Lineage.Child()}, nil
 	}
 }
 
 func (d *draft) newSegment() uint64 {
-	d.counters.nextSegment++
-	in := cache.Segment{Namespace: d.ns, Segment: d.counters.nextSegment}
+	d.counters.NextSegment++
+	in := cache.Segment{Namespace: d.ns, Segment: d.counters.NextSegment}
 	d.begun[in] = struct{}{}
 	d.undo.begun = append(d.undo.begun, in)
 	return in.Segment
@@ -233,22 +234,14 @@ func (d *draft) newSegment() uint64 {
 func (d *draft) row(n *cache.Node, in *chainstore.NewNode) {
 	var forks []chainstore.Place
 	if f := n.Lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.At.Seq {
-		forks = f[:min(len(f), maxForksInRow)]
+		forks = f[:min(len(f), layout.MaxForksInRow)]
 	}
-	chunks := chunksOf(len(in.Payload))
+	chunks := layout.ChunksOf(len(in.Payload))
 	d.raw = chainstore.AppendHeader(d.raw[:0], n.Header)
-	b := d.space(len(d.raw) + len(in.Metadata) + min(len(in.Payload), maxChunk) + 32 + 16*len(forks))
-	d.set(placeKey(d.ns, tableNodes, n.At), appendRow(b, forks, d.raw, in.Metadata, in.Payload, chunks))
+	b := d.space(len(d.raw) + len(in.Metadata) + min(len(in.Payload), layout.MaxChunk) + 32 + 16*len(forks))
+	d.set(layout.PlaceKey(d.ns, layout.TableNodes, n.At), layout.AppendRow(b, forks, d.raw, in.Metadata, in.Payload, chunks))
 	for i := range chunks {
-		part := in.Payload[i*maxChunk : min(len(in.Payload), (i+1)*maxChunk)]
-		d.set(chunkKey(d.ns, n.At, i+1), bytes.Clone(part))
+		part := in.Payload[i*layout.MaxChunk : min(len(in.Payload), (i+1)*layout.MaxChunk)]
+		d.set(layout.ChunkKey(d.ns, n.At, i+1), bytes.Clone(part))
 	}
-}
-
-// chunksOf is the chunks that a payload lies in; 0 for one that lies in its row.
-func chunksOf(payload int) int {
-	if payload <= maxChunk {
-		return 0
-	}
-	return (payload + maxChunk - 1) / maxChunk
 }

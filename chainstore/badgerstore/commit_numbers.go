@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // What is given once: the numbers of namespaces, and in a namespace those of segments and of spawned nodes. The row that says how
@@ -13,8 +14,8 @@ import (
 
 // number returns the number of a namespace, or, where it was never written to, the next one.
 func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
-	if w, ok := d.writes[string(nameKey(namespace))]; ok {
-		ns, err = parseNamespace(w.value, tableNames)
+	if w, ok := d.writes[string(layout.NameKey(namespace))]; ok {
+		ns, err = layout.ParseNamespace(w.value, layout.TableNames)
 		return ns, true, err
 	}
 	if ns, found, err = d.view.namespace(namespace); err != nil || found {
@@ -28,12 +29,12 @@ func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
 func (d *draft) nextNumber() (uint32, error) {
 	var last uint32
 	var err error
-	if w, ok := d.writes[string(tableKey(ownNamespace, tableNumbers))]; ok {
-		last, err = parseNamespace(w.value, tableNumbers) // given by this batch: no key begins with a higher one
+	if w, ok := d.writes[string(layout.TableKey(layout.OwnNamespace, layout.TableNumbers))]; ok {
+		last, err = layout.ParseNamespace(w.value, layout.TableNumbers) // given by this batch: no key begins with a higher one
 	} else {
 		last, err = d.lastGiven()
 	}
-	if err == nil && last == lastNamespace {
+	if err == nil && last == layout.LastNamespace {
 		err = errors.New("no namespace numbers are left")
 	}
 	return last + 1, err
@@ -57,16 +58,16 @@ func (d *draft) lastGiven() (uint32, error) {
 
 // keepGiven notes the numbers that a durable batch gave, if it gave any.
 func (b *batch) keepGiven() {
-	w, ok := b.writes[string(tableKey(ownNamespace, tableNumbers))]
+	w, ok := b.writes[string(layout.TableKey(layout.OwnNamespace, layout.TableNumbers))]
 	if !ok {
 		return
 	}
 	names := b.c.s.names
-	names.given, _ = parseNamespace(w.value, tableNumbers)
-	prefix := string(nameKey(""))
+	names.given, _ = layout.ParseNamespace(w.value, layout.TableNumbers)
+	prefix := string(layout.NameKey(""))
 	for key, w := range b.writes {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
-			number, _ := parseNamespace(w.value, tableNames)
+			number, _ := layout.ParseNamespace(w.value, layout.TableNames)
 			names.put(name, number, b.view.ts+1)
 		}
 	}
@@ -74,10 +75,10 @@ func (b *batch) keepGiven() {
 
 // countersOf are the counters of a namespace that is there, as the changes so far leave them: ErrCorrupt where they cannot be read,
 // or would give a segment again.
-func (d *draft) countersOf(ns uint32) (c counters, err error) {
-	key := countersKey(ns)
+func (d *draft) countersOf(ns uint32) (c layout.Counters, err error) {
+	key := layout.CountersKey(ns)
 	if w, ok := d.writes[string(key)]; ok {
-		return parseCounters(w.value)
+		return layout.ParseCounters(w.value)
 	}
 	if c, ok := d.c.counters[ns]; ok {
 		return c, nil
@@ -87,10 +88,10 @@ func (d *draft) countersOf(ns uint32) (c counters, err error) {
 	case err != nil:
 		return c, err
 	case !found:
-		return c, missing(tableCounters)
+		return c, layout.Missing(layout.TableCounters)
 	}
-	if c, err = parseCounters(value); err == nil && d.view.segmentAbove(ns, c.nextSegment) {
-		err = fmt.Errorf("%w: the last segment given is %d, and a later one has rows", chainstore.ErrCorrupt, c.nextSegment)
+	if c, err = layout.ParseCounters(value); err == nil && d.view.segmentAbove(ns, c.NextSegment) {
+		err = fmt.Errorf("%w: the last segment given is %d, and a later one has rows", chainstore.ErrCorrupt, c.NextSegment)
 	}
 	if err == nil {
 		d.c.keepCounters(ns, c)
@@ -100,14 +101,14 @@ func (d *draft) countersOf(ns uint32) (c counters, err error) {
 
 // segmentAbove tells whether a key begins with a higher segment than one.
 func (v *view) segmentAbove(ns uint32, segment uint64) bool {
-	c := v.cursor(tableKey(ns, tableNodes))
+	c := v.cursor(layout.TableKey(ns, layout.TableNodes))
 	defer c.close()
-	c.seek(segmentKey(ns, segment+1))
+	c.seek(layout.SegmentKey(ns, segment+1))
 	return c.valid()
 }
 
 // keepCounters remembers the counters of a namespace, as of the last commit, until there are too many.
-func (c *committer) keepCounters(ns uint32, now counters) {
+func (c *committer) keepCounters(ns uint32, now layout.Counters) {
 	if len(c.counters) >= maxNames {
 		clear(c.counters)
 	}
@@ -117,8 +118,8 @@ func (c *committer) keepCounters(ns uint32, now counters) {
 // keepCounters remembers what a durable batch counted.
 func (b *batch) keepCounters() {
 	for ns := range b.entered {
-		if w, ok := b.writes[string(countersKey(ns))]; ok {
-			if now, err := parseCounters(w.value); err == nil {
+		if w, ok := b.writes[string(layout.CountersKey(ns))]; ok {
+			if now, err := layout.ParseCounters(w.value); err == nil {
 				b.c.keepCounters(ns, now)
 			}
 		}

@@ -2,18 +2,9 @@ package badgerstore
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
-
-// maxAdopted is how many of the nodes that wait for a spawner are linked to it when it is put, those put first: as many as Spawned
-// looks at of one spawner, those that it passes over counted, and one more, which tells that there are more.
-const maxAdopted = 2*chainstore.SpawnedReach + 1
-
-// spawned is a node that was spawned, and the number of its put.
-type spawned struct {
-	number uint64
-	at     chainstore.Place
-}
 
 // linkSpawned writes the rows that find a new node by its spawner, and those that find by the new node what it spawned
 // before it was put.
@@ -21,8 +12,8 @@ func (d *draft) linkSpawned(n *cache.Node, from *chainstore.SpawnedFrom) error {
 	if err := d.adopt(n); err != nil || from == nil {
 		return err
 	}
-	s := spawned{d.counters.puts, n.At}
-	d.set(spawnedKey(d.ns, from.Node, s.number), appendPlaceValue(nil, s.at))
+	s := layout.Spawned{Number: d.counters.Puts, At: n.At}
+	d.set(layout.SpawnedKey(d.ns, from.Node, s.Number), layout.AppendPlaceValue(nil, s.At))
 	spawner, err := d.find(from.Node)
 	switch {
 	case err != nil:
@@ -30,7 +21,7 @@ func (d *draft) linkSpawned(n *cache.Node, from *chainstore.SpawnedFrom) error {
 	case spawner != nil:
 		d.setSpawnedAt(spawner.At, s)
 	default:
-		d.counters.awaited++
+		d.counters.Awaited++
 		key := cache.NodeKey{Namespace: d.ns, ID: from.Node}
 		d.awaiting[key] = append(d.awaiting[key], s)
 		d.undo.awaiting = append(d.undo.awaiting, key)
@@ -38,42 +29,42 @@ func (d *draft) linkSpawned(n *cache.Node, from *chainstore.SpawnedFrom) error {
 	return nil
 }
 
-func (d *draft) setSpawnedAt(spawner chainstore.Place, s spawned) {
-	d.set(spawnedAtKey(d.ns, spawner, s.number), appendPlaceValue(nil, s.at))
+func (d *draft) setSpawnedAt(spawner chainstore.Place, s layout.Spawned) {
+	d.set(layout.SpawnedAtKey(d.ns, spawner, s.Number), layout.AppendPlaceValue(nil, s.At))
 }
 
 // adopt links a new node to what it spawned before it was put, at most maxAdopted: a seek, and only while any node waits for its
 // spawner. The rest goes on waiting.
 func (d *draft) adopt(n *cache.Node) error {
-	if d.counters.awaited == 0 {
+	if d.counters.Awaited == 0 {
 		return nil
 	}
-	waiting, err := d.view.spawnedBy(n.Header.ID, maxAdopted)
+	waiting, err := d.view.spawnedBy(n.Header.ID, layout.MaxAdopted)
 	if err != nil {
 		return err
 	}
 	waiting = append(waiting, d.awaiting[n.Key()]...)
-	waiting = waiting[:min(len(waiting), maxAdopted)]
+	waiting = waiting[:min(len(waiting), layout.MaxAdopted)]
 	for _, s := range waiting {
 		d.setSpawnedAt(n.At, s)
 	}
-	d.counters.awaited -= uint64(len(waiting))
+	d.counters.Awaited -= uint64(len(waiting))
 	return nil
 }
 
 // spawnedBy reads what the database has of the nodes that a node spawned: those put first, at most limit.
-func (v *view) spawnedBy(spawner chainstore.ID, limit int) (all []spawned, err error) {
-	prefix := spawnerKey(v.ns, spawner)
+func (v *view) spawnedBy(spawner chainstore.ID, limit int) (all []layout.Spawned, err error) {
+	prefix := layout.SpawnerKey(v.ns, spawner)
 	c := v.cursor(prefix)
 	defer c.close()
 	for c.seek(prefix); c.valid() && len(all) < limit; c.next() {
-		_, number, err := parseSpawnedKey(c.key())
+		_, number, err := layout.ParseSpawnedKey(c.key())
 		if err != nil {
 			return nil, err
 		}
-		s := spawned{number: number}
+		s := layout.Spawned{Number: number}
 		if err := c.value(func(value []byte) error {
-			s.at, err = parsePlaceValue(value, tableSpawned)
+			s.At, err = layout.ParsePlaceValue(value, layout.TableSpawned)
 			return err
 		}); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -38,7 +39,7 @@ type committer struct {
 	spare  *batch
 	failed bool
 	// counters are those of namespaces as of the last commit.
-	counters map[uint32]counters
+	counters map[uint32]layout.Counters
 	// ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
 	// them fail.
 	ready   func() (puts, deletes error)
@@ -82,7 +83,7 @@ const changeOverhead = 1 << 10
 func newCommitter(s *Store, o *Options) *committer {
 	c := &committer{
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
-		waiting: newQueue(), done: make(chan struct{}), counters: map[uint32]counters{},
+		waiting: newQueue(), done: make(chan struct{}), counters: map[uint32]layout.Counters{},
 	}
 	c.ready, c.durable, c.pause = s.db.Ready, s.write, s.db.Pace
 	c.closing, c.close = context.WithCancel(context.Background())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -355,7 +356,7 @@ func TestSlashesInNames(t *testing.T) {
 func TestDiscardFollowsOpenReads(t *testing.T) {
 	s := openStore(t, Options{})
 	put(t, s, node(nil, "x"))
-	v, err := s.open(ownNamespace)
+	v, err := s.open(layout.OwnNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -311,7 +312,7 @@ func TestPreparingEnds(t *testing.T) {
 	ids := conversation(t, s, "chat", 200)
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{compacting(byID(ids[400]), ids[2])}}
 	ctx, cancel := context.WithCancel(context.Background())
-	v, err := s.open(ownNamespace)
+	v, err := s.open(layout.OwnNamespace)
 	if err == nil {
 		v.ns, _, err = v.namespace(testNamespace)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -87,7 +88,7 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 	if s.reads.discarded == 0 || s.reads.discarded != s.reads.published {
 		t.Errorf("discarded up to %d, published %d", s.reads.discarded, s.reads.published)
 	}
-	key := countersKey(firstNamespace)
+	key := layout.CountersKey(layout.FirstNamespace)
 	if n := versions(s.db.DB, key); n != 5 {
 		t.Fatalf("%d versions of a row that was written 5 times", n)
 	}

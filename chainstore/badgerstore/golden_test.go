@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -48,7 +49,7 @@ func TestGoldenStore(t *testing.T) {
 	}
 	tables := map[byte]bool{}
 	for key := range allRows(t, s) {
-		tables[key[keyPrefix-1]] = true
+		tables[key[layout.KeyPrefix-1]] = true
 	}
 	if all := "ACFHIKLNPRSTUVWXZ"; string(slices.Sorted(maps.Keys(tables))) != all {
 		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
@@ -92,7 +93,7 @@ func makeGolden(t *testing.T) {
 // allRows are the rows of the store.
 func allRows(tb testing.TB, s *Store) map[string][]byte {
 	tb.Helper()
-	v, err := s.open(ownNamespace)
+	v, err := s.open(layout.OwnNamespace)
 	if err != nil {
 		tb.Fatal(err)
 	}

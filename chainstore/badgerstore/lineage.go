@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -14,7 +15,7 @@ func (v *view) lineage(head chainstore.Place, forks uint32) (*chainstore.Lineage
 	if forks == 0 {
 		return l, nil
 	}
-	c := v.cursor(tableKey(v.ns, tableNodes))
+	c := v.cursor(layout.TableKey(v.ns, layout.TableNodes))
 	defer c.close()
 	segment, above := head.Segment, head.Seq
 	for want := int(forks); want > 0; {
@@ -37,20 +38,20 @@ func (v *view) lineage(head chainstore.Place, forks uint32) (*chainstore.Lineage
 
 // firstForks reads the fork path in a segment's first row; want is how many forks there are from there to the root.
 func (c *cursor) firstForks(segment uint64, want int) (forks []chainstore.Place, err error) {
-	prefix := segmentKey(c.v.ns, segment)
+	prefix := layout.SegmentKey(c.v.ns, segment)
 	c.seek(prefix)
 	if !c.it.Within(prefix) {
-		return nil, dangling(tableNodes)
+		return nil, layout.Dangling(layout.TableNodes)
 	}
 	err = c.value(func(value []byte) error {
-		r, present, err := parseRow(value)
+		r, present, err := layout.ParseRow(value)
 		if err != nil {
 			return err
 		}
-		if !present || len(r.forks) != min(want, maxForksInRow) {
+		if !present || len(r.Forks) != min(want, layout.MaxForksInRow) {
 			return fmt.Errorf("%w: a segment's first row has another number of forks", chainstore.ErrCorrupt)
 		}
-		forks = r.forks
+		forks = r.Forks
 		return nil
 	})
 	return forks, err
@@ -58,19 +59,19 @@ func (c *cursor) firstForks(segment uint64, want int) (forks []chainstore.Place,
 
 // header reads the header of the node at a place that an index or a path names.
 func (v *view) header(at chainstore.Place) (h *chainstore.Header, err error) {
-	found, err := v.borrow(placeKey(v.ns, tableNodes, at), func(value []byte) error {
-		r, present, err := parseRow(value)
+	found, err := v.borrow(layout.PlaceKey(v.ns, layout.TableNodes, at), func(value []byte) error {
+		r, present, err := layout.ParseRow(value)
 		if err != nil {
 			return err
 		}
 		if !present {
-			return dangling(tableNodes)
+			return layout.Dangling(layout.TableNodes)
 		}
-		h, err = r.header.Decode(at.Seq)
+		h, err = r.Header.Decode(at.Seq)
 		return err
 	})
 	if err == nil && !found {
-		err = dangling(tableNodes)
+		err = layout.Dangling(layout.TableNodes)
 	}
 	return h, err
 }
@@ -80,8 +81,8 @@ func (v *view) placeOf(id chainstore.ID) (p chainstore.Place, found bool, err er
 	if p, ok := v.s.readNodes.PlaceOf(cache.NodeKey{Namespace: v.ns, ID: id}, v.ts); ok {
 		return p, true, nil
 	}
-	found, err = v.borrow(idKey(v.ns, id), func(value []byte) error {
-		p, err = parsePlaceValue(value, tableIDs)
+	found, err = v.borrow(layout.IDKey(v.ns, id), func(value []byte) error {
+		p, err = layout.ParsePlaceValue(value, layout.TableIDs)
 		return err
 	})
 	return p, found, err
@@ -103,8 +104,8 @@ func (v *view) resolve(ref chainstore.Ref) (chainstore.Place, error) {
 	if err != nil {
 		return chainstore.Place{}, err
 	}
-	v.s.caches.Aliases.Put(v.ns, ref.Alias, v.ts, a.at)
-	return a.at, nil
+	v.s.caches.Aliases.Put(v.ns, ref.Alias, v.ts, a.At)
+	return a.At, nil
 }
 
 // head resolves a reference and gives what is known of the node, with its lineage; it must not be changed.
@@ -162,5 +163,5 @@ func derived(n *cache.Node) derive.Node {
 
 // used tells whether a place was ever used.
 func (v *view) used(at chainstore.Place) (bool, error) {
-	return v.borrow(placeKey(v.ns, tableNodes, at), func([]byte) error { return nil })
+	return v.borrow(layout.PlaceKey(v.ns, layout.TableNodes, at), func([]byte) error { return nil })
 }

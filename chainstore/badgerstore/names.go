@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // Each number from firstNamespace through the last that was given has exactly one name, for a name and its number are written in
@@ -39,26 +40,26 @@ func (r numberRange) String() string {
 // names runs f on the names that come behind one, in order, and their numbers, until f fails; errStop is no error. Of a name whose
 // number cannot be read it is 0.
 func (v *view) names(ctx context.Context, behind string, f func(name string, number uint32) error) error {
-	from := nameKey(behind)
+	from := layout.NameKey(behind)
 	if behind != "" {
 		from = append(from, 0)
 	}
-	return v.scan(ctx, tableKey(ownNamespace, tableNames), from, func(key, value []byte) error {
-		number, err := parseNamespace(value, tableNames)
+	return v.scan(ctx, layout.TableKey(layout.OwnNamespace, layout.TableNames), from, func(key, value []byte) error {
+		number, err := layout.ParseNamespace(value, layout.TableNames)
 		if err != nil {
 			number = 0
 		}
-		return f(string(key[keyPrefix:]), number)
+		return f(string(key[layout.KeyPrefix:]), number)
 	})
 }
 
 // lastNumber is the last number that was given to a namespace; 0: none.
 func (v *view) lastNumber() (uint32, error) {
-	value, found, err := v.get(tableKey(ownNamespace, tableNumbers))
+	value, found, err := v.get(layout.TableKey(layout.OwnNamespace, layout.TableNumbers))
 	if err != nil || !found {
 		return 0, err
 	}
-	return parseNamespace(value, tableNumbers)
+	return layout.ParseNamespace(value, layout.TableNumbers)
 }
 
 // nextUsed is the first number, from one on, that a key begins with; found is false where there is none.
@@ -117,7 +118,7 @@ func (n *numbering) problems() (what []string) {
 
 // nameless are the numbers that were given and have no name, in order.
 func (n *numbering) nameless() (ranges []numberRange) {
-	next := uint32(firstNamespace)
+	next := uint32(layout.FirstNamespace)
 	for _, number := range n.numbers {
 		if number > n.last {
 			break
@@ -135,7 +136,7 @@ func (n *numbering) nameless() (ranges []numberRange) {
 
 // checkNames compares the names of namespaces with the last number given, and remembers names while there is room. ErrCorrupt.
 func (s *Store) checkNames() error {
-	v, err := s.open(ownNamespace)
+	v, err := s.open(layout.OwnNamespace)
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,9 @@
 package badgerstore
 
 import (
-	"math"
 	"sync"
-)
 
-// Numbers of namespaces; noNamespace is never given. Part of the storage format, must not change.
-const (
-	firstNamespace = 1
-	lastNamespace  = math.MaxUint32 - 1
-	noNamespace    = math.MaxUint32
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // maxNames bounds the names that are remembered; each is short where the server's limits hold.
@@ -59,21 +53,13 @@ func (v *view) namespace(name string) (number uint32, found bool, err error) {
 	if n, ok := v.s.names.get(name, v.ts); ok {
 		return n, true, nil
 	}
-	value, found, err := v.get(nameKey(name))
+	value, found, err := v.get(layout.NameKey(name))
 	if err != nil || !found {
-		return noNamespace, false, err
+		return layout.NoNamespace, false, err
 	}
-	if number, err = parseNamespace(value, tableNames); err != nil {
-		return noNamespace, false, err
+	if number, err = layout.ParseNamespace(value, layout.TableNames); err != nil {
+		return layout.NoNamespace, false, err
 	}
 	v.s.names.put(name, number, v.ts)
 	return number, true, nil
-}
-
-func parseNamespace(value []byte, table byte) (uint32, error) {
-	n, err := parseNumber(value, table)
-	if err == nil && (n < firstNamespace || n > lastNamespace) {
-		err = corruptValue(table)
-	}
-	return uint32(n), err
 }

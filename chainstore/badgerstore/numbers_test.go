@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -29,11 +30,11 @@ func threeNamespaces(t *testing.T) (*Store, map[string][]byte) {
 	return s, allRows(t, s)
 }
 
-var numbersKey = string(tableKey(ownNamespace, tableNumbers))
+var numbersKey = string(layout.TableKey(layout.OwnNamespace, layout.TableNumbers))
 
-func nameRow(i int) string { return string(nameKey(fmt.Sprint("secret-", i))) }
+func nameRow(i int) string { return string(layout.NameKey(fmt.Sprint("secret-", i))) }
 
-func number(n uint64) write { return write{value: numberValue(n)} }
+func number(n uint64) write { return write{value: layout.NumberValue(n)} }
 
 var gone = write{deleted: true}
 
@@ -54,7 +55,7 @@ var misnumberings = map[string]struct {
 	"neither names nor number":   {map[string]write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
 	"older by a whole namespace": {map[string]write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
 	"a last number too high":     {map[string]write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
-	"rows of no namespace":       {map[string]write{string(placeKey(1<<31, tableNodes, chainstore.Place{})): {value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
+	"rows of no namespace":       {map[string]write{string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): {value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
 	"a number that is none":      {map[string]write{numbersKey: {value: []byte{0xff}}}, "the last number given cannot be read"},
 }
 
@@ -106,7 +107,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 			if err := putIn(s, "secret-2", node(nil, "on")); err != nil {
 				t.Errorf("another namespace: %v", err)
 			}
-			rewrite(t, s, map[string]write{numbersKey: number(3), string(placeKey(1<<31, tableNodes, chainstore.Place{})): gone})
+			rewrite(t, s, map[string]write{numbersKey: number(3), string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): gone})
 			s.names.given = 3
 			if err := putIn(s, "new", node(nil, "x")); err != nil {
 				t.Errorf("once the rows are there again: %v", err)
@@ -122,7 +123,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 
 func lastOf(t *testing.T, s *Store) (last uint32) {
 	t.Helper()
-	v, err := s.open(ownNamespace)
+	v, err := s.open(layout.OwnNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestNumbersAreDense(t *testing.T) {
 func TestSegmentsAreGivenOnce(t *testing.T) {
 	for what, w := range map[string]write{
 		"lost":  gone,
-		"older": {value: appendCounters(nil, &counters{nextSegment: 1, puts: 1, nodes: 1})},
+		"older": {value: layout.AppendCounters(nil, &layout.Counters{NextSegment: 1, Puts: 1, Nodes: 1})},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s, _ := threeNamespaces(t)
@@ -185,11 +186,11 @@ func TestSegmentsAreGivenOnce(t *testing.T) {
 				}
 			}
 			rows := allRows(t, s)
-			rewrite(t, s, map[string]write{string(countersKey(2)): w})
+			rewrite(t, s, map[string]write{string(layout.CountersKey(2)): w})
 			if err := putIn(s, "secret-2", node(nil, "y")); err != nil {
 				t.Errorf("while it is open: %v", err)
 			}
-			rewrite(t, s, map[string]write{string(countersKey(2)): w})
+			rewrite(t, s, map[string]write{string(layout.CountersKey(2)): w})
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +206,7 @@ func TestSegmentsAreGivenOnce(t *testing.T) {
 			}
 			now := allRows(t, s)
 			for key, value := range rows {
-				if key[3] == 2 && key[keyPrefix-1] == tableNodes && string(now[key]) != string(value) {
+				if key[3] == 2 && key[layout.KeyPrefix-1] == layout.TableNodes && string(now[key]) != string(value) {
 					t.Errorf("row %x is another", key)
 				}
 			}
@@ -219,7 +220,7 @@ func BenchmarkOpenNames(b *testing.B) {
 	const names = 100_000
 	writes := map[string]write{}
 	for i := uint64(1); i <= names; i++ {
-		writes[string(nameKey(fmt.Sprintf("tenant-%d", i)))] = number(i)
+		writes[string(layout.NameKey(fmt.Sprintf("tenant-%d", i)))] = number(i)
 		if writes[numbersKey] = number(i); i%5000 == 0 {
 			if err := s.write(writes, 1+i); err != nil {
 				b.Fatal(err)

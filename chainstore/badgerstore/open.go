@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -40,8 +41,8 @@ func Open(dir string, o Options) (*Store, error) {
 
 // checkFormat reads the format row, and writes it into an empty store.
 func (s *Store) checkFormat() error {
-	key := tableKey(ownNamespace, tableFormat)
-	v, err := s.open(ownNamespace)
+	key := layout.TableKey(layout.OwnNamespace, layout.TableFormat)
+	v, err := s.open(layout.OwnNamespace)
 	if err != nil {
 		return err
 	}
@@ -57,12 +58,12 @@ func (s *Store) checkFormat() error {
 		}
 		return s.createFormat(key)
 	}
-	version, err := parseNumber(value, tableFormat)
+	version, err := layout.ParseNumber(value, layout.TableFormat)
 	if err != nil {
 		return err
 	}
-	if version != formatVersion {
-		return fmt.Errorf("%w: %s has format %d, this version reads %d", ErrFormat, s.dir, version, formatVersion)
+	if version != layout.FormatVersion {
+		return fmt.Errorf("%w: %s has format %d, this version reads %d", ErrFormat, s.dir, version, layout.FormatVersion)
 	}
 	return nil
 }
@@ -100,7 +101,7 @@ func keyBytes(writes map[string]write) (n int) {
 
 // createFormat makes an empty store one of this version.
 func (s *Store) createFormat(key []byte) error {
-	if err := s.write(map[string]write{string(key): {value: numberValue(formatVersion)}}, 1); err != nil {
+	if err := s.write(map[string]write{string(key): {value: layout.NumberValue(layout.FormatVersion)}}, 1); err != nil {
 		return err
 	}
 	s.reads.publish(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 func TestOpenCreatesAndReopens(t *testing.T) {
@@ -82,13 +83,13 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 		value []byte
 		want  error
 	}{
-		"newer":   {numberValue(formatVersion + 1), ErrFormat},
-		"older":   {numberValue(0), ErrFormat},
+		"newer":   {layout.NumberValue(layout.FormatVersion + 1), ErrFormat},
+		"older":   {layout.NumberValue(0), ErrFormat},
 		"garbage": {[]byte{0xff}, chainstore.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{})
-			rewrite(t, s, map[string]write{string(tableKey(ownNamespace, tableFormat)): {value: c.value}})
+			rewrite(t, s, map[string]write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {value: c.value}})
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +97,7 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Fatalf("error is %v", err)
 			}
-			if name == "newer" && !strings.Contains(err.Error(), fmt.Sprintf("format %d", formatVersion+1)) {
+			if name == "newer" && !strings.Contains(err.Error(), fmt.Sprintf("format %d", layout.FormatVersion+1)) {
 				t.Errorf("the error does not name the version: %v", err)
 			}
 		})
@@ -105,7 +106,7 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 
 func TestOpenRefusesADatabaseWithoutAVersion(t *testing.T) {
 	s := openStore(t, Options{})
-	rewrite(t, s, map[string]write{string(tableKey(ownNamespace, tableFormat)): {deleted: true}})
+	rewrite(t, s, map[string]write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {deleted: true}})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
@@ -54,7 +55,7 @@ func packedRows(tb testing.TB) (s *Store, head chainstore.ID, payloads []string)
 	tb.Helper()
 	s = openStore(tb, Options{RowCacheBytes: -1}) // so that reads ask the database
 	var end *chainstore.ID
-	for i, size := range []int{2_000, 60_000, maxChunk + 10, 2_000_000} {
+	for i, size := range []int{2_000, 60_000, layout.MaxChunk + 10, 2_000_000} {
 		for _, text := range []string{strings.Repeat("word ", size/5), numbered(size)} {
 			n := node(end, fmt.Sprint(i), text)
 			payloads = append(payloads, string(n.Payload))
@@ -117,17 +118,17 @@ func TestDamagedPackedRows(t *testing.T) {
 	rows, tables := allRows(t, s), map[byte]int{}
 	packed, _ := packedValues(t, s)
 	for key, held := range packed {
-		tables[key[keyPrefix-1]]++
+		tables[key[layout.KeyPrefix-1]]++
 		for name, e := range map[string]*badger.Entry{
 			"cut":          badger.NewEntry([]byte(key), held[:len(held)-9]).WithMeta(markPacked),
 			"empty":        badger.NewEntry([]byte(key), nil).WithMeta(markPacked),
 			"unknown mark": badger.NewEntry([]byte(key), held).WithMeta(markPacked + 1),
 		} {
 			setEntry(t, s, e)
-			if _, err := payloadsOf(s, head); key[keyPrefix-1] == tableNodes && !errors.Is(err, chainstore.ErrCorrupt) {
+			if _, err := payloadsOf(s, head); key[layout.KeyPrefix-1] == layout.TableNodes && !errors.Is(err, chainstore.ErrCorrupt) {
 				t.Errorf("%x %s: %v", key, name, err)
 			}
-			if _, err := s.Alias(t.Context(), testNamespace, "alias"); key[keyPrefix-1] == tableAliases && !errors.Is(err, chainstore.ErrCorrupt) {
+			if _, err := s.Alias(t.Context(), testNamespace, "alias"); key[layout.KeyPrefix-1] == layout.TableAliases && !errors.Is(err, chainstore.ErrCorrupt) {
 				t.Errorf("%x %s: %v", key, name, err)
 			}
 			if problems(t, s, testNamespace, storetest.Simple().Judge) == nil {
@@ -136,7 +137,7 @@ func TestDamagedPackedRows(t *testing.T) {
 		}
 		rewrite(t, s, map[string]write{key: {value: rows[key]}})
 	}
-	if tables[tableNodes] < 20 || tables[tableAliases] != 1 || tables[tableVariables] != 1 {
+	if tables[layout.TableNodes] < 20 || tables[layout.TableAliases] != 1 || tables[layout.TableVariables] != 1 {
 		t.Errorf("the packed values lie in the tables %v", tables)
 	}
 	mustBeClean(t, s)

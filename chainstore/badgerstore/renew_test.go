@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // Putting a node again is noted only where it was last noted more than twelve hours ago; nothing else changes by it.
@@ -58,11 +59,11 @@ func lastPut(t *testing.T, s *Store, id chainstore.ID) (at int64) {
 		if err != nil {
 			return err
 		}
-		value, found, err := v.get(placeKey(v.ns, tableLastPut, p))
+		value, found, err := v.get(layout.PlaceKey(v.ns, layout.TableLastPut, p))
 		if err != nil || !found {
 			return err
 		}
-		n, err := parseNumber(value, tableLastPut)
+		n, err := layout.ParseNumber(value, layout.TableLastPut)
 		at = int64(n)
 		return err
 	})

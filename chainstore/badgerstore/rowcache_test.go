@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // planted is a chain that was put and the payloads of its nodes, root first.
@@ -36,7 +37,7 @@ func plant(t *testing.T, s *Store, random *rand.Rand, chains int) []planted {
 		for range 1 + random.IntN(40) {
 			size := 1 << random.IntN(12)
 			if random.IntN(80) == 0 {
-				size = maxChunk + random.IntN(maxChunk)
+				size = layout.MaxChunk + random.IntN(layout.MaxChunk)
 			}
 			n := node(end, fmt.Sprint(i, len(c.payloads)), strings.Repeat("x", size))
 			c.payloads = append(c.payloads, bytes.Clone(n.Payload))

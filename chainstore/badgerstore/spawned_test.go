@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -41,8 +42,8 @@ func TestSpawnedIsFoundByPlace(t *testing.T) {
 			t.Errorf("%d nodes are found at the place of spawner %d, want %d; error %v", got, i, want, err)
 		}
 	}
-	if c := storedCounters(t, s); c.awaited != 1 {
-		t.Errorf("%d nodes wait for their spawner, want 1", c.awaited)
+	if c := storedCounters(t, s); c.Awaited != 1 {
+		t.Errorf("%d nodes wait for their spawner, want 1", c.Awaited)
 	}
 }
 
@@ -52,7 +53,7 @@ func TestSpawnerThatVeryManyWaitFor(t *testing.T) {
 	spawner := node(nil, "spawner")
 	id := spawner.Identify(nil)
 	bytes, _ := s.db.MaxCommit()
-	link := cost(string(spawnedAtKey(1, chainstore.Place{Segment: 1 << 20, Seq: 0}, 1<<20)), write{value: appendPlaceValue(nil, chainstore.Place{Segment: 1 << 20, Seq: 0})})
+	link := cost(string(layout.SpawnedAtKey(1, chainstore.Place{Segment: 1 << 20, Seq: 0}, 1<<20)), write{value: layout.AppendPlaceValue(nil, chainstore.Place{Segment: 1 << 20, Seq: 0})})
 	var first []chainstore.ID
 	n := 0
 	for int64(n)*link <= bytes {
@@ -81,8 +82,8 @@ func TestSpawnerThatVeryManyWaitFor(t *testing.T) {
 			t.Errorf("node %d that is found is not that which was put then", i)
 		}
 	}
-	if c := storedCounters(t, s); c.awaited != uint64(n-maxAdopted) {
-		t.Errorf("%d of %d nodes wait for their spawner, want all but %d", c.awaited, n, maxAdopted)
+	if c := storedCounters(t, s); c.Awaited != uint64(n-layout.MaxAdopted) {
+		t.Errorf("%d of %d nodes wait for their spawner, want all but %d", c.Awaited, n, layout.MaxAdopted)
 	}
 	mustBeClean(t, s)
 }
@@ -93,7 +94,7 @@ func TestVerifyOfLinksOfManySpawned(t *testing.T) {
 	spawner := node(nil, "spawner")
 	id := spawner.Identify(nil)
 	var nodes []chainstore.NewNode
-	for i := range maxAdopted + 10 {
+	for i := range layout.MaxAdopted + 10 {
 		nodes = append(nodes, spawnedNode(fmt.Sprint(i), id))
 	}
 	put(t, s, nodes...)
@@ -101,7 +102,7 @@ func TestVerifyOfLinksOfManySpawned(t *testing.T) {
 	put(t, s, spawnedNode("behind it", id))
 	at := chainstore.Place{Segment: uint64(len(nodes)) + 1}
 	for name, number := range map[string]uint64{"the first": 0, "one put behind the spawner": uint64(len(nodes)) + 1} {
-		key := string(spawnedAtKey(1, at, number))
+		key := string(layout.SpawnedAtKey(1, at, number))
 		value, there := allRows(t, s)[key]
 		if !there {
 			t.Fatalf("%s is not linked where it is expected", name)
@@ -124,12 +125,12 @@ func TestSpawnedOfAFailedChange(t *testing.T) {
 	if _, err := s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{by, absent}}); err == nil {
 		t.Fatal("a node below nothing was put")
 	}
-	if c := storedCounters(t, s); c.awaited != 1 {
-		t.Errorf("%d nodes wait for their spawner, want 1", c.awaited)
+	if c := storedCounters(t, s); c.Awaited != 1 {
+		t.Errorf("%d nodes wait for their spawner, want 1", c.Awaited)
 	}
 	put(t, s, by)
-	if c := storedCounters(t, s); c.awaited != 0 {
-		t.Errorf("%d nodes wait for their spawner, want none", c.awaited)
+	if c := storedCounters(t, s); c.Awaited != 0 {
+		t.Errorf("%d nodes wait for their spawner, want none", c.Awaited)
 	}
 	mustBeClean(t, s)
 }
@@ -141,12 +142,12 @@ func TestSpawnedOfSpoiltRows(t *testing.T) {
 	id := by.Identify(nil)
 	put(t, s, by, node(nil, "not spawned"), spawnedNode("spawned", id))
 	rows := allRows(t, s)
-	key := string(spawnedAtKey(1, chainstore.Place{Segment: 1, Seq: 0}, 2))
+	key := string(layout.SpawnedAtKey(1, chainstore.Place{Segment: 1, Seq: 0}, 2))
 	if _, there := rows[key]; !there {
 		t.Fatal("the row is not where it is expected")
 	}
 	for name, value := range map[string][]byte{
-		"nothing": {}, "no node": appendPlaceValue(nil, chainstore.Place{Segment: 99, Seq: 0}), "a node that was not spawned": appendPlaceValue(nil, chainstore.Place{Segment: 2, Seq: 0}),
+		"nothing": {}, "no node": layout.AppendPlaceValue(nil, chainstore.Place{Segment: 99, Seq: 0}), "a node that was not spawned": layout.AppendPlaceValue(nil, chainstore.Place{Segment: 2, Seq: 0}),
 	} {
 		rewrite(t, s, map[string]write{key: {value: value}})
 		if _, err := spawnedBy(s, id); !errors.Is(err, chainstore.ErrCorrupt) {
@@ -186,7 +187,7 @@ func spawnedBy(s *Store, spawner chainstore.ID) (int, error) {
 	return len(spawned), err
 }
 
-func storedCounters(t *testing.T, s *Store) (c counters) {
+func storedCounters(t *testing.T, s *Store) (c layout.Counters) {
 	t.Helper()
 	inTestNamespace(t, s, func(v *view) (err error) {
 		c, err = v.counters()

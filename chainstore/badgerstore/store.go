@@ -1,5 +1,5 @@
 // Package badgerstore keeps chains in an embedded Badger database. Nodes lie in segments, so that a chain is read by
-// one range scan for each fork on it; schema.go and values.go draw the format. One goroutine commits what concurrent
+// one range scan for each fork on it; internal/layout draws the format. One goroutine commits what concurrent
 // callers hand in, in durable transactions of as many changes as came meanwhile; readers never wait for it.
 package badgerstore
 
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -88,7 +89,7 @@ func (s *Store) Writes() (sets uint64) { return s.db.Counts().Sets }
 
 // Info tells that this is the Badger engine.
 func (s *Store) Info() chainstore.Info {
-	return chainstore.Info{Engine: "badger", Format: formatVersion}
+	return chainstore.Info{Engine: "badger", Format: layout.FormatVersion}
 }
 
 // Stats counts a namespace; see chainstore.Store.
@@ -96,8 +97,8 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 	err = s.read(ctx, namespace, func(v *view) error {
 		c, err := v.counters()
 		st = chainstore.Stats{
-			Nodes: int64(c.nodes), Messages: int64(c.messages), MessageBytes: int64(c.messageBytes),
-			Aliases: int64(c.aliases), Roots: int64(c.roots), Forks: int64(c.forks),
+			Nodes: int64(c.Nodes), Messages: int64(c.Messages), MessageBytes: int64(c.MessageBytes),
+			Aliases: int64(c.Aliases), Roots: int64(c.Roots), Forks: int64(c.Forks),
 		}
 		return err
 	})

@@ -1,6 +1,9 @@
 package badgerstore
 
-import "github.com/transcriptd/transcriptd/chainstore"
+import (
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+)
 
 // tables reads the tables that a header of a chain links to; nil where it links to none.
 func (v *view) tables(h *chainstore.Header, l *chainstore.Lineage) (*chainstore.Tables, error) {
@@ -9,14 +12,14 @@ func (v *view) tables(h *chainstore.Header, l *chainstore.Lineage) (*chainstore.
 	}
 	t := &chainstore.Tables{}
 	if h.Tools.Present {
-		err := v.table(tableTools, l.Locate(h.Tools.Seq), func(value []byte) error { return parseTools(value, t) })
+		err := v.table(layout.TableTools, l.Locate(h.Tools.Seq), func(value []byte) error { return layout.ParseTools(value, t) })
 		if err != nil {
 			return nil, err
 		}
 	}
 	if h.Variables.Present {
-		err := v.table(tableVariables, l.Locate(h.Variables.Seq), func(value []byte) (err error) {
-			t.Variables, err = parseVariables(value)
+		err := v.table(layout.TableVariables, l.Locate(h.Variables.Seq), func(value []byte) (err error) {
+			t.Variables, err = layout.ParseVariables(value)
 			return err
 		})
 		if err != nil {
@@ -28,9 +31,9 @@ func (v *view) tables(h *chainstore.Header, l *chainstore.Lineage) (*chainstore.
 
 // table runs f on the row of a table for a place, which is there.
 func (v *view) table(table byte, at chainstore.Place, f func([]byte) error) error {
-	found, err := v.borrow(placeKey(v.ns, table, at), f)
+	found, err := v.borrow(layout.PlaceKey(v.ns, table, at), f)
 	if err == nil && !found {
-		err = dangling(table)
+		err = layout.Dangling(table)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -23,9 +24,9 @@ func (s *Store) Find(ctx context.Context, namespace, prefix string, limit int) (
 		if limit <= 0 {
 			return nil
 		}
-		from := append(tableKey(v.ns, tableIDs), head...)
+		from := append(layout.TableKey(v.ns, layout.TableIDs), head...)
 		return v.scan(ctx, from, seekHalf(from, prefix[even:]), func(key, _ []byte) error {
-			id, err := parseIDKey(key)
+			id, err := layout.ParseIDKey(key)
 			switch {
 			case err != nil:
 				return err
@@ -88,7 +89,7 @@ func (p *childPage) skipTo(id chainstore.ID) error {
 		return nil
 	}
 	if found {
-		_, found, err = p.get(forkKey(p.ns, p.parent, at.Segment))
+		_, found, err = p.get(layout.ForkKey(p.ns, p.parent, at.Segment))
 	}
 	if err == nil && (!found || at.Seq != p.parent.Seq+1) {
 		err = chainstore.ErrNodeNotFound
@@ -113,12 +114,12 @@ func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, er
 	if len(children) == p.limit {
 		return children, nil
 	}
-	prefix, from := placeKey(p.ns, tableForks, p.parent), []byte(nil)
+	prefix, from := layout.PlaceKey(p.ns, layout.TableForks, p.parent), []byte(nil)
 	if p.segment > 0 {
-		from = forkKey(p.ns, p.parent, p.segment+1)
+		from = layout.ForkKey(p.ns, p.parent, p.segment+1)
 	}
 	err = p.scan(ctx, prefix, from, func(key, _ []byte) error {
-		_, segment, err := parseForkKey(key)
+		_, segment, err := layout.ParseForkKey(key)
 		if err != nil {
 			return err
 		}
@@ -137,12 +138,12 @@ func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, er
 // firstChild reads the node behind the parent; nil if there is none.
 func (p *childPage) firstChild() (h *chainstore.Header, err error) {
 	at := p.parent.Next()
-	_, err = p.borrow(placeKey(p.ns, tableNodes, at), func(value []byte) error {
-		r, present, err := parseRow(value)
+	_, err = p.borrow(layout.PlaceKey(p.ns, layout.TableNodes, at), func(value []byte) error {
+		r, present, err := layout.ParseRow(value)
 		if err != nil || !present {
 			return err
 		}
-		h, err = r.header.Decode(at.Seq)
+		h, err = r.Header.Decode(at.Seq)
 		return err
 	})
 	return h, err
@@ -150,16 +151,16 @@ func (p *childPage) firstChild() (h *chainstore.Header, err error) {
 
 // idAt reads the id of the node at a place that an index names.
 func (v *view) idAt(at chainstore.Place) (id chainstore.ID, err error) {
-	found, err := v.borrow(placeKey(v.ns, tableNodes, at), func(value []byte) error {
-		r, present, err := parseRow(value)
+	found, err := v.borrow(layout.PlaceKey(v.ns, layout.TableNodes, at), func(value []byte) error {
+		r, present, err := layout.ParseRow(value)
 		if err == nil && !present {
-			err = dangling(tableNodes)
+			err = layout.Dangling(layout.TableNodes)
 		}
-		id = r.header.ID()
+		id = r.Header.ID()
 		return err
 	})
 	if err == nil && !found {
-		err = dangling(tableNodes)
+		err = layout.Dangling(layout.TableNodes)
 	}
 	return id, err
 }
@@ -189,7 +190,7 @@ func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref
 // recalls runs f on the nodes of a chain that have calls or results of an id, latest first, until f fails; errStop is
 // no error.
 func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {
-	c := v.cursor(tableKey(v.ns, tableRecall))
+	c := v.cursor(layout.TableKey(v.ns, layout.TableRecall))
 	defer c.close()
 	l.Runs(func(part chainstore.Run) bool {
 		if err = ctx.Err(); err == nil {
@@ -205,14 +206,14 @@ func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, call derive.C
 
 // recalls is that of a stretch; here errStop is an error.
 func (c *cursor) recalls(part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
-	prefix := recallPrefix(c.v.ns, part.Key, call)
-	for c.seek(recallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.it.Within(prefix); c.next() {
-		at, _, err := parseRecallKey(c.key())
+	prefix := layout.RecallPrefix(c.v.ns, part.Key, call)
+	for c.seek(layout.RecallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.it.Within(prefix); c.next() {
+		at, _, err := layout.ParseRecallKey(c.key())
 		if err != nil {
 			return err
 		}
 		err = c.value(func(value []byte) error {
-			r, err := parseRecall(value)
+			r, err := layout.ParseRecall(value)
 			if err != nil {
 				return err
 			}

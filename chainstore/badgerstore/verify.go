@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // How often Verify reports, by the store's clock: well within the second that it promises, and before it holds many problems.
@@ -105,8 +106,8 @@ type checker struct {
 	// spawned sums up hashes of what nodes say that they were spawned from; puts is above the number of each that was.
 	spawned, puts uint64
 	// stored are the counters, nil where they cannot be read; counted what they should be; segment is the highest in use.
-	stored  *counters
-	counted counters
+	stored  *layout.Counters
+	counted layout.Counters
 	segment uint64
 	// unchecked counts the nodes behind one that cannot be read, but for the first; lost, the states of aliases that point to one.
 	unchecked, lost int64
@@ -114,7 +115,7 @@ type checker struct {
 
 // expect looks for a row that follows from a node, or from an alias where id is nil.
 func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
-	table := key[keyPrefix-1]
+	table := key[layout.KeyPrefix-1]
 	c.out.Entries++
 	got, found, err := c.get(key)
 	switch {
@@ -132,9 +133,9 @@ func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
 
 // each runs f on every row of a table.
 func (c *checker) each(table byte, f func(key, value []byte) error) error {
-	cur := c.cursor(tableKey(c.ns, table))
+	cur := c.cursor(layout.TableKey(c.ns, table))
 	defer cur.close()
-	for cur.seek(tableKey(c.ns, table)); cur.valid(); cur.next() {
+	for cur.seek(layout.TableKey(c.ns, table)); cur.valid(); cur.next() {
 		if err := c.tick(); err != nil {
 			return err
 		}
@@ -149,30 +150,30 @@ func (c *checker) each(table byte, f func(key, value []byte) error) error {
 
 // tables looks for rows of tables that are none. Where there are any, they are one problem for each table.
 func (c *checker) tables() error {
-	known := namespaceTables
-	if c.ns == ownNamespace {
-		known = ownTables
+	known := layout.NamespaceTables
+	if c.ns == layout.OwnNamespace {
+		known = layout.OwnTables
 	}
-	prefix := tableKey(c.ns, 0)[:keyPrefix-1]
+	prefix := layout.TableKey(c.ns, 0)[:layout.KeyPrefix-1]
 	cur := c.cursor(prefix)
 	defer cur.close()
 	for cur.seek(prefix); cur.valid(); {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		if len(cur.key()) < keyPrefix {
+		if len(cur.key()) < layout.KeyPrefix {
 			c.problem(nil, "a key ends before its table")
 			cur.next()
 			continue
 		}
-		table := cur.key()[keyPrefix-1]
+		table := cur.key()[layout.KeyPrefix-1]
 		if !strings.ContainsRune(known, rune(table)) {
 			c.problem(nil, "there are rows of table %q, which there is not", table)
 		}
 		if table == math.MaxUint8 {
 			return nil
 		}
-		cur.seek(tableKey(c.ns, table+1))
+		cur.seek(layout.TableKey(c.ns, table+1))
 	}
 	return nil
 }
@@ -192,10 +193,10 @@ func (c *checker) noMore(table byte) error {
 
 // indexes counts the indexes of nodes.
 func (c *checker) indexes() error {
-	if c.ns != noNamespace {
-		c.found[tableCounters] = 1
+	if c.ns != layout.NoNamespace {
+		c.found[layout.TableCounters] = 1
 	}
-	for _, table := range []byte{tableCounters, tableIDs, tableForks, tableRecall, tableTools, tableVariables} {
+	for _, table := range []byte{layout.TableCounters, layout.TableIDs, layout.TableForks, layout.TableRecall, layout.TableTools, layout.TableVariables} {
 		if err := c.noMore(table); err != nil {
 			return err
 		}
@@ -203,17 +204,17 @@ func (c *checker) indexes() error {
 	if err := c.spawnedRows(); err != nil {
 		return err
 	}
-	if err := c.noMore(tableSpawnedAt); err != nil {
+	if err := c.noMore(layout.TableSpawnedAt); err != nil {
 		return err
 	}
-	return c.each(tableLastPut, func(key, value []byte) error {
+	return c.each(layout.TableLastPut, func(key, value []byte) error {
 		c.out.Entries++
-		at, rest, err := parsePlace(key)
+		at, rest, err := layout.ParsePlace(key)
 		if err == nil && len(rest) > 0 {
-			err = corruptKey(tableLastPut)
+			err = layout.CorruptKey(layout.TableLastPut)
 		}
 		if err == nil {
-			_, err = parseNumber(value, tableLastPut)
+			_, err = layout.ParseNumber(value, layout.TableLastPut)
 		}
 		if err == nil {
 			_, err = c.idAt(at)
@@ -227,16 +228,16 @@ func (c *checker) spawnedRows() error {
 	sum := uint64(0)
 	var siblings int
 	var last chainstore.ID
-	err := c.each(tableSpawned, func(key, value []byte) error {
+	err := c.each(layout.TableSpawned, func(key, value []byte) error {
 		c.out.Entries++
-		spawner, number, err := parseSpawnedKey(key)
+		spawner, number, err := layout.ParseSpawnedKey(key)
 		if err != nil {
 			return c.judged(nil, err)
 		}
 		if siblings++; spawner != last {
 			siblings, last = 1, spawner
 		}
-		at, err := parsePlaceValue(value, tableSpawned)
+		at, err := layout.ParsePlaceValue(value, layout.TableSpawned)
 		if err != nil {
 			return c.judged(nil, err)
 		}
@@ -247,7 +248,7 @@ func (c *checker) spawnedRows() error {
 			c.problem(&h.ID, "it is listed as spawned by another node than it says")
 		}
 		if err == nil {
-			err = c.spawnedAt(spawner, spawned{number, at}, siblings > maxAdopted)
+			err = c.spawnedAt(spawner, layout.Spawned{Number: number, At: at}, siblings > layout.MaxAdopted)
 		}
 		return c.judged(nil, err)
 	})
@@ -259,22 +260,22 @@ func (c *checker) spawnedRows() error {
 
 // spawnedAt checks that a spawned node is found by the place of its spawner, if that was put. Of one spawner those that are
 // late may not have been linked.
-func (c *checker) spawnedAt(spawner chainstore.ID, s spawned, late bool) error {
+func (c *checker) spawnedAt(spawner chainstore.ID, s layout.Spawned, late bool) error {
 	at, found, err := c.placeOf(spawner)
 	if err != nil {
 		return err
 	}
-	key := spawnedAtKey(c.ns, at, s.number)
+	key := layout.SpawnedAtKey(c.ns, at, s.Number)
 	if found && late {
 		found, err = c.borrow(key, func([]byte) error { return nil })
 	}
 	if err == nil && !found {
-		c.counted.awaited++
+		c.counted.Awaited++
 	}
 	if err != nil || !found {
 		return err
 	}
-	return c.expect(nil, key, appendPlaceValue(nil, s.at))
+	return c.expect(nil, key, layout.AppendPlaceValue(nil, s.At))
 }
 
 // counts compares the counters.
@@ -282,13 +283,13 @@ func (c *checker) counts() {
 	if c.stored == nil {
 		return
 	}
-	if c.stored.nextSegment < c.segment {
+	if c.stored.NextSegment < c.segment {
 		c.problem(nil, "the counters would use a segment again")
 	}
-	if c.stored.puts < max(c.puts, c.counted.nodes) {
+	if c.stored.Puts < max(c.puts, c.counted.Nodes) {
 		c.problem(nil, "the counters would use a number of a spawned node again")
 	}
-	c.counted.nextSegment, c.counted.puts = c.stored.nextSegment, c.stored.puts
+	c.counted.NextSegment, c.counted.Puts = c.stored.NextSegment, c.stored.Puts
 	if *c.stored != c.counted {
 		c.problem(nil, "the counters differ from what there is")
 	}

@@ -4,17 +4,18 @@ import (
 	"errors"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // aliases checks every alias, its entries in the two indexes, and its history.
 func (c *checker) aliases() error {
-	err := c.each(tableAliases, func(key, value []byte) error {
+	err := c.each(layout.TableAliases, func(key, value []byte) error {
 		c.out.Entries++
-		a, err := parseAlias(value)
+		a, err := layout.ParseAlias(value)
 		if err != nil {
 			return c.judged(nil, err)
 		}
-		return c.alias(parseAliasKey(key), a)
+		return c.alias(layout.ParseAliasKey(key), a)
 	})
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (c *checker) aliases() error {
 	if c.lost > 0 {
 		c.problem(nil, "%d aliases, or past states of them, point to nodes that cannot be read", c.lost)
 	}
-	for _, table := range []byte{tableMoved, tableHeads, tableHistory} {
+	for _, table := range []byte{layout.TableMoved, layout.TableHeads, layout.TableHistory} {
 		if err := c.noMore(table); err != nil {
 			return err
 		}
@@ -30,10 +31,10 @@ func (c *checker) aliases() error {
 	return nil
 }
 
-func (c *checker) alias(name string, a *aliasRow) error {
-	if !a.deleted {
-		c.counted.aliases++
-		id, err := c.idAt(a.at)
+func (c *checker) alias(name string, a *layout.AliasRow) error {
+	if !a.Deleted {
+		c.counted.Aliases++
+		id, err := c.idAt(a.At)
 		if errors.Is(err, chainstore.ErrCorrupt) {
 			c.lost++
 			return c.history(name, a)
@@ -41,7 +42,7 @@ func (c *checker) alias(name string, a *aliasRow) error {
 		if err != nil {
 			return err
 		}
-		for _, key := range [][]byte{movedKey(c.ns, name, a.movedAt), headKey(c.ns, a.at, name)} {
+		for _, key := range [][]byte{layout.MovedKey(c.ns, name, a.MovedAt), layout.HeadKey(c.ns, a.At, name)} {
 			if err := c.expect(&id, key, nil); err != nil {
 				return err
 			}
@@ -52,18 +53,18 @@ func (c *checker) alias(name string, a *aliasRow) error {
 
 // history looks for the states that an alias left and that its ring holds: its last historySlots, however many its row says that
 // there were.
-func (c *checker) history(name string, a *aliasRow) error {
+func (c *checker) history(name string, a *layout.AliasRow) error {
 	first := uint64(1)
-	if a.states > historySlots {
-		first = a.states - historySlots
+	if a.States > layout.HistorySlots {
+		first = a.States - layout.HistorySlots
 	}
-	later, astray := a.deleted, 0
-	for number := a.states - 1; number >= first; number-- {
+	later, astray := a.Deleted, 0
+	for number := a.States - 1; number >= first; number-- {
 		if err := c.tick(); err != nil {
 			return err
 		}
 		c.out.Entries++
-		value, found, err := c.get(historyKey(c.ns, name, number))
+		value, found, err := c.get(layout.HistoryKey(c.ns, name, number))
 		if err != nil {
 			return err
 		}
@@ -71,35 +72,35 @@ func (c *checker) history(name string, a *aliasRow) error {
 			astray++
 			continue
 		}
-		c.found[tableHistory]++
-		st, err := parsePastState(value)
+		c.found[layout.TableHistory]++
+		st, err := layout.ParsePastState(value)
 		switch {
 		case err != nil:
 			c.problem(nil, "%v", err)
-		case st.number != number:
+		case st.Number != number:
 			astray++
 		default:
 			if err := c.pastState(&st, later); err != nil {
 				return err
 			}
 		}
-		later = err == nil && st.deleted
+		later = err == nil && st.Deleted
 	}
 	if astray > 0 {
-		c.problem(nil, "an alias has %d states, and %d of its past ones are missing or have another number than their place", a.states, astray)
+		c.problem(nil, "an alias has %d states, and %d of its past ones are missing or have another number than their place", a.States, astray)
 	}
 	return nil
 }
 
 // pastState checks a past state; later says whether the one after it was a deletion.
-func (c *checker) pastState(st *pastState, later bool) error {
-	if st.deleted {
+func (c *checker) pastState(st *layout.PastState, later bool) error {
+	if st.Deleted {
 		if later {
 			c.problem(nil, "an alias was deleted where it was not there")
 		}
 		return nil
 	}
-	_, err := c.idAt(st.at)
+	_, err := c.idAt(st.At)
 	if errors.Is(err, chainstore.ErrCorrupt) {
 		c.lost++
 		return nil

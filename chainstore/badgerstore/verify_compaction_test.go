@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
@@ -31,7 +32,7 @@ func TestVerifyMindsRowsOfCompactions(t *testing.T) {
 				t.Errorf("nobody misses row %x", key)
 			}
 			all := spoilings(rows[key])
-			if r, _, err := parseRow(rows[key]); table == tableNodes && err == nil && r.chunks > 0 {
+			if r, _, err := layout.ParseRow(rows[key]); table == layout.TableNodes && err == nil && r.Chunks > 0 {
 				all = all[:len(all)-1] // where a message was put first, which ends the row, follows from nothing else
 			}
 			for _, spoilt := range all {
@@ -98,18 +99,18 @@ func TestVerifyFindsSpoiltCompactions(t *testing.T) {
 	s, rows := goldenCompactionRows(t)
 	segment := uint64(1)
 	for _, c := range spoiltCompactions {
-		key := string(placeKey(1, tableNodes, chainstore.Place{Segment: segment, Seq: c.seq}))
-		r, present, err := parseRow(rows[key])
+		key := string(layout.PlaceKey(1, layout.TableNodes, chainstore.Place{Segment: segment, Seq: c.seq}))
+		r, present, err := layout.ParseRow(rows[key])
 		if err != nil || !present {
 			t.Fatalf("there is no row %x: %v", key, err)
 		}
-		h, err := r.header.Decode(c.seq)
+		h, err := r.Header.Decode(c.seq)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.spoil(h)
 		raw := chainstore.AppendHeader(nil, h)
-		rewrite(t, s, map[string]write{key: {value: appendRow(nil, r.forks, raw, r.metadata, r.payload, r.chunks)}})
+		rewrite(t, s, map[string]write{key: {value: layout.AppendRow(nil, r.Forks, raw, r.Metadata, r.Payload, r.Chunks)}})
 		found := problems(t, s, "default", goldenCompactionJudge)
 		if c.found == "" && found != nil || c.found != "" && !slices.ContainsFunc(found, func(what string) bool {
 			return strings.Contains(what, c.found)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
@@ -35,7 +36,7 @@ func longStore(tb testing.TB) *Store {
 		}
 		first = put(tb, s, nodes...)[0].ID
 	}
-	at := [2]chainstore.ID{root, put(tb, s, node(&root, "long", strings.Repeat("x", 5*maxChunk)))[0].ID}
+	at := [2]chainstore.ID{root, put(tb, s, node(&root, "long", strings.Repeat("x", 5*layout.MaxChunk)))[0].ID}
 	for i := range long {
 		commitAliases(tb, s, setAlias("a", at[i%2], chainstore.Condition{}), setAlias(fmt.Sprint("to/", i), root, chainstore.Condition{}))
 		put(tb, s, spawnedNode(fmt.Sprint("spawned ", i), root), spawnedNode(fmt.Sprint("awaits ", i), chainstore.ID{9}))
@@ -50,7 +51,7 @@ func TestADamagedRowIsAFewProblems(t *testing.T) {
 	s := longStore(t)
 	rows := allRows(t, s)
 	for table, keys := range byTable(rows) {
-		if table == tableFormat || table == tableNames || table == tableNumbers {
+		if table == layout.TableFormat || table == layout.TableNames || table == layout.TableNumbers {
 			continue
 		}
 		slices.SortFunc(keys, func(a, b string) int { return len(rows[b]) - len(rows[a]) }) // long ones have more to spoil
@@ -88,14 +89,14 @@ func TestImpossibleCounts(t *testing.T) {
 		value []byte
 		fail  []func(*Store) error
 	}{
-		"no states":          {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
-		"deleted at once":    {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{deleted: true, states: 1}), fail: all},
-		"deleted, points":    {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{deleted: true, states: 2, at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
-		"state 0":            {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
-		"state 1, deleted":   {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 1, deleted: true}), fail: all[1:2]},
-		"a state to come":    {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 201, at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
-		"a state twice":      {key: func(ns uint32) []byte { return historyKey(ns, "a", 1) }, value: appendPastState(nil, &pastState{number: 2, at: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
-		"states without end": {key: func(ns uint32) []byte { return aliasKey(ns, "a") }, value: appendAlias(nil, &aliasRow{at: chainstore.Place{Segment: 1, Seq: 0}, states: 1 << 63})},
+		"no states":          {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
+		"deleted at once":    {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{Deleted: true, States: 1}), fail: all},
+		"deleted, points":    {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{Deleted: true, States: 2, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
+		"state 0":            {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"state 1, deleted":   {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 1, Deleted: true}), fail: all[1:2]},
+		"a state to come":    {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 201, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"a state twice":      {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 2, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"states without end": {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}, States: 1 << 63})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{})

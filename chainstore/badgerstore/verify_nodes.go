@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -24,16 +25,16 @@ type parentNode struct {
 
 // nodes reads every node in the order of places, in which parents come before their children.
 func (c *checker) nodes() error {
-	cur := c.view.cursor(tableKey(c.ns, tableNodes))
+	cur := c.view.cursor(layout.TableKey(c.ns, layout.TableNodes))
 	defer cur.close()
-	cur.seek(tableKey(c.ns, tableNodes))
+	cur.seek(layout.TableKey(c.ns, layout.TableNodes))
 	var before parentNode
 	var buffer []byte
 	for cur.valid() {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		at, chunk, err := parseNodeKey(cur.key())
+		at, chunk, err := layout.ParseNodeKey(cur.key())
 		if err := c.judged(nil, err); err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (c *checker) stray(at chainstore.Place, before parentNode) parentNode {
 }
 
 // whole reads the row at the cursor with all its payload, in memory of b, and leaves the cursor behind it.
-func (c *cursor) whole(at chainstore.Place, b []byte) (r row, kept []byte, present bool, err error) {
+func (c *cursor) whole(at chainstore.Place, b []byte) (r layout.Row, kept []byte, present bool, err error) {
 	kept = b[:0]
 	err = c.value(func(value []byte) error {
 		kept = append(kept, value...)
@@ -91,31 +92,31 @@ func (c *cursor) whole(at chainstore.Place, b []byte) (r row, kept []byte, prese
 		return r, kept, false, err
 	}
 	head := len(kept)
-	if r, present, err = parseRow(kept); err != nil || !present {
+	if r, present, err = layout.ParseRow(kept); err != nil || !present {
 		c.next()
 		return r, kept, false, err
 	}
-	chunks := r.chunks
+	chunks := r.Chunks
 	if kept, err = c.chunks(at, chunks, kept); err != nil {
 		return r, kept, false, err
 	}
-	r, _, err = parseRow(kept[:head:head])
+	r, _, err = layout.ParseRow(kept[:head:head])
 	if chunks > 0 {
-		r.payload = kept[head:]
+		r.Payload = kept[head:]
 	}
 	return r, kept, err == nil, err
 }
 
 // node checks a node. before is the node of the place read before it.
-func (c *checker) node(at chainstore.Place, r *row, before parentNode) (parentNode, error) {
+func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (parentNode, error) {
 	c.out.Nodes++
-	h, err := r.header.Decode(at.Seq)
+	h, err := r.Header.Decode(at.Seq)
 	if err != nil {
 		return parentNode{Node: &cache.Node{At: at}}, c.judged(nil, err)
 	}
-	c.counted.nodes++
-	c.counted.messages += uint64(len(h.Messages))
-	c.counted.messageBytes += uint64(len(r.payload))
+	c.counted.Nodes++
+	c.counted.Messages += uint64(len(h.Messages))
+	c.counted.MessageBytes += uint64(len(r.Payload))
 	self := parentNode{Node: &cache.Node{Namespace: c.ns, At: at, Header: h}, readable: true}
 	up, ok, err := c.parent(at, r, h, before)
 	if err != nil {
@@ -154,7 +155,7 @@ func lineageUnder(at chainstore.Place, up parentNode) *chainstore.Lineage {
 
 // parent finds a node's parent, whose Node is nil for a root, and checks the links to it. ok is false if the rest of
 // the node cannot be checked.
-func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
+func (c *checker) parent(at chainstore.Place, r *layout.Row, h *chainstore.Header, before parentNode) (up parentNode, ok bool, err error) {
 	switch {
 	case before.Node != nil && before.At.Next() == at:
 		if !before.readable && before.unchecked {
@@ -165,7 +166,7 @@ func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, befo
 			c.problem(&h.ID, "its parent cannot be read")
 			return up, false, nil
 		}
-		if len(r.forks) > 0 {
+		if len(r.Forks) > 0 {
 			c.problem(&h.ID, "it has a fork path, but does not begin a segment")
 		}
 		return before, true, nil
@@ -173,12 +174,12 @@ func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, befo
 		c.problem(&h.ID, "the place before it is empty")
 		return up, false, nil
 	case at.Seq == 0:
-		c.counted.roots++
-		if len(r.forks) > 0 {
+		c.counted.Roots++
+		if len(r.Forks) > 0 {
 			c.problem(&h.ID, "it has a fork path, but no parent")
 		}
 		return up, true, nil
-	case len(r.forks) == 0:
+	case len(r.Forks) == 0:
 		c.problem(&h.ID, "it begins a segment, but has no fork path")
 		return up, false, nil
 	default:
@@ -187,9 +188,9 @@ func (c *checker) parent(at chainstore.Place, r *row, h *chainstore.Header, befo
 }
 
 // forked finds the parent of a node that begins a segment.
-func (c *checker) forked(at chainstore.Place, r *row, h *chainstore.Header) (up parentNode, ok bool, err error) {
-	c.counted.forks++
-	from := r.forks[0]
+func (c *checker) forked(at chainstore.Place, r *layout.Row, h *chainstore.Header) (up parentNode, ok bool, err error) {
+	c.counted.Forks++
+	from := r.Forks[0]
 	if from.Seq+1 != at.Seq || from.Segment >= at.Segment {
 		c.problem(&h.ID, "its fork path does not lead to a place that comes before it")
 		return up, false, nil
@@ -203,10 +204,10 @@ func (c *checker) forked(at chainstore.Place, r *row, h *chainstore.Header) (up 
 	}
 	up.readable = true
 	path := up.Lineage.Child()
-	if !slices.Equal(r.forks, path[:min(len(path), maxForksInRow)]) {
+	if !slices.Equal(r.Forks, path[:min(len(path), layout.MaxForksInRow)]) {
 		c.problem(&h.ID, "its fork path is not its parent's and its parent")
 	}
-	return up, true, c.expect(&h.ID, forkKey(c.ns, from, at.Segment), nil)
+	return up, true, c.expect(&h.ID, layout.ForkKey(c.ns, from, at.Segment), nil)
 }
 
 // endAt reads a node with all that its children follow from.
@@ -219,11 +220,11 @@ func (c *checker) endAt(at chainstore.Place) (*cache.Node, error) {
 }
 
 // sizes checks the lengths of a node.
-func (c *checker) sizes(n *cache.Node, r *row, h *chainstore.Header) {
-	if h.PayloadLength != len(r.payload) || h.MetadataLength != len(r.metadata) {
+func (c *checker) sizes(n *cache.Node, r *layout.Row, h *chainstore.Header) {
+	if h.PayloadLength != len(r.Payload) || h.MetadataLength != len(r.Metadata) {
 		c.problem(&h.ID, "its payload or metadata has another length than its header says")
 	}
-	if r.chunks != chunksOf(len(r.payload)) {
+	if r.Chunks != layout.ChunksOf(len(r.Payload)) {
 		c.problem(&h.ID, "its payload lies in other pieces than it should")
 	}
 	if from := h.SpawnedFrom; from != nil {
@@ -233,7 +234,7 @@ func (c *checker) sizes(n *cache.Node, r *row, h *chainstore.Header) {
 
 // content judges a node's bytes, and compares what follows from them and from its parent with what is stored. followed
 // is false where the header is not what follows.
-func (c *checker) content(n *cache.Node, r *row, h *chainstore.Header, parent *cache.Node) (followed bool, err error) {
+func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, parent *cache.Node) (followed bool, err error) {
 	var parentID *chainstore.ID
 	if parent != nil {
 		parentID = &parent.Header.ID
@@ -242,7 +243,7 @@ func (c *checker) content(n *cache.Node, r *row, h *chainstore.Header, parent *c
 	if err != nil {
 		return false, c.judged(&h.ID, err)
 	}
-	judgement, err := c.judge(h, r.payload, r.metadata, parentID, covers)
+	judgement, err := c.judge(h, r.Payload, r.Metadata, parentID, covers)
 	switch {
 	case err != nil:
 		c.problem(&h.ID, "its bytes are not a node's: %v", err)
@@ -254,7 +255,7 @@ func (c *checker) content(n *cache.Node, r *row, h *chainstore.Header, parent *c
 		c.problem(&h.ID, "its bytes give another id")
 	}
 	in := &chainstore.NewNode{
-		Payload: r.payload, Metadata: r.metadata, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
+		Payload: r.Payload, Metadata: r.Metadata, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables,
 	}
 	for i := range in.Messages {
@@ -263,7 +264,7 @@ func (c *checker) content(n *cache.Node, r *row, h *chainstore.Header, parent *c
 	if covers != nil {
 		in.Compaction = &chainstore.Compaction{Covers: *covers, Provenance: h.Provenance}
 	}
-	return c.follow(n, in, parent, r.header)
+	return c.follow(n, in, parent, r.Header)
 }
 
 // follow derives a node again and compares.
@@ -283,8 +284,8 @@ func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.No
 		c.problem(&h.ID, "its header differs from what follows from its bytes and its parent")
 	}
 	n.Tables = made.Tables
-	for _, row := range indexRows(c.ns, made, recalls) {
-		if err := c.expect(&h.ID, row.key, row.value); err != nil {
+	for _, row := range layout.IndexRows(c.ns, made, recalls) {
+		if err := c.expect(&h.ID, row.Key, row.Value); err != nil {
 			return false, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // namesAtOnce is how many names VerifyStore reads at a time.
@@ -27,13 +28,13 @@ func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report 
 // files checks the files of tables, block by block: what the database reads of a damaged one may be nothing, without an error.
 func (r *verification) files() error {
 	var files []string
-	err := r.inView(ownNamespace, func(*view) error {
+	err := r.inView(layout.OwnNamespace, func(*view) error {
 		files = r.s.db.TableFiles()
 		return nil
 	})
 	for _, file := range files {
 		if err == nil {
-			err = r.inView(ownNamespace, func(*view) error { return r.file(file) })
+			err = r.inView(layout.OwnNamespace, func(*view) error { return r.file(file) })
 		}
 	}
 	return err
@@ -50,7 +51,7 @@ func (r *verification) file(file string) error {
 
 // own checks the store's own rows, and that all others are of a namespace with a name.
 func (r *verification) own() error {
-	return r.inView(ownNamespace, func(v *view) error {
+	return r.inView(layout.OwnNamespace, func(v *view) error {
 		c := &checker{verification: r, view: v, found: map[byte]int64{}}
 		if err := c.format(); err != nil {
 			return err
@@ -81,19 +82,19 @@ func (r *verification) inView(ns uint32, f func(*view) error) error {
 
 // format checks the format row, which is the only one of its table, as is the last number given.
 func (c *checker) format() error {
-	value, found, err := c.get(tableKey(ownNamespace, tableFormat))
+	value, found, err := c.get(layout.TableKey(layout.OwnNamespace, layout.TableFormat))
 	if err != nil {
 		return err
 	}
-	if version, err := parseNumber(value, tableFormat); !found || err != nil || version != formatVersion {
+	if version, err := layout.ParseNumber(value, layout.TableFormat); !found || err != nil || version != layout.FormatVersion {
 		c.problem(nil, "the format version is missing, or is another")
 	}
-	c.found[tableFormat], c.found[tableNumbers] = 1, 1
+	c.found[layout.TableFormat], c.found[layout.TableNumbers] = 1, 1
 	c.out.Entries += 2
-	if err := c.noMore(tableFormat); err != nil {
+	if err := c.noMore(layout.TableFormat); err != nil {
 		return err
 	}
-	return c.noMore(tableNumbers)
+	return c.noMore(layout.TableNumbers)
 }
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
@@ -164,7 +165,7 @@ type named struct {
 
 // namesBehind reads the next names, which are none at the end.
 func (r *verification) namesBehind(last string) (all []named, err error) {
-	err = r.inView(ownNamespace, func(v *view) error {
+	err = r.inView(layout.OwnNamespace, func(v *view) error {
 		return v.names(r.ctx, last, func(name string, number uint32) error {
 			if all = append(all, named{name, number}); len(all) == namesAtOnce {
 				return errStop

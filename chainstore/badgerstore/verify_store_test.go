@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
@@ -42,7 +43,7 @@ func TestVerifyStoreFinds(t *testing.T) {
 		writes := map[string]write{}
 		for _, n := range numbers {
 			for i := range 50 {
-				writes[string(placeKey(n, tableNodes, chainstore.Place{Segment: uint64(i), Seq: 0}))] = row
+				writes[string(layout.PlaceKey(n, layout.TableNodes, chainstore.Place{Segment: uint64(i), Seq: 0}))] = row
 			}
 		}
 		return writes
@@ -69,18 +70,18 @@ func TestVerifyStoreFinds(t *testing.T) {
 			": the names of namespaces do not agree with their numbers: the last number given cannot", ": the names of namespaces do not agree with their numbers: the last number",
 		}},
 		"a last number more": {map[string]write{numbersKey + "x": row}, []string{": table Z has 1 entries that nothing"}},
-		"no format":          {map[string]write{string(tableKey(0, tableFormat)): gone}, []string{": the format version is missing"}},
-		"another format":     {map[string]write{string(tableKey(0, tableFormat)): number(2)}, []string{": the format version is missing"}},
-		"a table of its own": {map[string]write{string(tableKey(0, 'Q')): row, string(tableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
-		"a table of another": {map[string]write{string(tableKey(0, tableNodes)): row}, []string{": there are rows of table 'S'"}},
-		"a table in a namespace": {map[string]write{string(tableKey(2, 'a')): row, string(tableKey(2, 'a')) + "x": row, string(tableKey(2, 0)): row, string(tableKey(2, 255)): row}, []string{
+		"no format":          {map[string]write{string(layout.TableKey(0, layout.TableFormat)): gone}, []string{": the format version is missing"}},
+		"another format":     {map[string]write{string(layout.TableKey(0, layout.TableFormat)): number(2)}, []string{": the format version is missing"}},
+		"a table of its own": {map[string]write{string(layout.TableKey(0, 'Q')): row, string(layout.TableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
+		"a table of another": {map[string]write{string(layout.TableKey(0, layout.TableNodes)): row}, []string{": there are rows of table 'S'"}},
+		"a table in a namespace": {map[string]write{string(layout.TableKey(2, 'a')): row, string(layout.TableKey(2, 'a')) + "x": row, string(layout.TableKey(2, 0)): row, string(layout.TableKey(2, 255)): row}, []string{
 			"secret-2: there are rows of table '\\x00'", "secret-2: there are rows of table 'a'", "secret-2: there are rows of table 'ÿ'",
 		}},
-		"no table":       {map[string]write{string(tableKey(2, 0)[:4]): row}, []string{"secret-2: a key ends before its table"}},
-		"counters twice": {map[string]write{string(countersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
-		"counters lost":  {map[string]write{string(countersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
+		"no table":       {map[string]write{string(layout.TableKey(2, 0)[:4]): row}, []string{"secret-2: a key ends before its table"}},
+		"counters twice": {map[string]write{string(layout.CountersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
+		"counters lost":  {map[string]write{string(layout.CountersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
 		"a whole namespace": {map[string]write{
-			string(countersKey(2)): gone, string(placeKey(2, tableNodes, chainstore.Place{Segment: 1, Seq: 0})): gone, string(idKey(2, storedID)): gone,
+			string(layout.CountersKey(2)): gone, string(layout.PlaceKey(2, layout.TableNodes, chainstore.Place{Segment: 1, Seq: 0})): gone, string(layout.IDKey(2, storedID)): gone,
 		}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +116,7 @@ func merged(all ...map[string]write) map[string]write {
 func TestVerifyStoreGoesOn(t *testing.T) {
 	s, _ := threeNamespaces(t)
 	for _, ns := range []uint32{1, 3} {
-		rewrite(t, s, map[string]write{string(idKey(ns, storedID)): gone})
+		rewrite(t, s, map[string]write{string(layout.IDKey(ns, storedID)): gone})
 	}
 	found, last := verifyStore(t, s)
 	want := []string{"secret-1: an entry of table I is missing", "secret-3: an entry of table I is missing"}
@@ -131,8 +132,8 @@ func TestVerifyStoreReports(t *testing.T) {
 	s := openStore(t, Options{Now: func() time.Time { at = at.Add(reportInterval); return at }})
 	writes := map[string]write{numbersKey: number(names)}
 	for i := uint64(1); i <= names; i++ {
-		writes[string(nameKey(fmt.Sprint("tenant-", i)))] = number(i)
-		writes[string(countersKey(uint32(i)))] = write{value: appendCounters(nil, &counters{})}
+		writes[string(layout.NameKey(fmt.Sprint("tenant-", i)))] = number(i)
+		writes[string(layout.CountersKey(uint32(i)))] = write{value: layout.AppendCounters(nil, &layout.Counters{})}
 	}
 	rewrite(t, s, writes)
 	seen := map[string]bool{}

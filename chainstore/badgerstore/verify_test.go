@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
@@ -32,7 +33,7 @@ func TestVerifyFindsEveryLoss(t *testing.T) {
 		t.Fatalf("verify found %q before anything was done", found)
 	}
 	for table, keys := range byTable(rows) {
-		if table == tableFormat || table == tableNames || table == tableNumbers || table == tableLastPut {
+		if table == layout.TableFormat || table == layout.TableNames || table == layout.TableNumbers || table == layout.TableLastPut {
 			continue // not the namespace's, or nothing follows from its absence
 		}
 		for _, key := range sample(keys, 6) {
@@ -51,15 +52,15 @@ func TestVerifyFindsEveryLoss(t *testing.T) {
 func TestVerifyFindsSpoiltValues(t *testing.T) {
 	s, rows := goldenRows(t)
 	for table, keys := range byTable(rows) {
-		if table == tableFormat || table == tableNames || table == tableNumbers || table == tableLastPut {
+		if table == layout.TableFormat || table == layout.TableNames || table == layout.TableNumbers || table == layout.TableLastPut {
 			continue
 		}
 		for _, key := range sample(keys, 3) {
 			all := spoilings(rows[key])
-			if table == tableAliases || table == tableHistory {
+			if table == layout.TableAliases || table == layout.TableHistory {
 				all = all[:2] // where an alias pointed, and when, follows from nothing else
 			}
-			if table == tableCounters {
+			if table == layout.TableCounters {
 				all = append(all[:2], spoiltCounters(t, rows[key])...)
 			}
 			for _, spoilt := range all {
@@ -75,14 +76,14 @@ func TestVerifyFindsSpoiltValues(t *testing.T) {
 
 // spoiltCounters are counters of which one is lower. The first two may be higher: then numbers are left out.
 func spoiltCounters(tb testing.TB, value []byte) (all [][]byte) {
-	c, err := parseCounters(value)
+	c, err := layout.ParseCounters(value)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for i := range c.fields() {
+	for i := range c.Fields() {
 		lower := c
-		*lower.fields()[i]--
-		all = append(all, appendCounters(nil, &lower))
+		*lower.Fields()[i]--
+		all = append(all, layout.AppendCounters(nil, &lower))
 	}
 	return all
 }
@@ -108,33 +109,33 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 	s, rows := goldenRows(t)
 	ns := uint32(1)
 	free, at := chainstore.Place{Segment: 9999, Seq: 3}, chainstore.Place{Segment: 1, Seq: 1}
-	someRow := rows[string(placeKey(ns, tableNodes, at))]
-	for name, w := range map[string]keyValue{
-		"node":      {placeKey(ns, tableNodes, free), someRow},
-		"twin":      {placeKey(ns, tableNodes, chainstore.Place{Segment: 9999, Seq: 0}), someRow},
-		"chunk":     {chunkKey(ns, at, 1), []byte("x")},
-		"id":        {idKey(ns, chainstore.ID{1}), appendPlaceValue(nil, at)},
-		"alias":     {aliasKey(ns, "loose"), appendAlias(nil, &aliasRow{at: at, states: 1})},
-		"dangling":  {aliasKey(ns, "loose"), appendAlias(nil, &aliasRow{at: free, states: 1})},
-		"history":   {historyKey(ns, "loose", 1), appendPastState(nil, &pastState{number: 1, at: at})},
-		"moved":     {movedKey(ns, "chat/loose", 5), nil},
-		"head":      {headKey(ns, at, "chat/loose"), nil},
-		"fork":      {forkKey(ns, at, 9999), nil},
-		"spawned":   {spawnedKey(ns, chainstore.ID{1}, 3), appendPlaceValue(nil, at)},
-		"by place":  {spawnedAtKey(ns, at, 3), appendPlaceValue(nil, at)},
-		"recall":    {recallKey(ns, at, derive.CallKey{1}), appendRecall(nil, &derive.Recall{})},
-		"tools":     {placeKey(ns, tableTools, at), appendTools(nil, &chainstore.Tables{})},
-		"variables": {placeKey(ns, tableVariables, at), nil},
-		"last put":  {placeKey(ns, tableLastPut, free), numberValue(1)},
+	someRow := rows[string(layout.PlaceKey(ns, layout.TableNodes, at))]
+	for name, w := range map[string]layout.KeyValue{
+		"node":      {Key: layout.PlaceKey(ns, layout.TableNodes, free), Value: someRow},
+		"twin":      {Key: layout.PlaceKey(ns, layout.TableNodes, chainstore.Place{Segment: 9999, Seq: 0}), Value: someRow},
+		"chunk":     {Key: layout.ChunkKey(ns, at, 1), Value: []byte("x")},
+		"id":        {Key: layout.IDKey(ns, chainstore.ID{1}), Value: layout.AppendPlaceValue(nil, at)},
+		"alias":     {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: at, States: 1})},
+		"dangling":  {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: free, States: 1})},
+		"history":   {Key: layout.HistoryKey(ns, "loose", 1), Value: layout.AppendPastState(nil, &layout.PastState{Number: 1, At: at})},
+		"moved":     {Key: layout.MovedKey(ns, "chat/loose", 5), Value: nil},
+		"head":      {Key: layout.HeadKey(ns, at, "chat/loose"), Value: nil},
+		"fork":      {Key: layout.ForkKey(ns, at, 9999), Value: nil},
+		"spawned":   {Key: layout.SpawnedKey(ns, chainstore.ID{1}, 3), Value: layout.AppendPlaceValue(nil, at)},
+		"by place":  {Key: layout.SpawnedAtKey(ns, at, 3), Value: layout.AppendPlaceValue(nil, at)},
+		"recall":    {Key: layout.RecallKey(ns, at, derive.CallKey{1}), Value: layout.AppendRecall(nil, &derive.Recall{})},
+		"tools":     {Key: layout.PlaceKey(ns, layout.TableTools, at), Value: layout.AppendTools(nil, &chainstore.Tables{})},
+		"variables": {Key: layout.PlaceKey(ns, layout.TableVariables, at), Value: nil},
+		"last put":  {Key: layout.PlaceKey(ns, layout.TableLastPut, free), Value: layout.NumberValue(1)},
 	} {
-		if _, there := rows[string(w.key)]; there {
+		if _, there := rows[string(w.Key)]; there {
 			t.Fatalf("%s: the row is there", name)
 		}
-		rewrite(t, s, map[string]write{string(w.key): {value: append([]byte{}, w.value...)}})
+		rewrite(t, s, map[string]write{string(w.Key): {value: append([]byte{}, w.Value...)}})
 		if problems(t, s, "default", goldenJudge) == nil {
 			t.Errorf("%s: nobody minds a row too many", name)
 		}
-		rewrite(t, s, map[string]write{string(w.key): {deleted: true}})
+		rewrite(t, s, map[string]write{string(w.Key): {deleted: true}})
 	}
 	if found := problems(t, s, "default", goldenJudge); found != nil {
 		t.Fatalf("verify found %q after all was put back", found)
@@ -145,8 +146,8 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 func TestReadersOfSpoiltRows(t *testing.T) {
 	s, rows := goldenRows(t)
 	ctx := context.Background()
-	for _, key := range sample(byTable(rows)[tableNodes], 30) {
-		for _, spoilt := range [][]byte{{}, {0xff}, rows[key][:len(rows[key])/2], {rowNode, 40}} {
+	for _, key := range sample(byTable(rows)[layout.TableNodes], 30) {
+		for _, spoilt := range [][]byte{{}, {0xff}, rows[key][:len(rows[key])/2], {layout.RowNode, 40}} {
 			rewrite(t, s, map[string]write{key: {value: spoilt}})
 		}
 	}
@@ -209,7 +210,7 @@ func TestVerifyReportsInPortions(t *testing.T) {
 	s, _ := goldenRows(t)
 	stray := map[string]write{}
 	for i := range 2*maxProblems + 10 {
-		stray[string(chunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = write{value: []byte{}}
+		stray[string(layout.ChunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = write{value: []byte{}}
 	}
 	rewrite(t, s, stray)
 	reports, total := 0, 0
@@ -230,7 +231,7 @@ func byTable(rows map[string][]byte) map[byte][]string {
 	out := map[byte][]string{}
 	for key := range rows {
 		if key[3] <= 1 {
-			out[key[keyPrefix-1]] = append(out[key[keyPrefix-1]], key)
+			out[key[layout.KeyPrefix-1]] = append(out[key[layout.KeyPrefix-1]], key)
 		}
 	}
 	for _, keys := range out {

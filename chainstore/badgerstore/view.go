@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) read(ctx context.Context, namespace string, f func(*view) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	v, err := s.open(ownNamespace)
+	v, err := s.open(layout.OwnNamespace)
 	if err != nil {
 		return err
 	}
@@ -161,13 +162,13 @@ func (v *view) walk(ctx context.Context, prefix, from []byte, reach int, f func(
 }
 
 // counters are the namespace's; zero where it was never written to. ErrCorrupt where it was, and they are missing.
-func (v *view) counters() (counters, error) {
-	value, found, err := v.get(countersKey(v.ns))
-	if err == nil && !found && v.ns != noNamespace {
-		err = missing(tableCounters)
+func (v *view) counters() (layout.Counters, error) {
+	value, found, err := v.get(layout.CountersKey(v.ns))
+	if err == nil && !found && v.ns != layout.NoNamespace {
+		err = layout.Missing(layout.TableCounters)
 	}
 	if err != nil || !found {
-		return counters{}, err
+		return layout.Counters{}, err
 	}
-	return parseCounters(value)
+	return layout.ParseCounters(value)
 }

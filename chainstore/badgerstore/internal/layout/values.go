@@ -1,10 +1,9 @@
-package badgerstore
+package layout
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
@@ -31,9 +30,9 @@ import (
 //	L  time
 //	C  next_segment puts nodes messages message_bytes aliases roots forks
 const (
-	formatVersion = 1
+	FormatVersion = 1
 
-	rowNode     = 1
+	RowNode     = 1
 	rowPath     = 2
 	rowMetadata = 4
 	rowChunks   = 8
@@ -52,17 +51,17 @@ const (
 	toolNamed = 1
 )
 
-// row is a node as it lies in its row; slices are borrowed from the value.
-type row struct {
-	forks             []chainstore.Place
-	header            chainstore.RawHeader
-	metadata, payload []byte
-	// chunks is the number of chunk rows that hold the payload instead.
-	chunks int
+// Row is a node as it lies in its row; slices are borrowed from the value.
+type Row struct {
+	Forks             []chainstore.Place
+	Header            chainstore.RawHeader
+	Metadata, Payload []byte
+	// Chunks is the number of chunk rows that hold the payload instead.
+	Chunks int
 }
 
-func appendRow(b []byte, forks []chainstore.Place, header, metadata, payload []byte, chunks int) []byte {
-	kind := uint64(rowNode)
+func AppendRow(b []byte, forks []chainstore.Place, header, metadata, payload []byte, chunks int) []byte {
+	kind := uint64(RowNode)
 	if len(forks) > 0 {
 		kind |= rowPath
 	}
@@ -77,7 +76,7 @@ func appendRow(b []byte, forks []chainstore.Place, header, metadata, payload []b
 		b = binary.AppendUvarint(b, uint64(len(forks)))
 	}
 	for _, f := range forks {
-		b = appendPlaceValue(b, f)
+		b = AppendPlaceValue(b, f)
 	}
 	b = binary.AppendUvarint(b, uint64(len(header)))
 	if len(metadata) > 0 {
@@ -94,17 +93,17 @@ func appendRow(b []byte, forks []chainstore.Place, header, metadata, payload []b
 	return append(b, payload...)
 }
 
-// parseRow reads an S row that is not a chunk; present is false for a place that was left empty.
-func parseRow(value []byte) (r row, present bool, err error) {
+// ParseRow reads an S row that is not a chunk; present is false for a place that was left empty.
+func ParseRow(value []byte) (r Row, present bool, err error) {
 	if len(value) == 0 {
-		return row{}, false, nil
+		return Row{}, false, nil
 	}
 	d := reader{rest: value}
 	kind := d.number(rowKnown)
 	if kind&rowPath != 0 {
-		r.forks = make([]chainstore.Place, d.atLeast(1, maxForksInRow))
-		for i := range r.forks {
-			r.forks[i] = d.place()
+		r.Forks = make([]chainstore.Place, d.atLeast(1, MaxForksInRow))
+		for i := range r.Forks {
+			r.Forks[i] = d.place()
 		}
 	}
 	header, metadata := d.number(math.MaxInt32), uint64(0)
@@ -112,109 +111,20 @@ func parseRow(value []byte) (r row, present bool, err error) {
 		metadata = d.atLeast(1, math.MaxInt32)
 	}
 	if kind&rowChunks != 0 {
-		r.chunks = int(d.atLeast(minChunks, math.MaxUint16))
+		r.Chunks = int(d.atLeast(minChunks, math.MaxUint16))
 	}
-	r.header = d.bytes(int(header))
+	r.Header = d.bytes(int(header))
 	if metadata > 0 {
-		r.metadata = d.bytes(int(metadata))
+		r.Metadata = d.bytes(int(metadata))
 	}
-	if kind&rowNode == 0 || d.failed || r.chunks > 0 && len(d.rest) > 0 {
-		return row{}, false, corruptValue(tableNodes)
+	if kind&RowNode == 0 || d.failed || r.Chunks > 0 && len(d.rest) > 0 {
+		return Row{}, false, CorruptValue(TableNodes)
 	}
-	r.payload = d.rest
+	r.Payload = d.rest
 	return r, true, nil
 }
 
-// aliasRow is an A row.
-type aliasRow struct {
-	deleted bool
-	at      chainstore.Place
-	movedAt int64
-	// states counts the alias's states; this is the last. 1 or more; 2 or more where the alias is deleted.
-	states uint64
-	labels map[string]string
-}
-
-func appendAlias(b []byte, a *aliasRow) []byte {
-	bits := uint64(0)
-	if a.deleted {
-		bits |= aliasDeleted
-	}
-	if len(a.labels) > 0 {
-		bits |= aliasLabels
-	}
-	b = binary.AppendUvarint(b, bits)
-	b = binary.AppendUvarint(b, uint64(a.movedAt))
-	b = binary.AppendUvarint(b, a.states)
-	b = appendPlaceValue(b, a.at)
-	if len(a.labels) == 0 {
-		return b
-	}
-	keys := make([]string, 0, len(a.labels))
-	for k := range a.labels {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	b = binary.AppendUvarint(b, uint64(len(keys)))
-	for _, k := range keys {
-		b = appendText(appendText(b, k), a.labels[k])
-	}
-	return b
-}
-
-func parseAlias(value []byte) (*aliasRow, error) {
-	d := reader{rest: value}
-	bits := d.number(aliasDeleted | aliasLabels)
-	a := &aliasRow{deleted: bits&aliasDeleted != 0}
-	a.movedAt = int64(d.number(math.MaxInt64))
-	a.states = d.atLeast(1, math.MaxUint64)
-	a.at = d.place()
-	if a.deleted && (a.states == 1 || a.at != chainstore.Place{} || bits&aliasLabels != 0) {
-		d.fail()
-	}
-	if bits&aliasLabels != 0 {
-		n := d.count()
-		a.labels = make(map[string]string, n)
-		for range n {
-			k := d.text()
-			a.labels[k] = d.text()
-		}
-	}
-	return a, d.end(tableAliases)
-}
-
-// pastState is an H row.
-type pastState struct {
-	deleted bool
-	// number counts an alias's states from 1; 2 or more where the alias was deleted.
-	number uint64
-	began  int64
-	at     chainstore.Place
-}
-
-func appendPastState(b []byte, s *pastState) []byte {
-	bits := uint64(0)
-	if s.deleted {
-		bits = aliasDeleted
-	}
-	b = binary.AppendUvarint(b, bits)
-	b = binary.AppendUvarint(b, s.number)
-	b = binary.AppendUvarint(b, uint64(s.began))
-	return appendPlaceValue(b, s.at)
-}
-
-func parsePastState(value []byte) (s pastState, err error) {
-	d := reader{rest: value}
-	s.deleted = d.number(aliasDeleted) != 0
-	s.number = d.atLeast(1, math.MaxUint64)
-	s.began = int64(d.number(math.MaxInt64))
-	if s.at = d.place(); s.deleted && (s.number == 1 || s.at != chainstore.Place{}) {
-		d.fail()
-	}
-	return s, d.end(tableHistory)
-}
-
-func appendRecall(b []byte, r *derive.Recall) []byte {
+func AppendRecall(b []byte, r *derive.Recall) []byte {
 	bits := uint64(0)
 	if r.Called {
 		bits = recallCalled
@@ -233,7 +143,7 @@ func appendRecall(b []byte, r *derive.Recall) []byte {
 	return b
 }
 
-func parseRecall(value []byte) (r derive.Recall, err error) {
+func ParseRecall(value []byte) (r derive.Recall, err error) {
 	d := reader{rest: value}
 	r.Called = d.number(recallCalled) != 0
 	for len(d.rest) > 0 && !d.failed {
@@ -242,10 +152,10 @@ func parseRecall(value []byte) (r derive.Recall, err error) {
 			Index: uint32(v >> 2), Result: v&recallResult != 0, LeftOut: v&recallLeftOut != 0,
 		})
 	}
-	return r, d.end(tableRecall)
+	return r, d.end(TableRecall)
 }
 
-func appendTools(b []byte, t *chainstore.Tables) []byte {
+func AppendTools(b []byte, t *chainstore.Tables) []byte {
 	b = binary.AppendUvarint(b, uint64(t.OtherCalls))
 	for _, c := range t.Tools {
 		if c.Name.Present {
@@ -258,8 +168,8 @@ func appendTools(b []byte, t *chainstore.Tables) []byte {
 	return b
 }
 
-// parseTools reads a U row into t.
-func parseTools(value []byte, t *chainstore.Tables) error {
+// ParseTools reads a U row into t.
+func ParseTools(value []byte, t *chainstore.Tables) error {
 	d := reader{rest: value}
 	t.OtherCalls = int64(d.number(math.MaxInt64))
 	for len(d.rest) > 0 && !d.failed {
@@ -270,7 +180,7 @@ func parseTools(value []byte, t *chainstore.Tables) error {
 		c.Calls = int64(d.number(math.MaxInt64))
 		t.Tools = append(t.Tools, c)
 	}
-	return d.end(tableTools)
+	return d.end(TableTools)
 }
 
 func appendVariables(b []byte, vs []chainstore.Variable) []byte {
@@ -280,69 +190,77 @@ func appendVariables(b []byte, vs []chainstore.Variable) []byte {
 	return b
 }
 
-func parseVariables(value []byte) (vs []chainstore.Variable, err error) {
+func ParseVariables(value []byte) (vs []chainstore.Variable, err error) {
 	d := reader{rest: value}
 	for len(d.rest) > 0 && !d.failed {
 		name := d.text()
 		vs = append(vs, chainstore.Variable{Name: name, Seq: uint32(d.number(math.MaxUint32))})
 	}
-	return vs, d.end(tableVariables)
+	return vs, d.end(TableVariables)
 }
 
-// counters is the C row of a namespace.
-type counters struct {
-	// nextSegment is above every segment in use; puts counts the nodes ever put.
-	nextSegment, puts             uint64
-	nodes, messages, messageBytes uint64
-	aliases, roots, forks         uint64
-	// awaited counts the spawned nodes that are not linked to their spawner: it was not put yet, or more than maxAdopted waited.
-	awaited uint64
+// Counters is the C row of a namespace.
+type Counters struct {
+	// NextSegment is above every segment in use; puts counts the nodes ever put.
+	NextSegment, Puts             uint64
+	Nodes, Messages, MessageBytes uint64
+	Aliases, Roots, Forks         uint64
+	// Awaited counts the spawned nodes that are not linked to their spawner: it was not put yet, or more than maxAdopted waited.
+	Awaited uint64
 }
 
-func appendCounters(b []byte, c *counters) []byte {
-	for _, n := range c.fields() {
+func AppendCounters(b []byte, c *Counters) []byte {
+	for _, n := range c.Fields() {
 		b = binary.AppendUvarint(b, *n)
 	}
 	return b
 }
 
-func parseCounters(value []byte) (c counters, err error) {
+func ParseCounters(value []byte) (c Counters, err error) {
 	d := reader{rest: value}
-	for _, n := range c.fields() {
+	for _, n := range c.Fields() {
 		*n = d.number(math.MaxInt64)
 	}
-	return c, d.end(tableCounters)
+	return c, d.end(TableCounters)
 }
 
-func (c *counters) fields() [9]*uint64 {
+func (c *Counters) Fields() [9]*uint64 {
 	return [...]*uint64{
-		&c.nextSegment, &c.puts, &c.nodes, &c.messages, &c.messageBytes, &c.aliases, &c.roots, &c.forks, &c.awaited,
+		&c.NextSegment, &c.Puts, &c.Nodes, &c.Messages, &c.MessageBytes, &c.Aliases, &c.Roots, &c.Forks, &c.Awaited,
 	}
 }
 
-func appendPlaceValue(b []byte, p chainstore.Place) []byte {
+func AppendPlaceValue(b []byte, p chainstore.Place) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, p.Segment), uint64(p.Seq))
 }
 
-func parsePlaceValue(value []byte, table byte) (chainstore.Place, error) {
+func ParsePlaceValue(value []byte, table byte) (chainstore.Place, error) {
 	d := reader{rest: value}
 	p := d.place()
 	return p, d.end(table)
 }
 
-func numberValue(n uint64) []byte { return binary.AppendUvarint(nil, n) }
+func NumberValue(n uint64) []byte { return binary.AppendUvarint(nil, n) }
 
-func parseNumber(value []byte, table byte) (uint64, error) {
+func ParseNumber(value []byte, table byte) (uint64, error) {
 	d := reader{rest: value}
 	n := d.number(math.MaxInt64)
 	return n, d.end(table)
+}
+
+func ParseNamespace(value []byte, table byte) (uint32, error) {
+	n, err := ParseNumber(value, table)
+	if err == nil && (n < FirstNamespace || n > LastNamespace) {
+		err = CorruptValue(table)
+	}
+	return uint32(n), err
 }
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func corruptValue(table byte) error {
+func CorruptValue(table byte) error {
 	return fmt.Errorf("%w: a value of table %c does not parse", chainstore.ErrCorrupt, table)
 }
 
@@ -391,7 +309,25 @@ func (d *reader) place() chainstore.Place {
 // end is the error of a value that was cut short or has something behind it.
 func (d *reader) end(table byte) error {
 	if d.failed || len(d.rest) > 0 {
-		return corruptValue(table)
+		return CorruptValue(table)
 	}
 	return nil
+}
+
+// ChunksOf is the chunks that a payload lies in; 0 for one that lies in its row.
+func ChunksOf(payload int) int {
+	if payload <= MaxChunk {
+		return 0
+	}
+	return (payload + MaxChunk - 1) / MaxChunk
+}
+
+// MaxAdopted is how many of the nodes that wait for a spawner are linked to it when it is put, those put first: as many as Spawned
+// looks at of one spawner, those that it passes over counted, and one more, which tells that there are more.
+const MaxAdopted = 2*chainstore.SpawnedReach + 1
+
+// Spawned is a node that was spawned, and the number of its put.
+type Spawned struct {
+	Number uint64
+	At     chainstore.Place
 }

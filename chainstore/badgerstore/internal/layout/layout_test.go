@@ -1,0 +1,216 @@
+package layout
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/derive"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
+
+// goldenID is 01 02 … 20.
+func goldenID() (id chainstore.ID) {
+	for i := range id {
+		id[i] = byte(i + 1)
+	}
+	return id
+}
+
+// What keys look like is part of the storage format: these must not change.
+func TestGoldenKeys(t *testing.T) {
+	at, id := chainstore.Place{Segment: 0x0102030405060708, Seq: 0x0a0b0c0d}, goldenID()
+	hash := derive.KeyOf(runloop.Some("call_1"))
+	for name, c := range map[string]struct {
+		key  []byte
+		want string
+	}{
+		"format":     {TableKey(OwnNamespace, TableFormat), "0000000046"},
+		"name":       {NameKey("default"), "000000004e64656661756c74"},
+		"numbers":    {TableKey(OwnNamespace, TableNumbers), "000000005a"},
+		"node":       {PlaceKey(7, TableNodes, at), "000000075301020304050607080a0b0c0d"},
+		"chunk":      {ChunkKey(7, at, 258), "000000075301020304050607080a0b0c0d0102"},
+		"segment":    {SegmentKey(7, at.Segment), "00000007530102030405060708"},
+		"id":         {IDKey(7, id), "00000007490102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20"},
+		"alias":      {AliasKey(7, "chat/é"), "0000000741636861742fc3a9"},
+		"history":    {HistoryKey(7, "chat/x", 203), "0000000748636861742f780003"},
+		"moved":      {MovedKey(7, "a/b/c", 0x0102), "0000000754612f6200fffffffffffffefd2f63"},
+		"unfoldered": {MovedKey(7, "c", 0), "000000075400ffffffffffffffff63"},
+		"head":       {HeadKey(7, at, "chat/x"), "000000075001020304050607080a0b0c0d636861742f78"},
+		"fork":       {ForkKey(7, at, 9), "000000074b01020304050607080a0b0c0d0000000000000009"},
+		"spawned":    {SpawnedKey(7, id, 5), "00000007570102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f200000000000000005"},
+		"spawned at": {SpawnedAtKey(7, at, 5), "00000007580102030405060708f5f4f3f20000000000000005"},
+		"recall":     {RecallKey(7, at, hash), "00000007520102030405060708" + hex.EncodeToString(hash[:]) + "f5f4f3f2"},
+		"tools":      {PlaceKey(7, TableTools, at), "000000075501020304050607080a0b0c0d"},
+		"variables":  {PlaceKey(7, TableVariables, at), "000000075601020304050607080a0b0c0d"},
+		"last put":   {PlaceKey(7, TableLastPut, at), "000000074c01020304050607080a0b0c0d"},
+		"counters":   {CountersKey(7), "0000000743"},
+	} {
+		if got := hex.EncodeToString(c.key); got != c.want {
+			t.Errorf("%s: %s, must be %s", name, got, c.want)
+		}
+	}
+}
+
+func TestGoldenCallHashes(t *testing.T) {
+	for want, id := range map[string]runloop.Optional{
+		"6e340b9cffb37a989ca544e6bb780a2c": {},
+		"4bf5122f344554c53bde2ebb8cd2b7e3": runloop.Some(""),
+		"2a5f695524596db55aaa36eac55e85fe": runloop.Some("call_1"),
+	} {
+		hash := derive.KeyOf(id)
+		if got := hex.EncodeToString(hash[:]); got != want {
+			t.Errorf("%v: %s, must be %s", id, got, want)
+		}
+	}
+}
+
+// What values look like is part of the storage format: these must not change.
+func TestGoldenValues(t *testing.T) {
+	at := chainstore.Place{Segment: 300, Seq: 2}
+	for name, c := range map[string]struct {
+		value []byte
+		want  string
+	}{
+		"row":           {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 0), "010468656164706179"},
+		"full row":      {AppendRow(nil, []chainstore.Place{at, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0), "0702ac020201000404686561646d657461706179"},
+		"chunked row":   {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 2), "09040268656164"},
+		"alias":         {AppendAlias(nil, &AliasRow{At: at, MovedAt: 200, States: 3, Labels: map[string]string{"k": "v", "a": ""}}), "02c80103ac02020201610001" + "6b0176"},
+		"deleted alias": {AppendAlias(nil, &AliasRow{Deleted: true, MovedAt: 1, States: 2}), "0101020000"},
+		"past state":    {AppendPastState(nil, &PastState{Number: 5, Began: 200, At: at}), "0005c801ac0202"},
+		"past deletion": {AppendPastState(nil, &PastState{Deleted: true, Number: 5, Began: 200}), "0105c8010000"},
+		"recall": {AppendRecall(nil, &derive.Recall{Called: true, Messages: []chainstore.CallMessage{
+			{Index: 0}, {Index: 70, Result: true, LeftOut: true},
+		}}), "01009b02"},
+		"tools": {AppendTools(nil, &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{
+			{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1},
+		}}), "01010273680200" + "01"},
+		"variables": {appendVariables([]byte{}, []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801"},
+		"place":     {AppendPlaceValue(nil, at), "ac0202"},
+		"number":    {NumberValue(300), "ac02"},
+		"counters":  {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9}), "010203040506070809"},
+	} {
+		if got := hex.EncodeToString(c.value); got != c.want {
+			t.Errorf("%s: %s, must be %s", name, got, c.want)
+		}
+	}
+}
+
+// Every parser reads what was built, and refuses what was cut short or has something behind it.
+func TestValuesParse(t *testing.T) {
+	for name, c := range map[string]struct {
+		value []byte
+		again func([]byte) ([]byte, error)
+	}{
+		"alias": {AppendAlias(nil, &AliasRow{At: chainstore.Place{Segment: 1, Seq: 2}, MovedAt: 9, States: 1, Labels: map[string]string{"k": "v"}}), func(b []byte) ([]byte, error) {
+			a, err := ParseAlias(b)
+			return AppendAlias(nil, a), err
+		}},
+		"past state": {AppendPastState(nil, &PastState{Number: 1, Began: 2, At: chainstore.Place{Segment: 3, Seq: 4}}), func(b []byte) ([]byte, error) {
+			s, err := ParsePastState(b)
+			return AppendPastState(nil, &s), err
+		}},
+		"counters": {AppendCounters(nil, &Counters{Nodes: 9}), func(b []byte) ([]byte, error) {
+			c, err := ParseCounters(b)
+			return AppendCounters(nil, &c), err
+		}},
+		"place": {AppendPlaceValue(nil, chainstore.Place{Segment: 1, Seq: 2}), func(b []byte) ([]byte, error) {
+			p, err := ParsePlaceValue(b, TableIDs)
+			return AppendPlaceValue(nil, p), err
+		}},
+		"number": {NumberValue(300), func(b []byte) ([]byte, error) {
+			n, err := ParseNumber(b, TableLastPut)
+			return NumberValue(n), err
+		}},
+	} {
+		if again, err := c.again(c.value); err != nil || !bytes.Equal(again, c.value) {
+			t.Errorf("%s: %x, %v", name, again, err)
+		}
+		if _, err := c.again(c.value[:len(c.value)-1]); !errors.Is(err, chainstore.ErrCorrupt) {
+			t.Errorf("%s cut short: %v", name, err)
+		}
+		if _, err := c.again(append(bytes.Clone(c.value), 0)); !errors.Is(err, chainstore.ErrCorrupt) {
+			t.Errorf("%s with something behind it: %v", name, err)
+		}
+	}
+}
+
+// Rows, tables and recalls have no end of their own: what matters is that nothing panics and nothing is invented.
+func FuzzValues(f *testing.F) {
+	f.Add(AppendRow(nil, []chainstore.Place{{Segment: 3, Seq: 2}, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0))
+	f.Add(AppendTools(nil, &chainstore.Tables{Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}}}))
+	f.Add(AppendAlias(nil, &AliasRow{At: chainstore.Place{Segment: 1, Seq: 2}, States: 1, Labels: map[string]string{"k": "v"}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, present, err := ParseRow(b); err == nil && present {
+			again := AppendRow(nil, r.Forks, r.Header, r.Metadata, r.Payload, r.Chunks)
+			if len(again) > len(b) {
+				t.Errorf("%x became %x", b, again)
+			}
+		}
+		var tools chainstore.Tables
+		if err := ParseTools(b, &tools); err == nil && len(AppendTools(nil, &tools)) > len(b) {
+			t.Errorf("tools of %x grew", b)
+		}
+		for _, parse := range []func([]byte) error{
+			func(b []byte) error { _, err := ParseAlias(b); return err },
+			func(b []byte) error { _, err := ParseRecall(b); return err },
+			func(b []byte) error { _, err := ParseVariables(b); return err },
+			func(b []byte) error { _, err := ParsePastState(b); return err },
+			func(b []byte) error { _, err := ParseCounters(b); return err },
+		} {
+			if err := parse(b); err != nil && !errors.Is(err, chainstore.ErrCorrupt) {
+				t.Errorf("%x: %v", b, err)
+			}
+		}
+	})
+}
+
+func TestKeysParse(t *testing.T) {
+	at, hash := chainstore.Place{Segment: 1 << 40, Seq: 1 << 30}, derive.KeyOf(runloop.Some("x"))
+	if p, chunk, err := ParseNodeKey(ChunkKey(1, at, 3)); p != at || chunk != 3 || err != nil {
+		t.Error(p, chunk, err)
+	}
+	if p, chunk, err := ParseNodeKey(PlaceKey(1, TableNodes, at)); p != at || chunk != 0 || err != nil {
+		t.Error(p, chunk, err)
+	}
+	if p, child, err := ParseForkKey(ForkKey(1, at, 77)); p != at || child != 77 || err != nil {
+		t.Error(p, child, err)
+	}
+	if id, err := ParseIDKey(IDKey(1, goldenID())); id != goldenID() || err != nil {
+		t.Error(id, err)
+	}
+	if id, n, err := ParseSpawnedKey(SpawnedKey(1, goldenID(), 8)); id != goldenID() || n != 8 || err != nil {
+		t.Error(id, n, err)
+	}
+	if n, err := ParseSpawnedAtKey(SpawnedAtKey(1, at, 8)); n != 8 || err != nil {
+		t.Error(n, err)
+	}
+	if p, h, err := ParseRecallKey(RecallKey(1, at, hash)); p != at || h != hash || err != nil {
+		t.Error(p, h, err)
+	}
+	for _, name := range []string{"a", "/a", "a/b", "a/b/c", "a//", ""} {
+		got, moved, err := ParseMovedKey(MovedKey(1, name, 12345), chainstore.Folder(name))
+		if got != name || moved != 12345 || err != nil {
+			t.Error(name, got, moved, err)
+		}
+	}
+	for name, key := range map[string][]byte{
+		"node": PlaceKey(1, TableNodes, at), "fork": ForkKey(1, at, 7), "id": IDKey(1, goldenID()),
+		"recall": RecallKey(1, at, hash), "spawned": SpawnedKey(1, goldenID(), 1), "spawned at": SpawnedAtKey(1, at, 1),
+	} {
+		short := key[:len(key)-1]
+		_, _, err1 := ParseNodeKey(short)
+		_, _, err2 := ParseForkKey(short)
+		_, err3 := ParseIDKey(short)
+		_, _, err4 := ParseRecallKey(short)
+		_, _, err5 := ParseSpawnedKey(short)
+		_, err6 := ParseSpawnedAtKey(short)
+		for _, err := range []error{err1, err2, err3, err4, err5, err6} {
+			if !errors.Is(err, chainstore.ErrCorrupt) {
+				t.Errorf("%s cut short: %v", name, err)
+			}
+		}
+	}
+}
