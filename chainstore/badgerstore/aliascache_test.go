@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // pointTo is the change that points an alias to a node, or deletes it.
@@ -115,13 +116,13 @@ func olderViewsOfAnAlias(t *testing.T, kept bool) {
 	s := openStore(t, Options{})
 	nodes := put(t, s, node(nil, "one"), node(nil, "other"))
 	one, other := nodes[0].ID, nodes[1].ID
-	resolved := func(v *view) chainstore.ID {
+	resolved := func(v *snapshot.Snapshot) chainstore.ID {
 		t.Helper()
-		at, err := v.resolve(chainstore.Ref{Alias: "a"})
+		at, err := v.Resolve(chainstore.Ref{Alias: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := v.header(at)
+		h, err := v.HeaderAt(at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,14 +130,14 @@ func olderViewsOfAnAlias(t *testing.T, kept bool) {
 	}
 	point(t, s, "default", "a", &one)
 	ns := uint32(0)
-	if err := s.read(t.Context(), "default", func(v *view) error { ns = v.ns; return nil }); err != nil {
+	if err := s.source.Read(t.Context(), "default", func(v *snapshot.Snapshot) error { ns = v.Namespace; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	old, err := s.open(ns)
+	old, err := s.source.Open(ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer old.close()
+	defer old.Close()
 	if kept {
 		resolved(old)
 	}
@@ -144,11 +145,11 @@ func olderViewsOfAnAlias(t *testing.T, kept bool) {
 	if id := resolved(old); id != one {
 		t.Errorf("the older view sees %v", id)
 	}
-	now, err := s.open(ns)
+	now, err := s.source.Open(ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer now.close()
+	defer now.Close()
 	for range 2 {
 		if resolved(now) != other || resolved(old) != one {
 			t.Error("a view sees what is of another's time")

@@ -8,42 +8,25 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
-
-// aliasRow reads an alias, also a deleted one.
-func (v *view) aliasRow(name string) (a *layout.AliasRow, found bool, err error) {
-	found, err = v.borrow(layout.AliasKey(v.ns, name), func(value []byte) error {
-		a, err = layout.ParseAlias(value)
-		return err
-	})
-	return a, found, err
-}
-
-// alias reads an alias that exists: ErrAliasNotFound.
-func (v *view) alias(name string) (*layout.AliasRow, error) {
-	a, found, err := v.aliasRow(name)
-	if err == nil && (!found || a.Deleted) {
-		err = chainstore.ErrAliasNotFound
-	}
-	return a, err
-}
 
 // Alias returns an alias; see chainstore.AliasReader.
 func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainstore.Alias, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		a, err := v.alias(name)
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		a, err := v.Alias(name)
 		if err != nil {
 			return err
 		}
-		out, err = v.show(name, a)
+		out, err = show(v, name, a)
 		return err
 	})
 	return out, err
 }
 
 // show is an alias with what the row of its head tells.
-func (v *view) show(name string, a *layout.AliasRow) (*chainstore.Alias, error) {
-	h, err := v.header(a.At)
+func show(v *snapshot.Snapshot, name string, a *layout.AliasRow) (*chainstore.Alias, error) {
+	h, err := v.HeaderAt(a.At)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +38,11 @@ func (v *view) show(name string, a *layout.AliasRow) (*chainstore.Alias, error) 
 
 // Aliases walks over one of two indexes; see chainstore.AliasReader.
 func (s *Store) Aliases(ctx context.Context, namespace string, q chainstore.AliasQuery) (page []chainstore.Alias, next *chainstore.AliasCursor, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		if q.Limit <= 0 {
 			return nil
 		}
-		p := &aliasPage{view: v, query: &q}
+		p := &aliasPage{Snapshot: v, query: &q}
 		if q.ByFolder {
 			next, err = p.folder(ctx)
 		} else {
@@ -73,7 +56,7 @@ func (s *Store) Aliases(ctx context.Context, namespace string, q chainstore.Alia
 
 // aliasPage is a page of aliases under way.
 type aliasPage struct {
-	*view
+	*snapshot.Snapshot
 	query   *chainstore.AliasQuery
 	aliases []chainstore.Alias
 	size    int
@@ -85,11 +68,11 @@ func (p *aliasPage) full() bool {
 
 func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error) {
 	q := p.query
-	prefix, from := layout.AliasKey(p.ns, q.Prefix), []byte(nil)
+	prefix, from := layout.AliasKey(p.Namespace, q.Prefix), []byte(nil)
 	if q.After != nil && q.After.Name >= q.Prefix {
-		from = append(layout.AliasKey(p.ns, q.After.Name), 0)
+		from = append(layout.AliasKey(p.Namespace, q.After.Name), 0)
 	}
-	last, more, err := p.walk(ctx, prefix, from, chainstore.AliasReach, func(key, value []byte) error {
+	last, more, err := p.Walk(ctx, prefix, from, chainstore.AliasReach, func(key, value []byte) error {
 		a, err := layout.ParseAlias(value)
 		if err != nil {
 			return err
@@ -104,19 +87,19 @@ func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error)
 
 func (p *aliasPage) folder(ctx context.Context) (*chainstore.AliasCursor, error) {
 	q := p.query
-	prefix, from := layout.FolderKey(p.ns, q.Folder), []byte(nil)
+	prefix, from := layout.FolderKey(p.Namespace, q.Folder), []byte(nil)
 	if q.After != nil && chainstore.Folder(q.After.Name) == q.Folder {
-		from = append(layout.MovedKey(p.ns, q.After.Name, q.After.MovedAt), 0)
+		from = append(layout.MovedKey(p.Namespace, q.After.Name, q.After.MovedAt), 0)
 	}
-	last, more, err := p.walk(ctx, prefix, from, chainstore.AliasReach, func(key, _ []byte) error {
+	last, more, err := p.Walk(ctx, prefix, from, chainstore.AliasReach, func(key, _ []byte) error {
 		if p.full() {
-			return errStop
+			return snapshot.ErrStop
 		}
 		name, _, err := layout.ParseMovedKey(key, q.Folder)
 		if err != nil {
 			return err
 		}
-		a, found, err := p.aliasRow(name)
+		a, found, err := p.AliasRow(name)
 		if err == nil && !found {
 			err = layout.Dangling(layout.TableMoved)
 		}
@@ -138,9 +121,9 @@ func (p *aliasPage) add(name string, a *layout.AliasRow) error {
 		return nil
 	}
 	if p.full() {
-		return errStop
+		return snapshot.ErrStop
 	}
-	shown, err := p.show(name, a)
+	shown, err := show(p.Snapshot, name, a)
 	if err == nil {
 		p.aliases, p.size = append(p.aliases, *shown), p.size+shown.Size()
 	}
@@ -149,14 +132,14 @@ func (p *aliasPage) add(name string, a *layout.AliasRow) error {
 
 // AliasesOf walks over the aliases of a node; see chainstore.AliasReader.
 func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, more bool, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		at, found, err := v.placeOf(node)
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		at, found, err := v.PlaceOf(node)
 		if err != nil || !found {
 			return err
 		}
-		_, more, err = v.walk(ctx, layout.PlaceKey(v.ns, layout.TableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
+		_, more, err = v.Walk(ctx, layout.PlaceKey(v.Namespace, layout.TableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
 			if len(names) >= limit {
-				return errStop
+				return snapshot.ErrStop
 			}
 			names = append(names, string(key[layout.RowKeySize:]))
 			return nil
@@ -169,21 +152,21 @@ func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore
 // AliasHistory reads the present state and those it left; see chainstore.AliasReader.
 func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (states []chainstore.AliasState, err error) {
 	now := s.millis()
-	err = s.read(ctx, namespace, func(v *view) error {
-		a, found, err := v.aliasRow(name)
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		a, found, err := v.AliasRow(name)
 		if err != nil {
 			return err
 		}
 		if !found {
 			return chainstore.ErrAliasNotFound
 		}
-		past, err := v.pastStates(ctx, name, a.States)
+		past, err := pastStates(ctx, v, name, a.States)
 		if err != nil {
 			return err
 		}
 		st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At}
 		for {
-			shown, err := v.state(&st)
+			shown, err := stateOf(v, &st)
 			if err != nil {
 				return err
 			}
@@ -199,13 +182,13 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 
 // pastStates reads the states of an alias before its present one, latest first: ErrCorrupt where two have one number, or one has
 // a number that is yet to come.
-func (v *view) pastStates(ctx context.Context, name string, present uint64) (past []layout.PastState, err error) {
+func pastStates(ctx context.Context, v *snapshot.Snapshot, name string, present uint64) (past []layout.PastState, err error) {
 	if present <= 1 {
 		return nil, nil
 	}
-	prefix := layout.HistoryKey(v.ns, name, 0)
+	prefix := layout.HistoryKey(v.Namespace, name, 0)
 	prefix = prefix[:len(prefix)-1]
-	_, _, err = v.walk(ctx, prefix, nil, math.MaxInt, func(key, value []byte) error {
+	_, _, err = v.Walk(ctx, prefix, nil, math.MaxInt, func(key, value []byte) error {
 		if len(key) != len(prefix)+1 {
 			return nil // of a longer name, were there one with a zero byte
 		}
@@ -223,12 +206,12 @@ func (v *view) pastStates(ctx context.Context, name string, present uint64) (pas
 	return past, err
 }
 
-func (v *view) state(st *layout.PastState) (chainstore.AliasState, error) {
+func stateOf(v *snapshot.Snapshot, st *layout.PastState) (chainstore.AliasState, error) {
 	out := chainstore.AliasState{Number: st.Number, Deleted: st.Deleted, At: st.Began}
 	if st.Deleted {
 		return out, nil
 	}
 	var err error
-	out.Node, err = v.idAt(st.At)
+	out.Node, err = v.IDAt(st.At)
 	return out, err
 }

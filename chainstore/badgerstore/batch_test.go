@@ -66,7 +66,7 @@ func TestABatchOfSeveralNamespaces(t *testing.T) {
 	bothID, firstID, secondID := both.Identify(nil), first.Identify(nil), second.Identify(nil)
 	together(s, queuedNodes("first", both, first))
 	together(s, queuedNodes("second", second, node(&secondID, "its child"), both))
-	s.caches.Nodes = cache.New(cache.Sizes{Tips: 1 << 20, Nodes: 1 << 20}, time.Now).Nodes // which knows none of them
+	s.source.Caches.Nodes = cache.New(cache.Sizes{Tips: 1 << 20, Nodes: 1 << 20}, time.Now).Nodes // which knows none of them
 
 	good := []*request{
 		queuedNodes("second", node(&bothID, "a"), node(&secondID, "b")),
@@ -173,7 +173,7 @@ func TestBatchesAreSplitByCount(t *testing.T) {
 		requests = append(requests, queuedChange(testNamespace, c))
 	}
 	writes := together(s, requests...)
-	if want := 3 * changes * aliases / int(s.db.MaxBatchCount()); len(writes) <= want || want == 0 {
+	if want := 3 * changes * aliases / int(s.source.DB.MaxBatchCount()); len(writes) <= want || want == 0 {
 		t.Errorf("%d transactions, want more than %d", len(writes), want)
 	}
 	for i, r := range requests {

@@ -48,7 +48,7 @@ type callModel struct {
 func (r *callModel) step() {
 	switch r.IntN(24) {
 	case 0:
-		r.s.caches.Calls = callsOf(int64(r.IntN(2)) << 20)
+		r.s.source.Caches.Calls = callsOf(int64(r.IntN(2)) << 20)
 	case 1:
 		if err := r.s.Close(); err != nil {
 			r.t.Fatal(err)

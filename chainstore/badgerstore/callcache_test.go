@@ -60,7 +60,7 @@ func TestCallsThatAreKept(t *testing.T) {
 		mustBeClean(t, s)
 	}
 	judge(s, true)
-	s.caches.Calls = callsOf(1) // which holds nothing
+	s.source.Caches.Calls = callsOf(1) // which holds nothing
 	judge(s, false)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestSegmentsAreReadInAgain(t *testing.T) {
 		if !keepsCalls(s, in) {
 			t.Fatalf("round %d: not kept after %d questions", round, cache.ReadInAfter)
 		}
-		s.caches.Forget(0, in.Namespace, in.Segment, math.MaxUint32)
+		s.source.Caches.Forget(0, in.Namespace, in.Segment, math.MaxUint32)
 	}
 	if n, _ := repeated(t, s, end, "call 3", "new 0 0", "new 1 7", "other"); n != 3 {
 		t.Errorf("%d repeated ids", n)
@@ -250,6 +250,6 @@ func callsOf(limit int64) *cache.Calls { return cache.New(cache.Sizes{Calls: lim
 
 // keepsCalls asks as a put does.
 func keepsCalls(s *Store, in cache.Segment) bool {
-	_, kept := s.caches.Calls.Earlier(in, 0, nil, nil)
+	_, kept := s.source.Caches.Calls.Earlier(in, 0, nil, nil)
 	return kept
 }

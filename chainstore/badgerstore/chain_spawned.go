@@ -9,6 +9,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // Spawned seeks once in each segment on the path; see chainstore.Chain.
@@ -16,18 +17,18 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	v, err := c.s.open(c.ns)
+	v, err := c.s.source.Open(c.ns)
 	if err != nil {
 		return nil, false, err
 	}
-	defer v.close()
-	chosen, more, err := v.spawnedOn(ctx, c.Lineage, min(limit, chainstore.SpawnedReach))
+	defer v.Close()
+	chosen, more, err := spawnedOn(ctx, v, c.Lineage, min(limit, chainstore.SpawnedReach))
 	if err != nil {
 		return nil, false, err
 	}
 	slices.SortFunc(chosen, func(a, b layout.Spawned) int { return cmp.Compare(a.Number, b.Number) })
 	for _, s := range chosen {
-		h, err := v.header(s.At)
+		h, err := v.HeaderAt(s.At)
 		if err != nil {
 			return nil, false, err
 		}
@@ -40,13 +41,13 @@ func (c *chain) Spawned(ctx context.Context, limit int) (headers []*chainstore.H
 }
 
 // spawnedOn chooses of what a path spawned that of the latest spawners, latest first, and tells whether there may be more.
-func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) (chosen []layout.Spawned, more bool, err error) {
-	c := v.cursor(layout.TableKey(v.ns, layout.TableSpawnedAt))
-	defer c.close()
+func spawnedOn(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, limit int) (chosen []layout.Spawned, more bool, err error) {
+	c := v.Iterate(layout.TableKey(v.Namespace, layout.TableSpawnedAt))
+	defer c.Close()
 	reach := chainstore.SpawnedReach
 	reaches := func() error {
 		if reach--; reach < 0 {
-			return errStop
+			return snapshot.ErrStop
 		}
 		return ctx.Err()
 	}
@@ -55,33 +56,33 @@ func (v *view) spawnedOn(ctx context.Context, l *chainstore.Lineage, limit int) 
 		case l.Holds(s.At):
 			return reaches()
 		case len(chosen) >= limit:
-			return errStop
+			return snapshot.ErrStop
 		}
 		chosen = append(chosen, s)
 		return nil
 	}
 	l.Runs(func(part chainstore.Run) bool {
 		if err = reaches(); err == nil {
-			err = c.spawned(part, choose)
+			err = spawnedIn(c, part, choose)
 		}
 		return err == nil
 	})
-	if errors.Is(err, errStop) {
+	if errors.Is(err, snapshot.ErrStop) {
 		return chosen, true, nil
 	}
 	return chosen, false, err
 }
 
-// spawned runs f on what the nodes of a stretch spawned, latest spawner first, until f fails.
-func (c *cursor) spawned(part chainstore.Run, f func(layout.Spawned) error) error {
-	prefix := layout.SpawnedAtPrefix(c.v.ns, part.Key)
-	for c.seek(layout.SpawnedAtKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.it.Within(prefix); c.next() {
-		number, err := layout.ParseSpawnedAtKey(c.key())
+// spawnedIn runs f on what the nodes of a stretch spawned, latest spawner first, until f fails.
+func spawnedIn(c *snapshot.Cursor, part chainstore.Run, f func(layout.Spawned) error) error {
+	prefix := layout.SpawnedAtPrefix(c.V.Namespace, part.Key)
+	for c.Seek(layout.SpawnedAtKey(c.V.Namespace, chainstore.Place{Segment: part.Key, Seq: part.Through}, 0)); c.Within(prefix); c.Next() {
+		number, err := layout.ParseSpawnedAtKey(c.Key())
 		if err != nil {
 			return err
 		}
 		s := layout.Spawned{Number: number}
-		err = c.value(func(value []byte) error {
+		err = c.Value(func(value []byte) error {
 			s.At, err = layout.ParsePlaceValue(value, layout.TableSpawnedAt)
 			return err
 		})

@@ -17,7 +17,7 @@ func closing(t *testing.T, s *Store) <-chan error {
 	t.Helper()
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	waitFor(t, s.reads.isShut)
+	waitFor(t, s.source.Versions.IsShut)
 	<-s.committer.done
 	select {
 	case err := <-closed:

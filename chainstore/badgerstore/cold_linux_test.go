@@ -113,10 +113,10 @@ func fillCold(t *testing.T, dir string) (ids []chainstore.ID) {
 		callers.Go(func() { written[caller] = growCold(t, s, uint64(caller), *coldNodes/len(written)) })
 	}
 	callers.Wait()
-	for deadline := time.Now().Add(time.Hour); s.db.Shape().WaitingBytes > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Hour); s.source.DB.Shape().WaitingBytes > 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Second) // polls
 	}
-	t.Logf("%+v", s.db.Shape())
+	t.Logf("%+v", s.source.DB.Shape())
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func readOne(t *testing.T, s *Store, id chainstore.ID) {
 
 // scanAll reads keys and values in order, for a time at most.
 func scanAll(s *Store, most time.Duration) {
-	txn := s.db.NewTransactionAt(s.db.MaxVersion(), false)
+	txn := s.source.DB.NewTransactionAt(s.source.DB.MaxVersion(), false)
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{AllVersions: true})
 	defer it.Close()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -23,7 +24,7 @@ func cost(key string, w write) int64 { return int64(len(key)+len(w.value)) + bad
 // can be undone.
 type batch struct {
 	c    *committer
-	view *view
+	view *snapshot.Snapshot
 	// maxBytes and maxWrites are what the database takes in a commit.
 	maxBytes, maxWrites int64
 	// noPuts keeps changes that add something from being taken, noDeletes those that only delete; nil: nothing does.
@@ -67,10 +68,10 @@ func (c *committer) begin() *batch {
 			calls: map[segmentCall]uint32{}, begun: map[cache.Segment]struct{}{}, awaiting: map[cache.NodeKey][]layout.Spawned{},
 			entered: map[uint32]struct{}{},
 		}
-		b.maxBytes, b.maxWrites = c.s.db.MaxCommit()
+		b.maxBytes, b.maxWrites = c.s.source.DB.MaxCommit()
 	}
 	c.spare = nil
-	b.view = c.s.viewAt(c.s.reads.last(), layout.OwnNamespace)
+	b.view = c.s.source.AsOf(c.s.source.Versions.Last(), layout.OwnNamespace)
 	b.noPuts, b.noDeletes = c.ready()
 	return b
 }
@@ -202,7 +203,7 @@ func (d *draft) write(key []byte, w write) {
 		d.keys++
 		d.undo.writes = append(d.undo.writes, undoneWrite{text, old, again})
 	}
-	d.tooLong = d.tooLong || len(key) > badgerdb.MaxKey || int64(len(w.value)) >= d.c.s.db.MaxValue()
+	d.tooLong = d.tooLong || len(key) > badgerdb.MaxKey || int64(len(w.value)) >= d.c.s.source.DB.MaxValue()
 	d.writes[text] = w
 	d.bytes += cost(text, w)
 	d.batch.bytes += cost(text, w)
@@ -213,7 +214,7 @@ func (d *draft) get(key []byte) (value []byte, found bool, err error) {
 	if w, ok := d.writes[string(key)]; ok {
 		return w.value, !w.deleted, nil
 	}
-	return d.view.get(key)
+	return d.view.Get(key)
 }
 
 // know keeps what this change knows of a node that it wrote, or wrote behind.
@@ -253,7 +254,7 @@ func (d *draft) enter(namespace string) error {
 		return err
 	}
 	d.ns, d.created = ns, !found
-	d.view.ns = ns
+	d.view.Namespace = ns
 	d.entered[ns] = struct{}{}
 	if d.created {
 		return nil

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -15,14 +16,14 @@ type segmentCall struct {
 // callSearch looks for calls of a batch: in what it wrote, in what is kept of calls, and else in the database.
 type callSearch struct {
 	b    *batch
-	rows callRows
+	rows snapshot.CallRows
 }
 
 // FindCalls is a derive.Finder.
 func (d *draft) FindCalls(through derive.Node, ids []derive.CallKey, called map[derive.CallKey]bool) error {
-	s := callSearch{d.batch, callRows{v: d.view}}
-	defer s.rows.close()
-	return eachRun(through.Lineage, through.Header.Tools.Seq, ids, called, func(at chainstore.Place, open []derive.CallKey) error {
+	s := callSearch{d.batch, snapshot.CallRows{V: d.view}}
+	defer s.rows.Close()
+	return snapshot.EachRun(through.Lineage, through.Header.Tools.Seq, ids, called, func(at chainstore.Place, open []derive.CallKey) error {
 		return s.within(cache.Segment{Namespace: d.ns, Segment: at.Segment}, at, open, called)
 	})
 }
@@ -34,7 +35,7 @@ func (s *callSearch) within(in cache.Segment, through chainstore.Place, ids []de
 	if begun {
 		return nil
 	}
-	calls := s.b.c.s.caches.Calls
+	calls := s.b.c.s.source.Caches.Calls
 	unsure, kept := calls.Earlier(in, through.Seq, ids, called)
 	if !kept && len(ids) > 0 && calls.Due(in) {
 		read, err := s.readIn(in)
@@ -45,7 +46,7 @@ func (s *callSearch) within(in cache.Segment, through chainstore.Place, ids []de
 			unsure, _ = calls.Earlier(in, through.Seq, ids, called)
 		}
 	}
-	return s.rows.within(through, unsure, called)
+	return s.rows.Within(through, unsure, called)
 }
 
 // earlier notes which ids the batch wrote a call of, at a node of a segment through a seq, and returns the others. begun says
@@ -71,7 +72,7 @@ func (s *callSearch) readIn(in cache.Segment) (bool, error) {
 		return false, nil
 	}
 	kept, rows := &cache.SegmentCalls{}, 0
-	err := s.rows.each(in.Segment, func(call derive.CallKey) bool {
+	err := s.rows.Each(in.Segment, func(call derive.CallKey) bool {
 		if rows++; rows <= cache.MaxReadIn {
 			kept.Add(call)
 		}
@@ -82,10 +83,10 @@ func (s *callSearch) readIn(in cache.Segment) (bool, error) {
 	case err != nil:
 		return false, err
 	case rows > cache.MaxReadIn:
-		s.b.c.s.caches.Calls.TooLong(in)
+		s.b.c.s.source.Caches.Calls.TooLong(in)
 		return false, nil
 	}
-	s.b.c.s.caches.Calls.PutRead(in, kept, s.b.view.ts)
+	s.b.c.s.source.Caches.Calls.PutRead(in, kept, s.b.view.Seen)
 	return true, nil
 }
 
@@ -100,7 +101,7 @@ func (d *draft) call(call segmentCall, seq uint32) {
 
 // keepCalls puts the calls of a batch that is durable into the cache.
 func (b *batch) keepCalls() {
-	calls := b.c.s.caches.Calls
+	calls := b.c.s.source.Caches.Calls
 	for in := range b.begun {
 		calls.Begin(in)
 	}

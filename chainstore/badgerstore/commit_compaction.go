@@ -7,6 +7,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -19,12 +20,12 @@ func (s *Store) prepare(ctx context.Context, namespace string, change *chainstor
 		return nil, nil
 	}
 	prepared := map[*chainstore.NewNode]*derive.Refold{}
-	err := s.read(ctx, namespace, func(v *view) error {
+	err := s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		for i := range change.Nodes {
 			if !is(change.Nodes[i]) {
 				continue
 			}
-			r, err := v.prepare(ctx, change, i)
+			r, err := prepare(ctx, v, change, i)
 			if err != nil && !refused(err) {
 				return err
 			}
@@ -50,35 +51,35 @@ func refused(err error) bool {
 
 // prepare makes the refold of node i of a change as far as its nearest ancestor that is there; nil where the node is
 // there already.
-func (v *view) prepare(ctx context.Context, change *chainstore.Change, i int) (*derive.Refold, error) {
+func prepare(ctx context.Context, v *snapshot.Snapshot, change *chainstore.Change, i int) (*derive.Refold, error) {
 	in := &change.Nodes[i]
-	base, direct, err := v.base(change, i)
+	parent, direct, err := base(v, change, i)
 	if err != nil {
 		return nil, err
 	}
 	if direct {
-		_, found, err := v.placeOf(in.Identify(&base.Header.ID))
+		_, found, err := v.PlaceOf(in.Identify(&parent.Header.ID))
 		if err != nil || found {
 			return nil, err
 		}
 	}
-	covers, err := v.resolve(chainstore.Ref{ID: in.Compaction.Covers})
+	covers, err := v.Resolve(chainstore.Ref{ID: in.Compaction.Covers})
 	if err != nil {
 		return nil, err
 	}
-	if err := derive.MayCover(derived(base), covers, v.header); err != nil {
+	if err := derive.MayCover(snapshot.Derived(parent), covers, v.HeaderAt); err != nil {
 		return nil, err
 	}
-	r, err := derive.NewRefold(in, derived(base), covers, v.headers(ctx))
+	r, err := derive.NewRefold(in, snapshot.Derived(parent), covers, v.Headers(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Extend(base.Lineage, v.headers(ctx))
+	return r, r.Extend(parent.Lineage, v.Headers(ctx))
 }
 
 // base is the nearest ancestor of node i of a change that is not of the change, with its lineage; direct says that it is
 // the parent.
-func (v *view) base(change *chainstore.Change, i int) (n *cache.Node, direct bool, err error) {
+func base(v *snapshot.Snapshot, change *chainstore.Change, i int) (n *cache.Node, direct bool, err error) {
 	first := i
 	for first > 0 && change.Nodes[first].Parent.Kind == chainstore.ParentPrevious {
 		first--
@@ -92,22 +93,8 @@ func (v *view) base(change *chainstore.Change, i int) (n *cache.Node, direct boo
 	default:
 		return nil, false, chainstore.ErrParentNotFound
 	}
-	n, err = v.head(ref)
+	n, err = v.Head(ref)
 	return n, first == i, err
-}
-
-// headers reads one range for each fork.
-func (v *view) headers(ctx context.Context) derive.Headers {
-	return func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
-		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
-		return v.rows(ctx, l, 0, span, func(r *chainstore.Row) error {
-			h, err := r.Header()
-			if err != nil {
-				return err
-			}
-			return f(h)
-		})
-	}
 }
 
 // compact derives a new compaction node: ErrNotAncestor for a root, or where a message was put behind what it covers;
@@ -181,5 +168,5 @@ func (d *draft) header(at chainstore.Place) (*chainstore.Header, error) {
 	if d.unprepared++; d.unprepared > maxUnprepared && !d.request.last {
 		return nil, errUnprepared
 	}
-	return d.view.header(at)
+	return d.view.HeaderAt(at)
 }

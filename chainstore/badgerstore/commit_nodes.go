@@ -7,6 +7,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -101,10 +102,10 @@ func (d *draft) find(id chainstore.ID) (*cache.Node, error) {
 	if n := d.byID[key]; n != nil {
 		return n, nil
 	}
-	if n := d.c.s.caches.Nodes.Find(key, d.view.ts); n != nil {
+	if n := d.c.s.source.Caches.Nodes.Find(key, d.view.Seen); n != nil {
 		return n, nil
 	}
-	at, found, err := d.view.placeOf(id)
+	at, found, err := d.view.PlaceOf(id)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (d *draft) at(at chainstore.Place) (*cache.Node, error) {
 	if n := d.byPlace[where]; n != nil {
 		return n, nil
 	}
-	if n := d.c.s.caches.Nodes.At(where); n != nil {
+	if n := d.c.s.source.Caches.Nodes.At(where); n != nil {
 		return n, nil
 	}
 	return d.load(at)
@@ -125,9 +126,9 @@ func (d *draft) at(at chainstore.Place) (*cache.Node, error) {
 
 // load reads a node that this batch did not write.
 func (d *draft) load(at chainstore.Place) (*cache.Node, error) {
-	n, err := d.view.node(at)
+	n, err := d.view.NodeAt(at)
 	if err == nil {
-		d.c.s.caches.Nodes.Offer(n, d.view.ts)
+		d.c.s.source.Caches.Nodes.Offer(n, d.view.Seen)
 	}
 	return n, err
 }
@@ -137,15 +138,15 @@ func (d *draft) asTip(n *cache.Node) (*cache.Node, error) {
 	if n.IsTip {
 		return n, nil
 	}
-	tip, err := d.view.withPath(n) // not of this batch: what it writes behind a node, it writes behind a tip
+	tip, err := d.view.WithPath(n) // not of this batch: what it writes behind a node, it writes behind a tip
 	if err != nil {
 		return nil, err
 	}
-	if tip.HasChild, err = d.view.used(n.At.Next()); err != nil {
+	if tip.HasChild, err = d.view.Used(n.At.Next()); err != nil {
 		return nil, err
 	}
 	tip.IsTip = true
-	d.c.s.caches.Nodes.Put(tip, d.view.ts)
+	d.c.s.source.Caches.Nodes.Put(tip, d.view.Seen)
 	return tip, nil
 }
 
@@ -161,7 +162,7 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *cache.N
 	if err != nil {
 		return nil, err
 	}
-	made, recalls, err := d.derive(in, derive.Seat{ID: id, FirstPut: d.now, Lineage: lineage}, derived(parent))
+	made, recalls, err := d.derive(in, derive.Seat{ID: id, FirstPut: d.now, Lineage: lineage}, snapshot.Derived(parent))
 	if err != nil {
 		return nil, err
 	}

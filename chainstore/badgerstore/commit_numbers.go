@@ -7,6 +7,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // What is given once: the numbers of namespaces, and in a namespace those of segments and of spawned nodes. The row that says how
@@ -18,7 +19,7 @@ func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
 		ns, err = layout.ParseNamespace(w.value, layout.TableNames)
 		return ns, true, err
 	}
-	if ns, found, err = d.view.namespace(namespace); err != nil || found {
+	if ns, found, err = d.view.NumberOf(namespace); err != nil || found {
 		return ns, found, err
 	}
 	ns, err = d.nextNumber()
@@ -43,14 +44,14 @@ func (d *draft) nextNumber() (uint32, error) {
 // lastGiven is the last number given before this batch: ErrCorrupt where a key begins with a higher one, or where it is not the one
 // that this process knows of.
 func (d *draft) lastGiven() (uint32, error) {
-	last, err := d.view.lastNumber()
+	last, err := d.view.LastNumber()
 	if err != nil {
 		return 0, err
 	}
-	if given := d.c.s.names.given; last != given {
+	if given := d.c.s.source.Names.Given; last != given {
 		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and was %d", chainstore.ErrCorrupt, last, given)
 	}
-	if used, found := d.view.nextUsed(last + 1); found {
+	if used, found := d.view.NextUsed(last + 1); found {
 		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and number %d has rows", chainstore.ErrCorrupt, last, used)
 	}
 	return last, nil
@@ -62,13 +63,13 @@ func (b *batch) keepGiven() {
 	if !ok {
 		return
 	}
-	names := b.c.s.names
-	names.given, _ = layout.ParseNamespace(w.value, layout.TableNumbers)
+	names := b.c.s.source.Names
+	names.Given, _ = layout.ParseNamespace(w.value, layout.TableNumbers)
 	prefix := string(layout.NameKey(""))
 	for key, w := range b.writes {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
 			number, _ := layout.ParseNamespace(w.value, layout.TableNames)
-			names.put(name, number, b.view.ts+1)
+			names.Put(name, number, b.view.Seen+1)
 		}
 	}
 }
@@ -83,14 +84,14 @@ func (d *draft) countersOf(ns uint32) (c layout.Counters, err error) {
 	if c, ok := d.c.counters[ns]; ok {
 		return c, nil
 	}
-	value, found, err := d.view.get(key)
+	value, found, err := d.view.Get(key)
 	switch {
 	case err != nil:
 		return c, err
 	case !found:
 		return c, layout.Missing(layout.TableCounters)
 	}
-	if c, err = layout.ParseCounters(value); err == nil && d.view.segmentAbove(ns, c.NextSegment) {
+	if c, err = layout.ParseCounters(value); err == nil && d.view.SegmentAbove(ns, c.NextSegment) {
 		err = fmt.Errorf("%w: the last segment given is %d, and a later one has rows", chainstore.ErrCorrupt, c.NextSegment)
 	}
 	if err == nil {
@@ -99,17 +100,9 @@ func (d *draft) countersOf(ns uint32) (c layout.Counters, err error) {
 	return c, err
 }
 
-// segmentAbove tells whether a key begins with a higher segment than one.
-func (v *view) segmentAbove(ns uint32, segment uint64) bool {
-	c := v.cursor(layout.TableKey(ns, layout.TableNodes))
-	defer c.close()
-	c.seek(layout.SegmentKey(ns, segment+1))
-	return c.valid()
-}
-
 // keepCounters remembers the counters of a namespace, as of the last commit, until there are too many.
 func (c *committer) keepCounters(ns uint32, now layout.Counters) {
-	if len(c.counters) >= maxNames {
+	if len(c.counters) >= snapshot.MaxNames {
 		clear(c.counters)
 	}
 	c.counters[ns] = now

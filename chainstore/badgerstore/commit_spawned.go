@@ -39,7 +39,7 @@ func (d *draft) adopt(n *cache.Node) error {
 	if d.counters.Awaited == 0 {
 		return nil
 	}
-	waiting, err := d.view.spawnedBy(n.Header.ID, layout.MaxAdopted)
+	waiting, err := d.view.SpawnedBy(n.Header.ID, layout.MaxAdopted)
 	if err != nil {
 		return err
 	}
@@ -50,26 +50,4 @@ func (d *draft) adopt(n *cache.Node) error {
 	}
 	d.counters.Awaited -= uint64(len(waiting))
 	return nil
-}
-
-// spawnedBy reads what the database has of the nodes that a node spawned: those put first, at most limit.
-func (v *view) spawnedBy(spawner chainstore.ID, limit int) (all []layout.Spawned, err error) {
-	prefix := layout.SpawnerKey(v.ns, spawner)
-	c := v.cursor(prefix)
-	defer c.close()
-	for c.seek(prefix); c.valid() && len(all) < limit; c.next() {
-		_, number, err := layout.ParseSpawnedKey(c.key())
-		if err != nil {
-			return nil, err
-		}
-		s := layout.Spawned{Number: number}
-		if err := c.value(func(value []byte) error {
-			s.At, err = layout.ParsePlaceValue(value, layout.TableSpawned)
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
 }

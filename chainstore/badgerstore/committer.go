@@ -26,6 +26,8 @@ type committer struct {
 	capacity int64
 	// queued is the bytes that changes take in it, each for as long as it is held; <= capacity.
 	queued atomic.Int64
+	// commits are durable batches, changes the changes in them.
+	commits, changes atomic.Uint64
 	// closing ends the wait for room.
 	closing context.Context
 	close   context.CancelFunc
@@ -85,7 +87,7 @@ func newCommitter(s *Store, o *Options) *committer {
 		s: s, room: semaphore.NewWeighted(o.QueueBytes), capacity: o.QueueBytes,
 		waiting: newQueue(), done: make(chan struct{}), counters: map[uint32]layout.Counters{},
 	}
-	c.ready, c.durable, c.pause = s.db.Ready, s.write, s.db.Pace
+	c.ready, c.durable, c.pause = s.source.DB.Ready, s.write, s.source.DB.Pace
 	c.closing, c.close = context.WithCancel(context.Background())
 	go c.run()
 	return c
@@ -277,7 +279,7 @@ func (c *committer) all(requests []*request) {
 		for n < len(requests) && b.take(requests[n]) {
 			n++
 		}
-		b.view.snap.Close()
+		b.view.Discard()
 		c.finish(b)
 		requests = requests[n:]
 		c.pause(c.closing)
@@ -302,7 +304,7 @@ func (c *committer) persist(b *batch) error {
 	if len(b.writes) == 0 {
 		return nil
 	}
-	if err := c.durable(b.writes, b.view.ts+1); err != nil {
+	if err := c.durable(b.writes, b.view.Seen+1); err != nil {
 		if badgerdb.IsUnwritten(err) {
 			return fmt.Errorf("commit: %w", err)
 		}
@@ -310,25 +312,25 @@ func (c *committer) persist(b *batch) error {
 		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)
 	}
 	// Who sees the commit finds no older alias.
-	commit := b.view.ts + 1
+	commit := b.view.Seen + 1
 	b.keepCalls()
 	b.keepGiven()
 	b.keepCounters()
-	c.s.caches.Aliases.Tell(commit, b.wroteAliases())
+	c.s.source.Caches.Aliases.Tell(commit, b.wroteAliases())
 	for _, n := range b.byPlace {
-		c.s.caches.Nodes.Put(n, commit)
+		c.s.source.Caches.Nodes.Put(n, commit)
 	}
-	c.s.reads.publish(commit)
+	c.s.source.Versions.Publish(commit)
 	b.count()
 	return nil
 }
 
 // count counts a batch that is durable.
 func (b *batch) count() {
-	b.c.s.counts.commits.Add(1)
+	b.c.commits.Add(1)
 	for _, r := range b.pending {
 		if r.err == nil {
-			b.c.s.counts.changes.Add(1)
+			b.c.changes.Add(1)
 		}
 	}
 }

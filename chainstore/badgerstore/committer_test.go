@@ -268,7 +268,7 @@ func TestBatchesAreSplit(t *testing.T) {
 	waitFor(t, func() bool { return queueLength(s) == callers })
 	release()
 	wg.Wait()
-	if n, want := len(entered), callers*size/int(s.db.MaxBatchSize()); n < want {
+	if n, want := len(entered), callers*size/int(s.source.DB.MaxBatchSize()); n < want {
 		t.Errorf("%d commits, want %d or more", n, want)
 	}
 	mustBeClean(t, s)
@@ -356,17 +356,17 @@ func TestSlashesInNames(t *testing.T) {
 func TestDiscardFollowsOpenReads(t *testing.T) {
 	s := openStore(t, Options{})
 	put(t, s, node(nil, "x"))
-	v, err := s.open(layout.OwnNamespace)
+	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, node(nil, "y"))
-	if s.reads.discarded != v.ts {
-		t.Errorf("discarded up to %d under a read at %d", s.reads.discarded, v.ts)
+	if s.source.Versions.Discarded != v.Seen {
+		t.Errorf("discarded up to %d under a read at %d", s.source.Versions.Discarded, v.Seen)
 	}
-	v.close()
-	if s.reads.discarded != s.reads.published {
-		t.Errorf("discarded up to %d, published %d", s.reads.discarded, s.reads.published)
+	v.Close()
+	if s.source.Versions.Discarded != s.source.Versions.Published {
+		t.Errorf("discarded up to %d, published %d", s.source.Versions.Discarded, s.source.Versions.Published)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestValueLogStaysEmpty(t *testing.T) {
 	}
 	s = openAt(t, s.dir, Options{})
 	mustBeClean(t, s)
-	if _, vlog := s.db.Size(); vlog > 4<<20 {
+	if _, vlog := s.source.DB.Size(); vlog > 4<<20 {
 		t.Errorf("the value log has %d bytes", vlog)
 	}
 }

@@ -312,24 +312,24 @@ func TestPreparingEnds(t *testing.T) {
 	ids := conversation(t, s, "chat", 200)
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{compacting(byID(ids[400]), ids[2])}}
 	ctx, cancel := context.WithCancel(context.Background())
-	v, err := s.open(layout.OwnNamespace)
+	v, err := s.source.Open(layout.OwnNamespace)
 	if err == nil {
-		v.ns, _, err = v.namespace(testNamespace)
+		v.Namespace, _, err = v.NumberOf(testNamespace)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := v.prepare(ctx, change, 0); !errors.Is(err, context.Canceled) {
+	if _, err := prepare(ctx, v, change, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
-	s.reads.shut()
-	if _, err := v.prepare(context.Background(), change, 0); !errors.Is(err, chainstore.ErrClosed) {
+	s.source.Versions.Shut()
+	if _, err := prepare(context.Background(), v, change, 0); !errors.Is(err, chainstore.ErrClosed) {
 		t.Errorf("error is %v", err)
 	}
-	v.close()
+	v.Close()
 	s.committer.stop()
-	if err := s.db.Close(); err != nil {
+	if err := s.source.DB.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
@@ -33,7 +34,7 @@ func TestTheLogIsSyncedBehindTheWrites(t *testing.T) {
 		if err != nil || !bytes.Contains(b, []byte(text)) {
 			t.Errorf("%s does not have %.10q yet: %v", filepath.Base(log.Name()), text, err)
 		}
-		if next := s.reads.last(); next != uint64(syncs+1) {
+		if next := s.source.Versions.Last(); next != uint64(syncs+1) {
 			t.Errorf("%d is published before the sync of commit %d", next, syncs+2)
 		}
 		syncs, logs[log.Name()] = syncs+1, true
@@ -85,14 +86,14 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, s.dir, Options{})
-	if s.reads.discarded == 0 || s.reads.discarded != s.reads.published {
-		t.Errorf("discarded up to %d, published %d", s.reads.discarded, s.reads.published)
+	if s.source.Versions.Discarded == 0 || s.source.Versions.Discarded != s.source.Versions.Published {
+		t.Errorf("discarded up to %d, published %d", s.source.Versions.Discarded, s.source.Versions.Published)
 	}
 	key := layout.CountersKey(layout.FirstNamespace)
-	if n := versions(s.db.DB, key); n != 5 {
+	if n := versions(s.source.DB.DB, key); n != 5 {
 		t.Fatalf("%d versions of a row that was written 5 times", n)
 	}
-	compacting := s.db.Opts().WithCompactL0OnClose(true)
+	compacting := s.source.DB.Opts().WithCompactL0OnClose(true)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +101,11 @@ func TestDiscardFollowsTheOpening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newOpenReads(db.SetDiscardTs, db.MaxVersion())
+	snapshot.NewVersions(db.SetDiscardTs, db.MaxVersion())
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := versions(openAt(t, s.dir, Options{}).db.DB, key); n != 1 {
+	if n := versions(openAt(t, s.dir, Options{}).source.DB.DB, key); n != 1 {
 		t.Errorf("a compaction left %d versions", n)
 	}
 }

@@ -93,13 +93,13 @@ func makeGolden(t *testing.T) {
 // allRows are the rows of the store.
 func allRows(tb testing.TB, s *Store) map[string][]byte {
 	tb.Helper()
-	v, err := s.open(layout.OwnNamespace)
+	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer v.close()
+	defer v.Close()
 	rows := map[string][]byte{}
-	err = v.scan(context.Background(), nil, nil, func(key, value []byte) error {
+	err = v.Scan(context.Background(), nil, nil, func(key, value []byte) error {
 		rows[string(key)] = bytes.Clone(value)
 		return nil
 	})

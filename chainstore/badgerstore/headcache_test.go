@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
@@ -16,18 +17,18 @@ func TestHeadsOfLaterCommits(t *testing.T) {
 	put(t, s, node(nil, "before"))
 	n := node(nil, "later")
 	id := n.Identify(nil)
-	inTestNamespace(t, s, func(v *view) error {
+	inTestNamespace(t, s, func(v *snapshot.Snapshot) error {
 		put(t, s, n)
 		if _, err := s.Chain(context.Background(), testNamespace, chainstore.Ref{ID: id}, nil); err != nil {
 			return err
 		}
-		if at, err := v.resolve(chainstore.Ref{ID: id}); !errors.Is(err, chainstore.ErrNodeNotFound) {
+		if at, err := v.Resolve(chainstore.Ref{ID: id}); !errors.Is(err, chainstore.ErrNodeNotFound) {
 			t.Errorf("a view of before finds %v, %v", at, err)
 		}
 		return nil
 	})
-	inTestNamespace(t, s, func(v *view) error {
-		if _, known := s.caches.Nodes.PlaceOf(cache.NodeKey{Namespace: v.ns, ID: id}, v.ts); !known {
+	inTestNamespace(t, s, func(v *snapshot.Snapshot) error {
+		if _, known := s.source.Caches.Nodes.PlaceOf(cache.NodeKey{Namespace: v.Namespace, ID: id}, v.Seen); !known {
 			t.Error("a later view does not find it in the cache")
 		}
 		return nil

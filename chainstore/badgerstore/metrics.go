@@ -1,7 +1,6 @@
 package badgerstore
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
@@ -46,29 +45,26 @@ type Metrics struct {
 // CacheMetrics are those of a cache. Misses of blocks are reads of files.
 type CacheMetrics = cache.Metrics
 
-// counts are what the store did so far.
-type counts struct{ copied, commits, changes atomic.Uint64 }
-
 // Metrics reads all counters, which takes some ten microseconds. It may be called at any time, also once the store is closed.
 func (s *Store) Metrics() Metrics {
-	c := s.db.Counts()
+	c := s.source.DB.Counts()
 	m := Metrics{
 		Gets: c.Gets, Seeks: c.Seeks, Nexts: c.Nexts, Sets: c.Sets,
-		WrittenBytes: c.Written, Syncs: s.db.Syncs(), CopiedBytes: c.Unpacked + s.counts.copied.Load(),
-		Commits: s.counts.commits.Load(), CommittedChanges: s.counts.changes.Load(),
-		Paused: s.db.Paused(), Shape: s.db.Shape(), Descriptors: s.Descriptors(), Maps: s.db.Maps(),
+		WrittenBytes: c.Written, Syncs: s.source.DB.Syncs(), CopiedBytes: c.Unpacked + s.source.Copied.Load(),
+		Commits: s.committer.commits.Load(), CommittedChanges: s.committer.changes.Load(),
+		Paused: s.source.DB.Paused(), Shape: s.source.DB.Shape(), Descriptors: s.Descriptors(), Maps: s.source.DB.Maps(),
 		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
-		Rows: s.caches.Rows.Metrics(), Aliases: s.caches.Aliases.Metrics(), Nodes: s.caches.Nodes.Metrics(),
+		Rows: s.source.Caches.Rows.Metrics(), Aliases: s.source.Caches.Aliases.Metrics(), Nodes: s.source.Caches.Nodes.Metrics(),
 	}
-	m.Blocks.Bytes, m.Blocks.LimitBytes, m.Blocks.Hits, m.Blocks.Misses = s.db.BlockCache()
-	m.Nodes.Bytes += s.caches.Calls.Size()
-	m.Nodes.LimitBytes += s.caches.Calls.Limit()
-	m.CopiedBytes += s.caches.Rows.Copied()
-	if kept, left, err := s.db.Room(); err == nil {
+	m.Blocks.Bytes, m.Blocks.LimitBytes, m.Blocks.Hits, m.Blocks.Misses = s.source.DB.BlockCache()
+	m.Nodes.Bytes += s.source.Caches.Calls.Size()
+	m.Nodes.LimitBytes += s.source.Caches.Calls.Limit()
+	m.CopiedBytes += s.source.Caches.Rows.Copied()
+	if kept, left, err := s.source.DB.Room(); err == nil {
 		m.RoomKept, m.RoomLeft = kept, left
 	}
 	return m
 }
 
 // Descriptors are the file descriptors of the process; see Metrics. It may be called at any time.
-func (s *Store) Descriptors() badgerdb.Usage { return s.db.Descriptors() }
+func (s *Store) Descriptors() badgerdb.Usage { return s.source.DB.Descriptors() }

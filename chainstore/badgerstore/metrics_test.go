@@ -48,12 +48,12 @@ func TestMetricsOfTheNodeCache(t *testing.T) {
 	}
 	for i := 0; nodes.Bytes < 8<<20; i++ { // more than fits, of ends of chains and of others
 		h := &chainstore.Header{ID: [32]byte{1, byte(i), byte(i >> 8)}}
-		s.caches.Nodes.Put(&cache.Node{At: chainstore.Place{Segment: uint64(i)}, Header: h, IsTip: true, HasChild: i%4 == 0}, 1)
+		s.source.Caches.Nodes.Put(&cache.Node{At: chainstore.Place{Segment: uint64(i)}, Header: h, IsTip: true, HasChild: i%4 == 0}, 1)
 		nodes.Bytes += 1024
 	}
 	// The rest is for calls.
 	full := s.Metrics().Nodes
-	if nodes := full.Bytes - s.caches.Calls.Size(); nodes > full.LimitBytes-s.caches.Calls.Limit() || nodes < full.LimitBytes-s.caches.Calls.Limit()-4000 {
+	if nodes := full.Bytes - s.source.Caches.Calls.Size(); nodes > full.LimitBytes-s.source.Caches.Calls.Limit() || nodes < full.LimitBytes-s.source.Caches.Calls.Limit()-4000 {
 		t.Errorf("a full cache: %+v", full)
 	}
 }

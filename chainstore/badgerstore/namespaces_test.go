@@ -5,34 +5,35 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
 // In a view of before its first commit a namespace was never written to, whatever later views know.
 func TestNamespacesOfLaterCommits(t *testing.T) {
 	s := openStore(t, Options{})
-	before, err := s.open(ownNamespace)
+	before, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer before.close()
+	defer before.Close()
 	put(t, s, node(nil, "first"))
 	stats, err := s.Stats(context.Background(), testNamespace)
 	if err != nil || stats.Nodes != 1 {
 		t.Fatalf("%+v, %v", stats, err)
 	}
-	if before.ns, _, err = before.namespace(testNamespace); err != nil {
+	if before.Namespace, _, err = before.NumberOf(testNamespace); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := before.counters(); err != nil || c.nodes != 0 {
-		t.Errorf("a view of before counts %d nodes: %v", c.nodes, err)
+	if c, err := before.Counters(); err != nil || c.Nodes != 0 {
+		t.Errorf("a view of before counts %d nodes: %v", c.Nodes, err)
 	}
-	after, err := s.open(ownNamespace)
+	after, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer after.close()
+	defer after.Close()
 	gets, _, _ := s.Reads()
-	if _, found, err := after.namespace(testNamespace); !found || err != nil {
+	if _, found, err := after.NumberOf(testNamespace); !found || err != nil {
 		t.Error(found, err)
 	}
 	if now, _, _ := s.Reads(); now != gets {

@@ -96,7 +96,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 			s, rows := threeNamespaces(t)
 			rewrite(t, s, c.writes)
 			for _, given := range []uint32{3, lastOf(t, s)} { // as of the open process, and as if it had been opened so
-				s.names.given = given
+				s.source.Names.Given = given
 				if given == 9 {
 					continue // nothing has a row above it
 				}
@@ -108,7 +108,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 				t.Errorf("another namespace: %v", err)
 			}
 			rewrite(t, s, map[string]write{numbersKey: number(3), string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): gone})
-			s.names.given = 3
+			s.source.Names.Given = 3
 			if err := putIn(s, "new", node(nil, "x")); err != nil {
 				t.Errorf("once the rows are there again: %v", err)
 			}
@@ -123,12 +123,12 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 
 func lastOf(t *testing.T, s *Store) (last uint32) {
 	t.Helper()
-	v, err := s.open(layout.OwnNamespace)
+	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer v.close()
-	last, _ = v.lastNumber()
+	defer v.Close()
+	last, _ = v.LastNumber()
 	return last
 }
 
@@ -235,7 +235,7 @@ func BenchmarkOpenNames(b *testing.B) {
 	for b.Loop() {
 		s := openAt(b, s.dir, Options{})
 		begin := time.Now()
-		if err := s.checkNames(); err != nil {
+		if err := s.source.CheckNames(s.dir); err != nil {
 			b.Fatal(err)
 		}
 		compared += time.Since(begin)

@@ -3,9 +3,9 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -21,16 +21,9 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		dir: dir, now: o.Now, db: db, reads: newOpenReads(db.Discard, db.MaxVersion()), names: newNamespaceNumbers(),
-		caches:    cache.New(o.cacheSizes(), o.Now),
-		scratches: sync.Pool{New: func() any { return new([]byte) }},
-	}
-	if o.RowCacheBytes > 0 {
-		s.readNodes = s.caches.Nodes
-	}
+	s := &Store{dir: dir, now: o.Now, source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
 	if err = s.checkFormat(); err == nil {
-		err = s.checkNames()
+		err = s.source.CheckNames(dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -42,17 +35,17 @@ func Open(dir string, o Options) (*Store, error) {
 // checkFormat reads the format row, and writes it into an empty store.
 func (s *Store) checkFormat() error {
 	key := layout.TableKey(layout.OwnNamespace, layout.TableFormat)
-	v, err := s.open(layout.OwnNamespace)
+	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		return err
 	}
-	defer v.close()
-	value, found, err := v.get(key)
+	defer v.Close()
+	value, found, err := v.Get(key)
 	if err != nil {
 		return err
 	}
 	if !found {
-		if v.ts > 0 {
+		if v.Seen > 0 {
 			return fmt.Errorf("%w: %s has no format version: another program wrote it, or its first rows are hidden by a damaged table; "+
 				"then go back to a backup", ErrFormat, s.dir)
 		}
@@ -71,7 +64,7 @@ func (s *Store) checkFormat() error {
 // write commits writes as one durable transaction at a timestamp above every other; readers do not see it yet. Errors:
 // badgerdb's Commit's.
 func (s *Store) write(writes map[string]write, ts uint64) error {
-	return s.db.Write(ts, func(b *badgerdb.Batch) error { return fill(b, writes) })
+	return s.source.DB.Write(ts, func(b *badgerdb.Batch) error { return fill(b, writes) })
 }
 
 // fill puts writes into a transaction.
@@ -104,7 +97,7 @@ func (s *Store) createFormat(key []byte) error {
 	if err := s.write(map[string]write{string(key): {value: layout.NumberValue(layout.FormatVersion)}}, 1); err != nil {
 		return err
 	}
-	s.reads.publish(1)
+	s.source.Versions.Publish(1)
 	return nil
 }
 

@@ -118,11 +118,11 @@ func TestOpenRefusesADatabaseWithoutAVersion(t *testing.T) {
 // rewrite changes rows behind the committer's back.
 func rewrite(tb testing.TB, s *Store, writes map[string]write) {
 	tb.Helper()
-	ts := s.reads.last() + 1
+	ts := s.source.Versions.Last() + 1
 	if err := s.write(writes, ts); err != nil {
 		tb.Fatal(err)
 	}
-	s.reads.publish(ts)
+	s.source.Versions.Publish(ts)
 }
 
 func TestNothingRunsAfterClose(t *testing.T) {
@@ -135,7 +135,7 @@ func TestNothingRunsAfterClose(t *testing.T) {
 	closed := make(chan error)
 	err = c.Rows(context.Background(), chainstore.Span{}, func(*chainstore.Row) error {
 		go func() { closed <- s.Close() }()
-		waitFor(t, s.reads.isShut)
+		waitFor(t, s.source.Versions.IsShut)
 		select {
 		case err := <-closed:
 			t.Errorf("closed under a read: %v", err)

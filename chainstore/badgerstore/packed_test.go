@@ -27,7 +27,7 @@ func numbered(n int) string {
 func packedValues(tb testing.TB, s *Store) (packed map[string][]byte, plain int) {
 	tb.Helper()
 	packed = map[string][]byte{}
-	txn := s.db.NewTransactionAt(s.db.MaxVersion(), false)
+	txn := s.source.DB.NewTransactionAt(s.source.DB.MaxVersion(), false)
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{})
 	defer it.Close()
@@ -146,9 +146,9 @@ func TestDamagedPackedRows(t *testing.T) {
 // setEntry writes what the database is to have, behind the committer's back.
 func setEntry(tb testing.TB, s *Store, e *badger.Entry) {
 	tb.Helper()
-	ts := s.reads.last() + 1
-	if err := s.db.Commit(ts, func(txn *badger.Txn) (int64, error) { return 0, txn.SetEntry(e) }); err != nil {
+	ts := s.source.Versions.Last() + 1
+	if err := s.source.DB.Commit(ts, func(txn *badger.Txn) (int64, error) { return 0, txn.SetEntry(e) }); err != nil {
 		tb.Fatal(err)
 	}
-	s.reads.publish(ts)
+	s.source.Versions.Publish(ts)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // Putting a node again is noted only where it was last noted more than twelve hours ago; nothing else changes by it.
@@ -54,12 +55,12 @@ func TestRepeatsAreNotedNowAndThen(t *testing.T) {
 // lastPut is the time that the node's L row tells; 0 without one.
 func lastPut(t *testing.T, s *Store, id chainstore.ID) (at int64) {
 	t.Helper()
-	inTestNamespace(t, s, func(v *view) error {
-		p, _, err := v.placeOf(id)
+	inTestNamespace(t, s, func(v *snapshot.Snapshot) error {
+		p, _, err := v.PlaceOf(id)
 		if err != nil {
 			return err
 		}
-		value, found, err := v.get(layout.PlaceKey(v.ns, layout.TableLastPut, p))
+		value, found, err := v.Get(layout.PlaceKey(v.Namespace, layout.TableLastPut, p))
 		if err != nil || !found {
 			return err
 		}

@@ -60,11 +60,11 @@ func benchmarkConversations(b *testing.B, s *Store, heads []chainstore.ID, again
 	for range 600 {
 		read()
 	}
-	before := s.caches.Rows.Metrics()
+	before := s.source.Caches.Rows.Metrics()
 	for b.Loop() {
 		read()
 	}
-	now := s.caches.Rows.Metrics()
+	now := s.source.Caches.Rows.Metrics()
 	hits, misses := now.Hits-before.Hits, now.Misses-before.Misses
 	b.ReportMetric(float64(hits)/float64(hits+misses), "in-cache")
 	if err := s.Close(); err != nil {

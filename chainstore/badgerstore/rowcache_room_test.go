@@ -63,7 +63,7 @@ func (g *growing) read() (missed int) {
 
 func (g *growing) scan(span chainstore.Span) (missed int) {
 	g.t.Helper()
-	before := g.s.caches.Rows.Metrics()
+	before := g.s.source.Caches.Rows.Metrics()
 	next, kept := 0, map[int][]byte{}
 	err := chainOf(g.t, g.s, g.head).Rows(g.t.Context(), span, func(r *chainstore.Row) error {
 		if !bytes.Equal(r.Payload, g.payloads[next]) {
@@ -83,7 +83,7 @@ func (g *growing) scan(span chainstore.Span) (missed int) {
 	if err != nil || next != len(g.payloads) {
 		g.t.Fatalf("%d rows of %d: %v", next, len(g.payloads), err)
 	}
-	after := g.s.caches.Rows.Metrics()
+	after := g.s.source.Caches.Rows.Metrics()
 	if after.Bytes > after.LimitBytes {
 		g.t.Errorf("%d bytes are kept, %d at most", after.Bytes, after.LimitBytes)
 	}
@@ -182,7 +182,7 @@ func TestBlockGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := chainstore.Place{Segment: c.Runs(1)[0].Key, Seq: span.From}
-		block := s.caches.Rows.Get(c.ns, at, 0)
+		block := s.source.Caches.Rows.Get(c.ns, at, 0)
 		if block == nil {
 			continue // read once
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // planted is a chain that was put and the payloads of its nodes, root first.
@@ -82,7 +83,7 @@ func (c *planted) check(ctx context.Context, s *Store, random *rand.Rand) error 
 	next, enough := span.From, random.IntN(100)
 	err = chain.Rows(ctx, span, func(r *chainstore.Row) error {
 		if enough--; enough == 0 {
-			return errStop
+			return snapshot.ErrStop
 		}
 		h, err := r.Header()
 		if err != nil {
@@ -132,7 +133,7 @@ func TestRowCache(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if m := s.caches.Rows.Metrics(); m.Bytes > m.LimitBytes {
+			if m := s.source.Caches.Rows.Metrics(); m.Bytes > m.LimitBytes {
 				t.Errorf("%d bytes are kept, %d at most", m.Bytes, m.LimitBytes)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -52,7 +53,7 @@ func TestSpawnerThatVeryManyWaitFor(t *testing.T) {
 	s := openStore(t, Options{MemtableBytes: 4 << 20})
 	spawner := node(nil, "spawner")
 	id := spawner.Identify(nil)
-	bytes, _ := s.db.MaxCommit()
+	bytes, _ := s.source.DB.MaxCommit()
 	link := cost(string(layout.SpawnedAtKey(1, chainstore.Place{Segment: 1 << 20, Seq: 0}, 1<<20)), write{value: layout.AppendPlaceValue(nil, chainstore.Place{Segment: 1 << 20, Seq: 0})})
 	var first []chainstore.ID
 	n := 0
@@ -189,16 +190,16 @@ func spawnedBy(s *Store, spawner chainstore.ID) (int, error) {
 
 func storedCounters(t *testing.T, s *Store) (c layout.Counters) {
 	t.Helper()
-	inTestNamespace(t, s, func(v *view) (err error) {
-		c, err = v.counters()
+	inTestNamespace(t, s, func(v *snapshot.Snapshot) (err error) {
+		c, err = v.Counters()
 		return err
 	})
 	return c
 }
 
-func inTestNamespace(t *testing.T, s *Store, f func(*view) error) {
+func inTestNamespace(t *testing.T, s *Store, f func(*snapshot.Snapshot) error) {
 	t.Helper()
-	if err := s.read(context.Background(), testNamespace, f); err != nil {
+	if err := s.source.Read(context.Background(), testNamespace, f); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,13 +7,11 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
-	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
-	"github.com/transcriptd/transcriptd/internal/badgerdb"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 var _ chainstore.Store = (*Store)(nil)
@@ -65,27 +63,21 @@ func (o Options) complete() Options {
 
 // Store is a chainstore.Store in a directory.
 type Store struct {
+	source    *snapshot.Source
 	dir       string
 	now       func() time.Time
-	db        *badgerdb.DB
-	reads     *openReads
-	names     *namespaceNumbers
-	caches    *cache.Caches
-	readNodes *cache.Nodes // of caches, or nil where reads ask the database
-	scratches sync.Pool    // *[]byte, of scans
 	committer *committer
-	counts    counts
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
 // next key.
 func (s *Store) Reads() (gets, seeks, nexts uint64) {
-	c := s.db.Counts()
+	c := s.source.DB.Counts()
 	return c.Gets, c.Seeks, c.Nexts
 }
 
 // Writes counts the keys written or deleted since Open.
-func (s *Store) Writes() (sets uint64) { return s.db.Counts().Sets }
+func (s *Store) Writes() (sets uint64) { return s.source.DB.Counts().Sets }
 
 // Info tells that this is the Badger engine.
 func (s *Store) Info() chainstore.Info {
@@ -94,26 +86,26 @@ func (s *Store) Info() chainstore.Info {
 
 // Stats counts a namespace; see chainstore.Store.
 func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stats, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		c, err := v.counters()
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		c, err := v.Counters()
 		st = chainstore.Stats{
 			Nodes: int64(c.Nodes), Messages: int64(c.Messages), MessageBytes: int64(c.MessageBytes),
 			Aliases: int64(c.Aliases), Roots: int64(c.Roots), Forks: int64(c.Forks),
 		}
 		return err
 	})
-	st.DiskBytes = s.db.Shape().DiskBytes
+	st.DiskBytes = s.source.DB.Shape().DiskBytes
 	return st, err
 }
 
 // Close waits for the changes and reads under way and closes the database; see chainstore.Store.
 func (s *Store) Close() error {
-	if !s.reads.shut() {
+	if !s.source.Versions.Shut() {
 		return chainstore.ErrClosed
 	}
 	s.committer.stop()
-	s.reads.wait()
-	return s.db.Close()
+	s.source.Versions.Wait()
+	return s.source.DB.Close()
 }
 
 // millis is the time in milliseconds since the epoch, never negative.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -20,21 +21,21 @@ func (s *Store) Find(ctx context.Context, namespace, prefix string, limit int) (
 	if bad != nil || len(prefix) > 2*len(chainstore.ID{}) {
 		head, limit = nil, 0
 	}
-	err = s.read(ctx, namespace, func(v *view) error {
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		if limit <= 0 {
 			return nil
 		}
-		from := append(layout.TableKey(v.ns, layout.TableIDs), head...)
-		return v.scan(ctx, from, seekHalf(from, prefix[even:]), func(key, _ []byte) error {
+		from := append(layout.TableKey(v.Namespace, layout.TableIDs), head...)
+		return v.Scan(ctx, from, seekHalf(from, prefix[even:]), func(key, _ []byte) error {
 			id, err := layout.ParseIDKey(key)
 			switch {
 			case err != nil:
 				return err
 			case !strings.HasPrefix(id.String(), prefix):
-				return errStop
+				return snapshot.ErrStop
 			}
 			if ids = append(ids, id); len(ids) == limit {
-				return errStop
+				return snapshot.ErrStop
 			}
 			return nil
 		})
@@ -52,12 +53,12 @@ func seekHalf(from []byte, digit string) []byte {
 
 // Children reads the child behind the node, then those that began segments; see chainstore.TreeReader.
 func (s *Store) Children(ctx context.Context, namespace string, node chainstore.Ref, after *chainstore.ID, limit int) (children []*chainstore.Header, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		parent, err := v.resolve(node)
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		parent, err := v.Resolve(node)
 		if err != nil {
 			return err
 		}
-		p := childPage{view: v, parent: parent, limit: limit}
+		p := childPage{Snapshot: v, parent: parent, limit: limit}
 		if after != nil {
 			if err := p.skipTo(*after); err != nil {
 				return err
@@ -71,7 +72,7 @@ func (s *Store) Children(ctx context.Context, namespace string, node chainstore.
 
 // childPage is a page of a node's children under way.
 type childPage struct {
-	*view
+	*snapshot.Snapshot
 	parent chainstore.Place
 	limit  int
 	// begun says that the child behind the node is not on the page; segment, that neither is that one nor those below.
@@ -81,7 +82,7 @@ type childPage struct {
 
 // skipTo begins the page behind a child: ErrNodeNotFound where it is none.
 func (p *childPage) skipTo(id chainstore.ID) error {
-	at, found, err := p.placeOf(id)
+	at, found, err := p.PlaceOf(id)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (p *childPage) skipTo(id chainstore.ID) error {
 		return nil
 	}
 	if found {
-		_, found, err = p.get(layout.ForkKey(p.ns, p.parent, at.Segment))
+		_, found, err = p.Get(layout.ForkKey(p.Namespace, p.parent, at.Segment))
 	}
 	if err == nil && (!found || at.Seq != p.parent.Seq+1) {
 		err = chainstore.ErrNodeNotFound
@@ -114,21 +115,21 @@ func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, er
 	if len(children) == p.limit {
 		return children, nil
 	}
-	prefix, from := layout.PlaceKey(p.ns, layout.TableForks, p.parent), []byte(nil)
+	prefix, from := layout.PlaceKey(p.Namespace, layout.TableForks, p.parent), []byte(nil)
 	if p.segment > 0 {
-		from = layout.ForkKey(p.ns, p.parent, p.segment+1)
+		from = layout.ForkKey(p.Namespace, p.parent, p.segment+1)
 	}
-	err = p.scan(ctx, prefix, from, func(key, _ []byte) error {
+	err = p.Scan(ctx, prefix, from, func(key, _ []byte) error {
 		_, segment, err := layout.ParseForkKey(key)
 		if err != nil {
 			return err
 		}
-		h, err := p.header(chainstore.Place{Segment: segment, Seq: p.parent.Seq + 1})
+		h, err := p.HeaderAt(chainstore.Place{Segment: segment, Seq: p.parent.Seq + 1})
 		if err != nil {
 			return err
 		}
 		if children = append(children, h); len(children) == p.limit {
-			return errStop
+			return snapshot.ErrStop
 		}
 		return nil
 	})
@@ -138,7 +139,7 @@ func (p *childPage) read(ctx context.Context) (children []*chainstore.Header, er
 // firstChild reads the node behind the parent; nil if there is none.
 func (p *childPage) firstChild() (h *chainstore.Header, err error) {
 	at := p.parent.Next()
-	_, err = p.borrow(layout.PlaceKey(p.ns, layout.TableNodes, at), func(value []byte) error {
+	_, err = p.Borrow(layout.PlaceKey(p.Namespace, layout.TableNodes, at), func(value []byte) error {
 		r, present, err := layout.ParseRow(value)
 		if err != nil || !present {
 			return err
@@ -149,37 +150,21 @@ func (p *childPage) firstChild() (h *chainstore.Header, err error) {
 	return h, err
 }
 
-// idAt reads the id of the node at a place that an index names.
-func (v *view) idAt(at chainstore.Place) (id chainstore.ID, err error) {
-	found, err := v.borrow(layout.PlaceKey(v.ns, layout.TableNodes, at), func(value []byte) error {
-		r, present, err := layout.ParseRow(value)
-		if err == nil && !present {
-			err = layout.Dangling(layout.TableNodes)
-		}
-		id = r.Header.ID()
-		return err
-	})
-	if err == nil && !found {
-		err = layout.Dangling(layout.TableNodes)
-	}
-	return id, err
-}
-
 // Calls seeks once in each segment on the path; see chainstore.TreeReader.
 func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref, id runloop.Optional, limit int) (places []chainstore.CallPlace, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		h, err := v.head(head)
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		h, err := v.Head(head)
 		if err != nil || limit <= 0 {
 			return err
 		}
-		return v.recalls(ctx, h.Lineage, derive.KeyOf(id), func(at chainstore.Place, r *derive.Recall) error {
-			node, err := v.idAt(at)
+		return recalls(ctx, v, h.Lineage, derive.KeyOf(id), func(at chainstore.Place, r *derive.Recall) error {
+			node, err := v.IDAt(at)
 			if err != nil {
 				return err
 			}
 			places = append(places, chainstore.CallPlace{Node: node, Seq: at.Seq, Messages: r.Messages})
 			if len(places) == limit {
-				return errStop
+				return snapshot.ErrStop
 			}
 			return nil
 		})
@@ -189,30 +174,30 @@ func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref
 
 // recalls runs f on the nodes of a chain that have calls or results of an id, latest first, until f fails; errStop is
 // no error.
-func (v *view) recalls(ctx context.Context, l *chainstore.Lineage, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {
-	c := v.cursor(layout.TableKey(v.ns, layout.TableRecall))
-	defer c.close()
+func recalls(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {
+	c := v.Iterate(layout.TableKey(v.Namespace, layout.TableRecall))
+	defer c.Close()
 	l.Runs(func(part chainstore.Run) bool {
 		if err = ctx.Err(); err == nil {
-			err = c.recalls(part, call, f)
+			err = recallsIn(c, part, call, f)
 		}
 		return err == nil
 	})
-	if errors.Is(err, errStop) {
+	if errors.Is(err, snapshot.ErrStop) {
 		return nil
 	}
 	return err
 }
 
-// recalls is that of a stretch; here errStop is an error.
-func (c *cursor) recalls(part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
-	prefix := layout.RecallPrefix(c.v.ns, part.Key, call)
-	for c.seek(layout.RecallKey(c.v.ns, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.it.Within(prefix); c.next() {
-		at, _, err := layout.ParseRecallKey(c.key())
+// recallsIn is that of a stretch; here errStop is an error.
+func recallsIn(c *snapshot.Cursor, part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
+	prefix := layout.RecallPrefix(c.V.Namespace, part.Key, call)
+	for c.Seek(layout.RecallKey(c.V.Namespace, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.Within(prefix); c.Next() {
+		at, _, err := layout.ParseRecallKey(c.Key())
 		if err != nil {
 			return err
 		}
-		err = c.value(func(value []byte) error {
+		err = c.Value(func(value []byte) error {
 			r, err := layout.ParseRecall(value)
 			if err != nil {
 				return err
@@ -228,12 +213,12 @@ func (c *cursor) recalls(part chainstore.Run, call derive.CallKey, f func(chains
 
 // Tables reads a row for each of the two; see chainstore.TreeReader.
 func (s *Store) Tables(ctx context.Context, namespace string, ref chainstore.Ref) (t chainstore.Tables, err error) {
-	err = s.read(ctx, namespace, func(v *view) error {
-		head, err := v.head(ref)
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		head, err := v.Head(ref)
 		if err != nil {
 			return err
 		}
-		tables, err := v.tables(head.Header, head.Lineage)
+		tables, err := v.TablesOf(head.Header, head.Lineage)
 		if tables != nil {
 			t = *tables
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // How often Verify reports, by the store's clock: well within the second that it promises, and before it holds many problems.
@@ -24,7 +25,7 @@ const (
 func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	r := &verification{s: s, ctx: ctx, judge: judge, report: report, reported: s.now()}
 	r.out.Namespace = namespace
-	if err := s.read(ctx, namespace, r.namespace); err != nil {
+	if err := s.source.Read(ctx, namespace, r.namespace); err != nil {
 		return err
 	}
 	return r.flush()
@@ -45,7 +46,7 @@ func (r *verification) tick() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	if r.s.reads.isShut() {
+	if r.s.source.Versions.IsShut() {
 		return chainstore.ErrClosed
 	}
 	if len(r.out.Problems) < maxProblems && r.s.now().Sub(r.reported) < reportInterval {
@@ -77,10 +78,10 @@ func (r *verification) judged(id *chainstore.ID, err error) error {
 	return nil
 }
 
-// namespace checks the namespace of a view.
-func (r *verification) namespace(v *view) error {
-	c := &checker{verification: r, view: v, found: map[byte]int64{}}
-	stored, err := v.counters()
+// namespace checks the namespace of a snapshot.
+func (r *verification) namespace(v *snapshot.Snapshot) error {
+	c := &checker{verification: r, Snapshot: v, found: map[byte]int64{}}
+	stored, err := v.Counters()
 	if err == nil {
 		c.stored = &stored
 	}
@@ -100,7 +101,7 @@ func (r *verification) namespace(v *view) error {
 // up, and then each table is counted, so that a row too many shows.
 type checker struct {
 	*verification
-	*view
+	*snapshot.Snapshot
 	// found counts, by table, the rows that were looked up and found.
 	found map[byte]int64
 	// spawned sums up hashes of what nodes say that they were spawned from; puts is above the number of each that was.
@@ -117,7 +118,7 @@ type checker struct {
 func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
 	table := key[layout.KeyPrefix-1]
 	c.out.Entries++
-	got, found, err := c.get(key)
+	got, found, err := c.Get(key)
 	switch {
 	case err != nil && !errors.Is(err, chainstore.ErrCorrupt):
 		return err
@@ -133,14 +134,14 @@ func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
 
 // each runs f on every row of a table.
 func (c *checker) each(table byte, f func(key, value []byte) error) error {
-	cur := c.cursor(layout.TableKey(c.ns, table))
-	defer cur.close()
-	for cur.seek(layout.TableKey(c.ns, table)); cur.valid(); cur.next() {
+	cur := c.Iterate(layout.TableKey(c.Namespace, table))
+	defer cur.Close()
+	for cur.Seek(layout.TableKey(c.Namespace, table)); cur.Valid(); cur.Next() {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		key := cur.key()
-		err := cur.value(func(value []byte) error { return f(key, value) })
+		key := cur.Key()
+		err := cur.Value(func(value []byte) error { return f(key, value) })
 		if err := c.judged(nil, err); err != nil {
 			return err
 		}
@@ -151,29 +152,29 @@ func (c *checker) each(table byte, f func(key, value []byte) error) error {
 // tables looks for rows of tables that are none. Where there are any, they are one problem for each table.
 func (c *checker) tables() error {
 	known := layout.NamespaceTables
-	if c.ns == layout.OwnNamespace {
+	if c.Namespace == layout.OwnNamespace {
 		known = layout.OwnTables
 	}
-	prefix := layout.TableKey(c.ns, 0)[:layout.KeyPrefix-1]
-	cur := c.cursor(prefix)
-	defer cur.close()
-	for cur.seek(prefix); cur.valid(); {
+	prefix := layout.TableKey(c.Namespace, 0)[:layout.KeyPrefix-1]
+	cur := c.Iterate(prefix)
+	defer cur.Close()
+	for cur.Seek(prefix); cur.Valid(); {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		if len(cur.key()) < layout.KeyPrefix {
+		if len(cur.Key()) < layout.KeyPrefix {
 			c.problem(nil, "a key ends before its table")
-			cur.next()
+			cur.Next()
 			continue
 		}
-		table := cur.key()[layout.KeyPrefix-1]
+		table := cur.Key()[layout.KeyPrefix-1]
 		if !strings.ContainsRune(known, rune(table)) {
 			c.problem(nil, "there are rows of table %q, which there is not", table)
 		}
 		if table == math.MaxUint8 {
 			return nil
 		}
-		cur.seek(layout.TableKey(c.ns, table+1))
+		cur.Seek(layout.TableKey(c.Namespace, table+1))
 	}
 	return nil
 }
@@ -193,7 +194,7 @@ func (c *checker) noMore(table byte) error {
 
 // indexes counts the indexes of nodes.
 func (c *checker) indexes() error {
-	if c.ns != layout.NoNamespace {
+	if c.Namespace != layout.NoNamespace {
 		c.found[layout.TableCounters] = 1
 	}
 	for _, table := range []byte{layout.TableCounters, layout.TableIDs, layout.TableForks, layout.TableRecall, layout.TableTools, layout.TableVariables} {
@@ -217,7 +218,7 @@ func (c *checker) indexes() error {
 			_, err = layout.ParseNumber(value, layout.TableLastPut)
 		}
 		if err == nil {
-			_, err = c.idAt(at)
+			_, err = c.IDAt(at)
 		}
 		return c.judged(nil, err)
 	})
@@ -243,7 +244,7 @@ func (c *checker) spawnedRows() error {
 		}
 		c.puts = max(c.puts, min(number, math.MaxInt64)+1)
 		sum += spawnHash(spawner, at)
-		h, err := c.header(at)
+		h, err := c.HeaderAt(at)
 		if err == nil && (h.SpawnedFrom == nil || h.SpawnedFrom.Node != spawner) {
 			c.problem(&h.ID, "it is listed as spawned by another node than it says")
 		}
@@ -261,13 +262,13 @@ func (c *checker) spawnedRows() error {
 // spawnedAt checks that a spawned node is found by the place of its spawner, if that was put. Of one spawner those that are
 // late may not have been linked.
 func (c *checker) spawnedAt(spawner chainstore.ID, s layout.Spawned, late bool) error {
-	at, found, err := c.placeOf(spawner)
+	at, found, err := c.PlaceOf(spawner)
 	if err != nil {
 		return err
 	}
-	key := layout.SpawnedAtKey(c.ns, at, s.Number)
+	key := layout.SpawnedAtKey(c.Namespace, at, s.Number)
 	if found && late {
-		found, err = c.borrow(key, func([]byte) error { return nil })
+		found, err = c.Borrow(key, func([]byte) error { return nil })
 	}
 	if err == nil && !found {
 		c.counted.Awaited++

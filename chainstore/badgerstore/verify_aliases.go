@@ -34,7 +34,7 @@ func (c *checker) aliases() error {
 func (c *checker) alias(name string, a *layout.AliasRow) error {
 	if !a.Deleted {
 		c.counted.Aliases++
-		id, err := c.idAt(a.At)
+		id, err := c.IDAt(a.At)
 		if errors.Is(err, chainstore.ErrCorrupt) {
 			c.lost++
 			return c.history(name, a)
@@ -42,7 +42,7 @@ func (c *checker) alias(name string, a *layout.AliasRow) error {
 		if err != nil {
 			return err
 		}
-		for _, key := range [][]byte{layout.MovedKey(c.ns, name, a.MovedAt), layout.HeadKey(c.ns, a.At, name)} {
+		for _, key := range [][]byte{layout.MovedKey(c.Namespace, name, a.MovedAt), layout.HeadKey(c.Namespace, a.At, name)} {
 			if err := c.expect(&id, key, nil); err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 			return err
 		}
 		c.out.Entries++
-		value, found, err := c.get(layout.HistoryKey(c.ns, name, number))
+		value, found, err := c.Get(layout.HistoryKey(c.Namespace, name, number))
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (c *checker) pastState(st *layout.PastState, later bool) error {
 		}
 		return nil
 	}
-	_, err := c.idAt(st.At)
+	_, err := c.IDAt(st.At)
 	if errors.Is(err, chainstore.ErrCorrupt) {
 		c.lost++
 		return nil

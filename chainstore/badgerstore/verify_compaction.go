@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -22,7 +23,7 @@ func (c *checker) covered(n *cache.Node, h *chainstore.Header, parent *cache.Nod
 		c.problem(&h.ID, "it does not tell of each of its messages where that was put")
 	}
 	at := n.Lineage.Locate(h.Covers.Seq)
-	switch err := derive.MayCover(derived(parent), at, c.header); {
+	switch err := derive.MayCover(snapshot.Derived(parent), at, c.HeaderAt); {
 	case errors.Is(err, chainstore.ErrAlreadyCovered):
 		c.problem(&h.ID, "it covers less than the preamble, or than what is covered before it")
 	case errors.Is(err, chainstore.ErrOpenCalls):
@@ -30,7 +31,7 @@ func (c *checker) covered(n *cache.Node, h *chainstore.Header, parent *cache.Nod
 	case err != nil:
 		return nil, err
 	}
-	t, err := c.header(at)
+	t, err := c.HeaderAt(at)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +43,9 @@ func (c *checker) derive(
 	h *chainstore.Header, in *chainstore.NewNode, seat derive.Seat, parent derive.Node,
 ) (derive.Node, map[derive.CallKey]*derive.Recall, error) {
 	if in.Compaction == nil {
-		return derive.Append(in, seat, parent, derive.CallsBefore(parent, in.Messages, c.view))
+		return derive.Append(in, seat, parent, derive.CallsBefore(parent, in.Messages, c.Snapshot))
 	}
-	read := c.view.headers(c.ctx)
+	read := c.Snapshot.Headers(c.ctx)
 	made, err := derive.Compact(in, seat, parent, parent.Lineage.Locate(h.Covers.Seq), nil,
 		func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 			return read(l, from, through, func(h *chainstore.Header) error {

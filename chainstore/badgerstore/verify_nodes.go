@@ -10,6 +10,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
@@ -25,16 +26,16 @@ type parentNode struct {
 
 // nodes reads every node in the order of places, in which parents come before their children.
 func (c *checker) nodes() error {
-	cur := c.view.cursor(layout.TableKey(c.ns, layout.TableNodes))
-	defer cur.close()
-	cur.seek(layout.TableKey(c.ns, layout.TableNodes))
+	cur := c.Snapshot.Iterate(layout.TableKey(c.Namespace, layout.TableNodes))
+	defer cur.Close()
+	cur.Seek(layout.TableKey(c.Namespace, layout.TableNodes))
 	var before parentNode
 	var buffer []byte
-	for cur.valid() {
+	for cur.Valid() {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		at, chunk, err := layout.ParseNodeKey(cur.key())
+		at, chunk, err := layout.ParseNodeKey(cur.Key())
 		if err := c.judged(nil, err); err != nil {
 			return err
 		}
@@ -42,11 +43,11 @@ func (c *checker) nodes() error {
 			if err == nil {
 				before = c.stray(at, before)
 			}
-			cur.next()
+			cur.Next()
 			continue
 		}
 		c.segment = max(c.segment, at.Segment)
-		r, kept, present, err := cur.whole(at, buffer)
+		r, kept, present, err := cur.Whole(at, buffer)
 		buffer = kept
 		if err != nil {
 			err = fmt.Errorf("the node at place %d of segment %d: %w", at.Seq, at.Segment, err)
@@ -80,33 +81,6 @@ func (c *checker) stray(at chainstore.Place, before parentNode) parentNode {
 	return before
 }
 
-// whole reads the row at the cursor with all its payload, in memory of b, and leaves the cursor behind it.
-func (c *cursor) whole(at chainstore.Place, b []byte) (r layout.Row, kept []byte, present bool, err error) {
-	kept = b[:0]
-	err = c.value(func(value []byte) error {
-		kept = append(kept, value...)
-		return nil
-	})
-	if err != nil {
-		c.next()
-		return r, kept, false, err
-	}
-	head := len(kept)
-	if r, present, err = layout.ParseRow(kept); err != nil || !present {
-		c.next()
-		return r, kept, false, err
-	}
-	chunks := r.Chunks
-	if kept, err = c.chunks(at, chunks, kept); err != nil {
-		return r, kept, false, err
-	}
-	r, _, err = layout.ParseRow(kept[:head:head])
-	if chunks > 0 {
-		r.Payload = kept[head:]
-	}
-	return r, kept, err == nil, err
-}
-
 // node checks a node. before is the node of the place read before it.
 func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (parentNode, error) {
 	c.out.Nodes++
@@ -117,7 +91,7 @@ func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (p
 	c.counted.Nodes++
 	c.counted.Messages += uint64(len(h.Messages))
 	c.counted.MessageBytes += uint64(len(r.Payload))
-	self := parentNode{Node: &cache.Node{Namespace: c.ns, At: at, Header: h}, readable: true}
+	self := parentNode{Node: &cache.Node{Namespace: c.Namespace, At: at, Header: h}, readable: true}
 	up, ok, err := c.parent(at, r, h, before)
 	if err != nil {
 		return self, err
@@ -207,16 +181,16 @@ func (c *checker) forked(at chainstore.Place, r *layout.Row, h *chainstore.Heade
 	if !slices.Equal(r.Forks, path[:min(len(path), layout.MaxForksInRow)]) {
 		c.problem(&h.ID, "its fork path is not its parent's and its parent")
 	}
-	return up, true, c.expect(&h.ID, layout.ForkKey(c.ns, from, at.Segment), nil)
+	return up, true, c.expect(&h.ID, layout.ForkKey(c.Namespace, from, at.Segment), nil)
 }
 
 // endAt reads a node with all that its children follow from.
 func (c *checker) endAt(at chainstore.Place) (*cache.Node, error) {
-	n, err := c.view.node(at)
+	n, err := c.Snapshot.NodeAt(at)
 	if err != nil {
 		return nil, err
 	}
-	return c.withPath(n)
+	return c.WithPath(n)
 }
 
 // sizes checks the lengths of a node.
@@ -271,7 +245,7 @@ func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, pa
 func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.Node, raw chainstore.RawHeader) (bool, error) {
 	h := n.Header
 	seat := derive.Seat{ID: h.ID, FirstPut: h.FirstPut, Lineage: n.Lineage}
-	made, recalls, err := c.derive(h, in, seat, derived(parent))
+	made, recalls, err := c.derive(h, in, seat, snapshot.Derived(parent))
 	if errors.Is(err, chainstore.ErrGroupTooLarge) {
 		c.problem(&h.ID, "the group of calls that it ends in is too large")
 		return false, nil
@@ -284,7 +258,7 @@ func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.No
 		c.problem(&h.ID, "its header differs from what follows from its bytes and its parent")
 	}
 	n.Tables = made.Tables
-	for _, row := range layout.IndexRows(c.ns, made, recalls) {
+	for _, row := range layout.IndexRows(c.Namespace, made, recalls) {
 		if err := c.expect(&h.ID, row.Key, row.Value); err != nil {
 			return false, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // namesAtOnce is how many names VerifyStore reads at a time.
@@ -28,20 +29,20 @@ func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report 
 // files checks the files of tables, block by block: what the database reads of a damaged one may be nothing, without an error.
 func (r *verification) files() error {
 	var files []string
-	err := r.inView(layout.OwnNamespace, func(*view) error {
-		files = r.s.db.TableFiles()
+	err := r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error {
+		files = r.s.source.DB.TableFiles()
 		return nil
 	})
 	for _, file := range files {
 		if err == nil {
-			err = r.inView(layout.OwnNamespace, func(*view) error { return r.file(file) })
+			err = r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error { return r.file(file) })
 		}
 	}
 	return err
 }
 
 func (r *verification) file(file string) error {
-	damage, err := r.s.db.CheckTable(file, r.tick)
+	damage, err := r.s.source.DB.CheckTable(file, r.tick)
 	if damage != nil {
 		r.problem(nil, "the file %s is damaged: %v", file, damage)
 	}
@@ -51,38 +52,38 @@ func (r *verification) file(file string) error {
 
 // own checks the store's own rows, and that all others are of a namespace with a name.
 func (r *verification) own() error {
-	return r.inView(layout.OwnNamespace, func(v *view) error {
-		c := &checker{verification: r, view: v, found: map[byte]int64{}}
+	return r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
+		c := &checker{verification: r, Snapshot: v, found: map[byte]int64{}}
 		if err := c.format(); err != nil {
 			return err
 		}
 		if err := c.tables(); err != nil {
 			return err
 		}
-		n, err := v.numbering(r.ctx, func(string, uint32) { r.out.Entries++ })
+		n, err := v.Numbering(r.ctx, func(string, uint32) { r.out.Entries++ })
 		if err != nil {
 			return err
 		}
-		for _, what := range n.problems() {
+		for _, what := range n.Problems() {
 			r.problem(nil, "the names of namespaces do not agree with their numbers: %s", what)
 		}
 		return c.hidden(n)
 	})
 }
 
-// inView runs f on a view of the newest state, so that the database is not closed meanwhile.
-func (r *verification) inView(ns uint32, f func(*view) error) error {
-	v, err := r.s.open(ns)
+// inView runs f on a snapshot of the newest state, so that the database is not closed meanwhile.
+func (r *verification) inView(ns uint32, f func(*snapshot.Snapshot) error) error {
+	v, err := r.s.source.Open(ns)
 	if err != nil {
 		return err
 	}
-	defer v.close()
+	defer v.Close()
 	return f(v)
 }
 
 // format checks the format row, which is the only one of its table, as is the last number given.
 func (c *checker) format() error {
-	value, found, err := c.get(layout.TableKey(layout.OwnNamespace, layout.TableFormat))
+	value, found, err := c.Get(layout.TableKey(layout.OwnNamespace, layout.TableFormat))
 	if err != nil {
 		return err
 	}
@@ -99,34 +100,34 @@ func (c *checker) format() error {
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
 // given and have neither.
-func (c *checker) hidden(n *numbering) error {
-	for _, r := range n.nameless() {
+func (c *checker) hidden(n *snapshot.Numbering) error {
+	for _, r := range n.Nameless() {
 		if err := c.nameless(n, r, true); err != nil {
 			return err
 		}
 	}
-	return c.nameless(n, numberRange{n.last + 1, math.MaxUint32}, false)
+	return c.nameless(n, snapshot.NumberRange{From: n.Last + 1, Through: math.MaxUint32}, false)
 }
 
 // nameless looks for rows of the numbers of a range, which were given or not, that have no name.
-func (c *checker) nameless(n *numbering, r numberRange, given bool) error {
-	for next := uint64(r.from); next <= uint64(r.through); {
+func (c *checker) nameless(n *snapshot.Numbering, r snapshot.NumberRange, given bool) error {
+	for next := uint64(r.From); next <= uint64(r.Through); {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		used, found := c.nextUsed(uint32(next))
-		found = found && used <= r.through
-		empty := numberRange{uint32(next), r.through}
+		used, found := c.NextUsed(uint32(next))
+		found = found && used <= r.Through
+		empty := snapshot.NumberRange{From: uint32(next), Through: r.Through}
 		if found {
-			empty.through = used - 1
+			empty.Through = used - 1
 		}
-		if given && empty.from <= empty.through {
+		if given && empty.From <= empty.Through {
 			c.problem(nil, "%v given to a namespace, with neither a name nor rows", empty)
 		}
 		if !found {
 			return nil
 		}
-		if _, named := slices.BinarySearch(n.numbers, used); !named {
+		if _, named := slices.BinarySearch(n.Numbers, used); !named {
 			c.problem(nil, "namespace number %d has rows and no name, so that nobody can read them; they are not checked", used)
 		}
 		next = uint64(used) + 1
@@ -165,10 +166,10 @@ type named struct {
 
 // namesBehind reads the next names, which are none at the end.
 func (r *verification) namesBehind(last string) (all []named, err error) {
-	err = r.inView(layout.OwnNamespace, func(v *view) error {
-		return v.names(r.ctx, last, func(name string, number uint32) error {
+	err = r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
+		return v.Names(r.ctx, last, func(name string, number uint32) error {
 			if all = append(all, named{name, number}); len(all) == namesAtOnce {
-				return errStop
+				return snapshot.ErrStop
 			}
 			return nil
 		})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // What an alias and its history cost to read does not depend on how often the alias moved.
@@ -56,7 +57,7 @@ func TestCostDoesNotDependOnMoves(t *testing.T) {
 		})
 		return all
 	}
-	move(versionsAtOnce * chainstore.MaxHistory)
+	move(snapshot.VersionsAtOnce * chainstore.MaxHistory)
 	before := reads()
 	move(6 * chainstore.MaxHistory)
 	for what, n := range reads() {

@@ -1,4 +1,4 @@
-package badgerstore
+package snapshot
 
 import (
 	"slices"
@@ -8,30 +8,30 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 )
 
-// callRows looks for calls in recall rows. In a segment both the ids and the rows are in order, so each seek skips what the other side
+// CallRows looks for calls in recall rows. In a segment both the ids and the rows are in order, so each seek skips what the other side
 // does not have: a segment costs at most one seek more than the fewer of its calls and the ids.
-type callRows struct {
-	v      *view
-	cursor *cursor
+type CallRows struct {
+	V      *Snapshot
+	cursor *Cursor
 }
 
-func (r *callRows) close() {
+func (r *CallRows) Close() {
 	if r.cursor != nil {
-		r.cursor.close()
+		r.cursor.Close()
 	}
 }
 
 // rows is the cursor over the recall rows.
-func (r *callRows) rows() *cursor {
+func (r *CallRows) rows() *Cursor {
 	if r.cursor == nil {
-		r.cursor = r.v.cursor(layout.TableKey(r.v.ns, layout.TableRecall))
+		r.cursor = r.V.Iterate(layout.TableKey(r.V.Namespace, layout.TableRecall))
 	}
 	return r.cursor
 }
 
-// within notes of ids, which are in order, whether a node of a segment through a seq, or one before it, has a call. An id without a row
+// Within notes of ids, which are in order, whether a node of a segment through a seq, or one before it, has a call. An id without a row
 // has no answer.
-func (r *callRows) within(through chainstore.Place, ids []derive.CallKey, called map[derive.CallKey]bool) error {
+func (r *CallRows) Within(through chainstore.Place, ids []derive.CallKey, called map[derive.CallKey]bool) error {
 	for len(ids) > 0 {
 		found, id, err := r.seek(through, ids[0], called)
 		if err != nil || !found { // no id from the first on has a row
@@ -48,18 +48,18 @@ func (r *callRows) within(through chainstore.Place, ids []derive.CallKey, called
 
 // seek finds the first row of an id at a seq or before it, or else the next row of the segment, and notes the answer if
 // it is the id's.
-func (r *callRows) seek(at chainstore.Place, call derive.CallKey, called map[derive.CallKey]bool) (found bool, id derive.CallKey, err error) {
+func (r *CallRows) seek(at chainstore.Place, call derive.CallKey, called map[derive.CallKey]bool) (found bool, id derive.CallKey, err error) {
 	c := r.rows()
-	c.seek(layout.RecallKey(r.v.ns, at, call))
-	if !c.valid() {
+	c.Seek(layout.RecallKey(r.V.Namespace, at, call))
+	if !c.Valid() {
 		return false, id, nil
 	}
-	row, id, err := layout.ParseRecallKey(c.key())
+	row, id, err := layout.ParseRecallKey(c.Key())
 	if err != nil || row.Segment != at.Segment {
 		return false, id, err
 	}
 	if id == call {
-		err = c.value(func(value []byte) error {
+		err = c.Value(func(value []byte) error {
 			recall, err := layout.ParseRecall(value)
 			called[call] = recall.Called
 			return err
@@ -68,12 +68,12 @@ func (r *callRows) seek(at chainstore.Place, call derive.CallKey, called map[der
 	return true, id, err
 }
 
-// each runs f on the ids of the rows of a segment, until it returns false.
-func (r *callRows) each(segment uint64, f func(derive.CallKey) bool) error {
-	prefix := layout.RecallSegment(r.v.ns, segment)
+// Each runs f on the ids of the rows of a segment, until it returns false.
+func (r *CallRows) Each(segment uint64, f func(derive.CallKey) bool) error {
+	prefix := layout.RecallSegment(r.V.Namespace, segment)
 	c := r.rows()
-	for c.seek(prefix); c.it.Within(prefix); c.next() {
-		_, call, err := layout.ParseRecallKey(c.key())
+	for c.Seek(prefix); c.Within(prefix); c.Next() {
+		_, call, err := layout.ParseRecallKey(c.Key())
 		if err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (r *callRows) each(segment uint64, f func(derive.CallKey) bool) error {
 	return nil
 }
 
-// eachRun runs f on the runs of a chain through a seq, nearest first, while ids are without an answer, with those.
-func eachRun(
+// EachRun runs f on the runs of a chain through a seq, nearest first, while ids are without an answer, with those.
+func EachRun(
 	l *chainstore.Lineage, through uint32, open []derive.CallKey, called map[derive.CallKey]bool,
 	f func(through chainstore.Place, open []derive.CallKey) error,
 ) (err error) {
@@ -103,10 +103,10 @@ func eachRun(
 }
 
 // FindCalls is a derive.Finder that asks the database alone.
-func (v *view) FindCalls(through derive.Node, ids []derive.CallKey, called map[derive.CallKey]bool) error {
-	r := callRows{v: v}
-	defer r.close()
-	return eachRun(through.Lineage, through.Header.Tools.Seq, ids, called, func(at chainstore.Place, open []derive.CallKey) error {
-		return r.within(at, open, called)
+func (v *Snapshot) FindCalls(through derive.Node, ids []derive.CallKey, called map[derive.CallKey]bool) error {
+	r := CallRows{V: v}
+	defer r.Close()
+	return EachRun(through.Lineage, through.Header.Tools.Seq, ids, called, func(at chainstore.Place, open []derive.CallKey) error {
+		return r.Within(at, open, called)
 	})
 }

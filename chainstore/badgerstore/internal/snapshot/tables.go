@@ -1,12 +1,12 @@
-package badgerstore
+package snapshot
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
-// tables reads the tables that a header of a chain links to; nil where it links to none.
-func (v *view) tables(h *chainstore.Header, l *chainstore.Lineage) (*chainstore.Tables, error) {
+// TablesOf reads the tables that a header of a chain links to; nil where it links to none.
+func (v *Snapshot) TablesOf(h *chainstore.Header, l *chainstore.Lineage) (*chainstore.Tables, error) {
 	if !h.Tools.Present && !h.Variables.Present {
 		return nil, nil
 	}
@@ -30,8 +30,8 @@ func (v *view) tables(h *chainstore.Header, l *chainstore.Lineage) (*chainstore.
 }
 
 // table runs f on the row of a table for a place, which is there.
-func (v *view) table(table byte, at chainstore.Place, f func([]byte) error) error {
-	found, err := v.borrow(layout.PlaceKey(v.ns, table, at), f)
+func (v *Snapshot) table(table byte, at chainstore.Place, f func([]byte) error) error {
+	found, err := v.Borrow(layout.PlaceKey(v.Namespace, table, at), f)
 	if err == nil && !found {
 		err = layout.Dangling(table)
 	}
