@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
 )
 
 var _ chainstore.Store = (*Store)(nil)
@@ -96,6 +97,20 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 	})
 	st.DiskBytes = s.source.DB.Shape().DiskBytes
 	return st, err
+}
+
+// Verify checks a namespace; see chainstore.Verifier.
+func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	return s.verifier(judge, report).Namespace(ctx, namespace)
+}
+
+// VerifyStore checks the whole store; see chainstore.Verifier.
+func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	return s.verifier(judge, report).Store(ctx)
+}
+
+func (s *Store) verifier(judge chainstore.Judge, report func(chainstore.VerifyReport) error) verify.Verifier {
+	return verify.Verifier{Source: s.source, Now: s.now, Judge: judge, Report: report}
 }
 
 // Close waits for the changes and reads under way and closes the database; see chainstore.Store.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
 
@@ -127,9 +128,9 @@ func TestVerifyStoreGoesOn(t *testing.T) {
 
 // TestVerifyStoreReports by the store's clock, for each namespace and for pages of names.
 func TestVerifyStoreReports(t *testing.T) {
-	const names = 2*namesAtOnce + 10
+	const names = 2*verify.NamesAtOnce + 10
 	at := time.Unix(1_700_000_000, 0)
-	s := openStore(t, Options{Now: func() time.Time { at = at.Add(reportInterval); return at }})
+	s := openStore(t, Options{Now: func() time.Time { at = at.Add(verify.ReportInterval); return at }})
 	writes := map[string]write{numbersKey: number(names)}
 	for i := uint64(1); i <= names; i++ {
 		writes[string(layout.NameKey(fmt.Sprint("tenant-", i)))] = number(i)

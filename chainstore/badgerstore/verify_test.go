@@ -13,6 +13,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
@@ -209,19 +210,19 @@ func TestVerifyFindsASpoiltDisk(t *testing.T) {
 func TestVerifyReportsInPortions(t *testing.T) {
 	s, _ := goldenRows(t)
 	stray := map[string]write{}
-	for i := range 2*maxProblems + 10 {
+	for i := range 2*verify.MaxProblems + 10 {
 		stray[string(layout.ChunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = write{value: []byte{}}
 	}
 	rewrite(t, s, stray)
 	reports, total := 0, 0
 	err := s.Verify(context.Background(), "default", goldenJudge, func(r chainstore.VerifyReport) error {
-		if reports++; len(r.Problems) > maxProblems+10 {
+		if reports++; len(r.Problems) > verify.MaxProblems+10 {
 			t.Errorf("%d problems in a report", len(r.Problems))
 		}
 		total += len(r.Problems)
 		return nil
 	})
-	if err != nil || reports < 3 || total < 2*maxProblems {
+	if err != nil || reports < 3 || total < 2*verify.MaxProblems {
 		t.Errorf("%d problems in %d reports, %v", total, reports, err)
 	}
 }
@@ -269,7 +270,7 @@ func TestVerifyReportsByTheStoresClock(t *testing.T) {
 	if n := reports(); n != 1 {
 		t.Errorf("%d reports where no time passes", n)
 	}
-	step = reportInterval
+	step = verify.ReportInterval
 	if n := reports(); n < 3 {
 		t.Errorf("%d reports where time passes with every row", n)
 	}

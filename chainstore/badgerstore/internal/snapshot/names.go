@@ -48,7 +48,7 @@ func (n *Names) Put(name string, number uint32, ts uint64) {
 	n.numbers[name] = foundNumber{number, ts}
 }
 
-// namespace returns the number of a namespace; found is false, and the number noNamespace, if it was never written to.
+// NumberOf returns the number of a namespace; found is false, and the number noNamespace, if it was never written to.
 func (v *Snapshot) NumberOf(name string) (number uint32, found bool, err error) {
 	if n, ok := v.s.Names.get(name, v.Seen); ok {
 		return n, true, nil

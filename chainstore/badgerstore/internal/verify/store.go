@@ -1,22 +1,20 @@
-package badgerstore
+package verify
 
 import (
 	"context"
 	"math"
 	"slices"
 
-	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
-// namesAtOnce is how many names VerifyStore reads at a time.
-const namesAtOnce = 1000
+// NamesAtOnce is how many names Store reads at a time.
+const NamesAtOnce = 1000
 
-// VerifyStore checks the files, then the store's own rows, then each namespace as it is when its turn comes; see
-// chainstore.Verifier.
-func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	r := &verification{s: s, ctx: ctx, judge: judge, report: report, reported: s.now()}
+// Store checks the files, then the store's own rows, then each namespace as it is when its turn comes.
+func (v Verifier) Store(ctx context.Context) error {
+	r := v.begin(ctx)
 	for _, part := range []func() error{r.files, r.own, r.namespaces} {
 		if err := part(); err != nil {
 			return err
@@ -30,7 +28,7 @@ func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report 
 func (r *verification) files() error {
 	var files []string
 	err := r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error {
-		files = r.s.source.DB.TableFiles()
+		files = r.Source.DB.TableFiles()
 		return nil
 	})
 	for _, file := range files {
@@ -42,7 +40,7 @@ func (r *verification) files() error {
 }
 
 func (r *verification) file(file string) error {
-	damage, err := r.s.source.DB.CheckTable(file, r.tick)
+	damage, err := r.Source.DB.CheckTable(file, r.tick)
 	if damage != nil {
 		r.problem(nil, "the file %s is damaged: %v", file, damage)
 	}
@@ -73,7 +71,7 @@ func (r *verification) own() error {
 
 // inView runs f on a snapshot of the newest state, so that the database is not closed meanwhile.
 func (r *verification) inView(ns uint32, f func(*snapshot.Snapshot) error) error {
-	v, err := r.s.source.Open(ns)
+	v, err := r.Source.Open(ns)
 	if err != nil {
 		return err
 	}
@@ -168,7 +166,7 @@ type named struct {
 func (r *verification) namesBehind(last string) (all []named, err error) {
 	err = r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
 		return v.Names(r.ctx, last, func(name string, number uint32) error {
-			if all = append(all, named{name, number}); len(all) == namesAtOnce {
+			if all = append(all, named{name, number}); len(all) == NamesAtOnce {
 				return snapshot.ErrStop
 			}
 			return nil

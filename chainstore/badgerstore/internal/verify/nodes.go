@@ -1,4 +1,4 @@
-package badgerstore
+package verify
 
 import (
 	"bytes"
@@ -217,7 +217,7 @@ func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, pa
 	if err != nil {
 		return false, c.judged(&h.ID, err)
 	}
-	judgement, err := c.judge(h, r.Payload, r.Metadata, parentID, covers)
+	judgement, err := c.Judge(h, r.Payload, r.Metadata, parentID, covers)
 	switch {
 	case err != nil:
 		c.problem(&h.ID, "its bytes are not a node's: %v", err)

@@ -1,4 +1,5 @@
-package badgerstore
+// Package verify reads everything that is stored, derives it again and tells what differs.
+package verify
 
 import (
 	"bytes"
@@ -16,27 +17,38 @@ import (
 
 // How often Verify reports, by the store's clock: well within the second that it promises, and before it holds many problems.
 const (
-	reportInterval = 300 * time.Millisecond
-	maxProblems    = 1000
+	ReportInterval = 300 * time.Millisecond
+	MaxProblems    = 1000
 )
 
-// Verify checks the namespace as it is when Verify begins; see chainstore.Verifier. What the database wrote since stays
-// on its disk until Verify returns.
-func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	r := &verification{s: s, ctx: ctx, judge: judge, report: report, reported: s.now()}
+// Verifier checks a store; see chainstore.Verifier.
+type Verifier struct {
+	Source *snapshot.Source
+	// Now tells when to report.
+	Now func() time.Time
+	// Judge recomputes nodes from their bytes, Report is told what is found.
+	Judge  chainstore.Judge
+	Report func(chainstore.VerifyReport) error
+}
+
+// Namespace checks a namespace as it is when this begins. What the database wrote since stays on its disk until it returns.
+func (v Verifier) Namespace(ctx context.Context, namespace string) error {
+	r := v.begin(ctx)
 	r.out.Namespace = namespace
-	if err := s.source.Read(ctx, namespace, r.namespace); err != nil {
+	if err := v.Source.Read(ctx, namespace, r.namespace); err != nil {
 		return err
 	}
 	return r.flush()
 }
 
-// verification is a Verify, or a VerifyStore, under way.
+func (v Verifier) begin(ctx context.Context) *verification {
+	return &verification{Verifier: v, ctx: ctx, reported: v.Now()}
+}
+
+// verification is one under way.
 type verification struct {
-	s        *Store
+	Verifier
 	ctx      context.Context
-	judge    chainstore.Judge
-	report   func(chainstore.VerifyReport) error
 	reported time.Time
 	out      chainstore.VerifyReport
 }
@@ -46,10 +58,10 @@ func (r *verification) tick() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	if r.s.source.Versions.IsShut() {
+	if r.Source.Versions.IsShut() {
 		return chainstore.ErrClosed
 	}
-	if len(r.out.Problems) < maxProblems && r.s.now().Sub(r.reported) < reportInterval {
+	if len(r.out.Problems) < MaxProblems && r.Now().Sub(r.reported) < ReportInterval {
 		return nil
 	}
 	return r.flush()
@@ -57,8 +69,8 @@ func (r *verification) tick() error {
 
 func (r *verification) flush() error {
 	out := r.out
-	r.out.Problems, r.reported = nil, r.s.now()
-	return r.report(out)
+	r.out.Problems, r.reported = nil, r.Now()
+	return r.Report(out)
 }
 
 func (r *verification) problem(id *chainstore.ID, format string, args ...any) {
