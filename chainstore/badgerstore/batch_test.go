@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -16,36 +17,36 @@ import (
 )
 
 // queuedChange is a change as the committer finds it in the queue.
-func queuedChange(namespace string, change *chainstore.Change) *request {
-	return &request{
-		ctx: context.Background(), namespace: namespace, change: change,
-		released: make(chan struct{}), answered: make(chan struct{}),
+func queuedChange(namespace string, change *chainstore.Change) *commit.Request {
+	return &commit.Request{
+		Ctx: context.Background(), Namespace: namespace, Change: change,
+		Released: make(chan struct{}), Answered: make(chan struct{}),
 	}
 }
 
-func queuedNodes(namespace string, nodes ...chainstore.NewNode) *request {
+func queuedNodes(namespace string, nodes ...chainstore.NewNode) *commit.Request {
 	return queuedChange(namespace, &chainstore.Change{Nodes: nodes})
 }
 
 // together lets the committer find all requests in the queue at once, and returns the number of writes in each transaction
 // that they took.
-func together(s *Store, requests ...*request) (writes []int) {
+func together(s *Store, requests ...*commit.Request) (writes []int) {
 	c := s.committer
-	c.waiting.mu.Lock()
-	commit := c.durable // the committer has nothing to do, so it does not look at it
-	c.durable = func(w map[string]write, ts uint64) error {
+	c.Waiting.Mu.Lock()
+	durable := c.Durable // the committer has nothing to do, so it does not look at it
+	c.Durable = func(w map[string]commit.Write, ts uint64) error {
 		writes = append(writes, len(w))
-		return commit(w, ts)
+		return durable(w, ts)
 	}
 	for _, r := range requests {
-		r.waits = c.waiting.requests.PushBack(r)
+		r.Waits = c.Waiting.Requests.PushBack(r)
 	}
-	c.waiting.mu.Unlock()
-	c.waiting.wake <- struct{}{}
+	c.Waiting.Mu.Unlock()
+	c.Waiting.Wake <- struct{}{}
 	for _, r := range requests {
-		<-r.answered
+		<-r.Answered
 	}
-	c.durable = commit
+	c.Durable = durable
 	return writes
 }
 
@@ -68,23 +69,23 @@ func TestABatchOfSeveralNamespaces(t *testing.T) {
 	together(s, queuedNodes("second", second, node(&secondID, "its child"), both))
 	s.source.Caches.Nodes = cache.New(cache.Sizes{Tips: 1 << 20, Nodes: 1 << 20}, time.Now).Nodes // which knows none of them
 
-	good := []*request{
+	good := []*commit.Request{
 		queuedNodes("second", node(&bothID, "a"), node(&secondID, "b")),
 		queuedNodes("first", node(&bothID, "a"), node(&firstID, "b")),
 		queuedNodes("second", node(&bothID, "c"), node(&secondID, "d")),
 	}
-	strangers := []*request{queuedNodes("first", node(&secondID, "x")), queuedNodes("second", node(&firstID, "x"))}
+	strangers := []*commit.Request{queuedNodes("first", node(&secondID, "x")), queuedNodes("second", node(&firstID, "x"))}
 	if writes := together(s, good[0], good[1], strangers[0], good[2], strangers[1]); len(writes) != 1 {
 		t.Fatalf("%d transactions", len(writes))
 	}
 	for i, r := range good {
-		if r.err != nil {
-			t.Errorf("change %d: %v", i, r.err)
+		if r.Err != nil {
+			t.Errorf("change %d: %v", i, r.Err)
 		}
 	}
 	for i, r := range strangers {
-		if !errors.Is(r.err, chainstore.ErrParentNotFound) {
-			t.Errorf("below a node of the other namespace %d: %v", i, r.err)
+		if !errors.Is(r.Err, chainstore.ErrParentNotFound) {
+			t.Errorf("below a node of the other namespace %d: %v", i, r.Err)
 		}
 	}
 	mustBeCleanIn(t, s, "first", 4)
@@ -96,15 +97,15 @@ func TestFirstWritesToNewNamespacesInABatch(t *testing.T) {
 	s := openStore(t, Options{})
 	one, two := node(nil, "one"), node(nil, "two")
 	id := one.Identify(nil)
-	requests := []*request{
+	requests := []*commit.Request{
 		queuedNodes("a", one), queuedNodes("b", one), queuedNodes("a", two, node(&id, "three")), queuedNodes("b", two),
 	}
 	if writes := together(s, requests...); len(writes) != 1 {
 		t.Fatalf("%d transactions", len(writes))
 	}
 	for i, r := range requests {
-		if r.err != nil {
-			t.Errorf("change %d: %v", i, r.err)
+		if r.Err != nil {
+			t.Errorf("change %d: %v", i, r.Err)
 		}
 	}
 	mustBeCleanIn(t, s, "a", 3)
@@ -140,19 +141,19 @@ func TestChangesThatNoTransactionHolds(t *testing.T) {
 			put(t, s, node(nil, "before"))
 			rows := allRows(t, s)
 			alone := queuedChange(testNamespace, large)
-			if writes := together(s, alone); writes != nil || !errors.Is(alone.err, chainstore.ErrTooLarge) {
-				t.Fatalf("%d transactions, error is %v", len(writes), alone.err)
+			if writes := together(s, alone); writes != nil || !errors.Is(alone.Err, chainstore.ErrTooLarge) {
+				t.Fatalf("%d transactions, error is %v", len(writes), alone.Err)
 			}
 			if n := len(allRows(t, s)); n != len(rows) {
 				t.Errorf("%d rows, were %d", n, len(rows))
 			}
 			left, middle, right := queuedNodes(testNamespace, node(nil, "left")), queuedChange(testNamespace, large),
 				queuedNodes(testNamespace, node(nil, "right"))
-			if writes := together(s, left, middle, right); len(writes) != 1 || left.err != nil || right.err != nil {
-				t.Errorf("%d transactions, its neighbours: %v, %v", len(writes), left.err, right.err)
+			if writes := together(s, left, middle, right); len(writes) != 1 || left.Err != nil || right.Err != nil {
+				t.Errorf("%d transactions, its neighbours: %v, %v", len(writes), left.Err, right.Err)
 			}
-			if !errors.Is(middle.err, chainstore.ErrTooLarge) {
-				t.Errorf("error is %v", middle.err)
+			if !errors.Is(middle.Err, chainstore.ErrTooLarge) {
+				t.Errorf("error is %v", middle.Err)
 			}
 			mustBeCleanIn(t, s, testNamespace, 3)
 		})
@@ -164,7 +165,7 @@ func TestBatchesAreSplitByCount(t *testing.T) {
 	const changes, aliases = 30, 40 // an alias is three short rows
 	s := openStore(t, Options{MemtableBytes: 1 << 20})
 	id := put(t, s, node(nil, "x"))[0].ID
-	var requests []*request
+	var requests []*commit.Request
 	for i := range changes {
 		c := &chainstore.Change{}
 		for k := range aliases {
@@ -177,8 +178,8 @@ func TestBatchesAreSplitByCount(t *testing.T) {
 		t.Errorf("%d transactions, want more than %d", len(writes), want)
 	}
 	for i, r := range requests {
-		if r.err != nil {
-			t.Fatalf("change %d: %v", i, r.err)
+		if r.Err != nil {
+			t.Fatalf("change %d: %v", i, r.Err)
 		}
 	}
 	if st := nodeStats(t, s); st.Aliases != changes*aliases {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
@@ -110,7 +111,7 @@ func (r *callModel) id() runloop.Optional {
 // put puts changes in one batch, each behind one that is refused for its last node, and compares.
 func (r *callModel) put(changes ...*chainstore.Change) {
 	r.t.Helper()
-	var all, taken []*request
+	var all, taken []*commit.Request
 	for _, c := range changes {
 		refused := queuedNodes(testNamespace, append(r.change().Nodes, node(&chainstore.ID{1}, "no parent"))...)
 		q := queuedChange(testNamespace, c)
@@ -122,14 +123,14 @@ func (r *callModel) put(changes ...*chainstore.Change) {
 	}
 }
 
-func (r *callModel) compare(c *chainstore.Change, taken *request) {
+func (r *callModel) compare(c *chainstore.Change, taken *commit.Request) {
 	r.t.Helper()
 	out, err := r.model.Commit(r.t.Context(), testNamespace, c)
-	if err != nil || taken.err != nil {
-		r.t.Fatalf("%v, the model %v", taken.err, err)
+	if err != nil || taken.Err != nil {
+		r.t.Fatalf("%v, the model %v", taken.Err, err)
 	}
 	for k, n := range out.Nodes {
-		want, got := headerOf(r.t, r.model, n.ID), headerOf(r.t, r.s, taken.committed.Nodes[k].ID)
+		want, got := headerOf(r.t, r.model, n.ID), headerOf(r.t, r.s, taken.Committed.Nodes[k].ID)
 		if !reflect.DeepEqual(got.Messages, want.Messages) {
 			r.t.Fatalf("node %d: %+v, the model %+v", len(r.nodes), got.Messages, want.Messages)
 		}

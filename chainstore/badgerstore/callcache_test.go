@@ -35,7 +35,7 @@ func TestCallsThatAreKept(t *testing.T) {
 	right := put(t, s, callNode(&root, ids("right", 1)))[0].ID
 	refused := queuedNodes(testNamespace, callNode(&right, ids("refused", 1)), node(&chainstore.ID{1}, "no parent"))
 	together(s, queuedNodes(testNamespace, callNode(&left, ids("later", 1))), refused)
-	if refused.err == nil {
+	if refused.Err == nil {
 		t.Fatal("a node without a parent was taken")
 	}
 	judge := func(s *Store, kept bool) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
@@ -24,14 +25,14 @@ func TestMissingPiecesOfAPayload(t *testing.T) {
 		}
 	}
 	spoilAll := func(heads ...chainstore.ID) {
-		for name, spoilt := range map[string]map[string]write{
-			"the first is missing":   {key(1): {deleted: true}},
-			"one between is missing": {key(2): {deleted: true}},
-			"the last is missing":    {key(3): {deleted: true}},
-			"all are missing":        {key(1): {deleted: true}, key(2): {deleted: true}, key(3): {deleted: true}},
-			"the last is renumbered": {key(3): {deleted: true}, key(4): {value: whole[key(3)]}},
+		for name, spoilt := range map[string]map[string]commit.Write{
+			"the first is missing":   {key(1): {Deleted: true}},
+			"one between is missing": {key(2): {Deleted: true}},
+			"the last is missing":    {key(3): {Deleted: true}},
+			"all are missing":        {key(1): {Deleted: true}, key(2): {Deleted: true}, key(3): {Deleted: true}},
+			"the last is renumbered": {key(3): {Deleted: true}, key(4): {Value: whole[key(3)]}},
 			"the first is renumbered": {
-				key(1): {value: whole[key(2)]}, key(2): {value: whole[key(3)]}, key(3): {deleted: true}, key(9): {value: whole[key(1)]},
+				key(1): {Value: whole[key(2)]}, key(2): {Value: whole[key(3)]}, key(3): {Deleted: true}, key(9): {Value: whole[key(1)]},
 			},
 		} {
 			rewrite(t, s, spoilt)
@@ -43,9 +44,9 @@ func TestMissingPiecesOfAPayload(t *testing.T) {
 			if problems(t, s, testNamespace, storetest.Simple().Judge) == nil {
 				t.Errorf("%s: verify found nothing", name)
 			}
-			back := map[string]write{}
+			back := map[string]commit.Write{}
 			for k := range spoilt {
-				back[k] = write{value: whole[k], deleted: whole[k] == nil}
+				back[k] = commit.Write{Value: whole[k], Deleted: whole[k] == nil}
 			}
 			rewrite(t, s, back)
 		}

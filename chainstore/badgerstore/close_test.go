@@ -18,7 +18,7 @@ func closing(t *testing.T, s *Store) <-chan error {
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
 	waitFor(t, s.source.Versions.IsShut)
-	<-s.committer.done
+	<-s.committer.Done
 	select {
 	case err := <-closed:
 		t.Errorf("closed under a read: %v", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -21,11 +22,11 @@ import (
 // blocked holds the committer in its next commit until the function that it returns is called.
 func blocked(tb testing.TB, s *Store) (entered <-chan int, release func()) {
 	in, out := make(chan int, 100), make(chan struct{})
-	commit := s.committer.durable
-	s.committer.durable = func(writes map[string]write, ts uint64) error {
+	durable := s.committer.Durable
+	s.committer.Durable = func(writes map[string]commit.Write, ts uint64) error {
 		in <- len(writes)
 		<-out
-		return commit(writes, ts)
+		return durable(writes, ts)
 	}
 	var once sync.Once
 	release = func() { once.Do(func() { close(out) }) }
@@ -52,9 +53,9 @@ func TestConcurrentChangesShareACommit(t *testing.T) {
 }
 
 func queueLength(s *Store) int {
-	s.committer.waiting.mu.Lock()
-	defer s.committer.waiting.mu.Unlock()
-	return s.committer.waiting.requests.Len()
+	s.committer.Waiting.Mu.Lock()
+	defer s.committer.Waiting.Mu.Unlock()
+	return s.committer.Waiting.Requests.Len()
 }
 
 func waitFor(tb testing.TB, done func() bool) {
@@ -71,10 +72,10 @@ func TestFailedCommitStopsWriting(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir, Options{})
 	before := put(t, s, node(nil, "before"))[0].ID
-	commit, broken := s.committer.durable, errors.New("input/output error")
-	s.committer.durable = func(writes map[string]write, ts uint64) error {
+	durable, broken := s.committer.Durable, errors.New("input/output error")
+	s.committer.Durable = func(writes map[string]commit.Write, ts uint64) error {
 		// As Badger does: what was to be written is in its memory, and then the sync fails.
-		if err := s.write(writes, ts); err != nil {
+		if err := commit.WriteTo(s.source.DB, writes, ts); err != nil {
 			return err
 		}
 		return broken
@@ -83,7 +84,7 @@ func TestFailedCommitStopsWriting(t *testing.T) {
 	if !errors.Is(err, chainstore.ErrFailed) || !errors.Is(err, broken) {
 		t.Fatalf("error is %v", err)
 	}
-	s.committer.durable = commit
+	s.committer.Durable = durable
 	_, err = s.Commit(context.Background(), testNamespace, &chainstore.Change{Nodes: []chainstore.NewNode{node(&before, "later")}})
 	if !errors.Is(err, chainstore.ErrFailed) {
 		t.Fatalf("error of a later change is %v", err)
@@ -123,13 +124,13 @@ func TestPutsWhileTheFolderIsAway(t *testing.T) {
 
 func TestUnwrittenErrorDoesNotStopWriting(t *testing.T) {
 	s := openStore(t, Options{})
-	commit, refused := s.committer.durable, errors.New("refused")
-	s.committer.durable = func(map[string]write, uint64) error { return &badgerdb.Unwritten{Err: refused} }
+	durable, refused := s.committer.Durable, errors.New("refused")
+	s.committer.Durable = func(map[string]commit.Write, uint64) error { return &badgerdb.Unwritten{Err: refused} }
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{node(nil, "x")}}
 	if _, err := s.Commit(context.Background(), testNamespace, change); !errors.Is(err, refused) || errors.Is(err, chainstore.ErrFailed) {
 		t.Fatalf("error is %v", err)
 	}
-	s.committer.durable = commit
+	s.committer.Durable = durable
 	if !put(t, s, change.Nodes...)[0].Created {
 		t.Error("the refused change left its node behind")
 	}
@@ -142,7 +143,7 @@ func TestFullDiskWritesNothing(t *testing.T) {
 	s := openStore(t, Options{})
 	id := put(t, s, node(nil, "before"))[0].ID
 	commitAliases(t, s, setAlias("a", id, chainstore.Condition{}), setAlias("b", id, chainstore.Condition{}))
-	ready := s.committer.ready
+	ready := s.committer.Ready
 	full := func(deletes error) func() (error, error) {
 		return func() (error, error) { return chainstore.ErrDiskFull, deletes }
 	}
@@ -156,7 +157,7 @@ func TestFullDiskWritesNothing(t *testing.T) {
 	added := &chainstore.Change{Nodes: []chainstore.NewNode{node(&id, "x")}}
 	both := &chainstore.Change{Aliases: append(deleted("b").Aliases, setAlias("c", id, chainstore.Condition{}))}
 
-	s.committer.ready = full(nil)
+	s.committer.Ready = full(nil)
 	for name, c := range map[string]*chainstore.Change{"a node": added, "an alias, and one deleted": both} {
 		if err := commit(c); !errors.Is(err, chainstore.ErrDiskFull) {
 			t.Fatalf("%s: %v", name, err)
@@ -166,11 +167,11 @@ func TestFullDiskWritesNothing(t *testing.T) {
 	if err := commit(deleted("a")); err != nil {
 		t.Errorf("a delete: %v", err)
 	}
-	s.committer.ready = full(chainstore.ErrDiskFull)
+	s.committer.Ready = full(chainstore.ErrDiskFull)
 	if err := commit(deleted("b")); !errors.Is(err, chainstore.ErrDiskFull) {
 		t.Errorf("a delete without room for deletes: %v", err)
 	}
-	s.committer.ready = ready
+	s.committer.Ready = ready
 	if out := put(t, s, added.Nodes...); !out[0].Created {
 		t.Error("the refused change left its node behind")
 	}
@@ -404,7 +405,7 @@ func TestWhatAChangeHoldsCounts(t *testing.T) {
 		"a label":   {Aliases: []chainstore.AliasChange{{Labels: map[string]string{"key": text}}}},
 		"label key": {Aliases: []chainstore.AliasChange{{Labels: map[string]string{text: ""}}}},
 	} {
-		if n := sizeOf(change); n < large || n > large+4<<10 {
+		if n := commit.SizeOf(change); n < large || n > large+4<<10 {
 			t.Errorf("%s of %d bytes counts %d", name, large, n)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
@@ -110,7 +111,7 @@ func appending(n int) func([]chainstore.ID) []*chainstore.Change {
 // aFork is a long one that leaves the chain at node 4.
 func aFork(ids []chainstore.ID) *chainstore.Change {
 	c := &chainstore.Change{Nodes: []chainstore.NewNode{under(byID(ids[4]), said(runloop.User, "fork"))}}
-	for i := range 4 * maxUnprepared {
+	for i := range 4 * commit.MaxUnprepared {
 		c.Nodes = append(c.Nodes, under(previous(), said(runloop.Assistant, fmt.Sprint("on the fork ", i))))
 	}
 	c.Aliases = []chainstore.AliasChange{move("fork", len(c.Nodes)-1, chainstore.Condition{})}
@@ -143,9 +144,9 @@ func TestCompactionIsOvertaken(t *testing.T) {
 		"by appends":                      {changes: appending(3), covers: 4, gets: 40},
 		"at the head by appends":          {changes: appending(3), covers: 2 * loops, gets: 40},
 		"by appends, and does not mind":   {changes: appending(3), covers: 4, unconditioned: true, gets: 40},
-		"by a fork":                       {changes: forking, covers: 4, want: chainstore.ErrAliasMoved, gets: maxUnprepared + 60},
+		"by a fork":                       {changes: forking, covers: 4, want: chainstore.ErrAliasMoved, gets: commit.MaxUnprepared + 60},
 		"by a fork before what it covers": {changes: forking, covers: 6, want: chainstore.ErrNotAncestor},
-		"by a fork, and does not mind":    {changes: forking, covers: 4, unconditioned: true, gets: maxUnprepared + 60},
+		"by a fork, and does not mind":    {changes: forking, covers: 4, unconditioned: true, gets: commit.MaxUnprepared + 60},
 		"by a compaction":                 {changes: compactingAt(4), covers: 6, want: chainstore.ErrAliasMoved},
 		"by a compaction, and does not mind": {
 			changes: compactingAt(4), covers: 6, unconditioned: true, gets: 60,
@@ -275,14 +276,14 @@ func TestCompactionBehindNewNodesIsPrepared(t *testing.T) {
 // A compaction node that cannot be prepared, and has much to read, is put all the same.
 func TestCompactionOfWhatCannotBePrepared(t *testing.T) {
 	s := openStore(t, Options{})
-	ids := conversation(t, s, "chat", maxUnprepared)
+	ids := conversation(t, s, "chat", commit.MaxUnprepared)
 	last := ids[len(ids)-1]
 	first := under(byID(last), said(runloop.User, "more"))
 	change := &chainstore.Change{Nodes: []chainstore.NewNode{
 		first, compacting(byID(first.Identify(&last)), ids[2], said(runloop.User, "question")),
 	}}
 	cost := s.cost(func() { put(t, s, change.Nodes...) })
-	if cost.gets < 2*maxUnprepared {
+	if cost.gets < 2*commit.MaxUnprepared {
 		t.Errorf("it took %+v: not what is to be shown", cost)
 	}
 	mustBeClean(t, s)
@@ -320,15 +321,15 @@ func TestPreparingEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := prepare(ctx, v, change, 0); !errors.Is(err, context.Canceled) {
+	if _, err := commit.Prepare(ctx, v, change, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 	s.source.Versions.Shut()
-	if _, err := prepare(context.Background(), v, change, 0); !errors.Is(err, chainstore.ErrClosed) {
+	if _, err := commit.Prepare(context.Background(), v, change, 0); !errors.Is(err, chainstore.ErrClosed) {
 		t.Errorf("error is %v", err)
 	}
 	v.Close()
-	s.committer.stop()
+	s.committer.Stop()
 	if err := s.source.DB.Close(); err != nil {
 		t.Fatal(err)
 	}

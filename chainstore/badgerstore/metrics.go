@@ -51,9 +51,9 @@ func (s *Store) Metrics() Metrics {
 	m := Metrics{
 		Gets: c.Gets, Seeks: c.Seeks, Nexts: c.Nexts, Sets: c.Sets,
 		WrittenBytes: c.Written, Syncs: s.source.DB.Syncs(), CopiedBytes: c.Unpacked + s.source.Copied.Load(),
-		Commits: s.committer.commits.Load(), CommittedChanges: s.committer.changes.Load(),
+		Commits: s.committer.Commits.Load(), CommittedChanges: s.committer.Changes.Load(),
 		Paused: s.source.DB.Paused(), Shape: s.source.DB.Shape(), Descriptors: s.Descriptors(), Maps: s.source.DB.Maps(),
-		QueueBytes: s.committer.queued.Load(), QueueLimitBytes: s.committer.capacity,
+		QueueBytes: s.committer.Queued.Load(), QueueLimitBytes: s.committer.Capacity,
 		Rows: s.source.Caches.Rows.Metrics(), Aliases: s.source.Caches.Aliases.Metrics(), Nodes: s.source.Caches.Nodes.Metrics(),
 	}
 	m.Blocks.Bytes, m.Blocks.LimitBytes, m.Blocks.Hits, m.Blocks.Misses = s.source.DB.BlockCache()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
@@ -34,29 +35,29 @@ var numbersKey = string(layout.TableKey(layout.OwnNamespace, layout.TableNumbers
 
 func nameRow(i int) string { return string(layout.NameKey(fmt.Sprint("secret-", i))) }
 
-func number(n uint64) write { return write{value: layout.NumberValue(n)} }
+func number(n uint64) commit.Write { return commit.Write{Value: layout.NumberValue(n)} }
 
-var gone = write{deleted: true}
+var gone = commit.Write{Deleted: true}
 
 // misnumberings are the ways in which names and numbers do not agree, and what Open says of each.
 var misnumberings = map[string]struct {
-	writes map[string]write
+	writes map[string]commit.Write
 	says   string
 }{
-	"a name is lost":             {map[string]write{nameRow(2): gone}, "number 2 given to a namespace, without a name"},
-	"the last name is lost":      {map[string]write{nameRow(3): gone}, "number 3 given to a namespace, without a name"},
-	"names are lost":             {map[string]write{nameRow(1): gone, nameRow(2): gone}, "numbers 1 to 2 given to a namespace, without a name"},
-	"two names of one number":    {map[string]write{nameRow(3): number(2)}, "number 2 has two names; number 3 given to a namespace, without a name"},
-	"a name more":                {map[string]write{nameRow(4): number(3)}, "number 3 has two names"},
-	"a number above the last":    {map[string]write{nameRow(4): number(7)}, "the last number given is 3, and 1 names have a higher one, up to 7"},
-	"a name that does not parse": {map[string]write{nameRow(1): {value: []byte{0xff}}}, "the numbers of 1 names cannot be read; number 1 given"},
-	"an older last number":       {map[string]write{numbersKey: number(1)}, "the last number given is 1, and 2 names have a higher one, up to 3"},
-	"no last number":             {map[string]write{numbersKey: gone}, "the last number given is 0, and 3 names have a higher one, up to 3"},
-	"neither names nor number":   {map[string]write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
-	"older by a whole namespace": {map[string]write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
-	"a last number too high":     {map[string]write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
-	"rows of no namespace":       {map[string]write{string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): {value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
-	"a number that is none":      {map[string]write{numbersKey: {value: []byte{0xff}}}, "the last number given cannot be read"},
+	"a name is lost":             {map[string]commit.Write{nameRow(2): gone}, "number 2 given to a namespace, without a name"},
+	"the last name is lost":      {map[string]commit.Write{nameRow(3): gone}, "number 3 given to a namespace, without a name"},
+	"names are lost":             {map[string]commit.Write{nameRow(1): gone, nameRow(2): gone}, "numbers 1 to 2 given to a namespace, without a name"},
+	"two names of one number":    {map[string]commit.Write{nameRow(3): number(2)}, "number 2 has two names; number 3 given to a namespace, without a name"},
+	"a name more":                {map[string]commit.Write{nameRow(4): number(3)}, "number 3 has two names"},
+	"a number above the last":    {map[string]commit.Write{nameRow(4): number(7)}, "the last number given is 3, and 1 names have a higher one, up to 7"},
+	"a name that does not parse": {map[string]commit.Write{nameRow(1): {Value: []byte{0xff}}}, "the numbers of 1 names cannot be read; number 1 given"},
+	"an older last number":       {map[string]commit.Write{numbersKey: number(1)}, "the last number given is 1, and 2 names have a higher one, up to 3"},
+	"no last number":             {map[string]commit.Write{numbersKey: gone}, "the last number given is 0, and 3 names have a higher one, up to 3"},
+	"neither names nor number":   {map[string]commit.Write{numbersKey: gone, nameRow(1): gone, nameRow(2): gone, nameRow(3): gone}, "the last number given is 0, and number 1 has rows"},
+	"older by a whole namespace": {map[string]commit.Write{numbersKey: number(2), nameRow(3): gone}, "the last number given is 2, and number 3 has rows"},
+	"a last number too high":     {map[string]commit.Write{numbersKey: number(9)}, "numbers 4 to 9 given to a namespace, without a name"},
+	"rows of no namespace":       {map[string]commit.Write{string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): {Value: []byte{1}}}, "the last number given is 3, and number 2147483648 has rows"},
+	"a number that is none":      {map[string]commit.Write{numbersKey: {Value: []byte{0xff}}}, "the last number given cannot be read"},
 }
 
 // TestOpenComparesNamesWithNumbers: where the names of namespaces and the numbers given do not agree, Open says how and what to do.
@@ -107,7 +108,7 @@ func TestANumberIsNeverGivenTwice(t *testing.T) {
 			if err := putIn(s, "secret-2", node(nil, "on")); err != nil {
 				t.Errorf("another namespace: %v", err)
 			}
-			rewrite(t, s, map[string]write{numbersKey: number(3), string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): gone})
+			rewrite(t, s, map[string]commit.Write{numbersKey: number(3), string(layout.PlaceKey(1<<31, layout.TableNodes, chainstore.Place{})): gone})
 			s.source.Names.Given = 3
 			if err := putIn(s, "new", node(nil, "x")); err != nil {
 				t.Errorf("once the rows are there again: %v", err)
@@ -136,7 +137,7 @@ func lastOf(t *testing.T, s *Store) (last uint32) {
 func TestNumbersAreDense(t *testing.T) {
 	s := openStore(t, Options{MemtableBytes: 1 << 20})
 	large := strings.Repeat("x", 60<<10)
-	var requests []*request
+	var requests []*commit.Request
 	good := uint32(0)
 	for i := range 12 {
 		requests = append(requests,
@@ -152,16 +153,16 @@ func TestNumbersAreDense(t *testing.T) {
 		t.Fatalf("%d transactions", len(writes))
 	}
 	for _, r := range requests {
-		if strings.HasPrefix(r.namespace, "fails") != (r.err != nil) {
-			t.Errorf("%s: %v", r.namespace, r.err)
+		if strings.HasPrefix(r.Namespace, "fails") != (r.Err != nil) {
+			t.Errorf("%s: %v", r.Namespace, r.Err)
 		}
 	}
-	unwritten := s.committer.durable
-	s.committer.durable = func(map[string]write, uint64) error { return &badgerdb.Unwritten{Err: errors.New("no room")} }
+	unwritten := s.committer.Durable
+	s.committer.Durable = func(map[string]commit.Write, uint64) error { return &badgerdb.Unwritten{Err: errors.New("no room")} }
 	if err := putIn(s, "not written", node(nil, "x")); err == nil {
 		t.Error("the commit did not fail")
 	}
-	s.committer.durable = unwritten
+	s.committer.Durable = unwritten
 	if err := putIn(s, "last", node(nil, "x")); err != nil || lastOf(t, s) != good+1 {
 		t.Errorf("the last number is %d, %v", lastOf(t, s), err)
 	}
@@ -174,9 +175,9 @@ func TestNumbersAreDense(t *testing.T) {
 // Where the counters of a namespace are lost, or older than its rows, it takes no change: its segments would be used again. An open
 // store knows them.
 func TestSegmentsAreGivenOnce(t *testing.T) {
-	for what, w := range map[string]write{
+	for what, w := range map[string]commit.Write{
 		"lost":  gone,
-		"older": {value: layout.AppendCounters(nil, &layout.Counters{NextSegment: 1, Puts: 1, Nodes: 1})},
+		"older": {Value: layout.AppendCounters(nil, &layout.Counters{NextSegment: 1, Puts: 1, Nodes: 1})},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s, _ := threeNamespaces(t)
@@ -186,11 +187,11 @@ func TestSegmentsAreGivenOnce(t *testing.T) {
 				}
 			}
 			rows := allRows(t, s)
-			rewrite(t, s, map[string]write{string(layout.CountersKey(2)): w})
+			rewrite(t, s, map[string]commit.Write{string(layout.CountersKey(2)): w})
 			if err := putIn(s, "secret-2", node(nil, "y")); err != nil {
 				t.Errorf("while it is open: %v", err)
 			}
-			rewrite(t, s, map[string]write{string(layout.CountersKey(2)): w})
+			rewrite(t, s, map[string]commit.Write{string(layout.CountersKey(2)): w})
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -218,11 +219,11 @@ func TestSegmentsAreGivenOnce(t *testing.T) {
 func BenchmarkOpenNames(b *testing.B) {
 	s := openStore(b, Options{})
 	const names = 100_000
-	writes := map[string]write{}
+	writes := map[string]commit.Write{}
 	for i := uint64(1); i <= names; i++ {
 		writes[string(layout.NameKey(fmt.Sprintf("tenant-%d", i)))] = number(i)
 		if writes[numbersKey] = number(i); i%5000 == 0 {
-			if err := s.write(writes, 1+i); err != nil {
+			if err := commit.WriteTo(s.source.DB, writes, 1+i); err != nil {
 				b.Fatal(err)
 			}
 			clear(writes)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
@@ -28,7 +29,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s.committer = newCommitter(s, &o)
+	s.committer = commit.New(commit.Config{Source: s.source, Now: s.millis, QueueBytes: o.QueueBytes})
 	return s, nil
 }
 
@@ -61,40 +62,9 @@ func (s *Store) checkFormat() error {
 	return nil
 }
 
-// write commits writes as one durable transaction at a timestamp above every other; readers do not see it yet. Errors:
-// badgerdb's Commit's.
-func (s *Store) write(writes map[string]write, ts uint64) error {
-	return s.source.DB.Write(ts, func(b *badgerdb.Batch) error { return fill(b, writes) })
-}
-
-// fill puts writes into a transaction.
-func fill(b *badgerdb.Batch, writes map[string]write) (err error) {
-	keys := make([]byte, 0, keyBytes(writes))
-	for key, w := range writes {
-		begin := len(keys)
-		keys = append(keys, key...)
-		if k := keys[begin:len(keys):len(keys)]; w.deleted {
-			err = b.Delete(k)
-		} else {
-			err = b.Set(k, w.value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func keyBytes(writes map[string]write) (n int) {
-	for key := range writes {
-		n += len(key)
-	}
-	return n
-}
-
 // createFormat makes an empty store one of this version.
 func (s *Store) createFormat(key []byte) error {
-	if err := s.write(map[string]write{string(key): {value: layout.NumberValue(layout.FormatVersion)}}, 1); err != nil {
+	if err := commit.WriteTo(s.source.DB, map[string]commit.Write{string(key): {Value: layout.NumberValue(layout.FormatVersion)}}, 1); err != nil {
 		return err
 	}
 	s.source.Versions.Publish(1)

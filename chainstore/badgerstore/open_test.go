@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
@@ -89,7 +90,7 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{})
-			rewrite(t, s, map[string]write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {value: c.value}})
+			rewrite(t, s, map[string]commit.Write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {Value: c.value}})
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +107,7 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 
 func TestOpenRefusesADatabaseWithoutAVersion(t *testing.T) {
 	s := openStore(t, Options{})
-	rewrite(t, s, map[string]write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {deleted: true}})
+	rewrite(t, s, map[string]commit.Write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {Deleted: true}})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +117,10 @@ func TestOpenRefusesADatabaseWithoutAVersion(t *testing.T) {
 }
 
 // rewrite changes rows behind the committer's back.
-func rewrite(tb testing.TB, s *Store, writes map[string]write) {
+func rewrite(tb testing.TB, s *Store, writes map[string]commit.Write) {
 	tb.Helper()
 	ts := s.source.Versions.Last() + 1
-	if err := s.write(writes, ts); err != nil {
+	if err := commit.WriteTo(s.source.DB, writes, ts); err != nil {
 		tb.Fatal(err)
 	}
 	s.source.Versions.Publish(ts)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
@@ -135,7 +136,7 @@ func TestDamagedPackedRows(t *testing.T) {
 				t.Errorf("%x %s: verify found nothing", key, name)
 			}
 		}
-		rewrite(t, s, map[string]write{key: {value: rows[key]}})
+		rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 	}
 	if tables[layout.TableNodes] < 20 || tables[layout.TableAliases] != 1 || tables[layout.TableVariables] != 1 {
 		t.Errorf("the packed values lie in the tables %v", tables)

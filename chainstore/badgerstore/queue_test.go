@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 )
 
 func hasNoRoom(s *Store, bytes int64) bool {
-	if s.committer.room.TryAcquire(bytes) {
-		s.committer.room.Release(bytes)
+	if s.committer.Room.TryAcquire(bytes) {
+		s.committer.Room.Release(bytes)
 		return false
 	}
 	return true
@@ -64,7 +65,7 @@ func TestCancelledBeforeThereIsRoom(t *testing.T) {
 // mustBeEmpty asserts that all room in the queue is free.
 func mustBeEmpty(t *testing.T, s *Store) {
 	t.Helper()
-	if n, held := queueLength(s), s.Metrics().QueueBytes; n != 0 || held != 0 || hasNoRoom(s, s.committer.capacity) {
+	if n, held := queueLength(s), s.Metrics().QueueBytes; n != 0 || held != 0 || hasNoRoom(s, s.committer.Capacity) {
 		t.Errorf("%d changes and %d bytes are in the queue", n, held)
 	}
 }
@@ -132,12 +133,12 @@ func TestAbandonedChangesLeaveTheQueue(t *testing.T) {
 func TestRoomOfWhatTheCommitterHas(t *testing.T) {
 	const size = 700 << 10 // two do not fit into a batch
 	s := openStore(t, Options{MemtableBytes: 8 << 20})
-	commit, entered, next := s.committer.durable, make(chan struct{}, 100), make(chan struct{})
+	durable, entered, next := s.committer.Durable, make(chan struct{}, 100), make(chan struct{})
 	t.Cleanup(func() { close(next) })
-	s.committer.durable = func(writes map[string]write, ts uint64) error {
+	s.committer.Durable = func(writes map[string]commit.Write, ts uint64) error {
 		entered <- struct{}{}
 		<-next
-		return commit(writes, ts)
+		return durable(writes, ts)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { put(t, s, node(nil, "first")) })
@@ -163,7 +164,7 @@ func TestRoomOfWhatTheCommitterHas(t *testing.T) {
 	wg.Wait()
 	waitFor(t, func() bool { return s.Metrics().QueueBytes == 0 })
 	mustBeEmpty(t, s)
-	s.committer.durable = commit // which nobody uses now
+	s.committer.Durable = durable // which nobody uses now
 	if put(t, s, node(nil, "committed"+strings.Repeat("x", size)))[0].Created {
 		t.Error("what was being committed is not there")
 	}
@@ -217,7 +218,7 @@ func TestRoomIsGivenBackOnce(t *testing.T) {
 // Who is held back may leave, and closing waits for no pause.
 func TestPausesEnd(t *testing.T) {
 	s := openStore(t, Options{})
-	s.committer.pause = func(ctx context.Context) { <-ctx.Done() }
+	s.committer.Pause = func(ctx context.Context) { <-ctx.Done() }
 	put(t, s, node(nil, "a commit answers before it pauses"))
 	ctx, cancel := context.WithCancel(context.Background())
 	left, kept := make(chan error, 1), make(chan error, 1)

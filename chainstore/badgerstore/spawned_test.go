@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
@@ -54,7 +55,7 @@ func TestSpawnerThatVeryManyWaitFor(t *testing.T) {
 	spawner := node(nil, "spawner")
 	id := spawner.Identify(nil)
 	bytes, _ := s.source.DB.MaxCommit()
-	link := cost(string(layout.SpawnedAtKey(1, chainstore.Place{Segment: 1 << 20, Seq: 0}, 1<<20)), write{value: layout.AppendPlaceValue(nil, chainstore.Place{Segment: 1 << 20, Seq: 0})})
+	link := commit.Cost(string(layout.SpawnedAtKey(1, chainstore.Place{Segment: 1 << 20, Seq: 0}, 1<<20)), commit.Write{Value: layout.AppendPlaceValue(nil, chainstore.Place{Segment: 1 << 20, Seq: 0})})
 	var first []chainstore.ID
 	n := 0
 	for int64(n)*link <= bytes {
@@ -108,11 +109,11 @@ func TestVerifyOfLinksOfManySpawned(t *testing.T) {
 		if !there {
 			t.Fatalf("%s is not linked where it is expected", name)
 		}
-		rewrite(t, s, map[string]write{key: {deleted: true}})
+		rewrite(t, s, map[string]commit.Write{key: {Deleted: true}})
 		if found := problems(t, s, testNamespace, storetest.Simple().Judge); len(found) == 0 {
 			t.Errorf("nobody misses the link of %s", name)
 		}
-		rewrite(t, s, map[string]write{key: {value: value}})
+		rewrite(t, s, map[string]commit.Write{key: {Value: value}})
 	}
 	mustBeClean(t, s)
 }
@@ -150,12 +151,12 @@ func TestSpawnedOfSpoiltRows(t *testing.T) {
 	for name, value := range map[string][]byte{
 		"nothing": {}, "no node": layout.AppendPlaceValue(nil, chainstore.Place{Segment: 99, Seq: 0}), "a node that was not spawned": layout.AppendPlaceValue(nil, chainstore.Place{Segment: 2, Seq: 0}),
 	} {
-		rewrite(t, s, map[string]write{key: {value: value}})
+		rewrite(t, s, map[string]commit.Write{key: {Value: value}})
 		if _, err := spawnedBy(s, id); !errors.Is(err, chainstore.ErrCorrupt) {
 			t.Errorf("a row that names %s: error %v", name, err)
 		}
 	}
-	rewrite(t, s, map[string]write{key: {value: rows[key]}})
+	rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 	if n, err := spawnedBy(s, id); n != 1 || err != nil {
 		t.Errorf("with the row as it was: %d nodes, error %v", n, err)
 	}
@@ -164,7 +165,7 @@ func TestSpawnedOfSpoiltRows(t *testing.T) {
 // inOneBatch commits a change for each node in one transaction.
 func inOneBatch(t *testing.T, s *Store, nodes ...chainstore.NewNode) {
 	t.Helper()
-	var requests []*request
+	var requests []*commit.Request
 	for _, n := range nodes {
 		requests = append(requests, queuedNodes(testNamespace, n))
 	}
@@ -172,8 +173,8 @@ func inOneBatch(t *testing.T, s *Store, nodes ...chainstore.NewNode) {
 		t.Errorf("%d transactions", len(writes))
 	}
 	for _, r := range requests {
-		if r.err != nil {
-			t.Fatal(r.err)
+		if r.Err != nil {
+			t.Fatal(r.Err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
@@ -67,7 +68,7 @@ type Store struct {
 	source    *snapshot.Source
 	dir       string
 	now       func() time.Time
-	committer *committer
+	committer *commit.Committer
 }
 
 // Reads counts what was asked of the database since Open, for tests and metrics: gets of a key, seeks, and steps to the
@@ -99,6 +100,11 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 	return st, err
 }
 
+// Commit applies a change; see chainstore.Writer.
+func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	return s.committer.Commit(ctx, namespace, change)
+}
+
 // Verify checks a namespace; see chainstore.Verifier.
 func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	return s.verifier(judge, report).Namespace(ctx, namespace)
@@ -118,7 +124,7 @@ func (s *Store) Close() error {
 	if !s.source.Versions.Shut() {
 		return chainstore.ErrClosed
 	}
-	s.committer.stop()
+	s.committer.Stop()
 	s.source.Versions.Wait()
 	return s.source.DB.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -27,7 +28,7 @@ func TestVerifyMindsRowsOfCompactions(t *testing.T) {
 			continue // the others do not follow from nodes alone
 		}
 		for _, key := range sample(keys, 7) {
-			rewrite(t, s, map[string]write{key: {deleted: true}})
+			rewrite(t, s, map[string]commit.Write{key: {Deleted: true}})
 			if problems(t, s, "default", goldenCompactionJudge) == nil {
 				t.Errorf("nobody misses row %x", key)
 			}
@@ -36,12 +37,12 @@ func TestVerifyMindsRowsOfCompactions(t *testing.T) {
 				all = all[:len(all)-1] // where a message was put first, which ends the row, follows from nothing else
 			}
 			for _, spoilt := range all {
-				rewrite(t, s, map[string]write{key: {value: spoilt}})
+				rewrite(t, s, map[string]commit.Write{key: {Value: spoilt}})
 				if problems(t, s, "default", goldenCompactionJudge) == nil {
 					t.Errorf("row %x may be %.100x instead of %.100x", key, spoilt, rows[key])
 				}
 			}
-			rewrite(t, s, map[string]write{key: {value: rows[key]}})
+			rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 		}
 	}
 	if found := problems(t, s, "default", goldenCompactionJudge); found != nil {
@@ -110,13 +111,13 @@ func TestVerifyFindsSpoiltCompactions(t *testing.T) {
 		}
 		c.spoil(h)
 		raw := chainstore.AppendHeader(nil, h)
-		rewrite(t, s, map[string]write{key: {value: layout.AppendRow(nil, r.Forks, raw, r.Metadata, r.Payload, r.Chunks)}})
+		rewrite(t, s, map[string]commit.Write{key: {Value: layout.AppendRow(nil, r.Forks, raw, r.Metadata, r.Payload, r.Chunks)}})
 		found := problems(t, s, "default", goldenCompactionJudge)
 		if c.found == "" && found != nil || c.found != "" && !slices.ContainsFunc(found, func(what string) bool {
 			return strings.Contains(what, c.found)
 		}) {
 			t.Errorf("%s: verify found %q, want %q", c.name, found, c.found)
 		}
-		rewrite(t, s, map[string]write{key: {value: rows[key]}})
+		rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 )
@@ -56,19 +57,19 @@ func TestADamagedRowIsAFewProblems(t *testing.T) {
 		}
 		slices.SortFunc(keys, func(a, b string) int { return len(rows[b]) - len(rows[a]) }) // long ones have more to spoil
 		for _, key := range append(sample(keys, 1), slices.Min(keys)) {
-			writes := map[string]write{"lost": {deleted: true}, "empty": {value: []byte{}}}
+			writes := map[string]commit.Write{"lost": {Deleted: true}, "empty": {Value: []byte{}}}
 			for i, spoilt := range spoilings(rows[key]) {
 				if i%2 == 0 {
-					writes[fmt.Sprint("spoilt ", i)] = write{value: spoilt}
+					writes[fmt.Sprint("spoilt ", i)] = commit.Write{Value: spoilt}
 				}
 			}
 			for name, w := range writes {
-				rewrite(t, s, map[string]write{key: w})
+				rewrite(t, s, map[string]commit.Write{key: w})
 				if found := problems(t, s, testNamespace, storetest.Simple().Judge); len(found) > maxOfOneRow {
 					t.Errorf("row %x %s: %d problems, among them %q", key, name, len(found), found[:3])
 				}
 			}
-			rewrite(t, s, map[string]write{key: {value: rows[key]}})
+			rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 		}
 	}
 	mustBeClean(t, s)
@@ -104,7 +105,7 @@ func TestImpossibleCounts(t *testing.T) {
 			for i := range 4 {
 				commitAliases(t, s, setAlias("a", ids[i%2].ID, chainstore.Condition{}))
 			}
-			rewrite(t, s, map[string]write{string(c.key(1)): {value: c.value}})
+			rewrite(t, s, map[string]commit.Write{string(c.key(1)): {Value: c.value}})
 			for i, f := range c.fail {
 				if err := f(s); !errors.Is(err, chainstore.ErrCorrupt) {
 					t.Errorf("reader %d: %v", i, err)

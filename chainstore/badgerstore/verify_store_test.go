@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
@@ -39,9 +40,9 @@ func verifyStore(tb testing.TB, s *Store) (found []string, last chainstore.Verif
 
 // TestVerifyStoreFinds damages rows of the store's own, and of namespaces: each is one problem, or as many as are told.
 func TestVerifyStoreFinds(t *testing.T) {
-	row := write{value: []byte{1}}
-	rowsOf := func(numbers ...uint32) map[string]write {
-		writes := map[string]write{}
+	row := commit.Write{Value: []byte{1}}
+	rowsOf := func(numbers ...uint32) map[string]commit.Write {
+		writes := map[string]commit.Write{}
 		for _, n := range numbers {
 			for i := range 50 {
 				writes[string(layout.PlaceKey(n, layout.TableNodes, chainstore.Place{Segment: uint64(i), Seq: 0}))] = row
@@ -50,38 +51,38 @@ func TestVerifyStoreFinds(t *testing.T) {
 		return writes
 	}
 	for name, c := range map[string]struct {
-		writes map[string]write
+		writes map[string]commit.Write
 		found  []string
 	}{
-		"a name is lost": {map[string]write{nameRow(2): gone}, []string{": namespace number 2 has rows and no name"}},
-		"names are lost": {map[string]write{nameRow(1): gone, nameRow(3): gone}, []string{
+		"a name is lost": {map[string]commit.Write{nameRow(2): gone}, []string{": namespace number 2 has rows and no name"}},
+		"names are lost": {map[string]commit.Write{nameRow(1): gone, nameRow(3): gone}, []string{
 			": namespace number 1 has rows and no name", ": namespace number 3 has rows and no name",
 		}},
 		"rows above the last": {rowsOf(4, 9), []string{": namespace number 4 has rows and no name", ": namespace number 9 has rows and no name"}},
-		"numbers of nothing":  {map[string]write{numbersKey: number(1_000_000)}, []string{": numbers 4 to 1000000 given to a namespace, with neither"}},
-		"rows among them": {merged(rowsOf(6), map[string]write{numbersKey: number(7)}), []string{
+		"numbers of nothing":  {map[string]commit.Write{numbersKey: number(1_000_000)}, []string{": numbers 4 to 1000000 given to a namespace, with neither"}},
+		"rows among them": {merged(rowsOf(6), map[string]commit.Write{numbersKey: number(7)}), []string{
 			": numbers 4 to 5 given to a namespace, with neither", ": namespace number 6 has rows and no name", ": number 7 given",
 		}},
-		"a number twice": {map[string]write{nameRow(3): number(2)}, []string{
+		"a number twice": {map[string]commit.Write{nameRow(3): number(2)}, []string{
 			": the names of namespaces do not agree with their numbers: number 2 has two", ": namespace number 3 has rows and no name",
 		}},
-		"an older last number": {map[string]write{numbersKey: number(2)}, []string{": the names of namespaces do not agree with their numbers: the last number"}},
-		"no last number":       {map[string]write{numbersKey: gone}, []string{": the names of namespaces do not agree with their numbers: the last number"}},
-		"a last number of nonsense": {map[string]write{numbersKey: {value: []byte{0xff}}}, []string{
+		"an older last number": {map[string]commit.Write{numbersKey: number(2)}, []string{": the names of namespaces do not agree with their numbers: the last number"}},
+		"no last number":       {map[string]commit.Write{numbersKey: gone}, []string{": the names of namespaces do not agree with their numbers: the last number"}},
+		"a last number of nonsense": {map[string]commit.Write{numbersKey: {Value: []byte{0xff}}}, []string{
 			": the names of namespaces do not agree with their numbers: the last number given cannot", ": the names of namespaces do not agree with their numbers: the last number",
 		}},
-		"a last number more": {map[string]write{numbersKey + "x": row}, []string{": table Z has 1 entries that nothing"}},
-		"no format":          {map[string]write{string(layout.TableKey(0, layout.TableFormat)): gone}, []string{": the format version is missing"}},
-		"another format":     {map[string]write{string(layout.TableKey(0, layout.TableFormat)): number(2)}, []string{": the format version is missing"}},
-		"a table of its own": {map[string]write{string(layout.TableKey(0, 'Q')): row, string(layout.TableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
-		"a table of another": {map[string]write{string(layout.TableKey(0, layout.TableNodes)): row}, []string{": there are rows of table 'S'"}},
-		"a table in a namespace": {map[string]write{string(layout.TableKey(2, 'a')): row, string(layout.TableKey(2, 'a')) + "x": row, string(layout.TableKey(2, 0)): row, string(layout.TableKey(2, 255)): row}, []string{
+		"a last number more": {map[string]commit.Write{numbersKey + "x": row}, []string{": table Z has 1 entries that nothing"}},
+		"no format":          {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): gone}, []string{": the format version is missing"}},
+		"another format":     {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): number(2)}, []string{": the format version is missing"}},
+		"a table of its own": {map[string]commit.Write{string(layout.TableKey(0, 'Q')): row, string(layout.TableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
+		"a table of another": {map[string]commit.Write{string(layout.TableKey(0, layout.TableNodes)): row}, []string{": there are rows of table 'S'"}},
+		"a table in a namespace": {map[string]commit.Write{string(layout.TableKey(2, 'a')): row, string(layout.TableKey(2, 'a')) + "x": row, string(layout.TableKey(2, 0)): row, string(layout.TableKey(2, 255)): row}, []string{
 			"secret-2: there are rows of table '\\x00'", "secret-2: there are rows of table 'a'", "secret-2: there are rows of table 'ÿ'",
 		}},
-		"no table":       {map[string]write{string(layout.TableKey(2, 0)[:4]): row}, []string{"secret-2: a key ends before its table"}},
-		"counters twice": {map[string]write{string(layout.CountersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
-		"counters lost":  {map[string]write{string(layout.CountersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
-		"a whole namespace": {map[string]write{
+		"no table":       {map[string]commit.Write{string(layout.TableKey(2, 0)[:4]): row}, []string{"secret-2: a key ends before its table"}},
+		"counters twice": {map[string]commit.Write{string(layout.CountersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
+		"counters lost":  {map[string]commit.Write{string(layout.CountersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
+		"a whole namespace": {map[string]commit.Write{
 			string(layout.CountersKey(2)): gone, string(layout.PlaceKey(2, layout.TableNodes, chainstore.Place{Segment: 1, Seq: 0})): gone, string(layout.IDKey(2, storedID)): gone,
 		}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
 	} {
@@ -105,8 +106,8 @@ func TestVerifyStoreFinds(t *testing.T) {
 // storedID is that of the node in each of threeNamespaces.
 var storedID = func() chainstore.ID { n := node(nil, "x"); return n.Identify(nil) }()
 
-func merged(all ...map[string]write) map[string]write {
-	out := map[string]write{}
+func merged(all ...map[string]commit.Write) map[string]commit.Write {
+	out := map[string]commit.Write{}
 	for _, m := range all {
 		maps.Copy(out, m)
 	}
@@ -117,7 +118,7 @@ func merged(all ...map[string]write) map[string]write {
 func TestVerifyStoreGoesOn(t *testing.T) {
 	s, _ := threeNamespaces(t)
 	for _, ns := range []uint32{1, 3} {
-		rewrite(t, s, map[string]write{string(layout.IDKey(ns, storedID)): gone})
+		rewrite(t, s, map[string]commit.Write{string(layout.IDKey(ns, storedID)): gone})
 	}
 	found, last := verifyStore(t, s)
 	want := []string{"secret-1: an entry of table I is missing", "secret-3: an entry of table I is missing"}
@@ -131,10 +132,10 @@ func TestVerifyStoreReports(t *testing.T) {
 	const names = 2*verify.NamesAtOnce + 10
 	at := time.Unix(1_700_000_000, 0)
 	s := openStore(t, Options{Now: func() time.Time { at = at.Add(verify.ReportInterval); return at }})
-	writes := map[string]write{numbersKey: number(names)}
+	writes := map[string]commit.Write{numbersKey: number(names)}
 	for i := uint64(1); i <= names; i++ {
 		writes[string(layout.NameKey(fmt.Sprint("tenant-", i)))] = number(i)
-		writes[string(layout.CountersKey(uint32(i)))] = write{value: layout.AppendCounters(nil, &layout.Counters{})}
+		writes[string(layout.CountersKey(uint32(i)))] = commit.Write{Value: layout.AppendCounters(nil, &layout.Counters{})}
 	}
 	rewrite(t, s, writes)
 	seen := map[string]bool{}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/verify"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
@@ -38,11 +39,11 @@ func TestVerifyFindsEveryLoss(t *testing.T) {
 			continue // not the namespace's, or nothing follows from its absence
 		}
 		for _, key := range sample(keys, 6) {
-			rewrite(t, s, map[string]write{key: {deleted: true}})
+			rewrite(t, s, map[string]commit.Write{key: {Deleted: true}})
 			if problems(t, s, "default", goldenJudge) == nil {
 				t.Errorf("nobody misses row %x", key)
 			}
-			rewrite(t, s, map[string]write{key: {value: rows[key]}})
+			rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 		}
 	}
 	if found := problems(t, s, "default", goldenJudge); found != nil {
@@ -65,12 +66,12 @@ func TestVerifyFindsSpoiltValues(t *testing.T) {
 				all = append(all[:2], spoiltCounters(t, rows[key])...)
 			}
 			for _, spoilt := range all {
-				rewrite(t, s, map[string]write{key: {value: spoilt}})
+				rewrite(t, s, map[string]commit.Write{key: {Value: spoilt}})
 				if problems(t, s, "default", goldenJudge) == nil {
 					t.Errorf("row %x may be %.100x instead of %.100x", key, spoilt, rows[key])
 				}
 			}
-			rewrite(t, s, map[string]write{key: {value: rows[key]}})
+			rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
 		}
 	}
 }
@@ -132,11 +133,11 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 		if _, there := rows[string(w.Key)]; there {
 			t.Fatalf("%s: the row is there", name)
 		}
-		rewrite(t, s, map[string]write{string(w.Key): {value: append([]byte{}, w.Value...)}})
+		rewrite(t, s, map[string]commit.Write{string(w.Key): {Value: append([]byte{}, w.Value...)}})
 		if problems(t, s, "default", goldenJudge) == nil {
 			t.Errorf("%s: nobody minds a row too many", name)
 		}
-		rewrite(t, s, map[string]write{string(w.Key): {deleted: true}})
+		rewrite(t, s, map[string]commit.Write{string(w.Key): {Deleted: true}})
 	}
 	if found := problems(t, s, "default", goldenJudge); found != nil {
 		t.Fatalf("verify found %q after all was put back", found)
@@ -149,7 +150,7 @@ func TestReadersOfSpoiltRows(t *testing.T) {
 	ctx := context.Background()
 	for _, key := range sample(byTable(rows)[layout.TableNodes], 30) {
 		for _, spoilt := range [][]byte{{}, {0xff}, rows[key][:len(rows[key])/2], {layout.RowNode, 40}} {
-			rewrite(t, s, map[string]write{key: {value: spoilt}})
+			rewrite(t, s, map[string]commit.Write{key: {Value: spoilt}})
 		}
 	}
 	ids, err := s.Find(ctx, "default", "", 1000)
@@ -209,9 +210,9 @@ func TestVerifyFindsASpoiltDisk(t *testing.T) {
 
 func TestVerifyReportsInPortions(t *testing.T) {
 	s, _ := goldenRows(t)
-	stray := map[string]write{}
+	stray := map[string]commit.Write{}
 	for i := range 2*verify.MaxProblems + 10 {
-		stray[string(layout.ChunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = write{value: []byte{}}
+		stray[string(layout.ChunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = commit.Write{Value: []byte{}}
 	}
 	rewrite(t, s, stray)
 	reports, total := 0, 0

@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"fmt"
@@ -10,29 +10,19 @@ import (
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
-// write is a value to set, or a key to delete.
-type write struct {
-	value   []byte
-	deleted bool
-	// by is the number of the draft that wrote it last.
-	by int
-}
-
-func cost(key string, w write) int64 { return int64(len(key)+len(w.value)) + badgerdb.WriteOverhead }
-
 // batch is the changes of one transaction: what they wrote that the database does not have yet. What the last of them did
 // can be undone.
 type batch struct {
-	c    *committer
+	c    *Committer
 	view *snapshot.Snapshot
 	// maxBytes and maxWrites are what the database takes in a commit.
 	maxBytes, maxWrites int64
 	// noPuts keeps changes that add something from being taken, noDeletes those that only delete; nil: nothing does.
 	noPuts, noDeletes error
 	// pending are answered once the batch is durable.
-	pending []*request
+	pending []*Request
 
-	writes  map[string]write
+	writes  map[string]Write
 	byID    map[cache.NodeKey]*cache.Node
 	byPlace map[cache.NodePlace]*cache.Node
 	// calls has the seq of the first node written that has a call of an id; begun are the segments that were.
@@ -60,24 +50,24 @@ const (
 )
 
 // begin is a batch on the newest state.
-func (c *committer) begin() *batch {
+func (c *Committer) begin() *batch {
 	b := c.spare
 	if b == nil {
 		b = &batch{
-			c: c, writes: map[string]write{}, byID: map[cache.NodeKey]*cache.Node{}, byPlace: map[cache.NodePlace]*cache.Node{},
+			c: c, writes: map[string]Write{}, byID: map[cache.NodeKey]*cache.Node{}, byPlace: map[cache.NodePlace]*cache.Node{},
 			calls: map[segmentCall]uint32{}, begun: map[cache.Segment]struct{}{}, awaiting: map[cache.NodeKey][]layout.Spawned{},
 			entered: map[uint32]struct{}{},
 		}
-		b.maxBytes, b.maxWrites = c.s.source.DB.MaxCommit()
+		b.maxBytes, b.maxWrites = c.source.DB.MaxCommit()
 	}
 	c.spare = nil
-	b.view = c.s.source.AsOf(c.s.source.Versions.Last(), layout.OwnNamespace)
-	b.noPuts, b.noDeletes = c.ready()
+	b.view = c.source.AsOf(c.source.Versions.Last(), layout.OwnNamespace)
+	b.noPuts, b.noDeletes = c.Ready()
 	return b
 }
 
 // end forgets a batch that is durable, or failed; the next one takes its memory.
-func (c *committer) end(b *batch) {
+func (c *Committer) end(b *batch) {
 	if len(b.writes) > maxWritesAgain {
 		return
 	}
@@ -108,7 +98,7 @@ func (b *batch) space(n int) []byte {
 
 // take applies a change, and answers it if it is refused. It returns false for one that has to wait for the next
 // batch.
-func (b *batch) take(r *request) bool {
+func (b *batch) take(r *Request) bool {
 	if !r.state.CompareAndSwap(queued, taken) {
 		return true
 	}
@@ -118,13 +108,13 @@ func (b *batch) take(r *request) bool {
 	}
 	b.drafts++
 	b.undo.reset()
-	d := &draft{batch: b, by: b.drafts, now: b.c.s.millis(), request: r}
-	committed, err := d.apply(r.namespace, r.change)
+	d := &changeTxn{batch: b, by: b.drafts, now: b.c.now(), request: r}
+	committed, err := d.apply(r.Namespace, r.Change)
 	if err == nil && (d.tooLong || d.keys > b.maxWrites || d.bytes > b.maxBytes) {
 		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, d.keys, d.bytes)
 	}
 	if err == nil && d.keys > 0 {
-		err = b.barred(r.change)
+		err = b.barred(r.Change)
 	}
 	if err != nil {
 		b.takeBack()
@@ -136,10 +126,41 @@ func (b *batch) take(r *request) bool {
 		r.state.Store(queued)
 		return false
 	}
-	r.committed = committed
+	r.Committed = committed
 	r.release()
 	b.pending = append(b.pending, r)
 	return true
+}
+
+// takeBack leaves the batch as it was before the last change.
+func (b *batch) takeBack() {
+	for _, u := range b.undo.writes {
+		b.bytes -= Cost(u.key, b.writes[u.key])
+		if !u.had {
+			delete(b.writes, u.key)
+			continue
+		}
+		b.writes[u.key] = u.before
+		b.bytes += Cost(u.key, u.before)
+	}
+	for i := len(b.undo.nodes) - 1; i >= 0; i-- {
+		u := b.undo.nodes[i]
+		if u.before == nil {
+			delete(b.byID, u.now.Key())
+			delete(b.byPlace, u.now.Place())
+			continue
+		}
+		b.byID[u.now.Key()], b.byPlace[u.now.Place()] = u.before, u.before
+	}
+	for _, call := range b.undo.calls {
+		delete(b.calls, call)
+	}
+	for _, segment := range b.undo.begun {
+		delete(b.begun, segment)
+	}
+	for _, spawner := range b.undo.awaiting {
+		b.awaiting[spawner] = b.awaiting[spawner][:len(b.awaiting[spawner])-1]
+	}
 }
 
 // barred is the error that keeps a change from being written that writes something. What only deletes may take what is kept for
@@ -158,20 +179,20 @@ func (b *batch) barred(change *chainstore.Change) error {
 
 // refuse answers a change that fails; if the batch has changes before it, once those are durable, for the reason may be
 // one of them: a caller must not learn of what readers do not see.
-func (b *batch) refuse(r *request, err error) {
+func (b *batch) refuse(r *Request, err error) {
 	if len(b.writes) == 0 {
 		b.c.fail(r, err)
 		return
 	}
-	r.err = err
+	r.Err = err
 	r.release()
 	b.pending = append(b.pending, r)
 }
 
 // draft is a change being applied to a batch.
-type draft struct {
+type changeTxn struct {
 	*batch
-	request *request
+	request *Request
 	// by tells its writes from those of the batch's other changes; keys and bytes are what they take in a transaction.
 	by          int
 	keys, bytes int64
@@ -186,45 +207,45 @@ type draft struct {
 	counters layout.Counters
 }
 
-func (d *draft) set(key, value []byte) { d.write(key, write{value: value}) }
+func (d *changeTxn) set(key, value []byte) { d.write(key, Write{Value: value}) }
 
-func (d *draft) delete(key []byte) { d.write(key, write{deleted: true}) }
+func (d *changeTxn) delete(key []byte) { d.write(key, Write{Deleted: true}) }
 
-func (d *draft) write(key []byte, w write) {
+func (d *changeTxn) write(key []byte, w Write) {
 	w.by = d.by
 	old, again := d.writes[string(key)]
 	text := string(key)
 	if again {
-		d.batch.bytes -= cost(text, old)
+		d.batch.bytes -= Cost(text, old)
 	}
 	if again && old.by == d.by {
-		d.bytes -= cost(text, old)
+		d.bytes -= Cost(text, old)
 	} else {
 		d.keys++
 		d.undo.writes = append(d.undo.writes, undoneWrite{text, old, again})
 	}
-	d.tooLong = d.tooLong || len(key) > badgerdb.MaxKey || int64(len(w.value)) >= d.c.s.source.DB.MaxValue()
+	d.tooLong = d.tooLong || len(key) > badgerdb.MaxKey || int64(len(w.Value)) >= d.c.source.DB.MaxValue()
 	d.writes[text] = w
-	d.bytes += cost(text, w)
-	d.batch.bytes += cost(text, w)
+	d.bytes += Cost(text, w)
+	d.batch.bytes += Cost(text, w)
 }
 
 // get returns a value as the changes so far leave it; it must not be changed.
-func (d *draft) get(key []byte) (value []byte, found bool, err error) {
+func (d *changeTxn) get(key []byte) (value []byte, found bool, err error) {
 	if w, ok := d.writes[string(key)]; ok {
-		return w.value, !w.deleted, nil
+		return w.Value, !w.Deleted, nil
 	}
 	return d.view.Get(key)
 }
 
 // know keeps what this change knows of a node that it wrote, or wrote behind.
-func (d *draft) know(n *cache.Node) {
+func (d *changeTxn) know(n *cache.Node) {
 	d.undo.nodes = append(d.undo.nodes, undoneNode{n, d.byID[n.Key()]})
 	d.byID[n.Key()], d.byPlace[n.Place()] = n, n
 }
 
 // apply puts the change's nodes and then its aliases.
-func (d *draft) apply(namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+func (d *changeTxn) apply(namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	if err := d.enter(namespace); err != nil {
 		return nil, err
 	}
@@ -248,7 +269,7 @@ func (d *draft) apply(namespace string, change *chainstore.Change) (*chainstore.
 }
 
 // enter finds the namespace's number, or the next one, and its counters.
-func (d *draft) enter(namespace string) error {
+func (d *changeTxn) enter(namespace string) error {
 	ns, found, err := d.number(namespace)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -8,7 +8,7 @@ import (
 
 // linkSpawned writes the rows that find a new node by its spawner, and those that find by the new node what it spawned
 // before it was put.
-func (d *draft) linkSpawned(n *cache.Node, from *chainstore.SpawnedFrom) error {
+func (d *changeTxn) linkSpawned(n *cache.Node, from *chainstore.SpawnedFrom) error {
 	if err := d.adopt(n); err != nil || from == nil {
 		return err
 	}
@@ -29,13 +29,13 @@ func (d *draft) linkSpawned(n *cache.Node, from *chainstore.SpawnedFrom) error {
 	return nil
 }
 
-func (d *draft) setSpawnedAt(spawner chainstore.Place, s layout.Spawned) {
+func (d *changeTxn) setSpawnedAt(spawner chainstore.Place, s layout.Spawned) {
 	d.set(layout.SpawnedAtKey(d.ns, spawner, s.Number), layout.AppendPlaceValue(nil, s.At))
 }
 
 // adopt links a new node to what it spawned before it was put, at most maxAdopted: a seek, and only while any node waits for its
 // spawner. The rest goes on waiting.
-func (d *draft) adopt(n *cache.Node) error {
+func (d *changeTxn) adopt(n *cache.Node) error {
 	if d.counters.Awaited == 0 {
 		return nil
 	}

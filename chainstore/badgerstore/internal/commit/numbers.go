@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 // many were given may be hidden by a damaged table, and an older one be found instead.
 
 // number returns the number of a namespace, or, where it was never written to, the next one.
-func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
+func (d *changeTxn) number(namespace string) (ns uint32, found bool, err error) {
 	if w, ok := d.writes[string(layout.NameKey(namespace))]; ok {
-		ns, err = layout.ParseNamespace(w.value, layout.TableNames)
+		ns, err = layout.ParseNamespace(w.Value, layout.TableNames)
 		return ns, true, err
 	}
 	if ns, found, err = d.view.NumberOf(namespace); err != nil || found {
@@ -27,11 +27,11 @@ func (d *draft) number(namespace string) (ns uint32, found bool, err error) {
 }
 
 // nextNumber is the number behind the last that was given: ErrCorrupt where that one was given before.
-func (d *draft) nextNumber() (uint32, error) {
+func (d *changeTxn) nextNumber() (uint32, error) {
 	var last uint32
 	var err error
 	if w, ok := d.writes[string(layout.TableKey(layout.OwnNamespace, layout.TableNumbers))]; ok {
-		last, err = layout.ParseNamespace(w.value, layout.TableNumbers) // given by this batch: no key begins with a higher one
+		last, err = layout.ParseNamespace(w.Value, layout.TableNumbers) // given by this batch: no key begins with a higher one
 	} else {
 		last, err = d.lastGiven()
 	}
@@ -43,12 +43,12 @@ func (d *draft) nextNumber() (uint32, error) {
 
 // lastGiven is the last number given before this batch: ErrCorrupt where a key begins with a higher one, or where it is not the one
 // that this process knows of.
-func (d *draft) lastGiven() (uint32, error) {
+func (d *changeTxn) lastGiven() (uint32, error) {
 	last, err := d.view.LastNumber()
 	if err != nil {
 		return 0, err
 	}
-	if given := d.c.s.source.Names.Given; last != given {
+	if given := d.c.source.Names.Given; last != given {
 		return 0, fmt.Errorf("%w: the last number given to a namespace is %d, and was %d", chainstore.ErrCorrupt, last, given)
 	}
 	if used, found := d.view.NextUsed(last + 1); found {
@@ -63,12 +63,12 @@ func (b *batch) keepGiven() {
 	if !ok {
 		return
 	}
-	names := b.c.s.source.Names
-	names.Given, _ = layout.ParseNamespace(w.value, layout.TableNumbers)
+	names := b.c.source.Names
+	names.Given, _ = layout.ParseNamespace(w.Value, layout.TableNumbers)
 	prefix := string(layout.NameKey(""))
 	for key, w := range b.writes {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
-			number, _ := layout.ParseNamespace(w.value, layout.TableNames)
+			number, _ := layout.ParseNamespace(w.Value, layout.TableNames)
 			names.Put(name, number, b.view.Seen+1)
 		}
 	}
@@ -76,10 +76,10 @@ func (b *batch) keepGiven() {
 
 // countersOf are the counters of a namespace that is there, as the changes so far leave them: ErrCorrupt where they cannot be read,
 // or would give a segment again.
-func (d *draft) countersOf(ns uint32) (c layout.Counters, err error) {
+func (d *changeTxn) countersOf(ns uint32) (c layout.Counters, err error) {
 	key := layout.CountersKey(ns)
 	if w, ok := d.writes[string(key)]; ok {
-		return layout.ParseCounters(w.value)
+		return layout.ParseCounters(w.Value)
 	}
 	if c, ok := d.c.counters[ns]; ok {
 		return c, nil
@@ -101,7 +101,7 @@ func (d *draft) countersOf(ns uint32) (c layout.Counters, err error) {
 }
 
 // keepCounters remembers the counters of a namespace, as of the last commit, until there are too many.
-func (c *committer) keepCounters(ns uint32, now layout.Counters) {
+func (c *Committer) keepCounters(ns uint32, now layout.Counters) {
 	if len(c.counters) >= snapshot.MaxNames {
 		clear(c.counters)
 	}
@@ -112,7 +112,7 @@ func (c *committer) keepCounters(ns uint32, now layout.Counters) {
 func (b *batch) keepCounters() {
 	for ns := range b.entered {
 		if w, ok := b.writes[string(layout.CountersKey(ns))]; ok {
-			if now, err := layout.ParseCounters(w.value); err == nil {
+			if now, err := layout.ParseCounters(w.Value); err == nil {
 				b.c.keepCounters(ns, now)
 			}
 		}

@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ type aliasPlan struct {
 	head, target *cache.Node
 }
 
-func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
+func (d *changeTxn) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
 	exists, head, target, compaction := p.head != nil, chainstore.ID{}, idOf(p.target), false
 	if exists {
 		head, compaction = p.head.Header.ID, p.head.Header.Covers.Present
@@ -30,7 +30,7 @@ func (d *draft) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed boo
 }
 
 // extends tells whether a node is reached from an ancestor by plain appends.
-func (d *draft) extends(n *cache.Node, ancestor chainstore.ID) (bool, error) {
+func (d *changeTxn) extends(n *cache.Node, ancestor chainstore.ID) (bool, error) {
 	from, err := d.find(ancestor)
 	if err != nil || from == nil {
 		return false, err
@@ -42,7 +42,7 @@ func (d *draft) extends(n *cache.Node, ancestor chainstore.ID) (bool, error) {
 }
 
 // putAliases judges the change's aliases as they were before it, and then sets them, unless the change took place before.
-func (d *draft) putAliases(change *chainstore.Change, nodes []*cache.Node, done []chainstore.PutNode) ([]chainstore.PutAlias, error) {
+func (d *changeTxn) putAliases(change *chainstore.Change, nodes []*cache.Node, done []chainstore.PutNode) ([]chainstore.PutAlias, error) {
 	plans := make([]aliasPlan, len(change.Aliases))
 	for i := range change.Aliases {
 		target, err := d.target(change.Aliases[i].Target, nodes)
@@ -93,7 +93,7 @@ func (d *draft) putAliases(change *chainstore.Change, nodes []*cache.Node, done 
 }
 
 // wasSet tells whether an alias points to its target, or did so lately.
-func (d *draft) wasSet(p *aliasPlan) (bool, error) {
+func (d *changeTxn) wasSet(p *aliasPlan) (bool, error) {
 	if p.row == nil || p.head != nil && p.head.At == p.target.At {
 		return p.row != nil, nil
 	}
@@ -128,7 +128,7 @@ func (p *aliasPlan) stays() chainstore.PutAlias {
 }
 
 // alias returns an alias's row, nil if it never was set, and its head, nil if it does not exist.
-func (d *draft) alias(name string) (*layout.AliasRow, *cache.Node, error) {
+func (d *changeTxn) alias(name string) (*layout.AliasRow, *cache.Node, error) {
 	value, found, err := d.get(layout.AliasKey(d.ns, name))
 	if err != nil || !found {
 		return nil, nil, err
@@ -142,13 +142,13 @@ func (d *draft) alias(name string) (*layout.AliasRow, *cache.Node, error) {
 }
 
 // aliasHead is where an alias points; nil if it does not exist.
-func (d *draft) aliasHead(name string) (*cache.Node, error) {
+func (d *changeTxn) aliasHead(name string) (*cache.Node, error) {
 	_, head, err := d.alias(name)
 	return head, err
 }
 
 // target finds what an alias is to be set to; nil to delete it.
-func (d *draft) target(t chainstore.Target, nodes []*cache.Node) (n *cache.Node, err error) {
+func (d *changeTxn) target(t chainstore.Target, nodes []*cache.Node) (n *cache.Node, err error) {
 	switch {
 	case t.Kind == chainstore.TargetNew:
 		return nodes[t.Node], nil
@@ -167,7 +167,7 @@ func (d *draft) target(t chainstore.Target, nodes []*cache.Node) (n *cache.Node,
 }
 
 // move sets or deletes an alias.
-func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
+func (d *changeTxn) move(p *aliasPlan) chainstore.PutAlias {
 	out := p.stays()
 	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.At != p.head.At
 	next := layout.AliasRow{}
@@ -198,7 +198,7 @@ func (d *draft) move(p *aliasPlan) chainstore.PutAlias {
 }
 
 // leave records the state that an alias leaves, and takes it from the indexes.
-func (d *draft) leave(p *aliasPlan) {
+func (d *changeTxn) leave(p *aliasPlan) {
 	if p.row == nil {
 		return
 	}
@@ -213,7 +213,7 @@ func (d *draft) leave(p *aliasPlan) {
 }
 
 // arrive enters an alias into the indexes.
-func (d *draft) arrive(p *aliasPlan) {
+func (d *changeTxn) arrive(p *aliasPlan) {
 	if p.target == nil {
 		return
 	}
@@ -229,7 +229,7 @@ func (b *batch) wroteAliases() (all []cache.Alias) {
 			continue
 		}
 		a := cache.Alias{Namespace: layout.NamespaceOf(key), Name: key[layout.KeyPrefix:], Deleted: true}
-		if row, err := layout.ParseAlias(w.value); err == nil && !w.deleted {
+		if row, err := layout.ParseAlias(w.Value); err == nil && !w.Deleted {
 			a.At, a.Deleted = row.At, row.Deleted
 		}
 		all = append(all, a)

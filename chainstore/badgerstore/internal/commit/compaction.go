@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 
 // prepare reads what the change's compaction nodes show, as of now, so that the committer has little left to read. What it
 // cannot make it leaves to the committer, which judges.
-func (s *Store) prepare(ctx context.Context, namespace string, change *chainstore.Change) (map[*chainstore.NewNode]*derive.Refold, error) {
+func (c *Committer) prepare(ctx context.Context, namespace string, change *chainstore.Change) (map[*chainstore.NewNode]*derive.Refold, error) {
 	is := func(n chainstore.NewNode) bool { return n.Compaction != nil }
 	if !slices.ContainsFunc(change.Nodes, is) {
 		return nil, nil
 	}
 	prepared := map[*chainstore.NewNode]*derive.Refold{}
-	err := s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+	err := c.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		for i := range change.Nodes {
 			if !is(change.Nodes[i]) {
 				continue
 			}
-			r, err := prepare(ctx, v, change, i)
+			r, err := Prepare(ctx, v, change, i)
 			if err != nil && !refused(err) {
 				return err
 			}
@@ -49,9 +49,9 @@ func refused(err error) bool {
 	return false
 }
 
-// prepare makes the refold of node i of a change as far as its nearest ancestor that is there; nil where the node is
+// Prepare makes the refold of node i of a change as far as its nearest ancestor that is there; nil where the node is
 // there already.
-func prepare(ctx context.Context, v *snapshot.Snapshot, change *chainstore.Change, i int) (*derive.Refold, error) {
+func Prepare(ctx context.Context, v *snapshot.Snapshot, change *chainstore.Change, i int) (*derive.Refold, error) {
 	in := &change.Nodes[i]
 	parent, direct, err := base(v, change, i)
 	if err != nil {
@@ -99,7 +99,7 @@ func base(v *snapshot.Snapshot, change *chainstore.Change, i int) (n *cache.Node
 
 // compact derives a new compaction node: ErrNotAncestor for a root, or where a message was put behind what it covers;
 // ErrNodeNotFound, ErrNotAncestor, ErrAlreadyCovered, ErrOpenCalls, ErrGroupTooLarge.
-func (d *draft) compact(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, error) {
+func (d *changeTxn) compact(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, error) {
 	if parent.Header == nil {
 		return derive.Node{}, chainstore.ErrNotAncestor
 	}
@@ -122,7 +122,7 @@ func (d *draft) compact(in *chainstore.NewNode, seat derive.Seat, parent derive.
 }
 
 // headerAt is the header of the node at a place, which is there.
-func (d *draft) headerAt(at chainstore.Place) (*chainstore.Header, error) {
+func (d *changeTxn) headerAt(at chainstore.Place) (*chainstore.Header, error) {
 	n, err := d.at(at)
 	if err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func (d *draft) headerAt(at chainstore.Place) (*chainstore.Header, error) {
 const (
 	// maxPrepared is how often a change is prepared again.
 	maxPrepared = 2
-	// maxUnprepared is the nodes that the committer reads for a change while it can ask for more to be prepared.
-	maxUnprepared = 256
+	// MaxUnprepared is the nodes that the committer reads for a change while it can ask for more to be prepared.
+	MaxUnprepared = 256
 )
 
 // errUnprepared asks the caller of Commit to prepare its change again.
@@ -143,7 +143,7 @@ var errUnprepared = errors.New("too much of what a compaction node shows is to b
 
 // headers reads one row for each node: those that were put after a compaction node was prepared, or all, where its parent
 // was another one, or not there. errUnprepared.
-func (d *draft) headers(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
+func (d *changeTxn) headers(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 	for seq := from; seq <= through; seq++ {
 		h, err := d.header(l.Locate(seq))
 		if err == nil {
@@ -157,15 +157,15 @@ func (d *draft) headers(l *chainstore.Lineage, from, through uint32, f func(*cha
 }
 
 // header reads the header of a node that is there, also one that these changes wrote.
-func (d *draft) header(at chainstore.Place) (*chainstore.Header, error) {
+func (d *changeTxn) header(at chainstore.Place) (*chainstore.Header, error) {
 	if w, ok := d.writes[string(layout.PlaceKey(d.ns, layout.TableNodes, at))]; ok {
-		r, _, err := layout.ParseRow(w.value)
+		r, _, err := layout.ParseRow(w.Value)
 		if err != nil {
 			return nil, err
 		}
 		return r.Header.Decode(at.Seq)
 	}
-	if d.unprepared++; d.unprepared > maxUnprepared && !d.request.last {
+	if d.unprepared++; d.unprepared > MaxUnprepared && !d.request.last {
 		return nil, errUnprepared
 	}
 	return d.view.HeaderAt(at)

@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -7,12 +7,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
-// segmentCall is a call id in a segment.
-type segmentCall struct {
-	in  cache.Segment
-	key derive.CallKey
-}
-
 // callSearch looks for calls of a batch: in what it wrote, in what is kept of calls, and else in the database.
 type callSearch struct {
 	b    *batch
@@ -20,7 +14,7 @@ type callSearch struct {
 }
 
 // FindCalls is a derive.Finder.
-func (d *draft) FindCalls(through derive.Node, ids []derive.CallKey, called map[derive.CallKey]bool) error {
+func (d *changeTxn) FindCalls(through derive.Node, ids []derive.CallKey, called map[derive.CallKey]bool) error {
 	s := callSearch{d.batch, snapshot.CallRows{V: d.view}}
 	defer s.rows.Close()
 	return snapshot.EachRun(through.Lineage, through.Header.Tools.Seq, ids, called, func(at chainstore.Place, open []derive.CallKey) error {
@@ -35,7 +29,7 @@ func (s *callSearch) within(in cache.Segment, through chainstore.Place, ids []de
 	if begun {
 		return nil
 	}
-	calls := s.b.c.s.source.Caches.Calls
+	calls := s.b.c.source.Caches.Calls
 	unsure, kept := calls.Earlier(in, through.Seq, ids, called)
 	if !kept && len(ids) > 0 && calls.Due(in) {
 		read, err := s.readIn(in)
@@ -83,15 +77,15 @@ func (s *callSearch) readIn(in cache.Segment) (bool, error) {
 	case err != nil:
 		return false, err
 	case rows > cache.MaxReadIn:
-		s.b.c.s.source.Caches.Calls.TooLong(in)
+		s.b.c.source.Caches.Calls.TooLong(in)
 		return false, nil
 	}
-	s.b.c.s.source.Caches.Calls.PutRead(in, kept, s.b.view.Seen)
+	s.b.c.source.Caches.Calls.PutRead(in, kept, s.b.view.Seen)
 	return true, nil
 }
 
 // call notes that a node of this change has a call of an id. The seqs of a segment ascend.
-func (d *draft) call(call segmentCall, seq uint32) {
+func (d *changeTxn) call(call segmentCall, seq uint32) {
 	if _, has := d.calls[call]; has {
 		return
 	}
@@ -101,7 +95,7 @@ func (d *draft) call(call segmentCall, seq uint32) {
 
 // keepCalls puts the calls of a batch that is durable into the cache.
 func (b *batch) keepCalls() {
-	calls := b.c.s.source.Caches.Calls
+	calls := b.c.source.Caches.Calls
 	for in := range b.begun {
 		calls.Begin(in)
 	}

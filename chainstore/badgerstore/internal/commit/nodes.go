@@ -1,4 +1,4 @@
-package badgerstore
+package commit
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 const renewAfter = 12 * 60 * 60 * 1000
 
 // putNodes puts the change's nodes in order, and returns what is known of each.
-func (d *draft) putNodes(change *chainstore.Change) (nodes []*cache.Node, put []chainstore.PutNode, err error) {
+func (d *changeTxn) putNodes(change *chainstore.Change) (nodes []*cache.Node, put []chainstore.PutNode, err error) {
 	nodes = make([]*cache.Node, len(change.Nodes))
 	put = make([]chainstore.PutNode, len(change.Nodes))
 	for i := range change.Nodes {
@@ -38,7 +38,7 @@ func (d *draft) putNodes(change *chainstore.Change) (nodes []*cache.Node, put []
 }
 
 // parent returns node i's parent; nil for a root.
-func (d *draft) parent(change *chainstore.Change, i int, nodes []*cache.Node) (n *cache.Node, err error) {
+func (d *changeTxn) parent(change *chainstore.Change, i int, nodes []*cache.Node) (n *cache.Node, err error) {
 	switch p := change.EffectiveParent(i); p.Kind {
 	case chainstore.NoParent:
 		return nil, nil
@@ -57,7 +57,7 @@ func (d *draft) parent(change *chainstore.Change, i int, nodes []*cache.Node) (n
 	return n, err
 }
 
-func (d *draft) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cache.Node, created bool, err error) {
+func (d *changeTxn) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cache.Node, created bool, err error) {
 	var parentID *chainstore.ID
 	if parent != nil {
 		id := parent.Header.ID
@@ -77,7 +77,7 @@ func (d *draft) putNode(in *chainstore.NewNode, parent *cache.Node) (n *cache.No
 }
 
 // renew notes that a node was put again, if that has not been noted lately.
-func (d *draft) renew(n *cache.Node) error {
+func (d *changeTxn) renew(n *cache.Node) error {
 	if d.now-n.Header.FirstPut <= renewAfter {
 		return nil
 	}
@@ -97,12 +97,12 @@ func (d *draft) renew(n *cache.Node) error {
 }
 
 // find returns what is known of a node by id; nil if it is not there.
-func (d *draft) find(id chainstore.ID) (*cache.Node, error) {
+func (d *changeTxn) find(id chainstore.ID) (*cache.Node, error) {
 	key := cache.NodeKey{Namespace: d.ns, ID: id}
 	if n := d.byID[key]; n != nil {
 		return n, nil
 	}
-	if n := d.c.s.source.Caches.Nodes.Find(key, d.view.Seen); n != nil {
+	if n := d.c.source.Caches.Nodes.Find(key, d.view.Seen); n != nil {
 		return n, nil
 	}
 	at, found, err := d.view.PlaceOf(id)
@@ -113,28 +113,28 @@ func (d *draft) find(id chainstore.ID) (*cache.Node, error) {
 }
 
 // at returns what is known of the node at a place, which is there.
-func (d *draft) at(at chainstore.Place) (*cache.Node, error) {
+func (d *changeTxn) at(at chainstore.Place) (*cache.Node, error) {
 	where := cache.NodePlace{Namespace: d.ns, At: at}
 	if n := d.byPlace[where]; n != nil {
 		return n, nil
 	}
-	if n := d.c.s.source.Caches.Nodes.At(where); n != nil {
+	if n := d.c.source.Caches.Nodes.At(where); n != nil {
 		return n, nil
 	}
 	return d.load(at)
 }
 
 // load reads a node that this batch did not write.
-func (d *draft) load(at chainstore.Place) (*cache.Node, error) {
+func (d *changeTxn) load(at chainstore.Place) (*cache.Node, error) {
 	n, err := d.view.NodeAt(at)
 	if err == nil {
-		d.c.s.source.Caches.Nodes.Offer(n, d.view.Seen)
+		d.c.source.Caches.Nodes.Offer(n, d.view.Seen)
 	}
 	return n, err
 }
 
 // asTip returns a node with all that is needed to append to it.
-func (d *draft) asTip(n *cache.Node) (*cache.Node, error) {
+func (d *changeTxn) asTip(n *cache.Node) (*cache.Node, error) {
 	if n.IsTip {
 		return n, nil
 	}
@@ -146,12 +146,12 @@ func (d *draft) asTip(n *cache.Node) (*cache.Node, error) {
 		return nil, err
 	}
 	tip.IsTip = true
-	d.c.s.source.Caches.Nodes.Put(tip, d.view.Seen)
+	d.c.source.Caches.Nodes.Put(tip, d.view.Seen)
 	return tip, nil
 }
 
 // create writes a new node and its index rows.
-func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *cache.Node) (*cache.Node, error) {
+func (d *changeTxn) create(in *chainstore.NewNode, id chainstore.ID, parent *cache.Node) (*cache.Node, error) {
 	if parent != nil {
 		var err error
 		if parent, err = d.asTip(parent); err != nil {
@@ -173,7 +173,7 @@ func (d *draft) create(in *chainstore.NewNode, id chainstore.ID, parent *cache.N
 }
 
 // derive tells what follows from a new node and its parent.
-func (d *draft) derive(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, map[derive.CallKey]*derive.Recall, error) {
+func (d *changeTxn) derive(in *chainstore.NewNode, seat derive.Seat, parent derive.Node) (derive.Node, map[derive.CallKey]*derive.Recall, error) {
 	if in.Compaction != nil {
 		made, err := d.compact(in, seat, parent)
 		return made, nil, err
@@ -182,7 +182,7 @@ func (d *draft) derive(in *chainstore.NewNode, seat derive.Seat, parent derive.N
 }
 
 // index writes the rows that find a new node, and counts it.
-func (d *draft) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, recalls map[derive.CallKey]*derive.Recall) error {
+func (d *changeTxn) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, recalls map[derive.CallKey]*derive.Recall) error {
 	for _, row := range layout.IndexRows(d.ns, made, recalls) {
 		d.set(row.Key, row.Value)
 	}
@@ -203,7 +203,7 @@ func (d *draft) index(n *cache.Node, made derive.Node, in *chainstore.NewNode, r
 
 // place takes a place for a new node and makes it its parent's child; a root has no parent. ErrTooLarge at the end of
 // the longest chain that places can tell.
-func (d *draft) place(parent *cache.Node) (*chainstore.Lineage, error) {
+func (d *changeTxn) place(parent *cache.Node) (*chainstore.Lineage, error) {
 	switch {
 	case parent == nil:
 		d.counters.Roots++
@@ -223,7 +223,7 @@ func (d *draft) place(parent *cache.Node) (*chainstore.Lineage, error) {
 	}
 }
 
-func (d *draft) newSegment() uint64 {
+func (d *changeTxn) newSegment() uint64 {
 	d.counters.NextSegment++
 	in := cache.Segment{Namespace: d.ns, Segment: d.counters.NextSegment}
 	d.begun[in] = struct{}{}
@@ -232,7 +232,7 @@ func (d *draft) newSegment() uint64 {
 }
 
 // row writes the node's row, and its payload in chunks if it is long.
-func (d *draft) row(n *cache.Node, in *chainstore.NewNode) {
+func (d *changeTxn) row(n *cache.Node, in *chainstore.NewNode) {
 	var forks []chainstore.Place
 	if f := n.Lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.At.Seq {
 		forks = f[:min(len(f), layout.MaxForksInRow)]

@@ -1,0 +1,314 @@
+// Package commit has the one goroutine that writes: a queue of changes, batches of them that are judged, written and, where one is
+// refused, undone, and what it keeps of their nodes for the next.
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
+	"github.com/transcriptd/transcriptd/internal/deadline"
+)
+
+// Committer commits changes, one batch after the other: it takes what waits, applies each change to the batch, makes
+// the batch durable, and answers. Meanwhile the next changes gather; a change that comes alone waits for nothing.
+type Committer struct {
+	source *snapshot.Source
+	now    func() int64
+	// Room is the bytes that changes may yet take in the queue.
+	Room     *semaphore.Weighted
+	Capacity int64
+	// Queued is the bytes that changes take in it, each for as long as it is held; <= capacity.
+	Queued atomic.Int64
+	// Commits are durable batches, changes the changes in them.
+	Commits, Changes atomic.Uint64
+	// closing ends the wait for room.
+	closing context.Context
+	close   context.CancelFunc
+
+	Waiting *queue
+	Done    chan struct{}
+
+	// What follows belongs to the goroutine that commits.
+
+	// spare is the memory of the batch before; nil where there is none.
+	spare  *batch
+	failed bool
+	// counters are those of namespaces as of the last commit.
+	counters map[uint32]layout.Counters
+	// Ready tells what keeps puts, and even deletes, from being committed; durable commits them. Fields so that tests can let
+	// them fail.
+	Ready   func() (puts, deletes error)
+	Durable func(writes map[string]Write, ts uint64) error
+	// Pause is called between two commits, and returns no later than when the context ends; a field for tests, too.
+	Pause func(context.Context)
+}
+
+// changeOverhead is what a change counts in the queue beside its bytes, which bounds their number.
+const changeOverhead = 1 << 10
+
+// Config is what a committer needs.
+type Config struct {
+	Source *snapshot.Source
+	// Now is the time in milliseconds since the epoch, never negative.
+	Now func() int64
+	// QueueBytes bounds the changes that wait or are being committed.
+	QueueBytes int64
+}
+
+// New is a Committer at work. There is one for a database.
+func New(o Config) *Committer {
+	c := &Committer{
+		source: o.Source, now: o.Now, Room: semaphore.NewWeighted(o.QueueBytes), Capacity: o.QueueBytes,
+		Waiting: newQueue(), Done: make(chan struct{}), counters: map[uint32]layout.Counters{},
+	}
+	db := o.Source.DB
+	c.Ready, c.Pause = db.Ready, db.Pace
+	c.Durable = func(writes map[string]Write, commit uint64) error { return WriteTo(db, writes, commit) }
+	c.closing, c.close = context.WithCancel(context.Background())
+	go c.run()
+	return c
+}
+
+// Commit hands a change to the goroutine that commits; see chainstore.Writer. What it prepared of a change may be of no use in the end:
+// then it does so again, but no more than twice.
+func (c *Committer) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	for again := maxPrepared; ; again-- {
+		out, err := c.commit(ctx, namespace, change, again == 0)
+		if !errors.Is(err, errUnprepared) {
+			return out, err
+		}
+	}
+}
+
+// commit hands a change to the committer: errUnprepared, unless it is the last time.
+func (c *Committer) commit(ctx context.Context, namespace string, change *chainstore.Change, last bool) (*chainstore.Committed, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	prepared, err := c.prepare(ctx, namespace, change)
+	if err != nil {
+		return nil, err
+	}
+	weight := min(SizeOf(change), c.Capacity)
+	if err := c.admit(ctx, weight); err != nil {
+		return nil, err
+	}
+	r := &Request{
+		Ctx: ctx, weight: weight, Namespace: namespace, Change: change, prepared: prepared, last: last,
+		Released: make(chan struct{}), Answered: make(chan struct{}),
+	}
+	if !c.Waiting.add(r) {
+		c.leave(weight)
+		return nil, chainstore.ErrClosed
+	}
+	return c.wait(r)
+}
+
+// SizeOf is what a change holds, roughly: its bytes and texts, and something for what they hang on.
+func SizeOf(change *chainstore.Change) int64 {
+	n := changeOverhead
+	for i := range change.Nodes {
+		node := &change.Nodes[i]
+		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Salt)
+		for _, name := range node.Variables {
+			n += 16 + len(name)
+		}
+		for j := range node.Messages {
+			n += sizeOfFacts(&node.Messages[j])
+		}
+	}
+	for i := range change.Aliases {
+		a := &change.Aliases[i]
+		n += 256 + len(a.Name)
+		for key, value := range a.Labels {
+			n += 64 + len(key) + len(value)
+		}
+	}
+	return int64(n)
+}
+
+func sizeOfFacts(m *runloop.Facts) int {
+	n := 128 + len(m.Name.Value) + len(m.CallID.Value)
+	for i := range m.Calls {
+		n += 64 + len(m.Calls[i].ID.Value) + len(m.Calls[i].Name.Value)
+	}
+	return n
+}
+
+// admit waits for room in the queue: ErrOverloaded shortly before the context's deadline, so that its caller still hears it; the
+// context's error where the caller gave up.
+func (c *Committer) admit(ctx context.Context, weight int64) error {
+	if c.Room.TryAcquire(weight) {
+		c.Queued.Add(weight)
+		return nil
+	}
+	waiting, cancel := deadline.Early(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.closing, cancel)()
+	switch err := c.Room.Acquire(waiting, weight); {
+	case err == nil:
+		c.Queued.Add(weight)
+		return nil
+	case c.closing.Err() != nil:
+		return chainstore.ErrClosed
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	default:
+		return chainstore.ErrOverloaded
+	}
+}
+
+// leave gives back the room that a change was admitted to.
+func (c *Committer) leave(weight int64) {
+	c.Queued.Add(-weight)
+	c.Room.Release(weight)
+}
+
+// wait returns the outcome. Shortly before the context's deadline it takes a change back that nobody looked at yet:
+// ErrOverloaded, so that its caller hears that nothing was written. When the context ends it waits only until the change is no longer
+// looked at: of one that is found not to fit into a batch just then, until it is in the next. The room of one that is being
+// committed is given back once that is over, since it is held until then.
+func (c *Committer) wait(r *Request) (*chainstore.Committed, error) {
+	early, cancel := deadline.Early(r.Ctx)
+	defer cancel()
+	for _, ends := range []<-chan struct{}{early.Done(), r.Ctx.Done()} {
+		select {
+		case <-r.Answered:
+			return r.Committed, r.Err
+		case <-ends:
+		}
+		if r.state.CompareAndSwap(queued, abandoned) {
+			return nil, c.abandon(r)
+		}
+	}
+	<-r.Released
+	select {
+	case <-r.Answered:
+		return r.Committed, r.Err
+	default:
+		return nil, r.Ctx.Err()
+	}
+}
+
+// abandon gives back what a change held that its caller took back, and returns why. What the committer may have of it yet is
+// an empty request.
+func (c *Committer) abandon(r *Request) error {
+	err := r.Ctx.Err()
+	if err == nil {
+		err = chainstore.ErrOverloaded
+	}
+	c.Waiting.remove(r)
+	r.Ctx, r.Change, r.prepared = nil, nil, nil
+	c.leave(r.weight)
+	return err
+}
+
+// answer tells the outcome, once nothing of the change is held any more.
+func (c *Committer) answer(r *Request) {
+	c.leave(r.weight)
+	close(r.Answered)
+}
+
+// fail answers a change that was refused.
+func (c *Committer) fail(r *Request, err error) {
+	r.Err = err
+	r.release()
+	c.answer(r)
+}
+
+// Stop commits what waits and ends the committer.
+func (c *Committer) Stop() {
+	c.Waiting.shutdown()
+	c.close()
+	<-c.Done
+}
+
+func (c *Committer) run() {
+	defer close(c.Done)
+	for {
+		requests := c.Waiting.take()
+		if len(requests) > 0 {
+			c.all(requests)
+			continue
+		}
+		select {
+		case <-c.Waiting.Wake:
+		case <-c.closing.Done():
+			c.all(c.Waiting.take())
+			return
+		}
+	}
+}
+
+// all commits requests in as many transactions as they need.
+func (c *Committer) all(requests []*Request) {
+	for len(requests) > 0 {
+		b := c.begin()
+		n := 0
+		for n < len(requests) && b.take(requests[n]) {
+			n++
+		}
+		b.view.Discard()
+		c.finish(b)
+		requests = requests[n:]
+		c.Pause(c.closing)
+	}
+}
+
+// finish makes a batch durable and answers its changes.
+func (c *Committer) finish(b *batch) {
+	err := c.persist(b)
+	pending := b.pending
+	c.end(b)
+	for _, r := range pending {
+		if err != nil {
+			r.Committed, r.Err = nil, err
+		}
+		c.answer(r)
+	}
+}
+
+// persist commits what a batch writes. After an error that may have left something behind, the store has failed.
+func (c *Committer) persist(b *batch) error {
+	if len(b.writes) == 0 {
+		return nil
+	}
+	if err := c.Durable(b.writes, b.view.Seen+1); err != nil {
+		if badgerdb.IsUnwritten(err) {
+			return fmt.Errorf("commit: %w", err)
+		}
+		c.failed = true
+		return fmt.Errorf("%w: %w", chainstore.ErrFailed, err)
+	}
+	// Who sees the commit finds no older alias.
+	commit := b.view.Seen + 1
+	b.keepCalls()
+	b.keepGiven()
+	b.keepCounters()
+	c.source.Caches.Aliases.Tell(commit, b.wroteAliases())
+	for _, n := range b.byPlace {
+		c.source.Caches.Nodes.Put(n, commit)
+	}
+	c.source.Versions.Publish(commit)
+	b.count()
+	return nil
+}
+
+// count counts a batch that is durable.
+func (b *batch) count() {
+	b.c.Commits.Add(1)
+	for _, r := range b.pending {
+		if r.Err == nil {
+			b.c.Changes.Add(1)
+		}
+	}
+}
