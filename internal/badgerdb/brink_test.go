@@ -3,6 +3,7 @@ package badgerdb
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -86,4 +87,20 @@ func TestMergesAreDue(t *testing.T) {
 	if mergesDue(levels, 100) {
 		t.Error("a merge is due of the last level, which none takes from")
 	}
+}
+
+// openWithTables opens a database with so many tables in its first level: one that is closed leaves a table.
+func openWithTables(t *testing.T, tables int) *DB {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range tables {
+		d := openDatabase(t, dir)
+		commit(t, d, fmt.Sprint("key ", i), nil)
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := openDatabase(t, dir)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
 }

@@ -1,8 +1,10 @@
 package badgerdb
 
 import (
+	"log/slog"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +32,26 @@ func buildersKeepNoMemory(t *testing.T, db *badger.DB) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("after %d builders the pool has %d", sent, pool.Len())
+		}
+	}
+}
+
+// TestBuildersElsewhere: a database that keeps builders under another name, or of another kind, is told of in the log, and left alone.
+func TestBuildersElsewhere(t *testing.T) {
+	for name, db := range map[string]any{
+		"no pool": &struct{ other int }{},
+		"a pool that is nil": &struct {
+			allocPool *struct{ allocCh chan releaser }
+		}{},
+		"no channel":        &struct{ allocPool *struct{ allocCh int } }{allocPool: &struct{ allocCh int }{}},
+		"of something else": &struct{ allocPool *struct{ allocCh chan int } }{allocPool: &struct{ allocCh chan int }{}},
+	} {
+		if _, ok := builderPool(db); ok {
+			t.Errorf("%s: it is taken for the pool", name)
+		}
+		var log strings.Builder
+		if freeBuilders(db, slog.New(slog.NewTextHandler(&log, nil))); strings.Count(log.String(), "level=WARN") != 1 {
+			t.Errorf("%s: the log says %q", name, log.String())
 		}
 	}
 }

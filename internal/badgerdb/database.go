@@ -173,7 +173,6 @@ func (d *DB) Close() error {
 		if d.log != nil {
 			d.log.Warn("the disk is too full to write what is in memory as a table: it stays in the log", "missing_bytes", -left)
 		}
-		d.stopYoung()
 		go hold(d.lock) // Badger goes on, and brink with it
 		return err
 	}

@@ -36,7 +36,7 @@ const (
 	// written than is merged, and the more they are, the less is merged for each. From stalledTables more than the store was
 	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
 	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. See
-	// firstLevel for what else Badger would do with so many, and decision 0039 for these numbers and baseLevelBytes.
+	// decision 0039 for these numbers and baseLevelBytes.
 	mergedTables  = 9
 	stalledTables = 19
 )

@@ -38,7 +38,8 @@ func openInRoom(dir string, o *Options, found *inspection, handles *handles) (b 
 	if !merging {
 		options = withoutMerges(options)
 	}
-	b, err = tune(badger.OpenManaged(options))
+	db, err := badger.OpenManaged(options)
+	b, err = tune(db, err, o.Logger)
 	return b, merging, err
 }
 

@@ -636,7 +636,8 @@ func openFilled(t *testing.T, disk string) {
 func TestRoomForRowsThatAreAlike(t *testing.T) {
 	dir, d := t.TempDir(), &smallDisk{bytes: 30 << 20}
 	o := Options{MemtableBytes: 1 << 20, lookAtDisk: d.look}.complete()
-	raw, err := tune(badger.OpenManaged(badgerOptions(dir, &o, 0).WithNumLevelZeroTables(1000).WithNumLevelZeroTablesStall(1001)))
+	opened, err := badger.OpenManaged(badgerOptions(dir, &o, 0).WithNumLevelZeroTables(1000).WithNumLevelZeroTablesStall(1001))
+	raw, err := tune(opened, err, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
