@@ -79,10 +79,8 @@ func blockCacheBytes(o *Options) int64 {
 
 // cacheSizes divides what is for rows, nodes and aliases that were read, and what is for who commits.
 func (o *Options) cacheSizes() cache.Sizes {
-	s := cache.Sizes{
-		Tips: commitCacheBytes(o) / 2, Calls: commitCacheBytes(o) / 2,
-		Nodes: max(0, o.RowCacheBytes/16), Aliases: o.RowCacheBytes / 128,
-	}
-	s.Rows = o.RowCacheBytes - s.Nodes - s.Aliases
+	calls, others, read := commitCacheBytes(o)/2, commitCacheBytes(o)/16, max(0, o.RowCacheBytes/16)
+	s := cache.Sizes{Tips: commitCacheBytes(o) - calls - others, Nodes: others + read, Calls: calls, Aliases: o.RowCacheBytes / 128}
+	s.Rows = o.RowCacheBytes - read - s.Aliases
 	return s
 }
