@@ -5,20 +5,21 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Alias is a change of aliases alone.
 func (t *transcripts) Alias(ctx context.Context, req *transcriptv1.AliasRequest) (*transcriptv1.AliasResponse, error) {
 	switch n := len(req.Aliases); {
 	case n == 0:
-		return nil, invalidField("aliases", "must not be empty")
-	case n > maxAliases:
-		return nil, overLimit("aliases", "must be at most %d", maxAliases)
+		return nil, wire.InvalidField("aliases", "must not be empty")
+	case n > wire.MaxAliases:
+		return nil, wire.OverLimit("aliases", "must be at most %d", wire.MaxAliases)
 	}
 	var d draft
 	for i, a := range req.Aliases {
-		field := indexed("aliases", i)
-		ref, err := parseRef(field+".target", a.Target)
+		field := wire.Indexed("aliases", i)
+		ref, err := wire.ParseRef(field+".target", a.Target)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // assemblerVersion names what views are made of; it is part of every etag, so that a server that makes them otherwise
@@ -51,7 +52,7 @@ type assembly struct {
 
 // open judges the request and finds the chain.
 func (t *transcripts) open(ctx context.Context, req assembleRequest) (*assembly, error) {
-	head, err := parseRef("head", req.GetHead())
+	head, err := wire.ParseRef("head", req.GetHead())
 	if err != nil {
 		return nil, err
 	}
@@ -60,19 +61,19 @@ func (t *transcripts) open(ctx context.Context, req assembleRequest) (*assembly,
 		return nil, err
 	}
 	if req.GetAfterId() != "" {
-		id, err := parseID("after_id", req.GetAfterId())
+		id, err := wire.ParseID("after_id", req.GetAfterId())
 		if err != nil {
 			return nil, err
 		}
 		a.after = &id
 	}
 	now := t.now().UnixMilli()
-	policy, err := parsePolicy("policy", req.GetPolicy(), compaction.Unbounded(), now)
+	policy, err := wire.ParsePolicy("policy", req.GetPolicy(), compaction.Unbounded(), now)
 	if err != nil {
 		return nil, err
 	}
-	if a.chain, err = t.store.Chain(ctx, namespaceOf(req.GetNamespace()), head, a.after); err != nil {
-		return nil, missingFromChain("head", "after_id", err)
+	if a.chain, err = t.store.Chain(ctx, wire.Namespace(req.GetNamespace()), head, a.after); err != nil {
+		return nil, wire.MissingFromChain("head", "after_id", err)
 	}
 	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
 		err = a.openConversation(ctx, policy, req.GetCondenseLast())
@@ -85,21 +86,21 @@ func (t *transcripts) open(ctx context.Context, req assembleRequest) (*assembly,
 
 func checkOptions(req assembleRequest) error {
 	if _, ok := transcriptv1.View_name[int32(req.GetView())]; !ok {
-		return invalidField("view", "must be a declared value")
+		return wire.InvalidField("view", "must be a declared value")
 	}
 	if _, ok := transcriptv1.NodeDetail_name[int32(req.GetNodeDetail())]; !ok {
-		return invalidField("node_detail", "must be a declared value")
+		return wire.InvalidField("node_detail", "must be a declared value")
 	}
 	conversation := req.GetView() == transcriptv1.View_VIEW_CONVERSATION
 	switch {
 	case len(req.GetIfNoneMatch()) > maxEtag:
-		return overLimit("if_none_match", "must be the etag of a reply, at most %d bytes", maxEtag)
+		return wire.OverLimit("if_none_match", "must be the etag of a reply, at most %d bytes", maxEtag)
 	case conversation && req.GetAfterId() != "":
-		return invalidField("after_id", "must be empty with VIEW_CONVERSATION")
+		return wire.InvalidField("after_id", "must be empty with VIEW_CONVERSATION")
 	case !conversation && req.GetPolicy() != nil:
-		return invalidField("policy", "must be absent without VIEW_CONVERSATION")
+		return wire.InvalidField("policy", "must be absent without VIEW_CONVERSATION")
 	case !conversation && req.GetCondenseLast():
-		return invalidField("condense_last", "must be false without VIEW_CONVERSATION")
+		return wire.InvalidField("condense_last", "must be false without VIEW_CONVERSATION")
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (a *assembly) baseID() string {
 	return base.String()
 }
 
-func (a *assembly) counters() *transcriptv1.ChainCounters { return headCounters(a.chain.Head()) }
+func (a *assembly) counters() *transcriptv1.ChainCounters { return wire.HeadCounters(a.chain.Head()) }
 
 // filler fills frames with rows.
 type filler interface {

@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -45,27 +46,27 @@ type compact struct {
 }
 
 func (t *transcripts) parseCompact(req *transcriptv1.CompactRequest) (*compact, error) {
-	c := &compact{store: t.store, namespace: namespaceOf(req.Namespace), req: req}
+	c := &compact{store: t.store, namespace: wire.Namespace(req.Namespace), req: req}
 	var err error
-	if c.head, err = parseRef("head", req.Head); err != nil {
+	if c.head, err = wire.ParseRef("head", req.Head); err != nil {
 		return nil, err
 	}
 	if req.ThroughId != "" {
-		id, err := parseID("through_id", req.ThroughId)
+		id, err := wire.ParseID("through_id", req.ThroughId)
 		if err != nil {
 			return nil, err
 		}
 		c.through = &id
 	}
 	now := t.now().UnixMilli()
-	if c.policy, err = parsePolicy("policy", req.Policy, compaction.Default(now), now); err != nil {
+	if c.policy, err = wire.ParsePolicy("policy", req.Policy, compaction.Default(now), now); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(req.Summary) > maxSummary:
-		return nil, overLimit("summary", "must be at most %d bytes", maxSummary)
+		return nil, wire.OverLimit("summary", "must be at most %d bytes", maxSummary)
 	case req.Summary != "" && strings.TrimSpace(req.Summary) == "":
-		return nil, invalidField("summary", "must not be blank")
+		return nil, wire.InvalidField("summary", "must not be blank")
 	}
 	if err := unread(req); err != nil {
 		return nil, err
@@ -84,9 +85,9 @@ func unread(req *transcriptv1.CompactRequest) error {
 	case req.ThroughId != "" || req.DryRun:
 		return nil
 	case req.Summary != "":
-		return invalidField("through_id", "must be set where there is a summary: name the last node that the summary tells of; a dry run tells the last that can be named")
+		return wire.InvalidField("through_id", "must be set where there is a summary: name the last node that the summary tells of; a dry run tells the last that can be named")
 	case req.SummaryOnly:
-		return invalidField("through_id", "must be set with summary_only: name the last node that was read; a dry run tells the last that can be named")
+		return wire.InvalidField("through_id", "must be set with summary_only: name the last node that was read; a dry run tells the last that can be named")
 	default:
 		return nil
 	}
@@ -117,7 +118,7 @@ func (c *compact) overtaken(err error) bool {
 func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error) {
 	chain, err := c.store.Chain(ctx, c.namespace, c.head, c.through)
 	if err != nil {
-		return nil, missingFromChain("head", "through_id", c.moved(ctx, err, false))
+		return nil, wire.MissingFromChain("head", "through_id", c.moved(ctx, err, false))
 	}
 	e, err := openEffective(ctx, chain)
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 		return nil, err
 	}
 	reply := &transcriptv1.CompactResponse{
-		HeadId: chain.Head().ID.String(), ThroughId: through.ID.String(), Counters: headCounters(chain.Head()),
+		HeadId: chain.Head().ID.String(), ThroughId: through.ID.String(), Counters: wire.HeadCounters(chain.Head()),
 		Report: made.report(),
 	}
 	if !made.shrinks(c.req.SummaryOnly) {
@@ -146,10 +147,6 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 		return reply, nil
 	}
 	return reply, c.write(ctx, chain.Head().ID, through.ID, made, reply)
-}
-
-func headCounters(h *chainstore.Header) *transcriptv1.ChainCounters {
-	return chainCounters(h.State.Full.Totals, h.State.Effective.Totals)
 }
 
 // coverThrough finds the last node to cover: the one asked for, or the last at which no call is unanswered.
@@ -205,7 +202,7 @@ func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made 
 	}
 	put := done.Nodes[0]
 	reply.Written, reply.NodeId = true, put.ID.String()
-	reply.Aliases, reply.Counters = d.results(done), chainCounters(put.Full, put.Effective)
+	reply.Aliases, reply.Counters = d.results(done), wire.ChainCounters(put.Full, put.Effective)
 	return nil
 }
 
@@ -216,7 +213,7 @@ func (c *compact) moved(ctx context.Context, err error, chosen bool) error {
 		return err
 	}
 	if errors.Is(err, chainstore.ErrParentNotFound) {
-		return missingFrom("head", chainstore.ErrAliasNotFound)
+		return wire.MissingFrom("head", chainstore.ErrAliasNotFound)
 	}
 	unfit := errors.Is(err, chainstore.ErrNotAncestor) || errors.Is(err, chainstore.ErrAlreadyCovered) || errors.Is(err, chainstore.ErrOpenCalls)
 	if !unfit || !chosen {

@@ -5,17 +5,18 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // DeleteAlias is a change that deletes one alias.
 func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteAliasRequest) (*transcriptv1.DeleteAliasResponse, error) {
-	if err := checkAlias("name", req.Name); err != nil {
+	if err := wire.CheckAlias("name", req.Name); err != nil {
 		return nil, err
 	}
 	if _, ok := req.Precondition.GetCondition().(*transcriptv1.AliasPrecondition_MustNotExist); ok {
-		return nil, invalidField("precondition.must_not_exist", "must not be set on a delete")
+		return nil, wire.InvalidField("precondition.must_not_exist", "must not be set on a delete")
 	}
-	condition, err := parseCondition("precondition", req.Precondition)
+	condition, err := wire.ParseCondition("precondition", req.Precondition)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Limits of Describe.
@@ -29,23 +29,23 @@ type description struct {
 	items, text int
 	// off asks for the head alone, content for previews.
 	off, content bool
-	preview      preview
+	preview      wire.Preview
 	// now and staleAfter are in milliseconds.
 	now, staleAfter int64
 }
 
 // Describe tells the state of a chain from its head's header and the rows that this names.
 func (t *transcripts) Describe(ctx context.Context, req *transcriptv1.DescribeRequest) (*transcriptv1.DescribeResponse, error) {
-	head, err := parseRef("head", req.Head)
+	head, err := wire.ParseRef("head", req.Head)
 	if err != nil {
 		return nil, err
 	}
-	d := &description{store: t.store, namespace: namespaceOf(req.Namespace), now: t.now().UnixMilli()}
+	d := &description{store: t.store, namespace: wire.Namespace(req.Namespace), now: t.now().UnixMilli()}
 	if err := d.parse(req); err != nil {
 		return nil, err
 	}
 	if d.chain, err = t.store.Chain(ctx, d.namespace, head, nil); err != nil {
-		return nil, missingFrom("head", err)
+		return nil, wire.MissingFrom("head", err)
 	}
 	if d.off {
 		return &transcriptv1.DescribeResponse{HeadId: d.head().ID.String()}, nil
@@ -55,27 +55,27 @@ func (t *transcripts) Describe(ctx context.Context, req *transcriptv1.DescribeRe
 
 func (d *description) parse(req *transcriptv1.DescribeRequest) (err error) {
 	if _, ok := transcriptv1.DescribeMode_name[int32(req.Mode)]; !ok {
-		return invalidField("mode", "must be a declared value")
+		return wire.InvalidField("mode", "must be a declared value")
 	}
 	d.off = req.Mode == transcriptv1.DescribeMode_DESCRIBE_MODE_OFF
 	d.content = req.Mode == transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW
-	if d.items, err = bounded("max_items", req.MaxItems, defaultDescribedItems, maxDescribedItems); err != nil {
+	if d.items, err = wire.Bounded("max_items", req.MaxItems, defaultDescribedItems, maxDescribedItems); err != nil {
 		return err
 	}
-	d.preview.redact = req.Redact
-	if d.preview.chars, err = bounded("preview_chars", req.PreviewChars, defaultPreviewPoints, maxPreviewPoints); err != nil {
+	d.preview.Redact = req.Redact
+	if d.preview.Chars, err = wire.Bounded("preview_chars", req.PreviewChars, defaultPreviewPoints, maxPreviewPoints); err != nil {
 		return err
 	}
-	if d.text, err = bounded("max_text_chars", req.MaxTextChars, defaultTextPoints, maxTextPoints); err != nil {
+	if d.text, err = wire.Bounded("max_text_chars", req.MaxTextChars, defaultTextPoints, maxTextPoints); err != nil {
 		return err
 	}
 	if d.staleAfter, err = parseStaleAfter(req.StaleAfter); err != nil {
 		return err
 	}
 	if req.Now != nil {
-		ms, ok := milliseconds(req.Now)
+		ms, ok := wire.Milliseconds(req.Now)
 		if !ok {
-			return invalidField("now", "must be a time from 1970 to 9999")
+			return wire.InvalidField("now", "must be a time from 1970 to 9999")
 		}
 		d.now = ms
 	}
@@ -88,9 +88,9 @@ func parseStaleAfter(after *durationpb.Duration) (int64, error) {
 	case after == nil:
 		return defaultStaleAfter, nil
 	case after.CheckValid() != nil, after.Seconds < 0, after.Nanos < 0:
-		return 0, invalidField("stale_after", "must be a valid duration that is not negative")
+		return 0, wire.InvalidField("stale_after", "must be a valid duration that is not negative")
 	case after.Seconds > maxStaleSeconds, after.Seconds == maxStaleSeconds && after.Nanos > 0:
-		return 0, overLimit("stale_after", "must be at most 36500 days")
+		return 0, wire.OverLimit("stale_after", "must be at most 36500 days")
 	}
 	return after.Seconds*1000 + int64(after.Nanos)/1e6, nil
 }
@@ -98,8 +98,8 @@ func parseStaleAfter(after *durationpb.Duration) (int64, error) {
 func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeResponse, err error) {
 	h := d.head()
 	reply = &transcriptv1.DescribeResponse{
-		HeadId: h.ID.String(), HeadAt: timestamp(h.FirstPut), Age: d.since(h.FirstPut),
-		Counters: chainCounters(h.State.Full.Totals, h.State.Effective.Totals),
+		HeadId: h.ID.String(), HeadAt: wire.Timestamp(h.FirstPut), Age: d.since(h.FirstPut),
+		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
 	}
 	if reply.Loop, err = d.loop(ctx); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 	if reply.Aliases, reply.MoreAliases, err = d.store.AliasesOf(ctx, d.namespace, h.ID, d.items); err != nil {
 		return nil, err
 	}
-	if d.preview.redact {
+	if d.preview.Redact {
 		redactNames(reply)
 	}
 	reply.Text = describeText(reply, d.text)
@@ -154,12 +154,4 @@ func (d *description) idAt(ctx context.Context, seq uint32) (id chainstore.ID, e
 
 func pathNode(id chainstore.ID, seq uint32) *transcriptv1.PathNode {
 	return &transcriptv1.PathNode{NodeId: id.String(), Ancestors: int64(seq)}
-}
-
-// optionalText is an optional as replies have it.
-func optionalText(o runloop.Optional) *string {
-	if !o.Present {
-		return nil
-	}
-	return &o.Value
 }

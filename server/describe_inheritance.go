@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -101,7 +102,7 @@ func (d *description) firstAsked(ctx context.Context, seq uint32) (string, error
 	if err != nil {
 		return "", err
 	}
-	return messageText(m), nil
+	return wire.MessageText(m), nil
 }
 
 // callArguments are the arguments of the head's calls with an id; with an absent id, those of all its calls.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // lineage tells where the chain comes from and what it started.
@@ -96,7 +97,7 @@ func spawnedFromRef(from *chainstore.SpawnedFrom) *transcriptv1.SpawnedFromRef {
 	if from == nil {
 		return nil
 	}
-	return &transcriptv1.SpawnedFromRef{NodeId: from.Node.String(), ToolCallId: optionalText(from.CallID)}
+	return &transcriptv1.SpawnedFromRef{NodeId: from.Node.String(), ToolCallId: wire.OptionalText(from.CallID)}
 }
 
 // spawned lists what the nodes of the path spawned, those of the latest nodes first chosen, in the order in which it was put.

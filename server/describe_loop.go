@@ -6,6 +6,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // loop tells of the last run loop of the effective view and of what the head awaits. It reads the row in which the loop
@@ -57,7 +58,7 @@ func (d *description) pending(status *transcriptv1.LoopStatus) {
 		case len(status.Pending) == d.items:
 			status.MorePending++
 		default:
-			status.Pending = append(status.Pending, &transcriptv1.PendingCall{Id: optionalText(c.ID), Name: optionalText(c.Name)})
+			status.Pending = append(status.Pending, &transcriptv1.PendingCall{Id: wire.OptionalText(c.ID), Name: wire.OptionalText(c.Name)})
 		}
 	}
 }
@@ -73,7 +74,7 @@ func (d *description) began(ctx context.Context, l *runloop.Loop, status *transc
 	}
 	first := &h.Messages[l.Start.Index]
 	at := first.SentAt(h.FirstPut)
-	status.First, status.StartedAt = messagePlace(h, int(l.Start.Index)), timestamp(at)
+	status.First, status.StartedAt = wire.MessagePlace(h, int(l.Start.Index)), wire.Timestamp(at)
 	if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
 		status.OpenFor = d.since(at)
 	}
@@ -87,7 +88,7 @@ func (d *description) began(ctx context.Context, l *runloop.Loop, status *transc
 func (d *description) begins(ctx context.Context, at runloop.Place) (text string, err error) {
 	m, err := messageAt(ctx, d.chain, at)
 	if err == nil {
-		d.preview.add(&text, m)
+		d.preview.Add(&text, m)
 	}
 	return text, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/redact"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // tables tells of the tools called and the variables set on the path.
@@ -42,7 +43,7 @@ func (d *description) tools(tables *chainstore.Tables, reply *transcriptv1.Descr
 			reply.OtherCalls += tool.Calls
 			continue
 		}
-		reply.Tools = append(reply.Tools, &transcriptv1.ToolUse{Name: optionalText(tool.Name), Calls: tool.Calls})
+		reply.Tools = append(reply.Tools, &transcriptv1.ToolUse{Name: wire.OptionalText(tool.Name), Calls: tool.Calls})
 	}
 }
 
@@ -99,10 +100,10 @@ func (d *description) variable(v chainstore.Variable, by chainstore.ID, value st
 		Name: v.Name, Type: jsonType(value), SizeBytes: int32(len(value)), SetBy: pathNode(by, v.Seq),
 	}
 	if d.content {
-		if d.preview.redact {
+		if d.preview.Redact {
 			value = redactVariable(v.Name, value)
 		}
-		info.Preview = firstPoints(value, d.preview.chars)
+		info.Preview = wire.FirstPoints(value, d.preview.Chars)
 	}
 	return info
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -261,7 +262,7 @@ func optionalName(name *string) string {
 // nameText is a name as it is where it has only letters and digits of ASCII and _ . / : @ + -, and is not "-"; else in
 // quotes and escaped as strconv.Quote does. Of a long one it is the beginning, with … behind it.
 func nameText(name string) string {
-	begin := firstPoints(name, describedName)
+	begin := wire.FirstPoints(name, describedName)
 	text := begin
 	if text == "" || text == "-" || strings.ContainsFunc(text, needsQuotes) {
 		text = strconv.Quote(begin)

@@ -16,6 +16,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // errorDomain is the domain of every ErrorInfo.
@@ -25,8 +26,6 @@ const errorDomain = "transcript.v1"
 var (
 	// errDuplicateAlias: a call names one alias twice. Comes in a canonical.FieldError.
 	errDuplicateAlias = errors.New("one alias is named twice")
-	// errPageToken: a page token was not given by this call with these arguments. Comes in a canonical.FieldError.
-	errPageToken = errors.New("not a page token of this call")
 	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
 	errAmbiguous = errors.New("the prefix fits several nodes")
 	// errPattern: a pattern does not compile or is too large. Comes in a canonical.FieldError.
@@ -79,7 +78,7 @@ func table() []row {
 		{canonical.ErrMalformed, invalid, transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "the request is malformed", false},
 		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
 		{errDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
-		{errPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
+		{wire.ErrPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
 		{errPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
 		{errCompactionTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
 		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},
@@ -136,39 +135,6 @@ type ambiguousError struct{ ids []chainstore.ID }
 func (e *ambiguousError) Error() string { return errAmbiguous.Error() }
 func (e *ambiguousError) Unwrap() error { return errAmbiguous }
 
-// noneSet refuses a request that sets no member of a oneof. It names the members: the oneof itself nobody can set.
-type noneSet struct{ members []string }
-
-func (e *noneSet) Error() string {
-	return "exactly one of " + strings.Join(e.members, " and ") + " must be set"
-}
-func (e *noneSet) Unwrap() error { return canonical.ErrInvalid }
-
-// missing says which field of the request names what is not there.
-type missing struct {
-	field string
-	err   error
-}
-
-func (e *missing) Error() string { return e.err.Error() }
-func (e *missing) Unwrap() error { return e.err }
-
-// missingFrom is err with the field that names what is not there; other errors stay as they are.
-func missingFrom(field string, err error) error {
-	if errors.Is(err, chainstore.ErrNodeNotFound) || errors.Is(err, chainstore.ErrAliasNotFound) {
-		return &missing{field, err}
-	}
-	return err
-}
-
-// missingFromChain is missingFrom where a chain was asked for, of a head and of a node that must be an ancestor of it.
-func missingFromChain(head, after string, err error) error {
-	if errors.Is(err, chainstore.ErrAfterNotFound) {
-		return &missing{after, err}
-	}
-	return missingFrom(head, err)
-}
-
 // mapper turns errors into statuses.
 type mapper struct {
 	rows []row
@@ -215,15 +181,15 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var field *canonical.FieldError
 	var conflict *conflicts
 	var ambiguous *ambiguousError
-	var none *noneSet
-	var absent *missing
+	var none *wire.NoneSet
+	var absent *wire.Missing
 	switch {
 	case r.code == codes.InvalidArgument && errors.As(err, &field):
 		return field.Error(), violations(field.Rule, field.Field)
 	case r.code == codes.InvalidArgument && errors.As(err, &none):
-		return none.Error(), violations(none.Error(), none.members...)
+		return none.Error(), violations(none.Error(), none.Members...)
 	case r.code == codes.NotFound && errors.As(err, &absent):
-		return r.text, violations(r.text, absent.field)
+		return r.text, violations(r.text, absent.Field)
 	case errors.As(err, &conflict):
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.detail())}
 	case errors.As(err, &ambiguous):
@@ -266,12 +232,4 @@ func (c *conflicts) detail() *transcriptv1.AliasConflicts {
 		detail.Conflicts = append(detail.Conflicts, conflict)
 	}
 	return detail
-}
-
-func invalidField(field, rule string) error {
-	return &canonical.FieldError{Field: field, Rule: rule, Kind: canonical.ErrInvalid}
-}
-
-func overLimit(field, format string, args ...any) error {
-	return &canonical.FieldError{Field: field, Rule: fmt.Sprintf(format, args...), Kind: canonical.ErrLimit}
 }

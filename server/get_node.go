@@ -10,6 +10,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -26,14 +27,14 @@ const metadataField protowire.Number = 3
 
 // GetNode reads the last row of a chain, and who is before it.
 func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequest) (*transcriptv1.GetNodeResponse, error) {
-	namespace := namespaceOf(req.Namespace)
+	namespace := wire.Namespace(req.Namespace)
 	ref, err := t.findNode(ctx, namespace, req.Node)
 	if err != nil {
 		return nil, err
 	}
 	chain, err := t.store.Chain(ctx, namespace, ref, nil)
 	if err != nil {
-		return nil, missingFrom("node", err)
+		return nil, wire.MissingFrom("node", err)
 	}
 	links, err := linksOf(ctx, chain, chain.Head())
 	if err != nil {
@@ -61,18 +62,18 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 func (t *transcripts) findNode(ctx context.Context, namespace string, node *transcriptv1.NodeRef) (chainstore.Ref, error) {
 	r, ok := node.GetRef().(*transcriptv1.NodeRef_NodeId)
 	if !ok || len(r.NodeId) == 2*len(chainstore.ID{}) {
-		return parseRef("node", node)
+		return wire.ParseRef("node", node)
 	}
 	bad := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') }
 	if n := len(r.NodeId); n < minPrefix || n > 2*len(chainstore.ID{}) || strings.ContainsFunc(r.NodeId, bad) {
-		return chainstore.Ref{}, invalidField("node.node_id", "must be 6 to 64 lower-case hex digits")
+		return chainstore.Ref{}, wire.InvalidField("node.node_id", "must be 6 to 64 lower-case hex digits")
 	}
 	ids, err := t.store.Find(ctx, namespace, r.NodeId, maxCandidates)
 	switch {
 	case err != nil:
 		return chainstore.Ref{}, err
 	case len(ids) == 0:
-		return chainstore.Ref{}, missingFrom("node", chainstore.ErrNodeNotFound)
+		return chainstore.Ref{}, wire.MissingFrom("node", chainstore.ErrNodeNotFound)
 	case len(ids) > 1:
 		return chainstore.Ref{}, &ambiguousError{ids: ids}
 	}
@@ -80,18 +81,18 @@ func (t *transcripts) findNode(ctx context.Context, namespace string, node *tran
 }
 
 // nodeReply tells of the head; its messages and metadata are laid in as they are stored.
-func nodeReply(ctx context.Context, chain chainstore.Chain, l links, omit bool) (*transcriptv1.GetNodeResponse, error) {
+func nodeReply(ctx context.Context, chain chainstore.Chain, l wire.Links, omit bool) (*transcriptv1.GetNodeResponse, error) {
 	h := chain.Head()
 	reply := &transcriptv1.GetNodeResponse{
-		FirstPut: timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: roles(h),
-		Counters: chainCounters(h.State.Full.Totals, h.State.Effective.Totals),
+		FirstPut: wire.Timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: wire.Roles(h),
+		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
 	}
 	err := chain.Rows(ctx, chainstore.Span{From: h.Seq, Through: h.Seq}, func(row *chainstore.Row) error {
 		reply.Info = &transcriptv1.NodeInfo{
 			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(row.Payload)),
-			Verbatim: true, Notes: notes(h.Messages, true), Envelope: envelopeInfo(h, row.Metadata, l),
+			Verbatim: true, Notes: wire.Notes(h.Messages, true), Envelope: wire.EnvelopeInfo(h, row.Metadata, l),
 		}
-		reply.Info.Envelope.PayloadDigest = payloadDigest(h, row.Payload)
+		reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
 		var stored []byte
 		if !omit {
 			stored = append(stored, row.Payload...)

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // layer is one interceptor in both its forms.
@@ -174,7 +176,7 @@ func validate(req any) error {
 		return err
 	}
 	if scoped, ok := req.(interface{ GetNamespace() string }); ok {
-		return checkNamespace(scoped.GetNamespace())
+		return wire.CheckNamespace(scoped.GetNamespace())
 	}
 	return nil
 }

@@ -6,29 +6,30 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // ListAliasHistory reads the history, which is short, and gives a page of it. A token holds the number of the last
 // state given, so that a page is right though the alias moved since.
 func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.ListAliasHistoryRequest) (*transcriptv1.ListAliasHistoryResponse, error) {
-	if err := checkAlias("name", req.Name); err != nil {
+	if err := wire.CheckAlias("name", req.Name); err != nil {
 		return nil, err
 	}
-	size, err := pageSize(req.PageSize)
+	size, err := wire.PageSize(req.PageSize)
 	if err != nil {
 		return nil, err
 	}
-	p := page{rpc: "ListAliasHistory", namespace: namespaceOf(req.Namespace), scope: req.Name}
+	p := wire.Page{RPC: "ListAliasHistory", Namespace: wire.Namespace(req.Namespace), Scope: req.Name}
 	before, err := parseBefore(p, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
-	states, err := t.store.AliasHistory(ctx, p.namespace, req.Name)
+	states, err := t.store.AliasHistory(ctx, p.Namespace, req.Name)
 	if err != nil {
-		return nil, missingFrom("name", err)
+		return nil, wire.MissingFrom("name", err)
 	}
 	if len(states) > 0 && before > states[0].Number {
-		return nil, badToken()
+		return nil, wire.BadToken()
 	}
 	reply := &transcriptv1.ListAliasHistoryResponse{}
 	for i := range states {
@@ -37,7 +38,7 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 		}
 		reply.Entries = append(reply.Entries, historyEntry(&states[i]))
 		if len(reply.Entries) == size && i+1 < len(states) {
-			reply.NextPageToken = p.token(binary.AppendUvarint(nil, states[i].Number))
+			reply.NextPageToken = p.Token(binary.AppendUvarint(nil, states[i].Number))
 			break
 		}
 	}
@@ -45,20 +46,20 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 }
 
 // parseBefore is the number of the last state that was given; 0 if none was.
-func parseBefore(p page, token string) (uint64, error) {
-	cursor, err := p.cursor(token)
+func parseBefore(p wire.Page, token string) (uint64, error) {
+	cursor, err := p.Cursor(token)
 	if err != nil || cursor == nil {
 		return 0, err
 	}
 	before, n := binary.Uvarint(cursor)
 	if n != len(cursor) || before == 0 {
-		return 0, badToken()
+		return 0, wire.BadToken()
 	}
 	return before, nil
 }
 
 func historyEntry(s *chainstore.AliasState) *transcriptv1.AliasHistoryEntry {
-	e := &transcriptv1.AliasHistoryEntry{At: timestamp(s.At)}
+	e := &transcriptv1.AliasHistoryEntry{At: wire.Timestamp(s.At)}
 	if !s.Deleted {
 		e.NodeId = s.Node.String()
 	}

@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"encoding/binary"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -20,11 +23,11 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if err != nil {
 		return nil, err
 	}
-	size, err := pageSize(req.PageSize)
+	size, err := wire.PageSize(req.PageSize)
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := p.cursor(req.PageToken)
+	cursor, err := p.Cursor(req.PageToken)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +35,7 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 		return nil, err
 	}
 	query.Limit, query.Bytes = size, pageBytes
-	aliases, next, err := t.store.Aliases(ctx, p.namespace, query)
+	aliases, next, err := t.store.Aliases(ctx, p.Namespace, query)
 	if err != nil {
 		return nil, err
 	}
@@ -41,27 +44,51 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 		reply.Aliases = append(reply.Aliases, aliasInfo(&aliases[i]))
 	}
 	if next != nil {
-		reply.NextPageToken = p.token(aliasCursor(next))
+		reply.NextPageToken = p.Token(aliasCursor(next))
 	}
 	return reply, nil
 }
 
 // parseListAliases reads what is asked for, and what tokens are bound to.
-func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.AliasQuery, p page, err error) {
-	p = page{rpc: "ListAliases", namespace: namespaceOf(req.Namespace)}
+func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.AliasQuery, p wire.Page, err error) {
+	p = wire.Page{RPC: "ListAliases", Namespace: wire.Namespace(req.Namespace)}
 	field := "prefix"
 	switch s := req.Scope.(type) {
 	case *transcriptv1.ListAliasesRequest_Prefix:
 		query.Prefix = s.Prefix
-		p.scope = "p" + s.Prefix
+		p.Scope = "p" + s.Prefix
 	case *transcriptv1.ListAliasesRequest_Folder:
 		query.ByFolder, query.Folder = true, s.Folder
-		p.scope, field = "f"+s.Folder, "folder"
+		p.Scope, field = "f"+s.Folder, "folder"
 	default:
-		p.scope = "p"
+		p.Scope = "p"
 	}
-	if len(p.scope) > 1+maxAliasBytes {
-		return query, p, overLimit(field, "must be at most %d bytes", maxAliasBytes)
+	if len(p.Scope) > 1+wire.MaxAliasBytes {
+		return query, p, wire.OverLimit(field, "must be at most %d bytes", wire.MaxAliasBytes)
 	}
 	return query, p, nil
+}
+
+// aliasCursor and parseAliasCursor are chainstore.AliasCursor, in the list of a query, as a cursor: the time, then the name.
+func aliasCursor(c *chainstore.AliasCursor) []byte {
+	return append(binary.AppendVarint(nil, c.MovedAt), c.Name...)
+}
+
+func parseAliasCursor(b []byte, q *chainstore.AliasQuery) (*chainstore.AliasCursor, error) {
+	if b == nil {
+		return nil, nil
+	}
+	at, n := binary.Varint(b)
+	if n <= 0 || at < 0 {
+		return nil, wire.BadToken()
+	}
+	name := string(b[n:])
+	listed := strings.HasPrefix(name, q.Prefix)
+	if q.ByFolder {
+		listed = chainstore.Folder(name) == q.Folder
+	}
+	if !wire.IsAlias(name) || !listed {
+		return nil, wire.BadToken()
+	}
+	return &chainstore.AliasCursor{MovedAt: at, Name: name}, nil
 }

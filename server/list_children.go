@@ -6,60 +6,61 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // ListChildren reads children chunk by chunk. An alias is resolved first, and a token holds the node as well as the
 // last child, so that an alias that moves on does not change what is listed.
 func (t *transcripts) ListChildren(ctx context.Context, req *transcriptv1.ListChildrenRequest) (*transcriptv1.ListChildrenResponse, error) {
-	ref, err := parseRef("node", req.Node)
+	ref, err := wire.ParseRef("node", req.Node)
 	if err != nil {
 		return nil, err
 	}
-	size, err := pageSize(req.PageSize)
+	size, err := wire.PageSize(req.PageSize)
 	if err != nil {
 		return nil, err
 	}
-	p := page{rpc: "ListChildren", namespace: namespaceOf(req.Namespace), scope: ref.Alias + "\x00" + ref.ID.String()}
+	p := wire.Page{RPC: "ListChildren", Namespace: wire.Namespace(req.Namespace), Scope: ref.Alias + "\x00" + ref.ID.String()}
 	node, after, err := t.parseChildren(ctx, p, ref, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
-	children, more, err := t.children(ctx, p.namespace, node, after, size)
+	children, more, err := t.children(ctx, p.Namespace, node, after, size)
 	if err != nil {
 		if after != nil && errors.Is(err, chainstore.ErrNodeNotFound) {
-			return nil, badToken()
+			return nil, wire.BadToken()
 		}
-		return nil, missingFrom("node", err)
+		return nil, wire.MissingFrom("node", err)
 	}
 	reply := &transcriptv1.ListChildrenResponse{Children: children}
 	if more != nil {
-		reply.NextPageToken = p.token(append(node[:], more[:]...))
+		reply.NextPageToken = p.Token(append(node[:], more[:]...))
 	}
 	return reply, nil
 }
 
 // parseChildren finds the node whose children are asked for, and the last child that was given; nil if none was.
-func (t *transcripts) parseChildren(ctx context.Context, p page, ref chainstore.Ref, token string) (node chainstore.ID, after *chainstore.ID, err error) {
-	cursor, err := p.cursor(token)
+func (t *transcripts) parseChildren(ctx context.Context, p wire.Page, ref chainstore.Ref, token string) (node chainstore.ID, after *chainstore.ID, err error) {
+	cursor, err := p.Cursor(token)
 	switch {
 	case err != nil:
 		return node, nil, err
 	case cursor == nil && ref.Alias == "":
 		return ref.ID, nil, nil
 	case cursor == nil:
-		a, err := t.store.Alias(ctx, p.namespace, ref.Alias)
+		a, err := t.store.Alias(ctx, p.Namespace, ref.Alias)
 		if err != nil {
-			return node, nil, missingFrom("node", err)
+			return node, nil, wire.MissingFrom("node", err)
 		}
 		return a.Node, nil, nil
 	case len(cursor) != 2*len(node):
-		return node, nil, badToken()
+		return node, nil, wire.BadToken()
 	}
 	after = new(chainstore.ID)
 	copy(node[:], cursor)
 	copy(after[:], cursor[len(node):])
-	if _, err = p.chain(ctx, t.store, ref, node); errors.Is(err, chainstore.ErrNodeNotFound) {
-		err = badToken()
+	if _, err = p.Chain(ctx, t.store, ref, node); errors.Is(err, chainstore.ErrNodeNotFound) {
+		err = wire.BadToken()
 	}
 	return node, after, err
 }
@@ -87,14 +88,6 @@ func (t *transcripts) children(ctx context.Context, namespace string, node chain
 
 func childNode(h *chainstore.Header) *transcriptv1.ChildNode {
 	return &transcriptv1.ChildNode{
-		NodeId: h.ID.String(), FirstPut: timestamp(h.FirstPut), SizeBytes: int64(h.PayloadLength), Roles: roles(h),
+		NodeId: h.ID.String(), FirstPut: wire.Timestamp(h.FirstPut), SizeBytes: int64(h.PayloadLength), Roles: wire.Roles(h),
 	}
-}
-
-func roles(h *chainstore.Header) []transcriptv1.Role {
-	roles := make([]transcriptv1.Role, len(h.Messages))
-	for i := range h.Messages {
-		roles[i] = transcriptv1.Role(h.Messages[i].Role)
-	}
-	return roles
 }

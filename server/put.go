@@ -3,14 +3,12 @@ package server
 import (
 	"context"
 	"errors"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // nodeFields is what PutNodeRequest and NewNode have in common.
@@ -37,15 +35,15 @@ type draft struct {
 // node adds a node; field is its place in the request, empty where the request is the node. parent is judged already.
 func (d *draft) node(field string, n nodeFields, parent chainstore.Parent) error {
 	if err := canonical.Validate(n.GetMessages(), n.GetMetadata(), n.GetSalt()); err != nil {
-		return under(field, err)
+		return wire.Under(field, err)
 	}
 	from, err := canonical.ParseSpawnedFrom(n.GetSpawnedFrom())
 	if err != nil {
-		return under(field, err)
+		return wire.Under(field, err)
 	}
 	facts := canonical.Facts(n.GetMessages())
 	if err := addNotes(facts, n.GetNotes()); err != nil {
-		return under(field, err)
+		return wire.Under(field, err)
 	}
 	if err := d.count(field, facts); err != nil {
 		return err
@@ -92,10 +90,10 @@ func (d *draft) count(field string, facts []runloop.Facts) error {
 		}
 	}
 	switch {
-	case d.messages > maxMessages:
-		return overLimit(list, "must have at most %d messages in all", maxMessages)
-	case d.calls > maxCalls:
-		return overLimit(list, "must have at most %d tool calls and results in all", maxCalls)
+	case d.messages > wire.MaxMessages:
+		return wire.OverLimit(list, "must have at most %d messages in all", wire.MaxMessages)
+	case d.calls > wire.MaxCalls:
+		return wire.OverLimit(list, "must have at most %d tool calls and results in all", wire.MaxCalls)
 	}
 	return nil
 }
@@ -107,7 +105,7 @@ func (d *draft) updates(field string, aliases []*transcriptv1.AliasUpdate) error
 	}
 	target := chainstore.Target{Kind: chainstore.TargetNew, Node: len(d.change.Nodes) - 1}
 	for i, a := range aliases {
-		if err := d.alias(indexed(field+"aliases", i), a, target); err != nil {
+		if err := d.alias(wire.Indexed(field+"aliases", i), a, target); err != nil {
 			return err
 		}
 	}
@@ -123,14 +121,14 @@ type aliasFields interface {
 
 // alias adds an alias that is to be set; field is its place in the request.
 func (d *draft) alias(field string, a aliasFields, target chainstore.Target) error {
-	if err := checkAlias(field+".name", a.GetName()); err != nil {
+	if err := wire.CheckAlias(field+".name", a.GetName()); err != nil {
 		return err
 	}
-	condition, err := parseCondition(field+".precondition", a.GetPrecondition())
+	condition, err := wire.ParseCondition(field+".precondition", a.GetPrecondition())
 	if err != nil {
 		return err
 	}
-	if err := checkLabels(field, a.GetLabels()); err != nil {
+	if err := wire.CheckLabels(field, a.GetLabels()); err != nil {
 		return err
 	}
 	if d.names[a.GetName()] {
@@ -140,8 +138,8 @@ func (d *draft) alias(field string, a aliasFields, target chainstore.Target) err
 		d.names = map[string]bool{}
 	}
 	d.names[a.GetName()] = true
-	if len(d.names) > maxAliases {
-		return overLimit("aliases", "must be at most %d in a request", maxAliases)
+	if len(d.names) > wire.MaxAliases {
+		return wire.OverLimit("aliases", "must be at most %d in a request", wire.MaxAliases)
 	}
 	d.fields = append(d.fields, field)
 	d.change.Aliases = append(d.change.Aliases, chainstore.AliasChange{
@@ -153,7 +151,7 @@ func (d *draft) alias(field string, a aliasFields, target chainstore.Target) err
 
 // commit applies the change. Conflicts, and what is not there, are told by their place in the request.
 func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
-	done, err := store.Commit(ctx, namespaceOf(namespace), &d.change)
+	done, err := store.Commit(ctx, wire.Namespace(namespace), &d.change)
 	var absent *chainstore.MissingError
 	if errors.As(err, &absent) {
 		return nil, d.missing(absent)
@@ -171,9 +169,9 @@ func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace st
 
 func (d *draft) missing(e *chainstore.MissingError) error {
 	if errors.Is(e, chainstore.ErrParentNotFound) {
-		return &missing{d.parents[e.Index], e}
+		return &wire.Missing{Field: d.parents[e.Index], Err: e}
 	}
-	return &missing{d.fields[e.Index] + ".target", e}
+	return &wire.Missing{Field: d.fields[e.Index] + ".target", Err: e}
 }
 
 // onlyCompacted tells whether only compaction nodes lie between the head that a condition names and the node that the
@@ -183,7 +181,7 @@ func (d *draft) onlyCompacted(ctx context.Context, store chainstore.Store, names
 	if condition.Kind != chainstore.HeadIs || !c.Compaction {
 		return false
 	}
-	chain, err := store.Chain(ctx, namespaceOf(namespace), chainstore.Ref{ID: c.Node}, &condition.Head)
+	chain, err := store.Chain(ctx, wire.Namespace(namespace), chainstore.Ref{ID: c.Node}, &condition.Head)
 	if err != nil {
 		return false
 	}
@@ -201,7 +199,7 @@ func (d *draft) replies(done *chainstore.Committed) []*transcriptv1.PutNodeRespo
 	replies := make([]*transcriptv1.PutNodeResponse, len(done.Nodes))
 	for i, n := range done.Nodes {
 		replies[i] = &transcriptv1.PutNodeResponse{
-			NodeId: n.ID.String(), Created: n.Created, Counters: chainCounters(n.Full, n.Effective),
+			NodeId: n.ID.String(), Created: n.Created, Counters: wire.ChainCounters(n.Full, n.Effective),
 		}
 	}
 	for i, result := range d.results(done) {
@@ -226,10 +224,10 @@ func (d *draft) results(done *chainstore.Committed) []*transcriptv1.AliasResult 
 // addNotes adds notes, none or one for each message, to the facts.
 func addNotes(facts []runloop.Facts, notes []*transcriptv1.MessageNote) error {
 	if len(notes) != 0 && len(notes) != len(facts) {
-		return invalidField("notes", "must be none, or one for each message")
+		return wire.InvalidField("notes", "must be none, or one for each message")
 	}
 	for i, note := range notes {
-		n, err := parseNote(indexed("notes", i), note)
+		n, err := parseNote(wire.Indexed("notes", i), note)
 		if err != nil {
 			return err
 		}
@@ -241,37 +239,15 @@ func addNotes(facts []runloop.Facts, notes []*transcriptv1.MessageNote) error {
 func parseNote(field string, note *transcriptv1.MessageNote) (runloop.Note, error) {
 	n := runloop.Note{Tokens: note.GetTokenCount(), HasTokens: note.TokenCount != nil, Estimated: note.GetEstimated()}
 	if n.Estimated && !n.HasTokens {
-		return n, invalidField(field+".estimated", "must not be set without token_count")
+		return n, wire.InvalidField(field+".estimated", "must not be set without token_count")
 	}
 	if note.GetSentAt() == nil {
 		return n, nil
 	}
-	ms, ok := milliseconds(note.GetSentAt())
+	ms, ok := wire.Milliseconds(note.GetSentAt())
 	if !ok {
-		return n, invalidField(field+".sent_at", "must be a time from 1970 to 9999")
+		return n, wire.InvalidField(field+".sent_at", "must be a time from 1970 to 9999")
 	}
 	n.SentAt, n.HasSentAt = ms, true
 	return n, nil
-}
-
-// milliseconds since the epoch, what is finer cut off; false outside of the years 1970 to 9999.
-func milliseconds(t *timestamppb.Timestamp) (int64, bool) {
-	if !t.IsValid() || t.GetSeconds() < 0 {
-		return 0, false
-	}
-	return t.GetSeconds()*1000 + int64(t.GetNanos())/int64(time.Millisecond), true
-}
-
-// timestamp is the reverse of milliseconds.
-func timestamp(ms int64) *timestamppb.Timestamp { return timestamppb.New(time.UnixMilli(ms)) }
-
-func chainCounters(full, effective runloop.Totals) *transcriptv1.ChainCounters {
-	return &transcriptv1.ChainCounters{Full: counters(full), Effective: counters(effective)}
-}
-
-func counters(t runloop.Totals) *transcriptv1.Counters {
-	return &transcriptv1.Counters{
-		Nodes: t.Nodes, Messages: t.Messages, Depth: t.Depth, RunLoops: t.Loops, Bytes: t.Bytes,
-		Tokens: t.Tokens, TokensEstimated: t.Estimated,
-	}
 }

@@ -44,19 +44,6 @@ func putMessage(h *chainstore.Header, i int, payload []byte) (*transcriptv1.Mess
 	return messages[0], nil
 }
 
-// messagePlace is where message i of a node lies, as the wire has it.
-func messagePlace(h *chainstore.Header, i int) *transcriptv1.MessagePlace {
-	return &transcriptv1.MessagePlace{NodeId: h.ID.String(), MessageIndex: int32(i)}
-}
-
-// optionalOf is a string of a message that may be absent.
-func optionalOf(s *string) runloop.Optional {
-	if s == nil {
-		return runloop.Optional{}
-	}
-	return runloop.Some(*s)
-}
-
 // readRow calls read with the row of a node of a chain, which is borrowed, and its header.
 func readRow(ctx context.Context, chain chainstore.Chain, seq uint32, read func(*chainstore.Row, *chainstore.Header) error) error {
 	found := false

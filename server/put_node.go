@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // PutNode is a change of one node and the aliases set to it.
@@ -29,7 +30,7 @@ func parseParent(field string, ref *transcriptv1.NodeRef) (chainstore.Parent, er
 	if ref == nil {
 		return chainstore.Parent{Kind: chainstore.NoParent}, nil
 	}
-	r, err := parseRef(field, ref)
+	r, err := wire.ParseRef(field, ref)
 	switch {
 	case err != nil:
 		return chainstore.Parent{}, err

@@ -5,19 +5,20 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // PutNodes is a change of all its nodes and aliases.
 func (t *transcripts) PutNodes(ctx context.Context, req *transcriptv1.PutNodesRequest) (*transcriptv1.PutNodesResponse, error) {
 	switch n := len(req.Nodes); {
 	case n == 0:
-		return nil, invalidField("nodes", "must not be empty")
-	case n > maxNodes:
-		return nil, overLimit("nodes", "must be at most %d", maxNodes)
+		return nil, wire.InvalidField("nodes", "must not be empty")
+	case n > wire.MaxNodes:
+		return nil, wire.OverLimit("nodes", "must be at most %d", wire.MaxNodes)
 	}
 	var d draft
 	for i, n := range req.Nodes {
-		field := indexed("nodes", i)
+		field := wire.Indexed("nodes", i)
 		parent, err := parseNewParent(field, n, i == 0)
 		if err != nil {
 			return nil, err
@@ -38,9 +39,9 @@ func parseNewParent(field string, n *transcriptv1.NewNode, first bool) (chainsto
 	case !n.Previous:
 		return parseParent(field+".parent", n.Parent)
 	case first:
-		return chainstore.Parent{}, invalidField(field+".previous", "must not be set on the first node")
+		return chainstore.Parent{}, wire.InvalidField(field+".previous", "must not be set on the first node")
 	case n.Parent != nil:
-		return chainstore.Parent{}, invalidField(field+".previous", "must not be set together with parent")
+		return chainstore.Parent{}, wire.InvalidField(field+".previous", "must not be set together with parent")
 	default:
 		return chainstore.Parent{Kind: chainstore.ParentPrevious}, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -35,7 +36,7 @@ func parsePlaceName(field, s string) (*placeName, error) {
 	notHex := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') }
 	if err != nil || strconv.FormatUint(index, 10) != number || strings.ContainsFunc(digits, notHex) ||
 		len(digits) < minPlaceDigits || len(digits) > 2*len(chainstore.ID{}) {
-		return nil, invalidField(field, "must be 12 to 64 lower-case hex digits, a dot, and a number without sign or leading zeros")
+		return nil, wire.InvalidField(field, "must be 12 to 64 lower-case hex digits, a dot, and a number without sign or leading zeros")
 	}
 	return &placeName{digits: digits, index: uint32(index)}, nil
 }
@@ -79,7 +80,7 @@ func (r *recall) findPlaceNode(ctx context.Context) (*chainstore.Header, error) 
 	}
 	switch {
 	case len(found) > 1 || len(ids) == maxPlaceNodes:
-		return nil, invalidField("place", "must have more digits: several nodes begin with these")
+		return nil, wire.InvalidField("place", "must have more digits: several nodes begin with these")
 	case len(found) == 0:
 		return nil, errToolCallNotFound
 	}
@@ -92,7 +93,7 @@ func (r *recall) findResult(ctx context.Context, at *putPlace) (*recalled, error
 	if err != nil {
 		return nil, err
 	}
-	id := optionalOf(m.ToolCallId)
+	id := wire.Optional(m.ToolCallId)
 	if r.byID && id != r.id {
 		return nil, errToolCallNotFound
 	}
@@ -119,15 +120,15 @@ func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) 
 	if err != nil {
 		return nil, err
 	}
-	calls := callsOf(m)
+	calls := wire.CallsOf(m)
 	nth := 0
 	switch {
 	case r.byID:
-		for nth < len(calls) && optionalOf(calls[nth].Id) != r.id {
+		for nth < len(calls) && wire.Optional(calls[nth].Id) != r.id {
 			nth++
 		}
 	case len(calls) > 1:
-		return nil, invalidField("tool_call_id", "must say which of the message's calls is meant")
+		return nil, wire.InvalidField("tool_call_id", "must say which of the message's calls is meant")
 	}
 	if nth == len(calls) {
 		return nil, errToolCallNotFound
@@ -136,7 +137,7 @@ func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := r.walk(optionalOf(calls[nth].Id), end, nil)
+	w := r.walk(wire.Optional(calls[nth].Id), end, nil)
 	found, err := w.pick(ctx, func(c *recalled) bool { return c.call.same(at) && c.nth == nth }, r.later)
 	if err != nil || found == nil {
 		return nil, cmp.Or(err, w.broken(at))

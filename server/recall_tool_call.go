@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -51,7 +51,7 @@ type recall struct {
 	place      *placeName
 	occurrence int
 	room       int
-	page       page
+	page       wire.Page
 
 	chain chainstore.Chain
 	// part and offset are where the page begins in the result; later says that it is not the first page.
@@ -61,11 +61,11 @@ type recall struct {
 
 func (t *transcripts) parseRecall(req *transcriptv1.RecallToolCallRequest) (*recall, error) {
 	r := &recall{
-		store: t.store, namespace: namespaceOf(req.Namespace),
-		id: optionalOf(req.ToolCallId), byID: req.ToolCallId != nil, occurrence: int(req.Occurrence),
+		store: t.store, namespace: wire.Namespace(req.Namespace),
+		id: wire.Optional(req.ToolCallId), byID: req.ToolCallId != nil, occurrence: int(req.Occurrence),
 	}
 	var err error
-	if r.head, err = parseRef("head", req.Head); err != nil {
+	if r.head, err = wire.ParseRef("head", req.Head); err != nil {
 		return nil, err
 	}
 	if r.place, err = parsePlaceName("place", req.Place); err != nil {
@@ -73,36 +73,36 @@ func (t *transcripts) parseRecall(req *transcriptv1.RecallToolCallRequest) (*rec
 	}
 	switch {
 	case req.Occurrence < 0:
-		return nil, invalidField("occurrence", "must not be negative")
+		return nil, wire.InvalidField("occurrence", "must not be negative")
 	case req.Occurrence > 0 && r.place != nil:
-		return nil, invalidField("occurrence", "must not be set beside place")
+		return nil, wire.InvalidField("occurrence", "must not be set beside place")
 	}
-	if r.room, err = bounded("page_bytes", min(req.PageBytes, maxResultBytes), defaultResultBytes, maxResultBytes); err != nil {
+	if r.room, err = wire.Bounded("page_bytes", min(req.PageBytes, maxResultBytes), defaultResultBytes, maxResultBytes); err != nil {
 		return nil, err
 	}
-	r.page = page{rpc: "RecallToolCall", namespace: r.namespace, scope: fmt.Sprintf(
+	r.page = wire.Page{RPC: "RecallToolCall", Namespace: r.namespace, Scope: fmt.Sprintf(
 		"%q %s %t %q %q %d", r.head.Alias, r.head.ID, r.byID, r.id.Value, req.Place, req.Occurrence)}
 	return r, nil
 }
 
 // open finds the chain, and where the page begins.
 func (r *recall) open(ctx context.Context, token string) (err error) {
-	cursor, err := r.page.cursor(token)
+	cursor, err := r.page.Cursor(token)
 	if err != nil {
 		return err
 	}
 	if cursor == nil {
 		r.chain, err = r.store.Chain(ctx, r.namespace, r.head, nil)
-		return missingFrom("head", err)
+		return wire.MissingFrom("head", err)
 	}
-	head, part, offset, ok := parseHeadCursor(cursor)
-	if !ok || part > canonical.MaxPayloadBytes || offset > canonical.MaxPayloadBytes {
-		return badToken()
+	head, part, offset, err := wire.ParseHeadCursor(cursor)
+	if err != nil || part > canonical.MaxPayloadBytes || offset > canonical.MaxPayloadBytes {
+		return wire.BadToken()
 	}
 	r.later, r.part, r.offset = true, int(part), int(offset)
-	r.chain, err = r.page.chain(ctx, r.store, r.head, head)
+	r.chain, err = r.page.Chain(ctx, r.store, r.head, head)
 	if errors.Is(err, chainstore.ErrNodeNotFound) {
-		return badToken()
+		return wire.BadToken()
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func (r *recall) reply(ctx context.Context, found *recalled) (*transcriptv1.Reca
 	reply := &transcriptv1.RecallToolCallResponse{State: found.state(), EarlierOccurrences: found.earlier}
 	full := false
 	if c := found.call; c != nil {
-		reply.CallPlace, reply.At = messagePlace(c.h, c.index), c.at()
+		reply.CallPlace, reply.At = wire.MessagePlace(c.h, c.index), c.at()
 		if !r.later {
 			call, err := r.call(ctx, c, found.nth)
 			if err != nil {
@@ -147,7 +147,7 @@ func (r *recall) reply(ctx context.Context, found *recalled) (*transcriptv1.Reca
 	}
 	if found.result == nil {
 		if r.later {
-			return nil, badToken()
+			return nil, wire.BadToken()
 		}
 		return reply, nil
 	}
@@ -160,21 +160,19 @@ func (r *recall) result(ctx context.Context, at *putPlace, full bool, reply *tra
 	if err != nil {
 		return err
 	}
-	reply.ResultPlace, reply.At = messagePlace(at.h, at.index), at.at()
+	reply.ResultPlace, reply.At = wire.MessagePlace(at.h, at.index), at.at()
 	reply.LeftOut = at.brief().Mark.LeftOut != runloop.Shown
 	reply.ResultBytes = int64(canonical.FactsOf(m).PartsLength)
 	p := partsPage{room: r.room, part: r.part, offset: r.offset}
 	if r.later && !p.valid(m.Parts) {
-		return badToken()
+		return wire.BadToken()
 	}
 	if reply.Continues = p.offset > 0; !full {
 		p.fill(m.Parts)
 	}
 	reply.Parts = p.parts
 	if p.part < len(m.Parts) {
-		head := r.chain.Head().ID
-		cursor := binary.AppendUvarint(head[:], uint64(p.part))
-		reply.NextPageToken = r.page.token(binary.AppendUvarint(cursor, uint64(p.offset)))
+		reply.NextPageToken = r.page.Token(wire.HeadCursor(r.chain.Head().ID, uint32(p.part), uint32(p.offset)))
 	}
 	return nil
 }
@@ -185,7 +183,7 @@ func (r *recall) call(ctx context.Context, at *putPlace, nth int) (*transcriptv1
 	if err != nil {
 		return nil, err
 	}
-	if calls := callsOf(m); nth < len(calls) {
+	if calls := wire.CallsOf(m); nth < len(calls) {
 		return calls[nth], nil
 	}
 	return nil, fmt.Errorf("%w: node %s has fewer calls than its header says", chainstore.ErrCorrupt, at.h.ID)
@@ -199,14 +197,4 @@ func (r *recall) message(ctx context.Context, at *putPlace) (*transcriptv1.Messa
 	var err error
 	at.message, err = messageAt(ctx, r.chain, runloop.Place{Seq: at.h.Seq, Index: uint32(at.index)})
 	return at.message, err
-}
-
-// callsOf are a message's calls, in order.
-func callsOf(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
-	for _, p := range m.Parts {
-		if c := p.GetToolCall(); c != nil {
-			calls = append(calls, c)
-		}
-	}
-	return calls
 }

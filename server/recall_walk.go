@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -37,7 +38,7 @@ func (p *putPlace) place() runloop.Place {
 func (p *putPlace) same(q *putPlace) bool { return p.place() == q.place() }
 
 // at is when the message was sent, else first put.
-func (p *putPlace) at() *timestamppb.Timestamp { return timestamp(p.brief().SentAt(p.h.FirstPut)) }
+func (p *putPlace) at() *timestamppb.Timestamp { return wire.Timestamp(p.brief().SentAt(p.h.FirstPut)) }
 
 // recalled is a call and its result.
 type recalled struct {
@@ -269,8 +270,8 @@ func (w *callWalk) add(ctx context.Context, p *putPlace, g *callGroup) error {
 	}
 	p.message = nil // a group can have a thousand
 	w.read += p.h.PayloadLength
-	for nth, c := range slices.Backward(callsOf(m)) {
-		if optionalOf(c.Id) == w.id {
+	for nth, c := range slices.Backward(wire.CallsOf(m)) {
+		if wire.Optional(c.Id) == w.id {
 			g.calls = append(g.calls, &recalled{call: p, nth: nth})
 		}
 	}

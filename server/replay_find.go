@@ -8,6 +8,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // replayed is where a call and its result lie.
@@ -151,14 +152,14 @@ func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*re
 	}
 	at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
 	if b.Role == runloop.Tool {
-		one, rest, ok := takeFirst(open, func(one *replayed) bool { return one.id == optionalOf(m.ToolCallId) })
+		one, rest, ok := takeFirst(open, func(one *replayed) bool { return one.id == wire.Optional(m.ToolCallId) })
 		if ok {
 			one.result, one.answered = at, true
 		}
 		return nil, rest, nil
 	}
-	for n, c := range callsOf(m) {
-		calls = append(calls, &replayed{id: optionalOf(c.Id), call: at, nth: n, wanted: r.wants(optionalOf(c.Name))})
+	for n, c := range wire.CallsOf(m) {
+		calls = append(calls, &replayed{id: wire.Optional(c.Id), call: at, nth: n, wanted: r.wants(wire.Optional(c.Name))})
 	}
 	return calls, append(open, calls...), nil
 }

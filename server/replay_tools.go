@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/redact"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -29,26 +30,26 @@ func (t *transcripts) ReplayTools(ctx context.Context, req *transcriptv1.ReplayT
 
 // replay is ReplayTools with another bound than replayRead.
 func (t *transcripts) replay(ctx context.Context, req *transcriptv1.ReplayToolsRequest, most int) (*transcriptv1.ReplayToolsResponse, error) {
-	ref, err := parseRef("head", req.Head)
+	ref, err := wire.ParseRef("head", req.Head)
 	if err != nil {
 		return nil, err
 	}
 	r := &replay{renderers: t.renderers, most: most}
-	if r.calls, err = bounded("max_calls", req.MaxCalls, defaultReplayCalls, maxReplayCalls); err != nil {
+	if r.calls, err = wire.Bounded("max_calls", req.MaxCalls, defaultReplayCalls, maxReplayCalls); err != nil {
 		return nil, err
 	}
-	if r.itemChars, err = bounded("max_item_chars", req.MaxItemChars, defaultReplayItemChars, maxReplayItemChars); err != nil {
+	if r.itemChars, err = wire.Bounded("max_item_chars", req.MaxItemChars, defaultReplayItemChars, maxReplayItemChars); err != nil {
 		return nil, err
 	}
-	if r.chars, err = bounded("max_chars", req.MaxChars, defaultReplayChars, maxReplayChars); err != nil {
+	if r.chars, err = wire.Bounded("max_chars", req.MaxChars, defaultReplayChars, maxReplayChars); err != nil {
 		return nil, err
 	}
 	if err := checkToolNames(req.ToolNames); err != nil {
 		return nil, err
 	}
 	r.names = req.ToolNames
-	if r.chain, err = t.store.Chain(ctx, namespaceOf(req.Namespace), ref, nil); err != nil {
-		return nil, missingFrom("head", err)
+	if r.chain, err = t.store.Chain(ctx, wire.Namespace(req.Namespace), ref, nil); err != nil {
+		return nil, wire.MissingFrom("head", err)
 	}
 	if err := r.read(ctx); err != nil {
 		return nil, err
@@ -59,9 +60,9 @@ func (t *transcripts) replay(ctx context.Context, req *transcriptv1.ReplayToolsR
 func checkToolNames(names []string) error {
 	switch {
 	case len(names) > maxToolNames:
-		return overLimit("tool_names", "must be at most %d", maxToolNames)
+		return wire.OverLimit("tool_names", "must be at most %d", maxToolNames)
 	case slices.Contains(names, ""):
-		return invalidField("tool_names", "must not hold an empty name")
+		return wire.InvalidField("tool_names", "must not hold an empty name")
 	}
 	return nil
 }
@@ -131,17 +132,17 @@ func (r *replay) show(ctx context.Context, one *replayed) (*transcriptv1.Replaye
 	if err != nil {
 		return nil, err
 	}
-	call := callsOf(m)[one.nth]
+	call := wire.CallsOf(m)[one.nth]
 	source := compaction.ReplayCall{
-		ID: optionalOf(redactedName(call.Id)), Name: optionalOf(redactedName(call.Name)), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
+		ID: wire.Optional(wire.RedactedName(call.Id)), Name: wire.Optional(wire.RedactedName(call.Name)), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
 	}
 	loop, err := r.loops.of(ctx, h, int(one.call.Index))
 	if err != nil {
 		return nil, err
 	}
 	c := &transcriptv1.ReplayedCall{
-		Id: optionalText(source.ID), Name: optionalText(source.Name), State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
-		Call: messagePlace(h, int(one.call.Index)), RunLoop: loop, At: timestamp(h.Messages[one.call.Index].SentAt(h.FirstPut)),
+		Id: wire.OptionalText(source.ID), Name: wire.OptionalText(source.Name), State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
+		Call: wire.MessagePlace(h, int(one.call.Index)), RunLoop: loop, At: wire.Timestamp(h.Messages[one.call.Index].SentAt(h.FirstPut)),
 	}
 	if one.answered {
 		if err := r.result(ctx, one, c, &source); err != nil {
@@ -149,7 +150,7 @@ func (r *replay) show(ctx context.Context, one *replayed) (*transcriptv1.Replaye
 		}
 	}
 	c.Arguments, c.ArgumentsCut = compaction.Clamp(source.Arguments, r.itemChars)
-	c.Text, _ = compaction.Clamp(r.render(optionalOf(call.Name), &source), 2*r.itemChars)
+	c.Text, _ = compaction.Clamp(r.render(wire.Optional(call.Name), &source), 2*r.itemChars)
 	return c, nil
 }
 
@@ -165,7 +166,7 @@ func (r *replay) result(ctx context.Context, one *replayed, c *transcriptv1.Repl
 	}
 	text, other := resultText(m)
 	source.Result = redact.Text(text)
-	c.ResultPlace = messagePlace(h, int(one.result.Index))
+	c.ResultPlace = wire.MessagePlace(h, int(one.result.Index))
 	c.Result, c.ResultCut = compaction.Clamp(source.Result, r.itemChars)
 	c.ResultCut = c.ResultCut || other
 	return nil

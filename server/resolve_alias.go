@@ -5,22 +5,23 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // ResolveAlias reads one alias.
 func (t *transcripts) ResolveAlias(ctx context.Context, req *transcriptv1.ResolveAliasRequest) (*transcriptv1.ResolveAliasResponse, error) {
-	if err := checkAlias("name", req.Name); err != nil {
+	if err := wire.CheckAlias("name", req.Name); err != nil {
 		return nil, err
 	}
-	a, err := t.store.Alias(ctx, namespaceOf(req.Namespace), req.Name)
+	a, err := t.store.Alias(ctx, wire.Namespace(req.Namespace), req.Name)
 	if err != nil {
-		return nil, missingFrom("name", err)
+		return nil, wire.MissingFrom("name", err)
 	}
-	return &transcriptv1.ResolveAliasResponse{Alias: aliasInfo(a), Counters: chainCounters(a.Full, a.Effective)}, nil
+	return &transcriptv1.ResolveAliasResponse{Alias: aliasInfo(a), Counters: wire.ChainCounters(a.Full, a.Effective)}, nil
 }
 
 func aliasInfo(a *chainstore.Alias) *transcriptv1.AliasInfo {
 	return &transcriptv1.AliasInfo{
-		Name: a.Name, NodeId: a.Node.String(), MovedAt: timestamp(a.MovedAt), Labels: a.Labels,
+		Name: a.Name, NodeId: a.Node.String(), MovedAt: wire.Timestamp(a.MovedAt), Labels: a.Labels,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // maxLoopCalls is the calls that are listed of a loop.
@@ -25,7 +26,7 @@ func (l *runLoops) next(ctx context.Context) (*transcriptv1.RunLoop, error) {
 	if err := s.previews(ctx); err != nil {
 		return nil, err
 	}
-	if l.preview.redact {
+	if l.preview.Redact {
 		redactCalls(s.reply.ToolCalls)
 	}
 	l.loop, l.end, l.last = s.before, l.loop.Start, false
@@ -83,7 +84,7 @@ func (s *loopScan) headers(ctx context.Context) error {
 				return fmt.Errorf("%w: no run loop begins in node %s where one should", chainstore.ErrCorrupt, h.ID)
 			}
 			s.before = at[start.Index].before
-			s.reply.First, s.reply.StartedAt = messagePlace(h, int(start.Index)), timestamp(h.Messages[start.Index].SentAt(h.FirstPut))
+			s.reply.First, s.reply.StartedAt = wire.MessagePlace(h, int(start.Index)), wire.Timestamp(h.Messages[start.Index].SentAt(h.FirstPut))
 		}
 		for i, through := s.messages(h); i < through; i++ {
 			s.add(h, i)
@@ -127,7 +128,7 @@ func (s *loopScan) add(h *chainstore.Header, i int) {
 	r.Bytes += int64(m.Length)
 	r.Tokens += tokens
 	r.TokensEstimated = r.TokensEstimated || estimated
-	r.Last, r.EndedAt = messagePlace(h, i), timestamp(m.SentAt(h.FirstPut))
+	r.Last, r.EndedAt = wire.MessagePlace(h, i), wire.Timestamp(m.SentAt(h.FirstPut))
 	s.read += m.Length
 	s.addCalls(m, h.Seq)
 	if m.Mark.LeftOut != runloop.Shown {
@@ -207,9 +208,9 @@ func (s *loopScan) calls(ctx context.Context) error {
 			return false, err
 		}
 		if b.Role == runloop.Tool {
-			open = answer(open, m, messagePlace(h, i))
+			open = answer(open, m, wire.MessagePlace(h, i))
 		} else {
-			open = append(open, s.list(m, messagePlace(h, i))...)
+			open = append(open, s.list(m, wire.MessagePlace(h, i))...)
 		}
 		return true, nil
 	})
@@ -232,7 +233,9 @@ func (s *loopScan) list(m *transcriptv1.Message, at *transcriptv1.MessagePlace) 
 
 // answer lets a result answer the first open call with its id, and returns the calls that stay open.
 func answer(open []*transcriptv1.ToolCallSummary, result *transcriptv1.Message, at *transcriptv1.MessagePlace) []*transcriptv1.ToolCallSummary {
-	c, rest, ok := takeFirst(open, func(c *transcriptv1.ToolCallSummary) bool { return optionalOf(c.Id) == optionalOf(result.ToolCallId) })
+	c, rest, ok := takeFirst(open, func(c *transcriptv1.ToolCallSummary) bool {
+		return wire.Optional(c.Id) == wire.Optional(result.ToolCallId)
+	})
 	if ok {
 		c.State, c.Result = transcriptv1.ToolCallState_TOOL_CALL_STATE_OK, at
 		if result.IsError {
@@ -244,7 +247,7 @@ func answer(open []*transcriptv1.ToolCallSummary, result *transcriptv1.Message, 
 
 // previews reads the beginnings of the text that opens the loop and of its final reply.
 func (s *loopScan) previews(ctx context.Context) error {
-	if s.preview.chars == 0 {
+	if s.preview.Chars == 0 {
 		return nil
 	}
 	opening := true
@@ -259,7 +262,7 @@ func (s *loopScan) previews(ctx context.Context) error {
 			if err != nil {
 				return false, err
 			}
-			return s.preview.add(&s.reply.UserPreview, m), nil
+			return s.preview.Add(&s.reply.UserPreview, m), nil
 		}
 		return opening, nil
 	})
@@ -273,7 +276,7 @@ func (s *loopScan) previews(ctx context.Context) error {
 		}
 		m, err := putMessage(h, i, payload)
 		if err == nil {
-			s.preview.add(&s.reply.ReplyPreview, m)
+			s.preview.Add(&s.reply.ReplyPreview, m)
 		}
 		return false, err
 	})

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/redact"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -62,7 +62,7 @@ func (s *search) page(ctx context.Context, req *transcriptv1.SearchRequest) (*tr
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := q.page.cursor(req.PageToken)
+	cursor, err := q.page.Cursor(req.PageToken)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ func (s *search) page(ctx context.Context, req *transcriptv1.SearchRequest) (*tr
 		return nil, err
 	}
 	if cursor != nil {
-		p.reply.NextPageToken = q.page.token(cursor)
+		p.reply.NextPageToken = q.page.Token(cursor)
 	}
 	return p.reply, nil
 }
 
 // searchQuery is a SearchRequest that was judged.
 type searchQuery struct {
-	page page
+	page wire.Page
 	// byPrefix: the chains of the aliases that begin with prefix; else that of head.
 	byPrefix bool
 	prefix   string
@@ -117,10 +117,10 @@ func parseSearch(req *transcriptv1.SearchRequest) (*searchQuery, error) {
 	if q.pattern, err = parsePattern(req); err != nil {
 		return nil, err
 	}
-	if q.size, err = pageOf(req.PageSize, defaultHits, maxHits); err != nil {
+	if q.size, err = wire.PageOf(req.PageSize, defaultHits, maxHits); err != nil {
 		return nil, err
 	}
-	q.excerpt, err = bounded("excerpt_chars", req.ExcerptChars, defaultExcerpt, maxExcerpt)
+	q.excerpt, err = wire.Bounded("excerpt_chars", req.ExcerptChars, defaultExcerpt, maxExcerpt)
 	return q, err
 }
 
@@ -128,14 +128,14 @@ func parseSearch(req *transcriptv1.SearchRequest) (*searchQuery, error) {
 func (q *searchQuery) parseScope(req *transcriptv1.SearchRequest) (err error) {
 	switch s := req.Scope.(type) {
 	case *transcriptv1.SearchRequest_Head:
-		q.head, err = parseRef("head", s.Head)
+		q.head, err = wire.ParseRef("head", s.Head)
 	case *transcriptv1.SearchRequest_AliasPrefix:
 		q.byPrefix, q.prefix = true, s.AliasPrefix
-		if len(s.AliasPrefix) > maxAliasBytes {
-			err = overLimit("alias_prefix", "must be at most %d bytes", maxAliasBytes)
+		if len(s.AliasPrefix) > wire.MaxAliasBytes {
+			err = wire.OverLimit("alias_prefix", "must be at most %d bytes", wire.MaxAliasBytes)
 		}
 	default:
-		err = &noneSet{[]string{"head", "alias_prefix"}}
+		err = wire.ExactlyOne("head", "alias_prefix")
 	}
 	if err != nil {
 		return err
@@ -143,19 +143,19 @@ func (q *searchQuery) parseScope(req *transcriptv1.SearchRequest) (err error) {
 	same := proto.CloneOf(req)
 	same.PageSize, same.PageToken, same.Namespace = 0, "", ""
 	scope, err := proto.MarshalOptions{Deterministic: true}.Marshal(same)
-	q.page = page{rpc: "Search", namespace: namespaceOf(req.Namespace), scope: string(scope)}
+	q.page = wire.Page{RPC: "Search", Namespace: wire.Namespace(req.Namespace), Scope: string(scope)}
 	return err
 }
 
 func (q *searchQuery) parseFilters(req *transcriptv1.SearchRequest) error {
 	for i, role := range req.Roles {
 		if _, ok := transcriptv1.Role_name[int32(role)]; !ok || role == transcriptv1.Role_ROLE_UNSPECIFIED {
-			return invalidField(indexed("roles", i), "must be a declared role")
+			return wire.InvalidField(wire.Indexed("roles", i), "must be a declared role")
 		}
 		q.roles |= 1 << role
 	}
 	if len(req.ToolNames) > maxToolNames {
-		return overLimit("tool_names", "must be at most %d", maxToolNames)
+		return wire.OverLimit("tool_names", "must be at most %d", maxToolNames)
 	}
 	q.tools = make(map[string]bool, len(req.ToolNames))
 	for _, name := range req.ToolNames {
@@ -172,7 +172,7 @@ func (q *searchQuery) parseTimes(req *transcriptv1.SearchRequest) (err error) {
 		return err
 	}
 	if q.since >= q.until {
-		return invalidField("until", "must be after since")
+		return wire.InvalidField("until", "must be after since")
 	}
 	return nil
 }
@@ -182,9 +182,9 @@ func searchTime(field string, t *timestamppb.Timestamp, absent int64) (int64, er
 	if t == nil {
 		return absent, nil
 	}
-	ms, ok := milliseconds(t)
+	ms, ok := wire.Milliseconds(t)
 	if !ok {
-		return 0, invalidField(field, "must be a time from 1970 to 9999")
+		return 0, wire.InvalidField(field, "must be a time from 1970 to 9999")
 	}
 	if t.GetNanos()%int32(time.Millisecond) != 0 {
 		ms++
@@ -229,24 +229,24 @@ func (p *searchPage) chain(ctx context.Context, cursor []byte) ([]byte, error) {
 	if err != nil || done {
 		return nil, err
 	}
-	return searchPlace{chain.Head().ID, next}.append(nil), nil
+	return searchPlace{chain.Head().ID, next}.cursor(), nil
 }
 
 // resume finds the chain, and the place to begin before.
 func (p *searchPage) resume(ctx context.Context, cursor []byte) (chain chainstore.Chain, before runloop.Place, err error) {
 	if cursor == nil {
-		if chain, err = p.store.Chain(ctx, p.query.page.namespace, p.query.head, nil); err == nil {
+		if chain, err = p.store.Chain(ctx, p.query.page.Namespace, p.query.head, nil); err == nil {
 			before = wholeOf(chain)
 		}
-		return chain, before, missingFrom("head", err)
+		return chain, before, wire.MissingFrom("head", err)
 	}
 	at, err := parseSearchPlace(cursor)
 	if err != nil {
 		return nil, before, err
 	}
-	chain, err = p.query.page.chain(ctx, p.store, p.query.head, at.head)
+	chain, err = p.query.page.Chain(ctx, p.store, p.query.head, at.head)
 	if errors.Is(err, chainstore.ErrNodeNotFound) || err == nil && at.before.Seq > chain.Head().Seq {
-		err = badToken()
+		err = wire.BadToken()
 	}
 	return chain, at.before, err
 }
@@ -262,25 +262,9 @@ type searchPlace struct {
 	before runloop.Place
 }
 
-func (s searchPlace) append(b []byte) []byte {
-	b = append(b, s.head[:]...)
-	b = binary.AppendUvarint(b, uint64(s.before.Seq))
-	return binary.AppendUvarint(b, uint64(s.before.Index))
-}
+func (s searchPlace) cursor() []byte { return wire.HeadCursor(s.head, s.before.Seq, s.before.Index) }
 
 func parseSearchPlace(b []byte) (s searchPlace, err error) {
-	if len(b) < len(s.head) {
-		return s, badToken()
-	}
-	b = b[copy(s.head[:], b):]
-	seq, n := binary.Uvarint(b)
-	if n <= 0 || seq > math.MaxUint32 {
-		return s, badToken()
-	}
-	index, m := binary.Uvarint(b[n:])
-	if m <= 0 || index > math.MaxUint32 || n+m != len(b) {
-		return s, badToken()
-	}
-	s.before = runloop.Place{Seq: uint32(seq), Index: uint32(index)}
-	return s, nil
+	s.head, s.before.Seq, s.before.Index, err = wire.ParseHeadCursor(b)
+	return s, err
 }

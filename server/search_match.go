@@ -12,6 +12,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -54,16 +55,16 @@ func parsePattern(req *transcriptv1.SearchRequest) (*pattern, error) {
 		}
 		return compilePattern(p.Regexp)
 	default:
-		return nil, &noneSet{[]string{"text", "regexp"}}
+		return nil, wire.ExactlyOne("text", "regexp")
 	}
 }
 
 func checkPattern(field, s string) error {
 	switch {
 	case s == "":
-		return invalidField(field, "must not be empty")
+		return wire.InvalidField(field, "must not be empty")
 	case len(s) > maxPattern:
-		return overLimit(field, "must be at most %d bytes", maxPattern)
+		return wire.OverLimit(field, "must be at most %d bytes", maxPattern)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // searchNode is a node being looked at.
@@ -169,7 +170,7 @@ func (n *searchNode) hit(ctx context.Context, i int, f *searchField, found []tex
 		Alias:     n.span.alias,
 		PartIndex: int32(f.part),
 		Field:     f.kind,
-		At:        timestamp(n.header.Messages[i].SentAt(n.header.FirstPut)),
+		At:        wire.Timestamp(n.header.Messages[i].SentAt(n.header.FirstPut)),
 	}
 	switch {
 	case h.Role == transcriptv1.Role_ROLE_TOOL:

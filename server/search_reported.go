@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // reportedRuns are the nodes that a search has looked at: of each run, the Seq through which. A part of a run stands for all that
@@ -63,11 +64,11 @@ func parseReportedRuns(b []byte) (*reportedRuns, error) {
 	for len(b) > 0 {
 		key, n := binary.Uvarint(b)
 		if n <= 0 {
-			return nil, badToken()
+			return nil, wire.BadToken()
 		}
 		through, m := binary.Uvarint(b[n:])
 		if m <= 0 || through >= math.MaxUint32 {
-			return nil, badToken()
+			return nil, wire.BadToken()
 		}
 		r.uses++
 		r.runs[key] = reportedRun{uint32(through), r.uses}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // aliasSearch is where a search of the chains under a prefix stands: its cursor.
@@ -24,7 +25,7 @@ type aliasSearch struct {
 func (a *aliasSearch) append(b []byte, runs int) []byte {
 	var place []byte
 	if a.place != nil {
-		place = a.place.append(nil)
+		place = a.place.cursor()
 	}
 	for _, part := range []string{a.name, string(place)} {
 		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
@@ -39,13 +40,13 @@ func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
 	for i := range parts {
 		length, n := binary.Uvarint(b)
 		if n <= 0 || length > uint64(len(b)-n) {
-			return nil, badToken()
+			return nil, wire.BadToken()
 		}
 		parts[i], b = b[n:n+int(length)], b[n+int(length):]
 	}
 	a := &aliasSearch{name: string(parts[0])}
-	if !isAlias(a.name) || !strings.HasPrefix(a.name, prefix) {
-		return nil, badToken()
+	if !wire.IsAlias(a.name) || !strings.HasPrefix(a.name, prefix) {
+		return nil, wire.BadToken()
 	}
 	if len(parts[1]) > 0 {
 		place, err := parseSearchPlace(parts[1])
@@ -74,14 +75,14 @@ func (p *searchPage) aliases(ctx context.Context, cursor []byte) ([]byte, error)
 	if at.place == nil {
 		return w.walk(ctx)
 	}
-	chain, err := p.query.page.chain(ctx, p.store, chainstore.Ref{Alias: at.name}, at.place.head)
+	chain, err := p.query.page.Chain(ctx, p.store, chainstore.Ref{Alias: at.name}, at.place.head)
 	switch {
 	case errors.Is(err, chainstore.ErrNodeNotFound): // collected since
 		return w.walk(ctx)
 	case err != nil:
 		return nil, err
 	case at.place.before.Seq > chain.Head().Seq:
-		return nil, badToken()
+		return nil, wire.BadToken()
 	}
 	next, err := w.chain(ctx, at.name, chain, at.place)
 	switch {
@@ -138,12 +139,12 @@ func (w *aliasWalk) list(ctx context.Context) ([]chainstore.Alias, *chainstore.A
 	if w.name != "" {
 		query.After = &chainstore.AliasCursor{Name: w.name}
 	}
-	return w.store.Aliases(ctx, w.query.page.namespace, query)
+	return w.store.Aliases(ctx, w.query.page.Namespace, query)
 }
 
 // alias searches the chain of an alias; nil: all of it.
 func (w *aliasWalk) alias(ctx context.Context, a *chainstore.Alias) ([]byte, error) {
-	chain, err := w.store.Chain(ctx, w.query.page.namespace, chainstore.Ref{ID: a.Node}, nil)
+	chain, err := w.store.Chain(ctx, w.query.page.Namespace, chainstore.Ref{ID: a.Node}, nil)
 	if errors.Is(err, chainstore.ErrNodeNotFound) { // deleted and collected since it was listed
 		w.name = a.Name
 		return nil, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // FuzzSearchCursor: a cursor of whatever bytes, in a token that is otherwise right, is refused or gives a page; and those
@@ -30,15 +31,15 @@ func FuzzSearchCursor(f *testing.F) {
 	}
 	place := searchPlace{head, runloop.Place{Seq: 0, Index: 3}}
 	reported := &reportedRuns{runs: map[uint64]reportedRun{7: {3, 1}, 1: {0, 2}}}
-	f.Add(place.append(nil))
-	f.Add(searchPlace{head, runloop.Place{Seq: 1}}.append(nil))
+	f.Add(place.cursor())
+	f.Add(searchPlace{head, runloop.Place{Seq: 1}}.cursor())
 	f.Add((&aliasSearch{"a", &place, reported}).append(nil, 10))
 	f.Add((&aliasSearch{"a", nil, reported}).append(nil, 1))
 	f.Add((&aliasSearch{"\xff", &place, reported}).append(nil, 10))
 	f.Add((&aliasSearch{"b", &searchPlace{chainstore.ID{1}, runloop.Place{}}, newReportedRuns()}).append(nil, 10))
 	f.Fuzz(func(t *testing.T, cursor []byte) {
 		if place, err := parseSearchPlace(cursor); err == nil {
-			if again, err := parseSearchPlace(place.append(nil)); err != nil || again != place {
+			if again, err := parseSearchPlace(place.cursor()); err != nil || again != place {
 				t.Errorf("%v comes back as %v, %v", place, again, err)
 			}
 		}
@@ -57,9 +58,9 @@ func FuzzSearchCursor(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.PageToken = q.page.token(cursor)
+			req.PageToken = q.page.Token(cursor)
 			_, err = s.Search(context.Background(), req)
-			if err != nil && !errors.Is(err, errPageToken) {
+			if err != nil && !errors.Is(err, wire.ErrPageToken) {
 				t.Errorf("%v", err)
 			}
 		}

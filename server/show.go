@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // shower lays the rows of a conversation into frames. What is shown as it is, is copied as it is stored, and what is cut is
@@ -39,7 +40,7 @@ func newShower(c *conversation, s *splicer) *shower {
 type made struct {
 	bytes    []byte
 	messages int
-	notes    noteList
+	notes    wire.NoteList
 	size     compaction.Size
 	// stubs and shortened count what is not as it was stored; before, what is, and a compaction shortened; split says that a part
 	// went before.
@@ -221,7 +222,7 @@ func (w *shower) shown(note *runloop.Note, bytes int, tokens int64, estimated bo
 	w.made.messages++
 	w.made.size.Add(int64(bytes), tokens, estimated)
 	if w.s.told() {
-		w.made.notes.add(note)
+		w.made.notes.Add(note)
 	}
 }
 
@@ -246,7 +247,7 @@ func (w *shower) flush(ctx context.Context) error {
 		return nil
 	}
 	p := part{
-		messages: m.messages, bytes: len(m.bytes), repairs: m.stubs, notes: m.notes.list(),
+		messages: m.messages, bytes: len(m.bytes), repairs: m.stubs, notes: m.notes.List(),
 		verbatim: !m.split && m.stubs == 0 && m.shortened == 0 && m.messages == len(w.h.Messages),
 	}
 	f, info, err := w.s.begin(ctx, w.row, w.h, &p)

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Stats counts a namespace.
 func (a *admin) Stats(ctx context.Context, req *transcriptv1.StatsRequest) (*transcriptv1.StatsResponse, error) {
-	s, err := a.store.Stats(ctx, namespaceOf(req.Namespace))
+	s, err := a.store.Stats(ctx, wire.Namespace(req.Namespace))
 	if err != nil {
 		return nil, err
 	}

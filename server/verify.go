@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -28,11 +29,11 @@ func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreaming
 	defer leave()
 	switch {
 	case !req.WholeStore:
-		err = a.store.Verify(out.Context(), namespaceOf(req.Namespace), judge, v.report)
+		err = a.store.Verify(out.Context(), wire.Namespace(req.Namespace), judge, v.report)
 	case req.Namespace == "":
 		err = a.store.VerifyStore(out.Context(), judge, v.report)
 	default:
-		err = invalidField("namespace", "must be empty with whole_store, which checks every namespace")
+		err = wire.InvalidField("namespace", "must be empty with whole_store, which checks every namespace")
 	}
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package wire
 
 import (
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -13,17 +13,17 @@ const (
 	maxAgeSeconds = 36_525 * 24 * 60 * 60
 )
 
-// parsePolicy reads a Policy; absent is what none means. now, in milliseconds since the epoch, is the server's clock, for
+// ParsePolicy reads a Policy; absent is what none means. now, in milliseconds since the epoch, is the server's clock, for
 // policies that give no time.
-func parsePolicy(field string, p *transcriptv1.Policy, absent compaction.Policy, now int64) (compaction.Policy, error) {
+func ParsePolicy(field string, p *transcriptv1.Policy, absent compaction.Policy, now int64) (compaction.Policy, error) {
 	if p == nil {
 		return absent, nil
 	}
 	out := compaction.Default(now)
 	if p.Now != nil {
-		ms, ok := milliseconds(p.Now)
+		ms, ok := Milliseconds(p.Now)
 		if !ok {
-			return out, invalidField(field+".now", "must be a time from 1970 to 9999")
+			return out, InvalidField(field+".now", "must be a time from 1970 to 9999")
 		}
 		out.Now = ms
 	}
@@ -44,7 +44,7 @@ func parsePolicy(field string, p *transcriptv1.Policy, absent compaction.Policy,
 		}
 	}
 	if _, ok := transcriptv1.ToolTrace_name[int32(p.ToolTrace)]; !ok {
-		return out, invalidField(field+".tool_trace", "must be a declared value")
+		return out, InvalidField(field+".tool_trace", "must be a declared value")
 	}
 	out.TraceRequests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return out, nil
@@ -56,12 +56,12 @@ func parseAge(field string, age *durationpb.Duration, to *int64) error {
 	case age == nil:
 		return nil
 	case !age.IsValid() || age.Seconds < 0 || age.Seconds == 0 && age.Nanos < 0:
-		return invalidField(field, "must be a duration that is not negative")
+		return InvalidField(field, "must be a duration that is not negative")
 	case age.Seconds == 0 && age.Nanos == 0:
 		*to = 0
 		return nil
 	case age.Seconds < minAgeSeconds || age.Seconds > maxAgeSeconds || age.Seconds == maxAgeSeconds && age.Nanos > 0:
-		return invalidField(field, "must be 0, or from 1 second to 100 years")
+		return InvalidField(field, "must be 0, or from 1 second to 100 years")
 	}
 	*to = age.AsDuration().Milliseconds()
 	return nil
@@ -73,7 +73,7 @@ func setBound[N int32 | int64, T int | int64](field string, n *N, to *T) error {
 		return nil
 	}
 	if *n < 0 {
-		return invalidField(field, "must not be negative")
+		return InvalidField(field, "must not be negative")
 	}
 	*to = T(*n)
 	return nil

@@ -11,26 +11,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
-
-// A token is good for the call, the namespace and the scope that it was given for, and for no other.
-func TestPageTokensAreBound(t *testing.T) {
-	given := page{rpc: "ListAliases", namespace: "default", scope: "p"}
-	token := given.token([]byte("cursor"))
-	if cursor, err := given.cursor(token); err != nil || string(cursor) != "cursor" {
-		t.Errorf("%q, %v", cursor, err)
-	}
-	for _, other := range []page{
-		{rpc: "ListAliasHistory", namespace: "default", scope: "p"},
-		{rpc: "ListAliases", namespace: "other", scope: "p"},
-		{rpc: "ListAliases", namespace: "default", scope: "q"},
-		{rpc: "ListAliasesd", namespace: "efault", scope: "p"},
-	} {
-		if _, err := other.cursor(token); err == nil {
-			t.Errorf("%+v takes the token of %+v", other, given)
-		}
-	}
-}
 
 // FuzzPageCursors: a cursor of whatever bytes, in a token that is otherwise right, is refused or gives a page. FuzzSearchCursor
 // does the same for Search.
@@ -48,7 +30,7 @@ func FuzzPageCursors(f *testing.F) {
 		}
 		reply, err := t.PutNode(ctx, req)
 		if err == nil {
-			id, err = parseID("", reply.NodeId)
+			id, err = wire.ParseID("", reply.NodeId)
 		}
 		if err != nil {
 			f.Fatal(err)
@@ -60,7 +42,9 @@ func FuzzPageCursors(f *testing.F) {
 	ref := &transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: name}}
 	byAlias, byID := name+"\x00"+chainstore.ID{}.String(), fmt.Sprintf("%q %s true %q %q 0", name, chainstore.ID{}, callID, "")
 	ask := func(cursor []byte) []error {
-		token := func(rpc, scope string) string { return page{rpc, defaultNamespace, scope}.token(cursor) }
+		token := func(rpc, scope string) string {
+			return wire.Page{RPC: rpc, Namespace: wire.DefaultNamespace, Scope: scope}.Token(cursor)
+		}
 		_, children := t.ListChildren(ctx, &transcriptv1.ListChildrenRequest{Node: ref, PageToken: token("ListChildren", byAlias)})
 		_, loops := t.ListRunLoops(ctx, &transcriptv1.ListRunLoopsRequest{Head: ref, PageToken: token("ListRunLoops", byAlias)})
 		_, aliases := t.ListAliases(ctx, &transcriptv1.ListAliasesRequest{PageToken: token("ListAliases", "p")})
@@ -84,7 +68,7 @@ func FuzzPageCursors(f *testing.F) {
 	}
 	f.Fuzz(func(tt *testing.T, cursor []byte) {
 		for _, err := range ask(cursor) {
-			if err != nil && !errors.Is(err, errPageToken) {
+			if err != nil && !errors.Is(err, wire.ErrPageToken) {
 				tt.Error(err)
 			}
 		}
