@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc/mem"
+
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // buffers are what replies are laid and encoded into. gRPC's own pool goes from 32 KiB to 1 MiB at once, of which each frame
@@ -26,10 +28,10 @@ type sizedPool struct {
 // bufferSizes are those of buffers that are used again. The least is more than gRPC's threshold (mem.IsBelowBufferPoolingThreshold),
 // at or below which mem.NewBuffer forgets the pool and gives nothing back.
 var bufferSizes = []int{
-	2 << 10, 4 << 10, 16 << 10, 32 << 10, frameBytes + 8<<10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, maxReply + 64<<10,
+	2 << 10, 4 << 10, 16 << 10, 32 << 10, wire.FrameBytes + 8<<10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, wire.MaxReply + 64<<10,
 }
 
-func newBuffers() mem.BufferPool {
+func newBuffers() *buffers {
 	b := &buffers{}
 	for _, size := range bufferSizes {
 		b.pools = append(b.pools, sizedPool{size, &sync.Pool{New: func() any {
@@ -54,6 +56,9 @@ func (b *buffers) Get(length int) *[]byte {
 	return &made
 }
 
+// Borrow makes a buffer of what is another's.
+func (*buffers) Borrow(b []byte) mem.Buffer { return mem.SliceBuffer(b) }
+
 // Put takes a buffer back; one that is not of these is left to the garbage collector.
 func (b *buffers) Put(buffer *[]byte) {
 	i, found := slices.BinarySearchFunc(b.pools, cap(*buffer), func(p sizedPool, n int) int { return p.size - n })
@@ -65,8 +70,5 @@ func (b *buffers) Put(buffer *[]byte) {
 // BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used
 // again. Interceptors outside of the server's find it at their call's server.
 func (t *transcripts) BytesLaid() int64 {
-	if b, ok := t.outgoing.buffers.(*buffers); ok {
-		return b.given.Load()
-	}
-	return 0
+	return t.outgoing.buffers.given.Load()
 }

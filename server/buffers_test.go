@@ -49,3 +49,20 @@ func TestBuffersComeBack(t *testing.T) {
 		}
 	}
 }
+
+// countedPool counts what is given out and not given back.
+type countedPool struct {
+	*buffers
+	out map[*byte]bool
+}
+
+func (p *countedPool) Get(n int) *[]byte {
+	b := p.buffers.Get(n)
+	p.out[&(*b)[:1][0]] = true
+	return b
+}
+
+func (p *countedPool) Put(b *[]byte) {
+	delete(p.out, &(*b)[:1][0])
+	p.buffers.Put(b)
+}

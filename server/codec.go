@@ -50,12 +50,12 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 	case *spliced:
 		front, err := c.marshalFront(m)
 		if err != nil {
-			m.frame.drop()
+			m.frame.Drop()
 			m.held.release()
 			return nil, err
 		}
-		all := append(front, m.frame.messages()...)
-		m.frame.letGo()
+		all := append(front, m.frame.Messages()...)
+		m.frame.LetGo()
 		m.held.handOver()
 		return all, nil
 	case proto.Message:
@@ -68,7 +68,7 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 // marshalFront encodes what a reply, or a frame of a stream, has in front of its messages.
 func (c *codec) marshalFront(m *spliced) (mem.BufferSlice, error) {
 	if m.held == nil {
-		return c.marshal(m.frame.held.front(c.pool), m.Message)
+		return c.marshal(heldBy(m.frame).front(c.pool), m.Message)
 	}
 	if m.held.last != nil { // that of the messages, which are sent behind the front
 		return c.marshal(m.held.front(c.pool), m.Message)

@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -120,27 +121,27 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	if err != nil {
 		return nil, wire.MissingFromChain("head", "through_id", c.moved(ctx, err, false))
 	}
-	e, err := openEffective(ctx, chain)
+	e, err := chainview.OpenEffective(ctx, chain)
 	if err != nil {
 		return nil, err
 	}
-	through, err := c.coverThrough(ctx, e)
+	through, err := e.CoverThrough(ctx, c.through != nil)
 	if err != nil {
 		return nil, c.moved(ctx, err, false)
 	}
-	made, err := c.make(ctx, e, through.Seq)
+	made, err := e.Compact(ctx, &c.policy, c.req.SummaryOnly, c.req.Summary, through.Seq)
 	if err != nil {
 		return nil, err
 	}
 	reply := &transcriptv1.CompactResponse{
 		HeadId: chain.Head().ID.String(), ThroughId: through.ID.String(), Counters: wire.HeadCounters(chain.Head()),
-		Report: made.report(),
+		Report: made.Report(),
 	}
-	if !made.shrinks(c.req.SummaryOnly) {
+	if !made.Shrinks(c.req.SummaryOnly) {
 		reply.NotWritten = transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS
 		return reply, nil
 	}
-	if made.tooLarge {
+	if made.TooLarge {
 		return nil, errCompactionTooLarge
 	}
 	if c.req.DryRun {
@@ -149,50 +150,13 @@ func (c *compact) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	return reply, c.write(ctx, chain.Head().ID, through.ID, made, reply)
 }
 
-// coverThrough finds the last node to cover: the one asked for, or the last at which no call is unanswered.
-func (c *compact) coverThrough(ctx context.Context, e *effective) (*chainstore.Header, error) {
-	first := e.firstCovered()
-	if c.through == nil {
-		return lastAnswered(ctx, e.chain, first)
-	}
-	seq := e.chain.After()
-	if seq < first {
-		return nil, chainstore.ErrAlreadyCovered
-	}
-	h, err := chainstore.HeaderAt(ctx, e.chain, seq)
-	if err == nil && h.State.Group.Unanswered() > 0 {
-		err = chainstore.ErrOpenCalls
-	}
-	return h, err
-}
-
-// firstCovered is the first node that a compaction can cover: not before what one covers already, nor before the end of
-// the preamble.
-func (e *effective) firstCovered() uint32 {
-	if e.compaction != nil {
-		return e.compaction.Covers.Seq
-	}
-	return e.state().PreambleEnd.Seq
-}
-
-// lastAnswered is the last node, but none before first, at which no call is unanswered.
-func lastAnswered(ctx context.Context, chain chainstore.Chain, first uint32) (*chainstore.Header, error) {
-	for seq := int64(chain.Head().Seq); seq >= int64(first); seq-- {
-		h, err := chainstore.HeaderAt(ctx, chain, uint32(seq))
-		if err != nil || h.State.Group.Unanswered() == 0 {
-			return h, err
-		}
-	}
-	return nil, chainstore.ErrOpenCalls
-}
-
 // write commits the node and tells of it.
-func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made *compacted, reply *transcriptv1.CompactResponse) error {
+func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made *chainview.Compacted, reply *transcriptv1.CompactResponse) error {
 	parent := chainstore.Parent{Kind: chainstore.ParentID, ID: basis}
 	if c.head.Alias != "" {
 		parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: c.head.Alias}
 	}
-	d, err := c.draft(made.node(parent, through, c.req.Salt), basis)
+	d, err := c.draft(made.Node(parent, through, c.req.Salt), basis)
 	if err != nil {
 		return err
 	}
@@ -226,27 +190,4 @@ func (c *compact) moved(ctx context.Context, err error, chosen bool) error {
 	return &conflicts{
 		ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, fields: []string{"head.alias"},
 	}
-}
-
-// make plans and reads what the compaction keeps.
-func (c *compact) make(ctx context.Context, e *effective, through uint32) (*compacted, error) {
-	o := compaction.Options{Policy: c.policy, Compact: &compaction.Compact{SummaryOnly: c.req.SummaryOnly}}
-	if c.policy.NeedsSizes() {
-		var err error
-		if o.Preamble, err = e.preambleSize(ctx); err != nil {
-			return nil, err
-		}
-	}
-	made := &compacted{policy: &c.policy}
-	if c.req.Summary != "" {
-		made.addMade(compaction.Summary(c.req.Summary))
-		summary := made.after
-		o.Compact.Summary = &summary
-	}
-	plan, before, err := e.plan(ctx, compaction.NewPlanner(o), through)
-	if err != nil {
-		return nil, err
-	}
-	made.plan, made.before = plan, before
-	return made, made.read(ctx, e, through)
 }

@@ -136,22 +136,6 @@ func (d *description) since(ms int64) *durationpb.Duration {
 	return &durationpb.Duration{Seconds: ago / 1000, Nanos: int32(ago%1000) * 1e6}
 }
 
-// idAt is the id of a node of the chain.
-func (d *description) idAt(ctx context.Context, seq uint32) (id chainstore.ID, err error) {
-	if h := d.head(); h.Seq == seq {
-		return h.ID, nil
-	}
-	found := false
-	err = d.chain.Rows(ctx, chainstore.Span{From: seq, Through: seq, HeadersOnly: true}, func(r *chainstore.Row) error {
-		id, found = r.Raw.ID(), true
-		return nil
-	})
-	if err == nil && !found {
-		err = noRow(seq)
-	}
-	return id, err
-}
-
 func pathNode(id chainstore.ID, seq uint32) *transcriptv1.PathNode {
 	return &transcriptv1.PathNode{NodeId: id.String(), Ancestors: int64(seq)}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func (d *description) sharesPrefix(ctx context.Context, spawned *chainstore.Head
 func (d *description) firstAsked(ctx context.Context, seq uint32) (string, error) {
 	var at *runloop.Place
 	span := chainstore.Span{From: seq, Through: min(seq+inheritedNodes-1, d.head().Seq), HeadersOnly: true}
-	err := rowsWhile(ctx, d.chain, span, func(r *chainstore.Row) (more bool, err error) {
+	err := chainview.RowsWhile(ctx, d.chain, span, func(r *chainstore.Row) (more bool, err error) {
 		h, err := r.Header()
 		if err != nil || h.Covers.Present {
 			return true, err
@@ -98,7 +99,7 @@ func (d *description) firstAsked(ctx context.Context, seq uint32) (string, error
 	if err != nil || at == nil {
 		return "", err
 	}
-	m, err := messageAt(ctx, d.chain, *at)
+	m, err := chainview.MessageAt(ctx, d.chain, *at)
 	if err != nil {
 		return "", err
 	}
@@ -107,12 +108,12 @@ func (d *description) firstAsked(ctx context.Context, seq uint32) (string, error
 
 // callArguments are the arguments of the head's calls with an id; with an absent id, those of all its calls.
 func callArguments(ctx context.Context, spawner chainstore.Chain, id runloop.Optional) (given []string, err error) {
-	err = readRow(ctx, spawner, spawner.Head().Seq, func(r *chainstore.Row, h *chainstore.Header) error {
+	err = chainview.ReadRow(ctx, spawner, spawner.Head().Seq, func(r *chainstore.Row, h *chainstore.Header) error {
 		for i := range h.Messages {
 			if h.Messages[i].Calls == 0 {
 				continue
 			}
-			m, err := putMessage(h, i, r.Payload)
+			m, err := chainview.DecodeMessage(h, i, r.Payload)
 			if err != nil {
 				return err
 			}

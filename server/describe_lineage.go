@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -31,11 +32,11 @@ func (d *description) forks(ctx context.Context, lineage *transcriptv1.Lineage) 
 		if run.From == 0 {
 			continue
 		}
-		id, err := d.idAt(ctx, run.From)
+		id, err := chainview.IDAt(ctx, d.chain, run.From)
 		if err != nil {
 			return err
 		}
-		lineage.ForkNodes = append(lineage.ForkNodes, pathNode(id, run.From))
+		lineage.ForkNodes = append(lineage.ForkNodes, pathNode(*id, run.From))
 	}
 	return nil
 }
@@ -48,7 +49,7 @@ func (d *description) compactions(ctx context.Context, lineage *transcriptv1.Lin
 		if err != nil {
 			return err
 		}
-		covers, err := d.idAt(ctx, h.Covers.Seq)
+		covers, err := chainview.IDAt(ctx, d.chain, h.Covers.Seq)
 		if err != nil {
 			return err
 		}

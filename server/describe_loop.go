@@ -6,6 +6,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 func (d *description) loop(ctx context.Context) (*transcriptv1.LoopStatus, error) {
 	h := d.head()
 	l := &h.State.Effective.Loop
-	status := &transcriptv1.LoopStatus{State: loopState(l, true), LeadIn: l.Phase != runloop.None && l.LeadIn}
+	status := &transcriptv1.LoopStatus{State: chainview.LoopState(l, true), LeadIn: l.Phase != runloop.None && l.LeadIn}
 	d.pending(status)
 	if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
 		last, err := d.lastSaid(ctx)
@@ -70,7 +71,7 @@ func (d *description) began(ctx context.Context, l *runloop.Loop, status *transc
 		return err
 	}
 	if int64(l.Start.Index) >= int64(len(h.Messages)) {
-		return noRow(l.Start.Seq)
+		return chainview.NoRow(l.Start.Seq)
 	}
 	first := &h.Messages[l.Start.Index]
 	at := first.SentAt(h.FirstPut)
@@ -86,7 +87,7 @@ func (d *description) began(ctx context.Context, l *runloop.Loop, status *transc
 
 // begins is the beginning of a message's text.
 func (d *description) begins(ctx context.Context, at runloop.Place) (text string, err error) {
-	m, err := messageAt(ctx, d.chain, at)
+	m, err := chainview.MessageAt(ctx, d.chain, at)
 	if err == nil {
 		d.preview.Add(&text, m)
 	}

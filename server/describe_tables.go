@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/redact"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -55,7 +56,7 @@ func (d *description) variables(ctx context.Context, set []chainstore.Variable) 
 		for n < len(set) && set[n].Seq == set[0].Seq {
 			n++
 		}
-		err := readRow(ctx, d.chain, set[0].Seq, func(r *chainstore.Row, h *chainstore.Header) error {
+		err := chainview.ReadRow(ctx, d.chain, set[0].Seq, func(r *chainstore.Row, h *chainstore.Header) error {
 			values, err := variableValues(r)
 			if err != nil {
 				return err

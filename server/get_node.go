@@ -10,6 +10,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -36,7 +37,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, wire.MissingFrom("node", err)
 	}
-	links, err := linksOf(ctx, chain, chain.Head())
+	links, err := chainview.LinksOf(ctx, chain, chain.Head())
 	if err != nil {
 		return nil, err
 	}

@@ -34,14 +34,6 @@ type held struct {
 	last *[]byte
 }
 
-// pool is where memory of the reply comes from; other where it has no room.
-func (h *held) pool(other mem.BufferPool) mem.BufferPool {
-	if h == nil {
-		return other
-	}
-	return h
-}
-
 // Get returns a buffer that keeps the room until it is put back. One maker at a time.
 func (h *held) Get(length int) *[]byte {
 	own := *h.outgoing.buffers.Get(length) // a pointer for this use only, so that handOver can ask when nobody has it any more
@@ -52,7 +44,7 @@ func (h *held) Get(length int) *[]byte {
 	return &own
 }
 
-// front is pool for what is sent in front of other memory of the reply.
+// front is the pool for what is sent in front of other memory of the reply.
 func (h *held) front(other mem.BufferPool) mem.BufferPool {
 	if h == nil {
 		return other
@@ -78,11 +70,8 @@ func (h *held) Put(b *[]byte) {
 	h.unref()
 }
 
-// borrow makes a buffer of memory that is another's, more than gRPC's threshold.
-func (h *held) borrow(b []byte) mem.Buffer {
-	if h == nil {
-		return mem.SliceBuffer(b)
-	}
+// Borrow makes a buffer of memory that is another's, more than gRPC's threshold.
+func (h *held) Borrow(b []byte) mem.Buffer {
 	h.refs.Add(1)
 	h.last = &b
 	return mem.NewBuffer(&b, borrowed{h})
@@ -200,6 +189,9 @@ func (h *held) unlessEnded() {
 	default:
 	}
 }
+
+// LetGo gives up the part that a frame has in it.
+func (h *held) LetGo() { h.done() }
 
 // done says that no more is made.
 func (h *held) done() {

@@ -13,6 +13,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -62,7 +63,7 @@ type call struct {
 	// ended is closed once the call has ended.
 	ended <-chan struct{}
 	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
-	frame *frame
+	frame *chainview.Frame
 	held  *held
 	// request is that of a unary call, once it has come.
 	request any

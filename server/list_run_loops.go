@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -111,14 +112,14 @@ func (l *runLoops) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parent, err := loopBefore(ctx, l.chain, l.end.Seq)
+	parent, err := chainview.LoopBefore(ctx, l.chain, l.end.Seq)
 	if err != nil {
 		return err
 	}
-	at := loopsIn(parent, h)
-	if int64(l.end.Index) >= int64(len(at)) || !at[l.end.Index].begins {
+	at := chainview.LoopsIn(parent, h)
+	if int64(l.end.Index) >= int64(len(at)) || !at[l.end.Index].Begins {
 		return wire.BadToken()
 	}
-	l.loop = at[l.end.Index].before
+	l.loop = at[l.end.Index].Before
 	return nil
 }

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 	// those of each connection.
 	smallReply, smallBytes, ownBytes = 64 << 10, 32 << 20, 4 * smallReply
 	// tinyReply is the bytes up to which a reply is not counted: gRPC tells nobody when so small a buffer is sent.
-	tinyReply = sharedBytes - 1
+	tinyReply = chainview.SharedBytes - 1
 	// strangersBytes is how much of repliesBytes those connections may hold that have not taken connectionBytes yet: the rest is for those
 	// that are known to take their replies.
 	strangersBytes = repliesBytes * 3 / 4
@@ -55,7 +55,7 @@ type outgoing struct {
 	batches *quota
 	// waiting has the requests of calls that wait.
 	waiting *semaphore.Weighted
-	buffers mem.BufferPool
+	buffers *buffers
 	metrics *replyMetrics
 	log     *slog.Logger
 
@@ -64,7 +64,7 @@ type outgoing struct {
 	swept time.Time
 }
 
-func newOutgoing(buffers mem.BufferPool, m *replyMetrics, log *slog.Logger) *outgoing {
+func newOutgoing(buffers *buffers, m *replyMetrics, log *slog.Logger) *outgoing {
 	m.limit.Set(repliesBytes + smallBytes)
 	return &outgoing{
 		free: newQuota(repliesBytes), small: newQuota(smallBytes),
@@ -103,7 +103,7 @@ func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return nil, fmt.Errorf("a reply is a %T", reply)
 	}
 	if c.frame == nil {
-		c.frame = &frame{}
+		c.frame = &chainview.Frame{}
 	}
 	return splice(m, c.frame, c.held), nil
 }
@@ -141,7 +141,7 @@ func sizeOf(c *call, reply any) int64 {
 	if c.frame == nil {
 		return int64(size(reply))
 	}
-	return int64(size(reply) + c.frame.bytes)
+	return int64(size(reply) + c.frame.Bytes)
 }
 
 // settle gives a reply that is made the room that it needs; what is left over is given back. False: there is too little at once. The
@@ -168,7 +168,7 @@ func (o *outgoing) settle(ctx context.Context, c *call, method string, bytes int
 
 // again has a reply made once more that turned out to have so many bytes, when there is room for it: until then it is forgotten.
 func (o *outgoing) again(ctx context.Context, c *call, bytes int64, info *grpc.UnaryServerInfo, made func() (any, error)) (any, error) {
-	c.frame.drop()
+	c.frame.Drop()
 	c.frame = nil
 	if _, err := o.expect(ctx, bytes+bytes/8); err != nil {
 		return nil, err

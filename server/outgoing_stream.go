@@ -3,6 +3,8 @@ package server
 import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 )
 
 // replyStream is a stream whose replies have room until they are sent, also those of which no frame was made: of Verify and of reflection.
@@ -23,7 +25,7 @@ func (s *replyStream) SendMsg(m any) error {
 		}
 		return err
 	}
-	if err = s.ServerStream.SendMsg(splice(reply, &frame{}, h)); err != nil {
+	if err = s.ServerStream.SendMsg(splice(reply, &chainview.Frame{}, h)); err != nil {
 		h.release()
 	}
 	h.unlessEnded()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -149,9 +150,9 @@ func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) 
 // groupEnd is the node in which the group of a message with calls ends, or the last one of the chain that has a part in it.
 func (r *recall) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID, err error) {
 	end = at.h.ID
-	var g groups
+	var g chainview.Groups
 	span := chainstore.Span{From: at.h.Seq, Through: r.chain.Head().Seq, HeadersOnly: true}
-	err = rowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
+	err = chainview.RowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
 		h, err := row.Header()
 		if err != nil || h.Covers.Present {
 			return true, err
@@ -159,11 +160,11 @@ func (r *recall) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID,
 		from := 0
 		if h.Seq == at.h.Seq {
 			from = at.index + 1
-			g.open = true
+			g.Open = true
 		}
 		for i := from; i < len(h.Messages); i++ {
 			m := &h.Messages[i]
-			if begins := g.next(m); begins || !g.open {
+			if begins := g.Next(m); begins || !g.Open {
 				return false, nil
 			}
 			if m.Mark.LeftOut == runloop.Shown {

@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -195,6 +196,6 @@ func (r *recall) message(ctx context.Context, at *putPlace) (*transcriptv1.Messa
 		return at.message, nil
 	}
 	var err error
-	at.message, err = messageAt(ctx, r.chain, runloop.Place{Seq: at.h.Seq, Index: uint32(at.index)})
+	at.message, err = chainview.MessageAt(ctx, r.chain, runloop.Place{Seq: at.h.Seq, Index: uint32(at.index)})
 	return at.message, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -224,7 +225,7 @@ func (w *callWalk) headers(ctx context.Context, nodes []chainstore.CallPlace) ([
 		return err
 	})
 	if err == nil && next >= 0 {
-		err = noRow(nodes[next].Seq)
+		err = chainview.NoRow(nodes[next].Seq)
 	}
 	if err != nil {
 		return nil, err
@@ -285,9 +286,9 @@ func (w *callWalk) apart(ctx context.Context, p *putPlace, g *callGroup) (apart 
 		return len(g.calls) > 0, nil
 	}
 	first := g.calls[len(g.calls)-1].call
-	between := groups{open: true}
+	between := chainview.Groups{Open: true}
 	span := chainstore.Span{From: p.h.Seq, Through: first.h.Seq, HeadersOnly: true}
-	err = rowsWhile(ctx, w.chain, span, func(row *chainstore.Row) (bool, error) {
+	err = chainview.RowsWhile(ctx, w.chain, span, func(row *chainstore.Row) (bool, error) {
 		h, err := row.Header()
 		if err != nil || h.Covers.Present {
 			return true, err
@@ -300,7 +301,7 @@ func (w *callWalk) apart(ctx context.Context, p *putPlace, g *callGroup) (apart 
 			through = first.index + 1
 		}
 		for i := from; i < through && !apart; i++ {
-			apart = between.next(&h.Messages[i]) || !between.open
+			apart = between.Next(&h.Messages[i]) || !between.Open
 		}
 		return !apart, nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -29,7 +30,7 @@ type replayGroup struct {
 	from, last, calls, through uint32
 	// groups and open are the state before from, where that is not the first node of the group: the calls there that are
 	// unanswered.
-	groups groups
+	groups chainview.Groups
 	open   []*replayed
 }
 
@@ -101,7 +102,7 @@ func (r *replay) rows(ctx context.Context, in *replayGroup) (found []*replayed, 
 	g, open := in.groups, in.open
 	found = wanted(nil, open)
 	whole = true
-	err = rowsWhile(ctx, r.chain, chainstore.Span{From: in.from, Through: in.last}, func(row *chainstore.Row) (bool, error) {
+	err = chainview.RowsWhile(ctx, r.chain, chainstore.Span{From: in.from, Through: in.last}, func(row *chainstore.Row) (bool, error) {
 		if whole = row.Seq == in.from || r.bytes+len(row.Payload) <= r.most; !whole {
 			return false, nil
 		}
@@ -112,11 +113,11 @@ func (r *replay) rows(ctx context.Context, in *replayGroup) (found []*replayed, 
 		}
 		for i := range h.Messages {
 			b := &h.Messages[i]
-			begins, wasOpen := g.next(b), len(open) > 0
-			if begins || !g.open {
+			begins, wasOpen := g.Next(b), len(open) > 0
+			if begins || !g.Open {
 				open = nil
 			}
-			if h.Seq > in.through && (begins || !wasOpen || !g.open) {
+			if h.Seq > in.through && (begins || !wasOpen || !g.Open) {
 				return false, nil
 			}
 			calls, rest, err := r.message(h, i, row.Payload, open)
@@ -146,13 +147,13 @@ func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*re
 	if b.Calls == 0 && (b.Role != runloop.Tool || b.Mark.LeftOut != runloop.Shown) {
 		return nil, open, nil
 	}
-	m, err := putMessage(h, i, payload)
+	m, err := chainview.DecodeMessage(h, i, payload)
 	if err != nil {
 		return nil, nil, err
 	}
 	at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
 	if b.Role == runloop.Tool {
-		one, rest, ok := takeFirst(open, func(one *replayed) bool { return one.id == wire.Optional(m.ToolCallId) })
+		one, rest, ok := chainview.TakeFirst(open, func(one *replayed) bool { return one.id == wire.Optional(m.ToolCallId) })
 		if ok {
 			one.result, one.answered = at, true
 		}
@@ -176,7 +177,7 @@ func (r *replay) shorten(ctx context.Context, g *replayGroup) error {
 	var calls []*replayed
 	g.last = g.calls
 	span := chainstore.Span{From: first, Through: r.chain.Head().Seq, HeadersOnly: true}
-	err := rowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
+	err := chainview.RowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
 		h, err := row.Header()
 		if err != nil {
 			return false, err
@@ -237,7 +238,7 @@ func (r *replay) seed(ctx context.Context, g *replayGroup, calls []*replayed) er
 			g.open = append(g.open, one)
 		}
 	}
-	g.groups = groups{open: len(state.Calls) > 0, results: state.Results}
+	g.groups = chainview.Groups{Open: len(state.Calls) > 0, Results: state.Results}
 	r.more = r.more || len(g.open) < before
 	return nil
 }

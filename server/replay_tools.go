@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/redact"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -174,10 +175,10 @@ func (r *replay) result(ctx context.Context, one *replayed, c *transcriptv1.Repl
 
 // at reads a message.
 func (r *replay) at(ctx context.Context, place runloop.Place) (h *chainstore.Header, m *transcriptv1.Message, err error) {
-	err = readRow(ctx, r.chain, place.Seq, func(row *chainstore.Row, header *chainstore.Header) error {
+	err = chainview.ReadRow(ctx, r.chain, place.Seq, func(row *chainstore.Row, header *chainstore.Header) error {
 		h = header
 		r.bytes += len(row.Payload)
-		m, err = putMessage(h, int(place.Index), row.Payload)
+		m, err = chainview.DecodeMessage(h, int(place.Index), row.Payload)
 		return err
 	})
 	return h, m, err
@@ -214,20 +215,20 @@ type loopPlaces struct {
 	chain chainstore.Chain
 	// seq is the node that loops are of; starts are ids of nodes in which loops begin.
 	seq    uint32
-	loops  []messageLoop
+	loops  []chainview.MessageLoop
 	starts map[uint32]chainstore.ID
 }
 
 // of is the first message of the run loop of message i of a node; nil where it is in none.
 func (l *loopPlaces) of(ctx context.Context, h *chainstore.Header, i int) (*transcriptv1.MessagePlace, error) {
 	if l.loops == nil || l.seq != h.Seq {
-		before, err := loopBefore(ctx, l.chain, h.Seq)
+		before, err := chainview.LoopBefore(ctx, l.chain, h.Seq)
 		if err != nil {
 			return nil, err
 		}
-		l.seq, l.loops = h.Seq, loopsIn(before, h)
+		l.seq, l.loops = h.Seq, chainview.LoopsIn(before, h)
 	}
-	loop := l.loops[i].in
+	loop := l.loops[i].In
 	if loop.Phase == runloop.None {
 		return nil, nil
 	}

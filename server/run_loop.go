@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -16,7 +17,7 @@ const maxLoopCalls = 100
 // next describes the loop and steps to the one before. Headers say nearly everything; of payloads only those are read that
 // hold the calls to list, their results and what a preview shows, one at a time.
 func (l *runLoops) next(ctx context.Context) (*transcriptv1.RunLoop, error) {
-	s := &loopScan{runLoops: l, opening: true, reply: &transcriptv1.RunLoop{State: loopState(&l.loop, l.last), LeadIn: l.loop.LeadIn}}
+	s := &loopScan{runLoops: l, opening: true, reply: &transcriptv1.RunLoop{State: chainview.LoopState(&l.loop, l.last), LeadIn: l.loop.LeadIn}}
 	if err := s.headers(ctx); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ type loopScan struct {
 	// answer is the final reply.
 	answer   runloop.Place
 	answered bool
-	groups   groups
+	groups   chainview.Groups
 	// wanted says that calls of the group at hand are listed; listed are the rows with these calls and their results.
 	wanted bool
 	listed rowRange
@@ -79,11 +80,11 @@ func (s *loopScan) headers(ctx context.Context) error {
 			parent = h.State.Full.Loop
 			return nil
 		case h.Seq == start.Seq:
-			at := loopsIn(parent, h)
-			if int64(start.Index) >= int64(len(at)) || !at[start.Index].begins {
+			at := chainview.LoopsIn(parent, h)
+			if int64(start.Index) >= int64(len(at)) || !at[start.Index].Begins {
 				return fmt.Errorf("%w: no run loop begins in node %s where one should", chainstore.ErrCorrupt, h.ID)
 			}
-			s.before = at[start.Index].before
+			s.before = at[start.Index].Before
 			s.reply.First, s.reply.StartedAt = wire.MessagePlace(h, int(start.Index)), wire.Timestamp(h.Messages[start.Index].SentAt(h.FirstPut))
 		}
 		for i, through := s.messages(h); i < through; i++ {
@@ -92,7 +93,7 @@ func (s *loopScan) headers(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && s.reply.First == nil {
-		err = noRow(start.Seq)
+		err = chainview.NoRow(start.Seq)
 	}
 	return err
 }
@@ -149,7 +150,7 @@ func (s *loopScan) add(h *chainstore.Header, i int) {
 
 // addCalls counts the message's calls, or the call that it answers. Every result that is shown answers one.
 func (s *loopScan) addCalls(m *runloop.Brief, seq uint32) {
-	if s.groups.next(m) {
+	if s.groups.Next(m) {
 		s.wanted = false
 	}
 	switch {
@@ -173,7 +174,7 @@ func (s *loopScan) payloads(ctx context.Context, rows rowRange, yield func(h *ch
 	if !rows.any {
 		return nil
 	}
-	return rowsWhile(ctx, s.chain, rows.Span, func(row *chainstore.Row) (more bool, err error) {
+	return chainview.RowsWhile(ctx, s.chain, rows.Span, func(row *chainstore.Row) (more bool, err error) {
 		h, err := row.Header()
 		if err != nil {
 			return false, err
@@ -190,11 +191,11 @@ func (s *loopScan) payloads(ctx context.Context, rows rowRange, yield func(h *ch
 
 // calls lists the loop's first calls, and pairs them with their results.
 func (s *loopScan) calls(ctx context.Context) error {
-	var g groups
+	var g chainview.Groups
 	var open []*transcriptv1.ToolCallSummary // calls listed of the group at hand, less those that are answered
 	err := s.payloads(ctx, s.listed, func(h *chainstore.Header, i int, payload []byte) (bool, error) {
 		b := &h.Messages[i]
-		if g.next(b) {
+		if g.Next(b) {
 			open = nil
 		}
 		switch {
@@ -203,7 +204,7 @@ func (s *loopScan) calls(ctx context.Context) error {
 		default:
 			return true, nil
 		}
-		m, err := putMessage(h, i, payload)
+		m, err := chainview.DecodeMessage(h, i, payload)
 		if err != nil {
 			return false, err
 		}
@@ -233,7 +234,7 @@ func (s *loopScan) list(m *transcriptv1.Message, at *transcriptv1.MessagePlace) 
 
 // answer lets a result answer the first open call with its id, and returns the calls that stay open.
 func answer(open []*transcriptv1.ToolCallSummary, result *transcriptv1.Message, at *transcriptv1.MessagePlace) []*transcriptv1.ToolCallSummary {
-	c, rest, ok := takeFirst(open, func(c *transcriptv1.ToolCallSummary) bool {
+	c, rest, ok := chainview.TakeFirst(open, func(c *transcriptv1.ToolCallSummary) bool {
 		return wire.Optional(c.Id) == wire.Optional(result.ToolCallId)
 	})
 	if ok {
@@ -258,7 +259,7 @@ func (s *loopScan) previews(ctx context.Context) error {
 		case b.Role == runloop.Assistant || b.Role == runloop.Tool:
 			opening = false
 		case b.Role == runloop.User && b.TextPoints > 0:
-			m, err := putMessage(h, i, payload)
+			m, err := chainview.DecodeMessage(h, i, payload)
 			if err != nil {
 				return false, err
 			}
@@ -274,7 +275,7 @@ func (s *loopScan) previews(ctx context.Context) error {
 		if i != int(s.answer.Index) {
 			return true, nil
 		}
-		m, err := putMessage(h, i, payload)
+		m, err := chainview.DecodeMessage(h, i, payload)
 		if err == nil {
 			s.preview.Add(&s.reply.ReplyPreview, m)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 )
 
 // fewPlaces are fewer than the batches of a chain of so many nodes of 100 KiB.
@@ -54,12 +55,12 @@ func (w watchedChain) Rows(ctx context.Context, span chainstore.Span, yield func
 	return w.Chain.Rows(ctx, span, yield)
 }
 
-// readAll reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.
-func readAll(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weighted, send func() error) (bytes int, err error) {
-	a := &assembly{chain: chain, full: true}
-	last, _, err := a.readAll(ctx, New(nil, Config{}).outgoing, scans, func(full []*frame) error {
+// readChain reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.
+func readChain(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weighted, send func() error) (bytes int, err error) {
+	a := &chainview.Assembly{Chain: chain, Full: true}
+	last, _, err := readAll(ctx, a, New(nil, Config{}).outgoing, scans, func(full []*chainview.Frame) error {
 		for _, f := range full {
-			bytes += f.size()
+			bytes += f.Size()
 		}
 		if send == nil {
 			return nil
@@ -67,7 +68,7 @@ func readAll(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weigh
 		return send()
 	})
 	if err == nil {
-		bytes += last.size()
+		bytes += last.Size()
 	}
 	return bytes, err
 }
@@ -87,7 +88,7 @@ func TestAFewBatchesAreReadAtATime(t *testing.T) {
 		scans := semaphore.NewWeighted(fewPlaces)
 		for range 10 {
 			c.running.Go(func() {
-				if n, err := readAll(c.Context(), chain, scans, nil); err != nil || n < longNodes*100<<10 {
+				if n, err := readChain(c.Context(), chain, scans, nil); err != nil || n < longNodes*100<<10 {
 					c.Errorf("%d bytes, %v", n, err)
 				}
 			})
@@ -110,7 +111,7 @@ func TestWithoutAPlace(t *testing.T) {
 		}
 		ctx, leave := context.WithCancel(c.Context())
 		c.running.Go(func() {
-			if _, err := readAll(ctx, chain, scans, func() error { batches.Add(1); return nil }); !errors.Is(err, context.Canceled) {
+			if _, err := readChain(ctx, chain, scans, func() error { batches.Add(1); return nil }); !errors.Is(err, context.Canceled) {
 				c.Errorf("who left is told %v", err)
 			}
 			ended.Store(true)
@@ -136,7 +137,7 @@ func TestNoPlaceWhileSending(t *testing.T) {
 		chain := watchedChain{c.long(), func(context.Context) error { ahead.Add(1); return nil }}
 		scans, sent, taken := semaphore.NewWeighted(fewPlaces), 0, make(chan struct{})
 		c.running.Go(func() {
-			_, err := readAll(c.Context(), chain, scans, func() error {
+			_, err := readChain(c.Context(), chain, scans, func() error {
 				if sent++; sent == 3 {
 					<-taken
 				}
@@ -177,7 +178,7 @@ func TestPlacesOfStreamsAreGivenBack(t *testing.T) {
 		} {
 			scans := semaphore.NewWeighted(fewPlaces)
 			ctx, leave := context.WithTimeout(c.Context(), time.Second)
-			_, err := readAll(ctx, watchedChain{chain, does.ahead}, scans, does.send)
+			_, err := readChain(ctx, watchedChain{chain, does.ahead}, scans, does.send)
 			leave()
 			if (err == nil) != (how == "well") {
 				c.Errorf("%s: ended with %v", how, err)

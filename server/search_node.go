@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -25,7 +26,7 @@ type searchNode struct {
 
 // nodePlace is what comes from the chain before a node, for each of its messages.
 type nodePlace struct {
-	loops []messageLoop
+	loops []chainview.MessageLoop
 	// tools are, of results, the tools' names.
 	tools []runloop.Optional
 }
@@ -51,7 +52,7 @@ func (n *searchNode) place() (*nodePlace, error) {
 		return nil, err
 	}
 	n.known = &nodePlace{
-		loops: loopsIn(before.Full.Loop, n.header),
+		loops: chainview.LoopsIn(before.Full.Loop, n.header),
 		tools: resultTools(before.Group, canonical.Facts(n.messages)),
 	}
 	return n.known, nil
@@ -187,7 +188,7 @@ func (n *searchNode) hit(ctx context.Context, i int, f *searchField, found []tex
 	if n.span.page.query.redact != nil {
 		redactHit(h)
 	}
-	n.hits = append(n.hits, &searchHit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].in})
+	n.hits = append(n.hits, &searchHit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].In})
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 )
 
 // searchChain is a chain being searched.
@@ -178,13 +179,13 @@ func (s *searchSpan) read(ctx context.Context, chain *searchChain) error {
 	if err != nil {
 		return err
 	}
-	return reached(span, s.from+uint32(s.nodes))
+	return chainview.Reached(span, s.from+uint32(s.nodes))
 }
 
 // alone tells whether the span is of one node. Such a span is never too large: it ends within the node.
 func (s *searchSpan) alone() bool { return s.from == s.before.Seq }
 
-// tooLarge tells whether a span of several nodes takes too much at once.
+// TooLarge tells whether a span of several nodes takes too much at once.
 func (s *searchSpan) tooLarge() bool {
 	return s.readBytes > 4*int64(s.page.limits.span) || s.page.now().Sub(s.began) >= s.page.limits.time/2
 }

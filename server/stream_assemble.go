@@ -11,17 +11,14 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
-	// frameBytes is what a frame of several nodes takes at most; a node that is larger has a frame to itself.
-	frameBytes = 64 << 10
 	// batchBytes is how much is read at a time. No row waits for a frame to be sent: a caller who reads slowly must not
 	// hold what the store lends.
 	batchBytes = 256 << 10
-	// maxPartRows bounds the rows of a part whose messages are small; those of others are a multiple of partRows where that
-	// is possible, since a store may keep rows in runs.
-	maxPartRows, partRows = 4 << 10, 16
 )
 
 // errBatch ends the reading of a batch.
@@ -32,43 +29,22 @@ var errBatch = errors.New("the batch is full")
 // larger waits.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
-	a, err := t.open(ctx, req)
+	a, err := chainview.Open(ctx, t.store, req, t.now().UnixMilli())
 	if err != nil {
 		return err
 	}
 	w := &frameWriter{out: out, first: &transcriptv1.StreamAssembleResponse{
-		HeadId: a.headID(), BaseId: a.baseID(), Etag: a.etag, NotModified: a.notModified, Counters: a.counters(),
+		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(),
 	}}
-	if a.notModified {
-		return w.send(&frame{}, &transcriptv1.Report{})
+	if a.NotModified {
+		return w.send(&chainview.Frame{}, &transcriptv1.Report{})
 	}
-	last, report, err := a.readAll(ctx, t.outgoing, t.scans, w.sendAll)
+	last, report, err := readAll(ctx, a, t.outgoing, t.scans, w.sendAll)
 	if err != nil {
 		return err
 	}
-	defer last.drop()
-	return w.send(last, a.told(report))
-}
-
-// parts are spans of a view that can be read side by side, in order. A view whose rows are shown whole, and of which nothing
-// is told, has parts of about a batch; any other is one part, since what is made of a row depends on those before.
-func (a *assembly) parts() (parts [][]chainstore.Span) {
-	spans := a.spans()
-	if a.view != nil || a.base != nil || a.conversation != nil || a.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
-		return [][]chainstore.Span{spans}
-	}
-	totals := a.chain.Head().State.Full.Totals
-	rows := uint32(min(maxPartRows, 1+batchBytes*7/8*totals.Nodes/max(1, totals.Bytes)))
-	if rows > partRows {
-		rows -= rows % partRows
-	}
-	for _, span := range spans {
-		for ; span.Through-span.From >= rows; span.From += rows {
-			parts = append(parts, []chainstore.Span{{From: span.From, Through: span.From + rows - 1}})
-		}
-		parts = append(parts, []chainstore.Span{span})
-	}
-	return parts
+	defer last.Drop()
+	return w.send(last, a.Report(report))
 }
 
 // sideBySide is how many batches of a stream are read at once, while another is sent.
@@ -82,10 +58,10 @@ func newScans() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(run
 // readAll hands every batch to send, in order. Once a batch was not all in the store's memory, as it is sent, all that follow are read ahead,
 // each with a place of scans, which it has while it is read; before, to read one takes less time than to hand it from goroutine
 // to goroutine. last is the frame that belongs to no batch.
-func (a *assembly) readAll(ctx context.Context, out *outgoing, scans *semaphore.Weighted, send func([]*frame) error) (last *frame, whole *report, err error) {
+func readAll(ctx context.Context, a *chainview.Assembly, out *outgoing, scans *semaphore.Weighted, send func([]*chainview.Frame) error) (last *chainview.Frame, whole *chainview.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	parts := a.parts()
+	parts := a.Parts(batchBytes)
 	var readers []*frameReader // of the first parts that are not read to their ends
 	defer func() {
 		for _, r := range readers {
@@ -114,7 +90,7 @@ func (a *assembly) readAll(ctx context.Context, out *outgoing, scans *semaphore.
 		if len(r.spans) > 0 {
 			r.next(ctx, &running, atOnce > 1)
 		} else {
-			whole = whole.join(r.report)
+			whole = whole.Join(r.report)
 			readers = readers[1:]
 		}
 		begin()
@@ -127,11 +103,11 @@ func (a *assembly) readAll(ctx context.Context, out *outgoing, scans *semaphore.
 		held.goesOut()
 		err := send(full)
 		for _, f := range full {
-			f.drop() // none is left where all were sent
+			f.Drop() // none is left where all were sent
 		}
 		held.done()
 		if err != nil {
-			last.drop()
+			last.Drop()
 			return nil, nil, err
 		}
 	}
@@ -141,16 +117,16 @@ func (a *assembly) readAll(ctx context.Context, out *outgoing, scans *semaphore.
 // frameReader lays a part of a view into frames.
 type frameReader struct {
 	chain  chainstore.Chain
-	into   filler
-	report *report
+	into   chainview.Writer
+	report *chainview.Report
 	out    *outgoing
 	// scans has the places that all streams share: one is taken for each batch while it is read ahead.
 	scans *semaphore.Weighted
 	// spans are what is yet to be read.
 	spans []chainstore.Span
 	// full are the frames of the batch that can be sent, in order; open is the one behind them.
-	full []*frame
-	open *frame
+	full []*chainview.Frame
+	open *chainview.Frame
 	// ready is the size of full.
 	ready int
 	// held is the room of the batch, nil for a small one that needs none; left is how many bytes of rows it takes yet, and rows those
@@ -166,23 +142,25 @@ type frameReader struct {
 	err     error
 }
 
-func newFrameReader(a *assembly, out *outgoing, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
-	r := &frameReader{chain: a.chain, out: out, scans: scans, spans: spans}
-	r.open = r.frame(frameBytes)
-	r.into, r.report = a.filler(r.room)
+func newFrameReader(a *chainview.Assembly, out *outgoing, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
+	r := &frameReader{chain: a.Chain, out: out, scans: scans, spans: spans}
+	r.open = r.frame(wire.FrameBytes)
+	r.into, r.report = a.Writer(r.room)
 	return r
 }
 
 // frame is a new one for so many bytes, in the room of the batch.
-func (r *frameReader) frame(most int) *frame {
+func (r *frameReader) frame(most int) *chainview.Frame {
+	f := r.out.frame(r.held, most, true)
 	if r.held != nil {
 		r.held.refs.Add(1)
+		f.Hold = r.held
 	}
-	return &frame{pool: r.held.pool(r.out.buffers), held: r.held, keeps: r.held != nil, most: most, exactly: true}
+	return f
 }
 
 // taken are the frames of the batch, and its room: the caller's from now on.
-func (r *frameReader) taken() ([]*frame, *held) {
+func (r *frameReader) taken() ([]*chainview.Frame, *held) {
 	full, held := r.full, r.held
 	r.full, r.held = nil, nil
 	return full, held
@@ -192,7 +170,7 @@ func (r *frameReader) taken() ([]*frame, *held) {
 func (r *frameReader) drop() {
 	full, held := r.taken()
 	for _, f := range append(full, r.open) {
-		f.drop()
+		f.Drop()
 	}
 	held.done()
 }
@@ -227,11 +205,11 @@ func (r *frameReader) wait(ctx context.Context) error {
 
 // tryRoom takes room for a batch, or where there is none for a frame; errNoRoomToReply: there is neither at once.
 func (r *frameReader) tryRoom(ctx context.Context) error {
-	r.left = max(batchBytes+2*frameBytes, r.need)
+	r.left = max(batchBytes+2*wire.FrameBytes, r.need)
 	if r.held = r.out.tryBatch(ctx, int64(r.left)); r.held != nil {
 		return nil
 	}
-	if r.left = frameBytes; r.need <= r.left {
+	if r.left = wire.FrameBytes; r.need <= r.left {
 		r.held = r.out.trySmall(ctx)
 	}
 	if r.held == nil {
@@ -246,10 +224,10 @@ func (r *frameReader) takeRoom(ctx context.Context) error {
 	switch {
 	case !errors.Is(err, errNoRoomToReply):
 		return err
-	case r.open.size() > 0:
-		r.full, r.open = append(r.full, r.open), r.frame(frameBytes)
+	case r.open.Size() > 0:
+		r.full, r.open = append(r.full, r.open), r.frame(wire.FrameBytes)
 		return errBatch
-	case r.need <= frameBytes:
+	case r.need <= wire.FrameBytes:
 		r.held, err = r.out.takeSmall(ctx)
 	default:
 		r.left = r.need
@@ -261,8 +239,8 @@ func (r *frameReader) takeRoom(ctx context.Context) error {
 // batch lays rows into frames until there are enough, or all is read. Once enter has failed, nothing was laid.
 func (r *frameReader) batch(ctx context.Context, enter func(context.Context) error) error {
 	r.full, r.ready, r.rows, r.waited = nil, 0, 0, false
-	if r.open.size() == 0 { // who waits for room has none
-		r.open.drop()
+	if r.open.Size() == 0 { // who waits for room has none
+		r.open.Drop()
 	}
 	for entered, full := false, false; len(r.spans) > 0 && !full && r.ready < batchBytes; {
 		if !entered {
@@ -301,19 +279,19 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) (full boo
 			return errBatch
 		}
 		r.waited = r.waited || row.Kept == nil
-		before := r.ready + r.open.size()
-		if err := r.into.add(ctx, row); err != nil {
+		before := r.ready + r.open.Size()
+		if err := r.into.Add(ctx, row); err != nil {
 			return err
 		}
 		span.From++
-		r.rows, r.left, r.need = r.rows+1, r.left-max(len(row.Payload), r.ready+r.open.size()-before), 0
+		r.rows, r.left, r.need = r.rows+1, r.left-max(len(row.Payload), r.ready+r.open.Size()-before), 0
 		if r.ready >= batchBytes {
 			return errBatch
 		}
 		return nil
 	})
 	if err == nil {
-		err = reached(whole, span.From)
+		err = chainview.Reached(whole, span.From)
 	}
 	if errors.Is(err, errBatch) {
 		return full, nil
@@ -322,14 +300,14 @@ func (r *frameReader) read(ctx context.Context, span *chainstore.Span) (full boo
 }
 
 // room gives the frame that the next need bytes go to.
-func (r *frameReader) room(need int) (*frame, error) {
-	switch size := r.open.size(); {
+func (r *frameReader) room(need int) (*chainview.Frame, error) {
+	switch size := r.open.Size(); {
 	case size == 0:
-		r.open.drop()
-		r.open = r.frame(max(frameBytes, need)) // in the room of this batch
-	case size+need > frameBytes:
+		r.open.Drop()
+		r.open = r.frame(max(wire.FrameBytes, need)) // in the room of this batch
+	case size+need > wire.FrameBytes:
 		r.full, r.ready = append(r.full, r.open), r.ready+size
-		r.open = r.frame(max(frameBytes, need))
+		r.open = r.frame(max(wire.FrameBytes, need))
 	}
 	return r.open, nil
 }
@@ -341,7 +319,7 @@ type frameWriter struct {
 	first *transcriptv1.StreamAssembleResponse
 }
 
-func (w *frameWriter) sendAll(full []*frame) error {
+func (w *frameWriter) sendAll(full []*chainview.Frame) error {
 	for _, f := range full {
 		if err := w.send(f, nil); err != nil {
 			return err
@@ -351,14 +329,14 @@ func (w *frameWriter) sendAll(full []*frame) error {
 }
 
 // send sends a frame; the last one carries the report.
-func (w *frameWriter) send(f *frame, report *transcriptv1.Report) error {
+func (w *frameWriter) send(f *chainview.Frame, report *transcriptv1.Report) error {
 	m := w.first
 	if w.first = nil; m == nil {
 		m = &transcriptv1.StreamAssembleResponse{}
 	}
-	m.Nodes, m.Report = f.nodes, report
+	m.Nodes, m.Report = f.Nodes, report
 	err := w.out.SendMsg(splice(m, f, nil))
-	f.held.unlessEnded()
+	heldBy(f).unlessEnded()
 	return sent(w.out.Context(), err)
 }
 

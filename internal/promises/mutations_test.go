@@ -90,19 +90,19 @@ var mutations = []mutation{
 		"\t\treturn n\n", "\t\treturn max(0, n-1)\n",
 	},
 	{
-		"a compaction may be as large as what it stands for", "server/compacted.go",
+		"a compaction may be as large as what it stands for", "server/internal/chainview/compacted.go",
 		"c.after.Bytes < c.before.Bytes", "c.after.Bytes <= c.before.Bytes",
 	},
 	{
-		"a compaction forgets when messages were first put", "server/compacted.go",
+		"a compaction forgets when messages were first put", "server/internal/chainview/compacted.go",
 		"= m.brief.SentAt(h.FirstPut), true", "= note.SentAt, note.HasSentAt",
 	},
 	{
-		"a line names the compaction node that it was copied to", "server/origins.go",
+		"a line names the compaction node that it was copied to", "server/internal/chainview/origins.go",
 		"if !h.Covers.Present || !p.Present {", "if !h.Covers.Present || !p.Present || p.Present {",
 	},
 	{
-		"an etag does not know of the window's start", "server/conversation.go",
+		"an etag does not know of the window's start", "server/internal/chainview/conversation.go",
 		"int64(c.plan.Start.Seq), int64(c.plan.Start.Index)", "0, 0",
 	},
 	{
@@ -118,23 +118,23 @@ var mutations = []mutation{
 		"octets = 4 * limit", "octets = limit",
 	},
 	{
-		"older compactions are shown", "server/effective.go",
+		"older compactions are shown", "server/internal/chainview/effective.go",
 		"(row.Seq <= c.Covers.Seq || row.Raw.IsCompaction())", "row.Seq <= c.Covers.Seq",
 	},
 	{
-		"what is covered already cannot be covered once more", "server/compact.go",
+		"what is covered already cannot be covered once more", "server/internal/chainview/cover.go",
 		"return e.compaction.Covers.Seq", "return e.compaction.Covers.Seq + 1",
 	},
 	{
-		"a view is continued over a compaction", "server/assembly.go",
-		"link.Seq <= a.chain.After()", "link.Seq <= a.chain.After()+1",
+		"a view is continued over a compaction", "server/internal/chainview/assembly.go",
+		"link.Seq <= a.Chain.After()", "link.Seq <= a.Chain.After()+1",
 	},
 	{
-		"an etag does not know of condense_last", "server/conversation.go",
-		"byte(once(condenseLast)), byte", "0, byte",
+		"an etag does not know of condense_last", "server/internal/chainview/conversation.go",
+		"byte(boolToInt(condenseLast)), byte", "0, byte",
 	},
 	{
-		"the start of a window is looked for one loop too early", "server/window.go",
+		"the start of a window is looked for one loop too early", "server/internal/chainview/window.go",
 		"return v.Loops > b.loop", "return v.Loops >= b.loop",
 	},
 }

@@ -32,6 +32,13 @@ func Roles(h *chainstore.Header) []transcriptv1.Role {
 	return roles
 }
 
+const (
+	// MaxReply is the most bytes of a unary reply.
+	MaxReply = 4<<20 - 64<<10
+	// FrameBytes is what a frame of several nodes takes at most; a node that is larger has a frame to itself.
+	FrameBytes = 64 << 10
+)
+
 // Timestamp is the reverse of Milliseconds.
 func Timestamp(ms int64) *timestamppb.Timestamp { return timestamppb.New(time.UnixMilli(ms)) }
 

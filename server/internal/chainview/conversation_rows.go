@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"context"
@@ -11,33 +11,33 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// shower lays the rows of a conversation into frames. What is shown as it is, is copied as it is stored, and what is cut is
+// conversationWriter lays the rows of a conversation into frames. What is shown as it is, is copied as it is stored, and what is cut is
 // cut as it is stored. Calls and results are decoded where there are lines, to know which tools they name.
-type shower struct {
+type conversationWriter struct {
 	*conversation
 	s       *splicer
-	apply   application
+	cursor  planCursor
 	origins origins
 	// calls follows calls and results, if lines says that there are lines.
 	calls pairing
 	lines bool
-	// row is the present row and h its header; made is what it shows. The memory of both serves all rows.
-	row  *chainstore.Row
-	h    *chainstore.Header
-	made made
+	// row is the present row and h its header; out is what it shows. The memory of both serves all rows.
+	row *chainstore.Row
+	h   *chainstore.Header
+	out rowOutput
 	// scratch is memory for a line.
 	scratch []byte
 }
 
-func newShower(c *conversation, s *splicer) *shower {
-	return &shower{
-		h: &chainstore.Header{}, conversation: c, s: s, apply: application{plan: c.plan},
+func newConversationWriter(c *conversation, s *splicer) *conversationWriter {
+	return &conversationWriter{
+		h: &chainstore.Header{}, conversation: c, s: s, cursor: planCursor{plan: c.plan},
 		origins: origins{chain: c.view.chain, compaction: c.view.compaction}, lines: c.hasLines(),
 	}
 }
 
-// made is what a part of a row shows.
-type made struct {
+// rowOutput is what a part of a row shows.
+type rowOutput struct {
 	bytes    []byte
 	messages int
 	notes    wire.NoteList
@@ -48,30 +48,30 @@ type made struct {
 	split                    bool
 }
 
-func (m *made) clear() { *m = made{bytes: m.bytes[:0]} }
+func (m *rowOutput) clear() { *m = rowOutput{bytes: m.bytes[:0]} }
 
-// add lays what the conversation shows of a row into a frame. It keeps nothing of the row.
-func (w *shower) add(ctx context.Context, row *chainstore.Row) error {
+// Add lays what the conversation shows of a row into a frame. It keeps nothing of the row.
+func (w *conversationWriter) Add(ctx context.Context, row *chainstore.Row) error {
 	defer w.s.saw(row)
 	preamble, body := w.view.parts(row)
-	if !row.Raw.HasFindings() && w.apply.passes(body) {
+	if !row.Raw.HasFindings() && w.cursor.passes(body) {
 		return nil
 	}
 	err := w.header(row)
 	if err != nil {
 		return err
 	}
-	if preamble == 0 && body == len(w.h.Messages) && !w.lines && !row.Raw.Repaired() && w.apply.keeps(body) {
+	if preamble == 0 && body == len(w.h.Messages) && !w.lines && !row.Raw.Repaired() && w.cursor.keeps(body) {
 		w.find(0, body)
 		return w.s.verbatim(ctx, row, w.h)
 	}
 	w.row = row
-	w.made.clear()
+	w.out.clear()
 	if err := w.preamble(ctx, preamble); err != nil {
 		return err
 	}
 	r := &viewRow{Row: row, from: preamble, through: body}
-	err = eachMessage(w.h, r, &w.apply, func(m *message) error { return w.message(ctx, m) })
+	err = eachMessage(w.h, r, &w.cursor, func(m *message) error { return w.message(ctx, m) })
 	if err != nil {
 		return err
 	}
@@ -80,15 +80,15 @@ func (w *shower) add(ctx context.Context, row *chainstore.Row) error {
 }
 
 // header decodes what is needed of a row's header.
-func (w *shower) header(row *chainstore.Row) error {
-	if w.s.told() || row.Raw.IsCompaction() {
+func (w *conversationWriter) header(row *chainstore.Row) error {
+	if w.s.wantsInfo() || row.Raw.IsCompaction() {
 		return row.HeaderInto(w.h)
 	}
 	return row.MessagesInto(w.h)
 }
 
 // preamble shows the first n messages of a row.
-func (w *shower) preamble(ctx context.Context, n int) error {
+func (w *conversationWriter) preamble(ctx context.Context, n int) error {
 	offset := 0
 	for i := range n {
 		m := &w.h.Messages[i]
@@ -110,9 +110,9 @@ func (w *shower) preamble(ctx context.Context, n int) error {
 }
 
 // find reports what is found in the messages of a row that belong to the loops shown.
-func (w *shower) find(from, through int) {
+func (w *conversationWriter) find(from, through int) {
 	start := w.plan.Start
-	if !w.apply.started {
+	if !w.cursor.started {
 		return
 	}
 	if w.h.Seq == start.Seq {
@@ -121,12 +121,12 @@ func (w *shower) find(from, through int) {
 	}
 	w.s.report.find(w.h, from, through)
 	for i := from; i < through; i++ {
-		w.s.report.repairs += int64(once(w.h.Messages[i].Mark.LeftOut != runloop.Shown))
+		w.s.report.repairs += int64(boolToInt(w.h.Messages[i].Mark.LeftOut != runloop.Shown))
 	}
 }
 
 // message shows a message, or a stub before one, as the plan says.
-func (w *shower) message(ctx context.Context, m *message) error {
+func (w *conversationWriter) message(ctx context.Context, m *message) error {
 	switch {
 	case m.stub != nil:
 		return w.stub(ctx, *m.stub)
@@ -144,26 +144,26 @@ func (w *shower) message(ctx context.Context, m *message) error {
 }
 
 // cut shows a message with its text cut, which makes it no longer.
-func (w *shower) cut(ctx context.Context, m *message, limit int) error {
-	if err := w.room(ctx, len(m.bytes)); err != nil {
+func (w *conversationWriter) cut(ctx context.Context, m *message, limit int) error {
+	if err := w.reserve(ctx, len(m.bytes)); err != nil {
 		return err
 	}
-	before := len(w.made.bytes)
+	before := len(w.out.bytes)
 	var did bool
-	if w.made.bytes, did = compaction.AppendCut(w.made.bytes, m.bytes, limit); !did {
+	if w.out.bytes, did = compaction.AppendCut(w.out.bytes, m.bytes, limit); !did {
 		return w.keep(ctx, m.brief, m.bytes)
 	}
-	w.shortened(m.brief, len(w.made.bytes)-before)
+	w.shortened(m.brief, len(w.out.bytes)-before)
 	return nil
 }
 
 // pairs tells whether a message has to be known for the lines to name their tools.
-func (w *shower) pairs(m *runloop.Brief) bool {
+func (w *conversationWriter) pairs(m *runloop.Brief) bool {
 	return w.lines && (m.Calls > 0 || m.Role == runloop.Tool)
 }
 
 // paired follows a message with calls, or a result, and shows it, or its line.
-func (w *shower) paired(ctx context.Context, at *message) error {
+func (w *conversationWriter) paired(ctx context.Context, at *message) error {
 	decoded, err := canonical.DecodePayload(at.bytes)
 	if err != nil {
 		return err
@@ -177,72 +177,72 @@ func (w *shower) paired(ctx context.Context, at *message) error {
 		return err
 	}
 	w.scratch = canonical.AppendMessage(w.scratch[:0], m)
-	if err := w.room(ctx, len(w.scratch)); err != nil {
+	if err := w.reserve(ctx, len(w.scratch)); err != nil {
 		return err
 	}
-	w.made.bytes = append(w.made.bytes, w.scratch...)
+	w.out.bytes = append(w.out.bytes, w.scratch...)
 	w.shortened(at.brief, len(w.scratch))
 	return nil
 }
 
 // keep shows a message as it is stored.
-func (w *shower) keep(ctx context.Context, m *runloop.Brief, bytes []byte) error {
+func (w *conversationWriter) keep(ctx context.Context, m *runloop.Brief, bytes []byte) error {
 	tokens, estimated := m.Tokens()
-	if err := w.room(ctx, len(bytes)); err != nil {
+	if err := w.reserve(ctx, len(bytes)); err != nil {
 		return err
 	}
-	w.made.bytes = append(w.made.bytes, bytes...)
+	w.out.bytes = append(w.out.bytes, bytes...)
 	if w.row.Raw.IsCompaction() {
-		w.made.before += canonical.CountShortened(bytes)
+		w.out.before += canonical.CountShortened(bytes)
 	}
 	w.shown(&m.Note, len(bytes), tokens, estimated)
 	return nil
 }
 
 // shortened counts a message that was changed. A count of its tokens is no longer right.
-func (w *shower) shortened(b *runloop.Brief, bytes int) {
-	w.made.shortened++
+func (w *conversationWriter) shortened(b *runloop.Brief, bytes int) {
+	w.out.shortened++
 	w.shown(&runloop.Note{SentAt: b.Note.SentAt, HasSentAt: b.Note.HasSentAt}, bytes, runloop.EstimateTokens(int64(bytes)), true)
 }
 
-func (w *shower) stub(ctx context.Context, call runloop.Call) error {
+func (w *conversationWriter) stub(ctx context.Context, call runloop.Call) error {
 	n := runloop.StubLength(call)
-	if err := w.room(ctx, n); err != nil {
+	if err := w.reserve(ctx, n); err != nil {
 		return err
 	}
 	w.calls.stub(call)
-	w.made.bytes = canonical.AppendStub(w.made.bytes, call)
-	w.made.stubs++
+	w.out.bytes = canonical.AppendStub(w.out.bytes, call)
+	w.out.stubs++
 	w.shown(&runloop.Note{}, n, runloop.EstimateTokens(int64(n)), true)
 	return nil
 }
 
 // shown counts a message.
-func (w *shower) shown(note *runloop.Note, bytes int, tokens int64, estimated bool) {
-	w.made.messages++
-	w.made.size.Add(int64(bytes), tokens, estimated)
-	if w.s.told() {
-		w.made.notes.Add(note)
+func (w *conversationWriter) shown(note *runloop.Note, bytes int, tokens int64, estimated bool) {
+	w.out.messages++
+	w.out.size.Add(int64(bytes), tokens, estimated)
+	if w.s.wantsInfo() {
+		w.out.notes.Add(note)
 	}
 }
 
-// room makes room for a message: what the row shows comes in parts, where it does not fit into one frame.
-func (w *shower) room(ctx context.Context, bytes int) error {
-	if w.made.messages == 0 || len(w.made.bytes)+bytes <= maxPart {
+// reserve makes room for a message: what the row shows comes in parts, where it does not fit into one frame.
+func (w *conversationWriter) reserve(ctx context.Context, bytes int) error {
+	if w.out.messages == 0 || len(w.out.bytes)+bytes <= maxPart {
 		return nil
 	}
-	w.made.split = true
+	w.out.split = true
 	if err := w.flush(ctx); err != nil {
 		return err
 	}
-	w.made.clear()
-	w.made.split = true
+	w.out.clear()
+	w.out.split = true
 	return nil
 }
 
 // flush lays what was made into a frame, if it shows anything.
-func (w *shower) flush(ctx context.Context) error {
-	m := &w.made
+func (w *conversationWriter) flush(ctx context.Context) error {
+	m := &w.out
 	if m.messages == 0 {
 		return nil
 	}

@@ -1,11 +1,8 @@
-package server
+package chainview
 
 import (
 	"context"
 	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -24,15 +21,15 @@ type splicer struct {
 	chain chainstore.Chain
 	// full says that the full view is asked for; view is how another lies, nil where its rows are shown whole.
 	full bool
-	view *effective
+	view *Effective
 	// counted says that tokens are added up row by row.
 	counted bool
 	detail  transcriptv1.NodeDetail
 	// last is the latest row seen, or the node behind which the reply begins.
 	last lastRow
-	// room gives the frame that the next need bytes go to, or fails.
-	room   func(need int) (*frame, error)
-	report report
+	// frame gives the frame that the next need bytes go to, or fails.
+	frame  func(need int) (*Frame, error)
+	report Report
 }
 
 // lastRow is a row that was seen, if present.
@@ -49,22 +46,24 @@ func (s *splicer) saw(row *chainstore.Row) {
 	}
 }
 
-// told says that something is to be told of nodes.
-func (s *splicer) told() bool { return s.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED }
+// wantsInfo says that something is to be told of nodes.
+func (s *splicer) wantsInfo() bool {
+	return s.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED
+}
 
-// add lays the row into a frame. It keeps nothing of the row.
-func (s *splicer) add(ctx context.Context, row *chainstore.Row) error {
+// Add lays the row into a frame. It keeps nothing of the row.
+func (s *splicer) Add(ctx context.Context, row *chainstore.Row) error {
 	defer s.saw(row)
 	through := row.Raw.MessageCount()
 	if s.view != nil {
 		_, through = s.view.parts(row)
 	}
 	hidden := row.Raw.IsCompaction() && (s.view == nil || s.view.compaction.Seq != row.Seq)
-	if hidden && !s.told() {
+	if hidden && !s.wantsInfo() {
 		return nil
 	}
 	whole := !hidden && through == row.Raw.MessageCount()
-	if whole && !s.told() && !s.counted && !row.Raw.HasFindings() {
+	if whole && !s.wantsInfo() && !s.counted && !row.Raw.HasFindings() {
 		return s.verbatim(ctx, row, nil)
 	}
 	h, err := row.Header()
@@ -103,7 +102,7 @@ func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainsto
 		return err
 	}
 	if row.Kept != nil {
-		f.share(row.Kept, row.KeptFrom, len(row.Payload))
+		f.Share(row.Kept, row.KeptFrom, len(row.Payload))
 	} else {
 		f.add(row.Payload)
 	}
@@ -208,30 +207,22 @@ func nextPart(h *chainstore.Header, from, limit int) part {
 }
 
 // begin makes room for a part and for what is told of it.
-func (s *splicer) begin(ctx context.Context, row *chainstore.Row, h *chainstore.Header, p *part) (*frame, *transcriptv1.NodeInfo, error) {
+func (s *splicer) begin(ctx context.Context, row *chainstore.Row, h *chainstore.Header, p *part) (*Frame, *transcriptv1.NodeInfo, error) {
 	info, err := s.info(ctx, row, h, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := s.room(p.bytes + told(info))
+	f, err := s.frame(p.bytes + infoSize(info))
 	return f, info, err
 }
 
 // end counts a part that was laid into f.
-func (s *splicer) end(f *frame, info *transcriptv1.NodeInfo, p *part) {
+func (s *splicer) end(f *Frame, info *transcriptv1.NodeInfo, p *part) {
 	s.report.messages += int64(p.messages)
 	s.report.bytes += int64(p.bytes)
 	s.report.repairs += int64(p.repairs)
 	if info != nil {
-		f.nodes = append(f.nodes, info)
-		f.told += told(info)
+		f.Nodes = append(f.Nodes, info)
+		f.infoBytes += infoSize(info)
 	}
-}
-
-// told is what a NodeInfo takes in a reply; nothing for none.
-func told(info *transcriptv1.NodeInfo) int {
-	if info == nil {
-		return 0
-	}
-	return 1 + protowire.SizeBytes(proto.Size(info))
 }

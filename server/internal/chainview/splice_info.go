@@ -1,7 +1,10 @@
-package server
+package chainview
 
 import (
 	"context"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -10,7 +13,7 @@ import (
 
 // info tells of a part of a node; nil where nothing is asked for.
 func (s *splicer) info(ctx context.Context, row *chainstore.Row, h *chainstore.Header, p *part) (*transcriptv1.NodeInfo, error) {
-	if !s.told() {
+	if !s.wantsInfo() {
 		return nil, nil
 	}
 	info := &transcriptv1.NodeInfo{
@@ -37,40 +40,21 @@ func (s *splicer) links(ctx context.Context, h *chainstore.Header) (wire.Links, 
 		id := s.last.id
 		return wire.Links{Parent: &id}, nil
 	}
-	return linksOf(ctx, s.chain, h)
-}
-
-// linksOf looks up the links of a node of a chain.
-func linksOf(ctx context.Context, chain chainstore.Chain, h *chainstore.Header) (l wire.Links, err error) {
-	if h.Seq > 0 {
-		if l.Parent, err = idAt(ctx, chain, h.Seq-1); err != nil {
-			return l, err
-		}
-	}
-	if h.Covers.Present {
-		l.Covers, err = idAt(ctx, chain, h.Covers.Seq)
-	}
-	return l, err
-}
-
-// idAt is the id of a node of a chain.
-func idAt(ctx context.Context, chain chainstore.Chain, seq uint32) (*chainstore.ID, error) {
-	var id *chainstore.ID
-	err := chain.Rows(ctx, chainstore.Span{From: seq, Through: seq, HeadersOnly: true}, func(row *chainstore.Row) error {
-		found := row.Raw.ID()
-		id = &found
-		return nil
-	})
-	if err == nil && id == nil {
-		err = noRow(seq)
-	}
-	return id, err
+	return LinksOf(ctx, s.chain, h)
 }
 
 // notes are those of the messages of a part, stubs with empty ones; nil where none were put, or nothing is told.
 func (s *splicer) notes(h *chainstore.Header, p *part) []*transcriptv1.MessageNote {
-	if !s.told() {
+	if !s.wantsInfo() {
 		return nil
 	}
 	return wire.Notes(h.Messages[p.from:p.through], p.verbatim)
+}
+
+// infoSize is what a NodeInfo takes in a reply; nothing for none.
+func infoSize(info *transcriptv1.NodeInfo) int {
+	if info == nil {
+		return 0
+	}
+	return 1 + protowire.SizeBytes(proto.Size(info))
 }

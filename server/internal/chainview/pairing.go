@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import "github.com/transcriptd/transcriptd/compaction/runloop"
 
@@ -20,12 +20,12 @@ func (p *pairing) stub(c runloop.Call) { p.answer(c.ID) }
 
 // answer answers the first open call with an id.
 func (p *pairing) answer(id runloop.Optional) (call runloop.Call, ok bool) {
-	call, p.open, ok = takeFirst(p.open, func(c runloop.Call) bool { return c.ID == id })
+	call, p.open, ok = TakeFirst(p.open, func(c runloop.Call) bool { return c.ID == id })
 	return call, ok
 }
 
-// takeFirst takes the first that is right out of a list; the list stays the caller's as it was.
-func takeFirst[T any](open []T, right func(T) bool) (first T, rest []T, ok bool) {
+// TakeFirst takes the first that is right out of a list; the list stays the caller's as it was.
+func TakeFirst[T any](open []T, right func(T) bool) (first T, rest []T, ok bool) {
 	for i, one := range open {
 		if right(one) {
 			return one, append(open[:i:i], open[i+1:]...), true

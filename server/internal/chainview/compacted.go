@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"context"
@@ -10,16 +10,39 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// compacted is what a compaction node is to hold.
-type compacted struct {
+// Compact plans and reads what a compaction through a node keeps; summary is the caller's, empty for none.
+func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summaryOnly bool, summary string, through uint32) (*Compacted, error) {
+	o := compaction.Options{Policy: *policy, Compact: &compaction.Compact{SummaryOnly: summaryOnly}}
+	if policy.NeedsSizes() {
+		var err error
+		if o.Preamble, err = e.preambleSize(ctx); err != nil {
+			return nil, err
+		}
+	}
+	made := &Compacted{policy: policy}
+	if summary != "" {
+		made.addMade(compaction.Summary(summary))
+		size := made.after
+		o.Compact.Summary = &size
+	}
+	plan, before, err := e.plan(ctx, compaction.NewPlanner(o), through)
+	if err != nil {
+		return nil, err
+	}
+	made.plan, made.before = plan, before
+	return made, made.read(ctx, e, through)
+}
+
+// Compacted is what a compaction node is to hold.
+type Compacted struct {
 	policy *compaction.Policy
 	plan   *compaction.Plan
 	// before is what the effective view shows in its place, after what it holds.
 	before, after compaction.Size
 	shortened     int64
 	replaced      bool
-	// tooLarge says that it is over a node's limits: then it is only counted.
-	tooLarge bool
+	// TooLarge says that it is over a node's limits: then it is only counted.
+	TooLarge bool
 
 	payload    []byte
 	facts      []runloop.Facts
@@ -29,12 +52,12 @@ type compacted struct {
 }
 
 // add adds a message, an entry of a payload, with its facts.
-func (c *compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from chainstore.Provenance) {
+func (c *Compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from chainstore.Provenance) {
 	f.Note = note
 	b := runloop.BriefOf(&f, runloop.Mark{})
 	tokens, estimated := b.Tokens()
 	c.after.Add(int64(f.Length), tokens, estimated)
-	if c.tooLarge = c.after.Messages > canonical.MaxMessages || c.after.Bytes > canonical.MaxPayloadBytes; c.tooLarge {
+	if c.TooLarge = c.after.Messages > canonical.MaxMessages || c.after.Bytes > canonical.MaxPayloadBytes; c.TooLarge {
 		c.payload, c.facts, c.provenance = nil, nil, nil
 		return
 	}
@@ -44,13 +67,13 @@ func (c *compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from c
 }
 
 // addMade adds a message that the server made.
-func (c *compacted) addMade(m *transcriptv1.Message) {
+func (c *Compacted) addMade(m *transcriptv1.Message) {
 	c.add(canonical.AppendMessage(nil, m), canonical.FactsOf(m), runloop.Note{}, chainstore.Provenance{})
 }
 
 // read adds what the plan keeps.
-func (c *compacted) read(ctx context.Context, e *effective, through uint32) error {
-	a := &application{plan: c.plan}
+func (c *Compacted) read(ctx context.Context, e *Effective, through uint32) error {
+	a := &planCursor{plan: c.plan}
 	origins := &origins{chain: e.chain, compaction: e.compaction}
 	return e.read(ctx, e.shown(c.plan, through), false, func(r *viewRow) error {
 		h, err := r.Header()
@@ -62,7 +85,7 @@ func (c *compacted) read(ctx context.Context, e *effective, through uint32) erro
 }
 
 // message adds a message, or a stub before one, as the plan says.
-func (c *compacted) message(ctx context.Context, h *chainstore.Header, m *message, o *origins) error {
+func (c *Compacted) message(ctx context.Context, h *chainstore.Header, m *message, o *origins) error {
 	switch {
 	case m.stub != nil:
 		c.pairs.stub(*m.stub)
@@ -97,7 +120,7 @@ type kept struct {
 }
 
 // keep makes of a message what the plan keeps of it. What stays whole stays the bytes that were stored.
-func (c *compacted) keep(ctx context.Context, h *chainstore.Header, at *message, o *origins) (k kept, err error) {
+func (c *Compacted) keep(ctx context.Context, h *chainstore.Header, at *message, o *origins) (k kept, err error) {
 	k.entry = at.bytes
 	switch at.action {
 	case compaction.CutUser:
@@ -129,13 +152,13 @@ func cutOrWhole(entry []byte, limit int) (shown []byte, cut bool) {
 	return entry, false
 }
 
-// shrinks tells whether there is something to gain.
-func (c *compacted) shrinks(mayBeEmpty bool) bool {
+// Shrinks tells whether there is something to gain.
+func (c *Compacted) Shrinks(mayBeEmpty bool) bool {
 	return c.after.Bytes < c.before.Bytes && (c.after.Messages > 0 || mayBeEmpty)
 }
 
-// node is the node to put.
-func (c *compacted) node(parent chainstore.Parent, through chainstore.ID, salt []byte) chainstore.NewNode {
+// Node is the node to put.
+func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, salt []byte) chainstore.NewNode {
 	digest := canonical.PayloadDigest(salt, c.payload)
 	return chainstore.NewNode{
 		Parent: parent, Payload: c.payload, Salt: salt, Messages: c.facts,
@@ -148,7 +171,7 @@ func (c *compacted) node(parent chainstore.Parent, through chainstore.ID, salt [
 	}
 }
 
-func (c *compacted) report() *transcriptv1.CompactReport {
+func (c *Compacted) Report() *transcriptv1.CompactReport {
 	return &transcriptv1.CompactReport{
 		MessagesBefore: c.before.Messages, BytesBefore: c.before.Bytes, TokensBefore: c.before.Tokens,
 		MessagesAfter: c.after.Messages, BytesAfter: c.after.Bytes, TokensAfter: c.after.Tokens,

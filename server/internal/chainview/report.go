@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -9,8 +9,8 @@ import (
 // maxFindings is how many findings a report lists.
 const maxFindings = 100
 
-// report adds up what a reply holds.
-type report struct {
+// Report adds up what a reply holds.
+type Report struct {
 	messages, bytes, repairs int64
 	tokens                   int64
 	estimated                bool
@@ -23,7 +23,7 @@ type report struct {
 	limitExceeded bool
 }
 
-func (r *report) proto() *transcriptv1.Report {
+func (r *Report) proto() *transcriptv1.Report {
 	return &transcriptv1.Report{
 		Messages: r.messages, Bytes: r.bytes, Repairs: r.repairs, Findings: r.findings, MoreFindings: r.more,
 		Tokens: r.tokens, TokensEstimated: r.estimated, Shortened: r.shortened, LeftOut: r.leftOut, Window: r.window,
@@ -32,13 +32,13 @@ func (r *report) proto() *transcriptv1.Report {
 }
 
 // spend adds tokens.
-func (r *report) spend(tokens int64, estimated bool) {
+func (r *Report) spend(tokens int64, estimated bool) {
 	r.tokens += tokens
 	r.estimated = r.estimated || estimated
 }
 
-// join is the report of rows and of those behind them, whose report is the other; a nil report is of none.
-func (r *report) join(behind *report) *report {
+// Join is the report of rows and of those behind them, whose report is the other; a nil report is of none.
+func (r *Report) Join(behind *Report) *Report {
 	if r == nil {
 		return behind
 	}
@@ -51,19 +51,19 @@ func (r *report) join(behind *report) *report {
 }
 
 // find adds what the marks of a node's messages tell, from one through the one before another.
-func (r *report) find(h *chainstore.Header, from, through int) {
+func (r *Report) find(h *chainstore.Header, from, through int) {
 	for i := from; i < through; i++ {
 		m := &h.Messages[i].Mark
 		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(m.Stubs))
 		r.add(h, i, leftOutKind(m.LeftOut), 1)
 		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, m.RepeatedIDs)
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_INTERRUPTED_LOOP, once(m.Interrupts))
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, once(m.LeadIn))
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_INTERRUPTED_LOOP, boolToInt(m.Interrupts))
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, boolToInt(m.LeadIn))
 	}
 }
 
 // add adds a finding of a message, unless there is none: no kind, or a count of 0.
-func (r *report) add(h *chainstore.Header, message int, kind transcriptv1.FindingKind, count int) {
+func (r *Report) add(h *chainstore.Header, message int, kind transcriptv1.FindingKind, count int) {
 	switch {
 	case count == 0 || kind == transcriptv1.FindingKind_FINDING_KIND_UNSPECIFIED:
 	case len(r.findings) == maxFindings:
@@ -88,7 +88,7 @@ func leftOutKind(why runloop.LeftOut) transcriptv1.FindingKind {
 	}
 }
 
-func once(is bool) int {
+func boolToInt(is bool) int {
 	if is {
 		return 1
 	}

@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// effective is how the effective view of a chain lies: the preamble, then, without a compaction node, everything behind
+// Effective is how the effective view of a chain lies: the preamble, then, without a compaction node, everything behind
 // it; with one, the node's messages, those of the nodes after the last that it covers, and those behind it, older
 // compaction nodes left out.
-type effective struct {
+type Effective struct {
 	chain chainstore.Chain
 	// compaction is the header of the nearest compaction node; nil without one.
 	compaction *chainstore.Header
@@ -25,9 +25,9 @@ type viewRow struct {
 	from, through int
 }
 
-// openEffective finds how the effective view of a chain lies.
-func openEffective(ctx context.Context, chain chainstore.Chain) (*effective, error) {
-	e := &effective{chain: chain}
+// OpenEffective finds how the effective view of a chain lies.
+func OpenEffective(ctx context.Context, chain chainstore.Chain) (*Effective, error) {
+	e := &Effective{chain: chain}
 	link := chain.Head().Compaction
 	if !link.Present {
 		return e, nil
@@ -37,11 +37,11 @@ func openEffective(ctx context.Context, chain chainstore.Chain) (*effective, err
 	return e, err
 }
 
-func (e *effective) state() *runloop.State { return &e.chain.Head().State }
+func (e *Effective) state() *runloop.State { return &e.chain.Head().State }
 
 // preamble yields the rows of the preamble, the last perhaps with the first of its messages only.
-func (e *effective) preamble(ctx context.Context, headersOnly bool, yield func(*viewRow) error) error {
-	for _, span := range e.head() {
+func (e *Effective) preamble(ctx context.Context, headersOnly bool, yield func(*viewRow) error) error {
+	for _, span := range e.preambleSpans() {
 		span.HeadersOnly = headersOnly
 		err := e.rows(ctx, span, func(r *viewRow) error {
 			r.through, _ = e.parts(r.Row)
@@ -54,8 +54,8 @@ func (e *effective) preamble(ctx context.Context, headersOnly bool, yield func(*
 	return nil
 }
 
-// head are the rows that the preamble lies in; none without one.
-func (e *effective) head() []chainstore.Span {
+// preambleSpans are the rows that the preamble lies in; none without one.
+func (e *Effective) preambleSpans() []chainstore.Span {
 	s := e.state()
 	switch end := s.PreambleEnd; {
 	case !s.PreambleClosed:
@@ -70,12 +70,12 @@ func (e *effective) head() []chainstore.Span {
 }
 
 // spans are all rows of the view in its order, and older compaction nodes between them.
-func (e *effective) spans() []chainstore.Span {
+func (e *Effective) spans() []chainstore.Span {
 	through := e.chain.Head().Seq
 	if e.compaction == nil {
 		return []chainstore.Span{{Through: through}}
 	}
-	return joined(append(e.head(), e.body(through)...))
+	return joined(append(e.preambleSpans(), e.body(through)...))
 }
 
 // joined are spans in the same order, those put together that follow each other, or share a row.
@@ -94,7 +94,7 @@ func joined(spans []chainstore.Span) []chainstore.Span {
 
 // parts tells how many of a row's messages, from the first on, are the preamble's, and through which the others are the
 // body's.
-func (e *effective) parts(row *chainstore.Row) (preamble, body int) {
+func (e *Effective) parts(row *chainstore.Row) (preamble, body int) {
 	s, n := e.state(), row.Raw.MessageCount()
 	end := s.PreambleEnd
 	if !s.PreambleClosed || row.Seq < end.Seq {
@@ -111,7 +111,7 @@ func (e *effective) parts(row *chainstore.Row) (preamble, body int) {
 
 // body is what lies behind the preamble, in the order of the view, through a node that comes not before what the
 // compaction node covers.
-func (e *effective) body(through uint32) []chainstore.Span {
+func (e *Effective) body(through uint32) []chainstore.Span {
 	s := e.state()
 	if !s.PreambleClosed {
 		return nil
@@ -131,7 +131,7 @@ func (e *effective) body(through uint32) []chainstore.Span {
 }
 
 // before tells whether a comes before b in the order of the view.
-func (e *effective) before(a, b runloop.Place) bool {
+func (e *Effective) before(a, b runloop.Place) bool {
 	if c := e.compaction; c != nil && (a.Seq == c.Seq) != (b.Seq == c.Seq) {
 		return a.Seq == c.Seq
 	}
@@ -139,7 +139,7 @@ func (e *effective) before(a, b runloop.Place) bool {
 }
 
 // read yields the rows of spans of the body, which it gives the right messages of; older compaction nodes have none.
-func (e *effective) read(ctx context.Context, spans []chainstore.Span, headersOnly bool, yield func(*viewRow) error) error {
+func (e *Effective) read(ctx context.Context, spans []chainstore.Span, headersOnly bool, yield func(*viewRow) error) error {
 	for _, span := range spans {
 		span.HeadersOnly, span.Again = headersOnly, headersOnly && e.again
 		err := e.rows(ctx, span, func(r *viewRow) error {
@@ -154,7 +154,7 @@ func (e *effective) read(ctx context.Context, spans []chainstore.Span, headersOn
 }
 
 // rows yields whole rows, every one of a span. Rows are borrowed, as those of a chain.
-func (e *effective) rows(ctx context.Context, span chainstore.Span, yield func(*viewRow) error) error {
+func (e *Effective) rows(ctx context.Context, span chainstore.Span, yield func(*viewRow) error) error {
 	next := span.From
 	var one viewRow
 	err := e.chain.Rows(ctx, span, func(row *chainstore.Row) error {
@@ -165,5 +165,5 @@ func (e *effective) rows(ctx context.Context, span chainstore.Span, yield func(*
 	if err != nil || span.From > span.Through {
 		return err
 	}
-	return reached(span, next)
+	return Reached(span, next)
 }

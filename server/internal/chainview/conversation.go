@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // conversation is a conversation view, planned but not read yet: the plan was made from headers alone.
 type conversation struct {
-	view   *effective
+	view   *Effective
 	policy compaction.Policy
 	plan   *compaction.Plan
 	// spans are the rows that it shows something of, in its order.
@@ -20,8 +20,8 @@ type conversation struct {
 }
 
 // openConversation plans the conversation.
-func (a *assembly) openConversation(ctx context.Context, policy compaction.Policy, condenseLast bool) error {
-	view, err := openEffective(ctx, a.chain)
+func (a *Assembly) openConversation(ctx context.Context, policy compaction.Policy, condenseLast bool) error {
+	view, err := OpenEffective(ctx, a.Chain)
 	if err != nil {
 		return err
 	}
@@ -30,14 +30,14 @@ func (a *assembly) openConversation(ctx context.Context, policy compaction.Polic
 		return err
 	}
 	c := &conversation{view: view, policy: policy, plan: plan}
-	c.spans = joined(append(view.head(), view.shown(plan, a.chain.Head().Seq)...))
-	a.conversation, a.etag = c, c.etag(a.detail, condenseLast)
+	c.spans = joined(append(view.preambleSpans(), view.shown(plan, a.Chain.Head().Seq)...))
+	a.conversation, a.Etag = c, c.etag(a.detail, condenseLast)
 	return nil
 }
 
 // converse feeds a planner what it needs. Where sizes do not matter, what lies between the messages before the first loop
 // and the start of the window is not read, and so most of what is read is shown.
-func (e *effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
+func (e *Effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
 	if e.again = !policy.NeedsSizes(); !e.again {
 		var err error
@@ -59,12 +59,12 @@ func (e *effective) converse(ctx context.Context, policy compaction.Policy, cond
 
 // etag names the view: the start of the window stands for the time that ages are counted from.
 func (c *conversation) etag(detail transcriptv1.NodeDetail, condenseLast bool) string {
-	b := []byte{assemblerVersion, 'c', byte(detail), byte(once(condenseLast)), byte(once(c.policy.TraceRequests))}
+	b := []byte{assemblerVersion, 'c', byte(detail), byte(boolToInt(condenseLast)), byte(boolToInt(c.policy.TraceRequests))}
 	p := &c.policy
 	for _, n := range []int64{
 		int64(p.MaxRunLoops), p.MaxAge, p.MaxBytes, p.MaxTokens, int64(p.MaxUserChars), int64(p.MaxReplyChars),
 		int64(p.KeepFullRuns), int64(p.KeepToolResults),
-		int64(once(c.plan.HasLoops)), int64(c.plan.Start.Seq), int64(c.plan.Start.Index),
+		int64(boolToInt(c.plan.HasLoops)), int64(c.plan.Start.Seq), int64(c.plan.Start.Index),
 	} {
 		b = binary.AppendVarint(b, n)
 	}
@@ -76,7 +76,7 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, condenseLast bool) s
 func (c *conversation) hasLines() bool { return slices.Contains(c.plan.Actions, compaction.Line) }
 
 // complete adds to the report of all that was shown what was not.
-func (c *conversation) complete(r *report) {
+func (c *conversation) complete(r *Report) {
 	t := &c.view.state().Effective.Totals
 	loops := c.plan.Condensed + c.plan.Whole
 	r.leftOut = &transcriptv1.LeftOut{
@@ -85,6 +85,6 @@ func (c *conversation) complete(r *report) {
 	}
 	r.limitExceeded = c.plan.LimitExceeded
 	if r.window != nil {
-		r.window.RunLoops = loops + int64(once(c.plan.LeadIn))
+		r.window.RunLoops = loops + int64(boolToInt(c.plan.LeadIn))
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func (b *bounds) met(v *runloop.View) bool {
 // windowStart finds, in about as many reads as its distance from the head has binary digits, and a few, the place where
 // the loops of a window begin. found is false where that is not behind the compaction node, or does not depend on
 // positions and times alone: then everything behind the preamble is to be planned over.
-func (e *effective) windowStart(ctx context.Context, policy *compaction.Policy) (start runloop.Place, found bool, err error) {
+func (e *Effective) windowStart(ctx context.Context, policy *compaction.Policy) (start runloop.Place, found bool, err error) {
 	s := e.state()
 	b := bounds{loop: policy.FirstLoop(max(0, s.Effective.Loops-1))}
 	b.oldest, b.aged = policy.OldestTime()
@@ -44,7 +44,7 @@ func (e *effective) windowStart(ctx context.Context, policy *compaction.Policy) 
 }
 
 // floor is the node behind which a window is looked for: the compaction node, or that in which the preamble ends.
-func (e *effective) floor() uint32 {
+func (e *Effective) floor() uint32 {
 	if e.compaction != nil {
 		return e.compaction.Seq
 	}
@@ -53,7 +53,7 @@ func (e *effective) floor() uint32 {
 
 // firstMet finds the first node at which the bounds are met, which the head meets, and the node before: galloping back
 // from the head, then halving. nil where they are met at the floor already.
-func (e *effective) firstMet(ctx context.Context, b *bounds) (before, node *chainstore.Header, err error) {
+func (e *Effective) firstMet(ctx context.Context, b *bounds) (before, node *chainstore.Header, err error) {
 	node = e.chain.Head()
 	look := func(seq uint32) error {
 		h, err := e.at(ctx, seq)
@@ -83,7 +83,7 @@ func (e *effective) firstMet(ctx context.Context, b *bounds) (before, node *chai
 }
 
 // at is the header of a node at or behind the floor.
-func (e *effective) at(ctx context.Context, seq uint32) (*chainstore.Header, error) {
+func (e *Effective) at(ctx context.Context, seq uint32) (*chainstore.Header, error) {
 	if e.compaction != nil && seq == e.compaction.Seq {
 		return e.compaction, nil
 	}
@@ -101,7 +101,7 @@ func (b *bounds) startIn(before *runloop.View, h *chainstore.Header) runloop.Pla
 		}
 		if m.Mark.BeginsLoop {
 			v.Loop.Start = runloop.Place{Seq: h.Seq, Index: uint32(i)}
-			v.Loops += int64(1 - once(m.Mark.LeadIn))
+			v.Loops += int64(1 - boolToInt(m.Mark.LeadIn))
 		}
 		if at := m.SentAt(h.FirstPut); m.Role == runloop.User && !m.Summary && (!v.HasLatestUser || at > v.LatestUser) {
 			v.LatestUser, v.HasLatestUser = at, true
@@ -114,7 +114,7 @@ func (b *bounds) startIn(before *runloop.View, h *chainstore.Header) runloop.Pla
 }
 
 // planFrom feeds a planner the messages before the first loop and those from the start of the window on.
-func (e *effective) planFrom(ctx context.Context, p *compaction.Planner, start runloop.Place) (*compaction.Plan, error) {
+func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, start runloop.Place) (*compaction.Plan, error) {
 	if e.compaction != nil {
 		if err := e.feedEarly(ctx, p, start); err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (e *effective) planFrom(ctx context.Context, p *compaction.Planner, start r
 }
 
 // feedEarly feeds a planner what lies before the first loop; behind a compaction node something can.
-func (e *effective) feedEarly(ctx context.Context, p *compaction.Planner, start runloop.Place) error {
+func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start runloop.Place) error {
 	begun := errors.New("a run loop has begun")
 	err := e.read(ctx, e.body(start.Seq), true, func(r *viewRow) error {
 		h, err := r.Header()

@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ type message struct {
 
 // eachMessage calls f with the stubs that a plan shows and with every message of a row that belongs to the view and that
 // repair shows, dropped ones too; f keeps none. The row has its payload.
-func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*message) error) error {
+func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*message) error) error {
 	offset := 0
 	for i := range h.Messages {
 		b := &h.Messages[i]
@@ -50,12 +50,4 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *application, f func(*messa
 		}
 	}
 	return nil
-}
-
-// entry is a message of a payload.
-func entry(payload []byte, offset, length int) ([]byte, error) {
-	if length <= 0 || offset > len(payload)-length {
-		return nil, fmt.Errorf("%w: the lengths in the header do not add up to the payload", chainstore.ErrCorrupt)
-	}
-	return payload[offset : offset+length], nil
 }

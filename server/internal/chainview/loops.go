@@ -1,4 +1,4 @@
-package server
+package chainview
 
 import (
 	"context"
@@ -8,22 +8,22 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// messageLoop is what the full view's run loops are at a message.
-type messageLoop struct {
-	// in is the loop that the message belongs to, as it stands behind the message; Phase None: it is in no loop.
-	in runloop.Loop
-	// begins says that it begins it; before is then the loop before as it ended.
-	begins bool
-	before runloop.Loop
+// MessageLoop is what the full view's run loops are at a message.
+type MessageLoop struct {
+	// In is the loop that the message belongs to, as it stands behind the message; Phase None: it is in no loop.
+	In runloop.Loop
+	// Begins says that it begins it; before is then the loop before as it ended.
+	Begins bool
+	Before runloop.Loop
 }
 
-// loopsIn finds the run loops of the full view in a node, whose parent's chain ends in a loop. Compaction nodes have no
+// LoopsIn finds the run loops of the full view in a node, whose parent's chain ends in a loop. Compaction nodes have no
 // part in them.
-func loopsIn(parent runloop.Loop, h *chainstore.Header) []messageLoop {
+func LoopsIn(parent runloop.Loop, h *chainstore.Header) []MessageLoop {
 	if h.Covers.Present {
 		return nil
 	}
-	loops := make([]messageLoop, len(h.Messages))
+	loops := make([]MessageLoop, len(h.Messages))
 	l := parent
 	for i := range h.Messages {
 		m := &h.Messages[i]
@@ -34,16 +34,16 @@ func loopsIn(parent runloop.Loop, h *chainstore.Header) []messageLoop {
 		if m.Mark.LeftOut == runloop.Shown {
 			begins, _ = l.Next(m, runloop.Place{Seq: h.Seq, Index: uint32(i)})
 		}
-		loops[i] = messageLoop{in: l, begins: begins}
+		loops[i] = MessageLoop{In: l, Begins: begins}
 		if begins {
-			loops[i].before = before
+			loops[i].Before = before
 		}
 	}
 	return loops
 }
 
-// loopBefore is the loop of the full view that the chain of the node before a Seq ends in; none before the root.
-func loopBefore(ctx context.Context, chain chainstore.Chain, seq uint32) (runloop.Loop, error) {
+// LoopBefore is the loop of the full view that the chain of the node before a Seq ends in; none before the root.
+func LoopBefore(ctx context.Context, chain chainstore.Chain, seq uint32) (runloop.Loop, error) {
 	if seq == 0 {
 		return runloop.Loop{}, nil
 	}
@@ -54,8 +54,8 @@ func loopBefore(ctx context.Context, chain chainstore.Chain, seq uint32) (runloo
 	return h.State.Full.Loop, nil
 }
 
-// loopState is where a run loop stands; last says that none began after it.
-func loopState(l *runloop.Loop, last bool) transcriptv1.RunLoopState {
+// LoopState is where a run loop stands; last says that none began after it.
+func LoopState(l *runloop.Loop, last bool) transcriptv1.RunLoopState {
 	switch {
 	case l.Phase == runloop.None:
 		return transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED

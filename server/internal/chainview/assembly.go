@@ -1,0 +1,235 @@
+// Package chainview makes the views of a chain: how the rows of the effective view and of a conversation lie, what a plan shows of
+// them, and frames of messages as they are stored. It also has the reads of rows that several rpcs share. Rows are borrowed: nothing
+// here keeps one.
+package chainview
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// assemblerVersion names what views are made of; it is part of every etag, so that a server that makes them otherwise
+// gives other etags.
+const assemblerVersion = 1
+
+// Request is what AssembleRequest and StreamAssembleRequest have in common.
+type Request interface {
+	GetNamespace() string
+	GetHead() *transcriptv1.NodeRef
+	GetView() transcriptv1.View
+	GetAfterId() string
+	GetIfNoneMatch() string
+	GetNodeDetail() transcriptv1.NodeDetail
+	GetPolicy() *transcriptv1.Policy
+	GetCondenseLast() bool
+}
+
+// maxEtag is the most bytes of an etag that is asked with; ours have 32. A stream keeps its request, so that must be short.
+const maxEtag = 256
+
+// Assembly is a view of a chain, found but not read yet.
+type Assembly struct {
+	Chain chainstore.Chain
+	// Full says that it is the full view. view is how another lies, nil where all its rows are shown whole;
+	// conversation is not nil where one is asked for.
+	Full         bool
+	view         *Effective
+	conversation *conversation
+	detail       transcriptv1.NodeDetail
+	// after is what the caller asks to go on from; base is the same where the reply does; else it is the whole view.
+	after, base *chainstore.ID
+	// Etag names the view of the head and what is told of nodes, and neither the reply nor its base: it is what the
+	// caller holds once it has applied the reply, so a caller who asks for what comes after a node, and one who asks
+	// for everything, are both told not_modified where they hold that already.
+	Etag        string
+	NotModified bool
+}
+
+// Open judges a request and finds the chain; now, in milliseconds, is the server's clock.
+func Open(ctx context.Context, store chainstore.Store, req Request, now int64) (*Assembly, error) {
+	head, err := wire.ParseRef("head", req.GetHead())
+	if err != nil {
+		return nil, err
+	}
+	a := &Assembly{detail: req.GetNodeDetail(), Full: req.GetView() == transcriptv1.View_VIEW_FULL}
+	if err := checkOptions(req); err != nil {
+		return nil, err
+	}
+	if req.GetAfterId() != "" {
+		id, err := wire.ParseID("after_id", req.GetAfterId())
+		if err != nil {
+			return nil, err
+		}
+		a.after = &id
+	}
+	policy, err := wire.ParsePolicy("policy", req.GetPolicy(), compaction.Unbounded(), now)
+	if err != nil {
+		return nil, err
+	}
+	if a.Chain, err = store.Chain(ctx, wire.Namespace(req.GetNamespace()), head, a.after); err != nil {
+		return nil, wire.MissingFromChain("head", "after_id", err)
+	}
+	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
+		err = a.openConversation(ctx, policy, req.GetCondenseLast())
+	} else {
+		err = a.openWhole(ctx)
+	}
+	a.NotModified = a.Etag == req.GetIfNoneMatch()
+	return a, err
+}
+
+func checkOptions(req Request) error {
+	if _, ok := transcriptv1.View_name[int32(req.GetView())]; !ok {
+		return wire.InvalidField("view", "must be a declared value")
+	}
+	if _, ok := transcriptv1.NodeDetail_name[int32(req.GetNodeDetail())]; !ok {
+		return wire.InvalidField("node_detail", "must be a declared value")
+	}
+	conversation := req.GetView() == transcriptv1.View_VIEW_CONVERSATION
+	switch {
+	case len(req.GetIfNoneMatch()) > maxEtag:
+		return wire.OverLimit("if_none_match", "must be the etag of a reply, at most %d bytes", maxEtag)
+	case conversation && req.GetAfterId() != "":
+		return wire.InvalidField("after_id", "must be empty with VIEW_CONVERSATION")
+	case !conversation && req.GetPolicy() != nil:
+		return wire.InvalidField("policy", "must be absent without VIEW_CONVERSATION")
+	case !conversation && req.GetCondenseLast():
+		return wire.InvalidField("condense_last", "must be false without VIEW_CONVERSATION")
+	}
+	return nil
+}
+
+// openWhole finds how the full or the effective view lies. Behind a compaction that the caller does not know, the
+// effective view is another, and the whole of it is the reply.
+func (a *Assembly) openWhole(ctx context.Context) (err error) {
+	a.Etag = etag(a.Chain.Head().ID, a.Full, a.detail)
+	link := a.Chain.Head().Compaction
+	if a.base = a.after; a.Full || !link.Present || a.base != nil && link.Seq <= a.Chain.After() {
+		return nil
+	}
+	a.base = nil
+	a.view, err = OpenEffective(ctx, a.Chain)
+	return err
+}
+
+func etag(head chainstore.ID, full bool, detail transcriptv1.NodeDetail) string {
+	view := byte('e')
+	if full {
+		view = 'f'
+	}
+	return hashEtag(append([]byte{assemblerVersion, view, byte(detail)}, head[:]...))
+}
+
+func hashEtag(of []byte) string {
+	sum := sha256.Sum256(append([]byte("transcript.etag.v1\x00"), of...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// spans are the rows of the reply, in its order.
+func (a *Assembly) spans() []chainstore.Span {
+	switch {
+	case a.conversation != nil:
+		return a.conversation.spans
+	case a.view != nil:
+		return a.view.spans()
+	case a.base != nil:
+		return []chainstore.Span{{From: a.Chain.After() + 1, Through: a.Chain.Head().Seq}}
+	default:
+		return []chainstore.Span{{Through: a.Chain.Head().Seq}}
+	}
+}
+
+// totals are the chain's, in the view asked for.
+func (a *Assembly) totals(h *chainstore.Header) runloop.Totals {
+	if a.Full {
+		return h.State.Full.Totals
+	}
+	return h.State.Effective.Totals
+}
+
+// HeadID is the head of the chain.
+func (a *Assembly) HeadID() string { return a.Chain.Head().ID.String() }
+
+// BaseID is the node behind which the reply begins; empty where it is the whole view.
+func (a *Assembly) BaseID() string {
+	base := a.base
+	if a.NotModified {
+		base = a.after
+	}
+	if base == nil {
+		return ""
+	}
+	return base.String()
+}
+
+// Counters are those of the chain.
+func (a *Assembly) Counters() *transcriptv1.ChainCounters { return wire.HeadCounters(a.Chain.Head()) }
+
+// Describes says that something is told of nodes.
+func (a *Assembly) Describes() bool {
+	return a.detail != transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED
+}
+
+const (
+	// maxPartRows bounds the rows of a part whose messages are small; those of others are a multiple of partRows where that
+	// is possible, since a store may keep rows in runs.
+	maxPartRows, partRows = 4 << 10, 16
+)
+
+// Parts are spans of a view that can be read side by side, in order. A view whose rows are shown whole, and of which nothing
+// is told, has parts of about so many bytes; any other is one part, since what is made of a row depends on those before.
+func (a *Assembly) Parts(bytes int64) (parts [][]chainstore.Span) {
+	spans := a.spans()
+	if a.view != nil || a.base != nil || a.conversation != nil || a.Describes() {
+		return [][]chainstore.Span{spans}
+	}
+	totals := a.Chain.Head().State.Full.Totals
+	rows := uint32(min(maxPartRows, 1+bytes*7/8*totals.Nodes/max(1, totals.Bytes)))
+	if rows > partRows {
+		rows -= rows % partRows
+	}
+	for _, span := range spans {
+		for ; span.Through-span.From >= rows; span.From += rows {
+			parts = append(parts, []chainstore.Span{{From: span.From, Through: span.From + rows - 1}})
+		}
+		parts = append(parts, []chainstore.Span{span})
+	}
+	return parts
+}
+
+// Writer fills frames with rows.
+type Writer interface {
+	// Add lays what the view shows of a row into a frame. It keeps nothing of the row.
+	Add(ctx context.Context, row *chainstore.Row) error
+}
+
+// Writer fills the frames that frame gives, each for the next need bytes, with this view, and the report.
+func (a *Assembly) Writer(frame func(need int) (*Frame, error)) (Writer, *Report) {
+	s := &splicer{chain: a.Chain, full: a.Full, view: a.view, detail: a.detail, frame: frame}
+	s.counted = a.base != nil || a.conversation != nil
+	if a.base != nil {
+		s.last = lastRow{true, a.Chain.After(), *a.base}
+	}
+	if a.conversation != nil {
+		return newConversationWriter(a.conversation, s), &s.report
+	}
+	return s, &s.report
+}
+
+// Report is the report of a reply that is complete.
+func (a *Assembly) Report(r *Report) *transcriptv1.Report {
+	switch totals := a.totals(a.Chain.Head()); {
+	case a.conversation != nil:
+		a.conversation.complete(r)
+	case a.base == nil:
+		r.spend(totals.Tokens, totals.Estimated)
+	}
+	return r.proto()
+}
