@@ -16,6 +16,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -28,8 +29,6 @@ var (
 	errDuplicateAlias = errors.New("one alias is named twice")
 	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
 	errAmbiguous = errors.New("the prefix fits several nodes")
-	// errPattern: a pattern does not compile or is too large. Comes in a canonical.FieldError.
-	errPattern = errors.New("not a pattern that can be searched for")
 	// errToolCallNotFound: a chain has no such tool call.
 	errToolCallNotFound = errors.New("the chain has no such tool call")
 	// errCompactionTooLarge: what a compaction would write is over a node's limits.
@@ -79,7 +78,7 @@ func table() []row {
 		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
 		{errDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
 		{wire.ErrPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
-		{errPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
+		{search.ErrPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
 		{errCompactionTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
 		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},
 		{chainstore.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},

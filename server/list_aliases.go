@@ -10,13 +10,6 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-const (
-	// pageBytes is about the most that a page of aliases takes, whatever their labels.
-	pageBytes = 1 << 20
-	// listChunk is how many entries of a list are read at a time, so that what a page holds in memory stays small.
-	listChunk = 64
-)
-
 // ListAliases reads a page of the store's.
 func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAliasesRequest) (*transcriptv1.ListAliasesResponse, error) {
 	query, p, err := parseListAliases(req)
@@ -34,7 +27,7 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if query.After, err = parseAliasCursor(cursor, &query); err != nil {
 		return nil, err
 	}
-	query.Limit, query.Bytes = size, pageBytes
+	query.Limit, query.Bytes = size, wire.PageBytes
 	aliases, next, err := t.store.Aliases(ctx, p.Namespace, query)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 // readStore counts what is read of aliases and heads.
@@ -81,7 +80,7 @@ func TestPagesReadLittle(t *testing.T) {
 		"Search": func() error {
 			req := underPrefix("chat/", "x")
 			req.PageSize = 1
-			_, err := server.SearchWith(store, server.SearchLimits{})(r.ctx(), req)
+			_, err := searchWith(store, searchLimits{})(r.ctx(), req)
 			return err
 		},
 	} {
@@ -134,7 +133,7 @@ func TestSearchPagesCostTheSame(t *testing.T) {
 	req.PageSize = size
 	for page := 0; ; page++ {
 		store.pages, store.chains, store.histories = 0, 0, 0
-		reply := must[*SearchResponse](r)(server.SearchWith(store, server.SearchLimits{})(r.ctx(), req))
+		reply := must[*SearchResponse](r)(searchWith(store, searchLimits{})(r.ctx(), req))
 		equal(r, "the hits of a page", len(reply.Hits), size)
 		if store.pages > 1 || store.chains > size || store.histories > 0 {
 			t.Errorf("page %d reads %d lists, %d chains and %d histories", page, store.pages, store.chains, store.histories)
@@ -171,7 +170,7 @@ func TestMadeUpSearchTokensCostLittle(t *testing.T) {
 		}
 		req.PageToken = forge("Search", string(scope), "", cursor...)
 		store.pages, store.chains, store.histories = 0, 0, 0
-		_, err := server.SearchWith(store, server.SearchLimits{})(r.ctx(), req)
+		_, err := searchWith(store, searchLimits{})(r.ctx(), req)
 		if (err != nil) != (place == heads[2]) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -194,7 +193,7 @@ func TestSearchPagesEndBehindDeletedNames(t *testing.T) {
 	hits, pages := 0, 0
 	for {
 		store.pages = 0
-		reply := must[*SearchResponse](r)(server.SearchWith(store, server.SearchLimits{Now: clock})(r.ctx(), req))
+		reply := must[*SearchResponse](r)(searchWith(store, searchLimits{Now: clock})(r.ctx(), req))
 		equal(r, "the lists that a page reads", store.pages, 1)
 		hits, pages = hits+len(reply.Hits), pages+1
 		if req.PageToken = reply.NextPageToken; req.PageToken == "" {

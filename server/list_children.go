@@ -68,7 +68,7 @@ func (t *transcripts) parseChildren(ctx context.Context, p wire.Page, ref chains
 // children reads at most size children behind after; more names the last of them where there are more.
 func (t *transcripts) children(ctx context.Context, namespace string, node chainstore.ID, after *chainstore.ID, size int) (children []*transcriptv1.ChildNode, more *chainstore.ID, err error) {
 	for {
-		limit := min(listChunk, size-len(children)+1)
+		limit := min(wire.ListChunk, size-len(children)+1)
 		headers, err := t.store.Children(ctx, namespace, chainstore.Ref{ID: node}, after, limit)
 		if err != nil {
 			return nil, nil, err

@@ -12,10 +12,6 @@ func redactCalls(calls []*transcriptv1.ToolCallSummary) {
 	}
 }
 
-func redactHit(h *transcriptv1.SearchHit) {
-	h.ToolCallId, h.ToolName, h.Alias = wire.RedactedName(h.ToolCallId), wire.RedactedName(h.ToolName), redact.Text(h.Alias)
-}
-
 // redactNames takes secrets out of all names and ids of a description that callers chose.
 func redactNames(r *transcriptv1.DescribeResponse) {
 	for _, c := range r.Loop.Pending {

@@ -60,8 +60,8 @@ func (t *transcripts) replay(ctx context.Context, req *transcriptv1.ReplayToolsR
 
 func checkToolNames(names []string) error {
 	switch {
-	case len(names) > maxToolNames:
-		return wire.OverLimit("tool_names", "must be at most %d", maxToolNames)
+	case len(names) > wire.MaxToolNames:
+		return wire.OverLimit("tool_names", "must be at most %d", wire.MaxToolNames)
 	case slices.Contains(names, ""):
 		return wire.InvalidField("tool_names", "must not hold an empty name")
 	}

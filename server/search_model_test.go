@@ -17,7 +17,6 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 type (
@@ -424,7 +423,7 @@ func TestSearchFindsWhatBruteForceFinds(t *testing.T) {
 			}
 			req.PageSize = int32(rapid.IntRange(1, 4).Draw(t, "page"))
 			check(wire)
-			check(server.SearchWith(store, drawSearchLimits(t)))
+			check(searchWith(store, drawSearchLimits(t)))
 		}
 	})
 }
@@ -446,9 +445,9 @@ func (f *forest) size(req *SearchRequest) int64 {
 }
 
 // drawSearchLimits ends pages, and reads, early. The clock goes on with every look at it.
-func drawSearchLimits(t *rapid.T) server.SearchLimits {
+func drawSearchLimits(t *rapid.T) searchLimits {
 	now, tick := time.Unix(1_800_000_000, 0), time.Duration(rapid.IntRange(0, 20).Draw(t, "tick"))*time.Millisecond
-	return server.SearchLimits{
+	return searchLimits{
 		Bytes: int64(rapid.IntRange(1, 300).Draw(t, "bytes")), Span: rapid.IntRange(1, 100).Draw(t, "span"),
 		Rows: rapid.IntRange(1, 8).Draw(t, "rows"), Reply: rapid.IntRange(1, 2000).Draw(t, "reply"),
 		Runs: 10_000, Time: 50 * time.Millisecond,
@@ -482,7 +481,7 @@ func TestSearchWhileAliasesMove(t *testing.T) {
 		limits := drawSearchLimits(t)
 		limits.Now = clock
 		changes := 0
-		got, _ := searchPages(t, server.SearchWith(store, limits), req, func() {
+		got, _ := searchPages(t, searchWith(store, limits), req, func() {
 			if changes++; changes > 12 {
 				return
 			}

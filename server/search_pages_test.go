@@ -8,7 +8,6 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 // TestSearchEndsWithinANode: a page whose time is over ends between two messages of one node, and the next goes on there.
@@ -25,7 +24,7 @@ func TestSearchEndsWithinANode(t *testing.T) {
 	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
 	for _, req := range []*SearchRequest{byRegexp(inChain(byAlias("chat"), ""), "ne[e]dle"), byRegexp(underPrefix("ch", ""), "ne[e]dle")} {
 		for _, size := range []int32{3, 100} {
-			search := server.SearchWith(store, server.SearchLimits{Now: clock, Time: 20 * time.Millisecond})
+			search := searchWith(store, searchLimits{Now: clock, Time: 20 * time.Millisecond})
 			req.PageSize, req.PageToken = size, ""
 			var found []string
 			pages, within := 0, 0
@@ -65,7 +64,7 @@ func TestSearchOfSlowMessages(t *testing.T) {
 	slow := user(strings.Repeat("abcd efgh ", 2500) + "!") // with the pattern a quarter of a second
 	root := r.put("", slow, user("found at once!"))
 	head := r.put(root, slow)
-	search := server.SearchWith(store, server.SearchLimits{Time: 10 * time.Millisecond})
+	search := searchWith(store, searchLimits{Time: 10 * time.Millisecond})
 	req := byRegexp(inChain(byID(head), ""), `[a-z ]{1,700}[!?]`)
 	var found []string
 	for more := true; more; more = req.PageToken != "" {
@@ -89,7 +88,7 @@ func TestSearchCountsWhatItReads(t *testing.T) {
 	labelled := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{
 		Parent: byID(compacted.NodeId), Metadata: []*transcriptv1.MetadataEntry{{Key: "1", Value: strings.Repeat("v", 3000)}, {Key: "2", Value: strings.Repeat("v", 3000)}},
 	}))
-	search := server.SearchWith(store, server.SearchLimits{Bytes: 5000, Span: 1, Rows: 1})
+	search := searchWith(store, searchLimits{Bytes: 5000, Span: 1, Rows: 1})
 	req := inChain(byID(labelled.NodeId), "needle")
 	var nodes []int64
 	for {

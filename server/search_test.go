@@ -16,7 +16,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 func inChain(head *NodeRef, text string) *SearchRequest {
@@ -229,7 +228,7 @@ func TestSearchFindsWhatAnAliasMovedTo(t *testing.T) {
 			nodes[name] = r.chain(name, user("needle "+name))[0]
 		}
 		r.chain("e", user("needle a")) // the same node as that of a
-		search, req := server.SearchWith(store, server.SearchLimits{Now: clock}), underPrefix("", "needle")
+		search, req := searchWith(store, searchLimits{Now: clock}), underPrefix("", "needle")
 		req.PageSize = 1
 		counts := map[string]int{}
 		for page := 0; ; page++ {
@@ -273,7 +272,7 @@ func TestSearchRemembersRuns(t *testing.T) {
 		}
 		must[*transcriptv1.AliasResponse](r)(r.Alias(r.ctx(), &transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "last", Target: byID(shared)}}}))
 		for _, remembered := range []int{1, 10, 20, 100} {
-			search := server.SearchWith(store, server.SearchLimits{Runs: remembered})
+			search := searchWith(store, searchLimits{Runs: remembered})
 			counts := map[string]int{}
 			req := underPrefix("", "needle")
 			for req.PageSize = 3; ; {
@@ -361,9 +360,9 @@ func TestSearchPagesEnd(t *testing.T) {
 	}
 	messages[0] = user("needle")
 	r.chain("chat", messages...)
-	count := func(l server.SearchLimits) (pages int) {
+	count := func(l searchLimits) (pages int) {
 		l.Span, l.Rows = 2000, 2
-		search, req := server.SearchWith(store, l), inChain(byAlias("chat"), "needle")
+		search, req := searchWith(store, l), inChain(byAlias("chat"), "needle")
 		for hits := 0; ; pages++ {
 			page := must[*SearchResponse](r)(search(r.ctx(), req))
 			hits += len(page.Hits)
@@ -374,17 +373,17 @@ func TestSearchPagesEnd(t *testing.T) {
 			equal(r, "hits before the last page", hits, 0)
 		}
 	}
-	equal(r, "further pages without a limit", count(server.SearchLimits{}), 0)
-	if n := count(server.SearchLimits{Bytes: 10_000}); n < 8 || n > 11 {
+	equal(r, "further pages without a limit", count(searchLimits{}), 0)
+	if n := count(searchLimits{Bytes: 10_000}); n < 8 || n > 11 {
 		t.Errorf("%d further pages of 10 KB", n)
 	}
 	now := time.Unix(0, 0)
 	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
-	if n := count(server.SearchLimits{Now: clock, Time: 40 * time.Millisecond}); n < 2 || n > 20 {
+	if n := count(searchLimits{Now: clock, Time: 40 * time.Millisecond}); n < 2 || n > 20 {
 		t.Errorf("%d further pages of 40 ms", n)
 	}
 	// Whatever the limits, a page gets on.
-	if n := count(server.SearchLimits{Bytes: 1, Now: func() time.Time { now = now.Add(time.Hour); return now }}); n > 100 {
+	if n := count(searchLimits{Bytes: 1, Now: func() time.Time { now = now.Add(time.Hour); return now }}); n > 100 {
 		t.Errorf("%d further pages", n)
 	}
 }
@@ -416,7 +415,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	id := r.put("", user(strings.Repeat("abcd efgh ", 200_000)))
 	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
 	defer cancel()
-	search := server.SearchWith(store, server.SearchLimits{})
+	search := searchWith(store, searchLimits{})
 	began := time.Now()
 	_, err := search(ctx, byRegexp(inChain(byID(id), ""), `[a-z ]{1,900}[QZ]`))
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {

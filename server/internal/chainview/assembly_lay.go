@@ -8,7 +8,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// ErrLarge: a view has more than its frame may have. Who reads rows must not wait for room: as long as rows are read, the store keeps
+// ErrLarge says that a view has more than its frame may have. Who reads rows must not wait for room: as long as rows are read, the store keeps
 // all that was written since.
 var ErrLarge = errors.New("the view is too large for one frame")
 

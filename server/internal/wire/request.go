@@ -31,8 +31,15 @@ const (
 	maxLabelKeyBytes   = 256
 	maxLabelValueBytes = 4 << 10
 
+	// MaxToolNames is the names of tools that a filter has.
+	MaxToolNames = 64
+
 	defaultPage = 100
 	maxPage     = 1000
+	// PageBytes is about the most that a page of aliases takes, whatever their labels.
+	PageBytes = 1 << 20
+	// ListChunk is how many entries of a list are read at a time, so that what a page holds in memory stays small.
+	ListChunk = 64
 )
 
 // Namespace is what a request means.

@@ -1,4 +1,4 @@
-package server
+package search
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/redact"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// searchNode is a node being looked at.
-type searchNode struct {
-	span     *searchSpan
+// nodeScan is a node being looked at.
+type nodeScan struct {
+	span     *spanScan
 	header   *chainstore.Header
 	messages []*transcriptv1.Message
 	// known is what the node's place in its chain tells; nil until it is asked for.
 	known *nodePlace
 	// hits are those found so far, newest first.
-	hits []*searchHit
+	hits []*hit
 }
 
 // nodePlace is what comes from the chain before a node, for each of its messages.
@@ -32,7 +33,7 @@ type nodePlace struct {
 }
 
 // decode reads the messages.
-func (n *searchNode) decode(payload []byte) (err error) {
+func (n *nodeScan) decode(payload []byte) (err error) {
 	if n.messages, err = canonical.DecodePayload(payload); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (n *searchNode) decode(payload []byte) (err error) {
 }
 
 // place gives what the node's place tells.
-func (n *searchNode) place() (*nodePlace, error) {
+func (n *nodeScan) place() (*nodePlace, error) {
 	if n.known != nil {
 		return n.known, nil
 	}
@@ -90,7 +91,7 @@ func resultTools(g runloop.Group, facts []runloop.Facts) []runloop.Optional {
 
 // message looks at a message that the filters of the header let pass, and adds a hit for it if it matches. The cause of the
 // context's end if it ended meanwhile.
-func (n *searchNode) message(ctx context.Context, i int) error {
+func (n *nodeScan) message(ctx context.Context, i int) error {
 	m, q := n.messages[i], n.span.page.query
 	result := m.Role == transcriptv1.Role_ROLE_TOOL
 	if result && len(q.tools) > 0 {
@@ -102,7 +103,7 @@ func (n *searchNode) message(ctx context.Context, i int) error {
 			return nil
 		}
 	}
-	for _, f := range searchFields(m, result, q.tools) {
+	for _, f := range fieldsOf(m, result, q.tools) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -117,8 +118,8 @@ func (n *searchNode) message(ctx context.Context, i int) error {
 	return nil
 }
 
-// searchField is a text of a message that is looked at.
-type searchField struct {
+// field is a text of a message that is looked at.
+type field struct {
 	part int
 	kind transcriptv1.SearchField
 	text string
@@ -126,12 +127,12 @@ type searchField struct {
 	call *transcriptv1.ToolCall
 }
 
-// searchFields are the texts of a message in order. Where tools are asked for, of a message that is no result only its
+// fieldsOf are the texts of a message in order. Where tools are asked for, of a message that is no result only its
 // calls of them count.
-func searchFields(m *transcriptv1.Message, result bool, tools map[string]bool) (fields []searchField) {
+func fieldsOf(m *transcriptv1.Message, result bool, tools map[string]bool) (fields []field) {
 	all := result || len(tools) == 0
 	for i, part := range m.Parts {
-		f := searchField{part: i}
+		f := field{part: i}
 		switch k := part.Kind.(type) {
 		case *transcriptv1.Part_Text:
 			f.kind, f.text = transcriptv1.SearchField_SEARCH_FIELD_TEXT, k.Text
@@ -160,7 +161,7 @@ func searchFields(m *transcriptv1.Message, result bool, tools map[string]bool) (
 }
 
 // hit adds a message that matches.
-func (n *searchNode) hit(ctx context.Context, i int, f *searchField, found []textRange) error {
+func (n *nodeScan) hit(ctx context.Context, i int, f *field, found []textRange) error {
 	at, err := n.place()
 	if err != nil {
 		return err
@@ -188,13 +189,13 @@ func (n *searchNode) hit(ctx context.Context, i int, f *searchField, found []tex
 	if n.span.page.query.redact != nil {
 		redactHit(h)
 	}
-	n.hits = append(n.hits, &searchHit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].In})
+	n.hits = append(n.hits, &hit{SearchHit: h, place: runloop.Place{Seq: n.header.Seq, Index: uint32(i)}, loop: at.loops[i].In})
 	return nil
 }
 
 // show is the excerpt of a text with matches. Redacted, it has those that are left, and shows what is around the first of
 // them, or without any where the first was.
-func (q *searchQuery) show(ctx context.Context, text string, found []textRange) (string, []*transcriptv1.TextRange, error) {
+func (q *query) show(ctx context.Context, text string, found []textRange) (string, []*transcriptv1.TextRange, error) {
 	around := found[0]
 	if q.redact != nil {
 		redacted := q.redact(text)
@@ -212,4 +213,8 @@ func (q *searchQuery) show(ctx context.Context, text string, found []textRange) 
 	}
 	shown, matches := excerpt(text, around, found, q.excerpt)
 	return shown, matches, nil
+}
+
+func redactHit(h *transcriptv1.SearchHit) {
+	h.ToolCallId, h.ToolName, h.Alias = wire.RedactedName(h.ToolCallId), wire.RedactedName(h.ToolName), redact.Text(h.Alias)
 }

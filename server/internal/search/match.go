@@ -1,4 +1,4 @@
-package server
+package search
 
 import (
 	"bytes"
@@ -27,6 +27,9 @@ const (
 	// that only the first is found in texts of more than an eighth of that.
 	maxSteps = 1 << 25
 )
+
+// ErrPattern says that a pattern does not compile or is too large. Comes in a canonical.FieldError.
+var ErrPattern = errors.New("not a pattern that can be searched for")
 
 // pattern is what a search looks for: a literal, or a regular expression. It may be used by one call alone.
 type pattern struct {
@@ -115,7 +118,7 @@ func instructions(re *syntax.Regexp) int {
 
 func largePattern() error {
 	rule := fmt.Sprintf("must compile to at most %d instructions: repeat fewer times", maxProgram)
-	return &canonical.FieldError{Field: "regexp", Rule: rule, Kind: errPattern}
+	return &canonical.FieldError{Field: "regexp", Rule: rule, Kind: ErrPattern}
 }
 
 // badPattern names the rule of the syntax that is broken, and nothing of the pattern.
@@ -125,7 +128,7 @@ func badPattern(err error) error {
 	if errors.As(err, &fault) {
 		rule += ": " + string(fault.Code)
 	}
-	return &canonical.FieldError{Field: "regexp", Rule: rule, Kind: errPattern}
+	return &canonical.FieldError{Field: "regexp", Rule: rule, Kind: ErrPattern}
 }
 
 func (p *pattern) need(literal *syntax.Regexp) {

@@ -1,4 +1,4 @@
-package server
+package search
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// aliasSearch is where a search of the chains under a prefix stands: its cursor.
+// aliasPoint is where a search of the chains under a prefix stands: its cursor.
 //
 //	cursor = length and name, length and place, the runs that were reported
 //
 // It goes on with the place in the chain of the alias name, or, where that is empty, behind that alias.
-type aliasSearch struct {
+type aliasPoint struct {
 	name     string
-	place    *searchPlace
+	place    *resumePoint
 	reported *reportedRuns
 }
 
 // append appends the cursor, with the last of the runs, at most so many.
-func (a *aliasSearch) append(b []byte, runs int) []byte {
+func (a *aliasPoint) append(b []byte, runs int) []byte {
 	var place []byte
 	if a.place != nil {
 		place = a.place.cursor()
@@ -33,9 +33,9 @@ func (a *aliasSearch) append(b []byte, runs int) []byte {
 	return a.reported.append(b, runs)
 }
 
-// parseAliasSearch reads the cursor of a search under a prefix, whose name is that of an alias there: nothing else may come
+// parseAliasPoint reads the cursor of a search under a prefix, whose name is that of an alias there: nothing else may come
 // out of a token that was made up.
-func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
+func parseAliasPoint(b []byte, prefix string) (*aliasPoint, error) {
 	var parts [2][]byte
 	for i := range parts {
 		length, n := binary.Uvarint(b)
@@ -44,12 +44,12 @@ func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
 		}
 		parts[i], b = b[n:n+int(length)], b[n+int(length):]
 	}
-	a := &aliasSearch{name: string(parts[0])}
+	a := &aliasPoint{name: string(parts[0])}
 	if !wire.IsAlias(a.name) || !strings.HasPrefix(a.name, prefix) {
 		return nil, wire.BadToken()
 	}
 	if len(parts[1]) > 0 {
-		place, err := parseSearchPlace(parts[1])
+		place, err := parseResumePoint(parts[1])
 		if err != nil {
 			return nil, err
 		}
@@ -62,12 +62,12 @@ func parseAliasSearch(b []byte, prefix string) (*aliasSearch, error) {
 
 // aliases searches the chains of the aliases under the prefix in the order of their names, each without what a chain
 // before has. nil: all were searched.
-func (p *searchPage) aliases(ctx context.Context, cursor []byte) ([]byte, error) {
-	w := &aliasWalk{searchPage: p, reported: newReportedRuns()}
+func (p *page) aliases(ctx context.Context, cursor []byte) ([]byte, error) {
+	w := &aliasWalk{page: p, reported: newReportedRuns()}
 	if cursor == nil {
 		return w.walk(ctx)
 	}
-	at, err := parseAliasSearch(cursor, p.query.prefix)
+	at, err := parseAliasPoint(cursor, p.query.prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (p *searchPage) aliases(ctx context.Context, cursor []byte) ([]byte, error)
 	if at.place == nil {
 		return w.walk(ctx)
 	}
-	chain, err := p.query.page.Chain(ctx, p.store, chainstore.Ref{Alias: at.name}, at.place.head)
+	chain, err := p.query.page.Chain(ctx, p.Store, chainstore.Ref{Alias: at.name}, at.place.head)
 	switch {
 	case errors.Is(err, chainstore.ErrNodeNotFound): // collected since
 		return w.walk(ctx)
@@ -96,15 +96,15 @@ func (p *searchPage) aliases(ctx context.Context, cursor []byte) ([]byte, error)
 
 // aliasWalk goes from alias to alias.
 type aliasWalk struct {
-	*searchPage
+	*page
 	// name is the alias, or the name that was one, behind which the walk goes on.
 	name     string
 	reported *reportedRuns
 }
 
 // cursor goes on with a place in the chain of the present alias, or behind it.
-func (w *aliasWalk) cursor(place *searchPlace) []byte {
-	return (&aliasSearch{w.name, place, w.reported}).append(nil, w.limits.runs)
+func (w *aliasWalk) cursor(place *resumePoint) []byte {
+	return (&aliasPoint{w.name, place, w.reported}).append(nil, w.Limits.Runs)
 }
 
 // walk searches the chains of the aliases behind the present one, of one at least, or looks at as many names that were deleted as
@@ -135,16 +135,16 @@ func (w *aliasWalk) walk(ctx context.Context) ([]byte, error) {
 
 // list reads the aliases behind the present one, some at a time.
 func (w *aliasWalk) list(ctx context.Context) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
-	query := chainstore.AliasQuery{Prefix: w.query.prefix, Limit: listChunk, Bytes: pageBytes}
+	query := chainstore.AliasQuery{Prefix: w.query.prefix, Limit: wire.ListChunk, Bytes: wire.PageBytes}
 	if w.name != "" {
 		query.After = &chainstore.AliasCursor{Name: w.name}
 	}
-	return w.store.Aliases(ctx, w.query.page.Namespace, query)
+	return w.Store.Aliases(ctx, w.query.page.Namespace, query)
 }
 
 // alias searches the chain of an alias; nil: all of it.
 func (w *aliasWalk) alias(ctx context.Context, a *chainstore.Alias) ([]byte, error) {
-	chain, err := w.store.Chain(ctx, w.query.page.Namespace, chainstore.Ref{ID: a.Node}, nil)
+	chain, err := w.Store.Chain(ctx, w.query.page.Namespace, chainstore.Ref{ID: a.Node}, nil)
 	if errors.Is(err, chainstore.ErrNodeNotFound) { // deleted and collected since it was listed
 		w.name = a.Name
 		return nil, nil
@@ -152,18 +152,18 @@ func (w *aliasWalk) alias(ctx context.Context, a *chainstore.Alias) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return w.chain(ctx, a.Name, chain, &searchPlace{chain.Head().ID, wholeOf(chain)})
+	return w.chain(ctx, a.Name, chain, &resumePoint{chain.Head().ID, wholeOf(chain)})
 }
 
 // chain searches the rest of an alias's chain; nil: nothing is left of it.
-func (w *aliasWalk) chain(ctx context.Context, name string, chain chainstore.Chain, at *searchPlace) ([]byte, error) {
+func (w *aliasWalk) chain(ctx context.Context, name string, chain chainstore.Chain, at *resumePoint) ([]byte, error) {
 	w.name = name
-	before, done, err := w.scan(ctx, &searchChain{Chain: chain, alias: name}, w.reported.end(chain), at.before)
+	before, done, err := w.scan(ctx, &scannedChain{Chain: chain, alias: name}, w.reported.end(chain), at.before)
 	if err != nil {
 		return nil, err
 	}
 	if !done {
-		return w.cursor(&searchPlace{at.head, before}), nil
+		return w.cursor(&resumePoint{at.head, before}), nil
 	}
 	w.reported.add(chain)
 	return nil, nil

@@ -1,4 +1,4 @@
-package server
+package search
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 )
 
-// searchChain is a chain being searched.
-type searchChain struct {
+// scannedChain is a chain being searched.
+type scannedChain struct {
 	chainstore.Chain
 	// alias is that by which it was found; empty where the chain was asked for.
 	alias string
@@ -26,7 +26,7 @@ type searchChain struct {
 
 // scan looks at the messages before a place, down to the node low, newest first, until the page has ended. It tells where
 // to go on, and whether nothing is left.
-func (p *searchPage) scan(ctx context.Context, chain *searchChain, low uint32, before runloop.Place) (next runloop.Place, done bool, err error) {
+func (p *page) scan(ctx context.Context, chain *scannedChain, low uint32, before runloop.Place) (next runloop.Place, done bool, err error) {
 	for before.Seq >= low && (before.Seq > low || before.Index > 0) {
 		if before.Index == 0 {
 			before = runloop.Place{Seq: before.Seq - 1, Index: math.MaxUint32}
@@ -51,13 +51,13 @@ var errLargeSpan = errors.New("too much for one read")
 
 // read looks at the nodes directly before a place, as many as the page reads at once. Where these turn out to be too
 // large, or to take too long, it begins again with the last alone, of which it looks at as much as there is time for.
-func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, before runloop.Place) (*searchSpan, error) {
+func (p *page) read(ctx context.Context, chain *scannedChain, low uint32, before runloop.Place) (*spanScan, error) {
 	for {
 		from := low
 		if n := uint32(p.rows); before.Seq-low >= n {
 			from = before.Seq - n + 1
 		}
-		s := &searchSpan{page: p, before: before, from: from, left: runloop.Place{Seq: from}, began: p.now()}
+		s := &spanScan{page: p, before: before, from: from, left: runloop.Place{Seq: from}, began: p.Now()}
 		err := s.read(ctx, chain)
 		p.reply.ScannedBytes += s.bytes
 		p.readBytes += s.readBytes
@@ -75,12 +75,12 @@ func (p *searchPage) read(ctx context.Context, chain *searchChain, low uint32, b
 
 // goodSize is how many nodes to read next: as many as make up a span of bytes and take a part of the page's time, but not many
 // more than now, and about as many as have the hits that are missing.
-func (s *searchSpan) goodSize() int {
+func (s *spanScan) goodSize() int {
 	const most = 4096
 	p := s.page
-	n := min(most, 4*p.rows, int(int64(p.limits.span)*int64(s.nodes)/max(1, s.readBytes)))
-	if took := p.now().Sub(s.began); took > 0 {
-		n = min(n, int(p.limits.time/8*time.Duration(s.nodes)/took))
+	n := min(most, 4*p.rows, int(int64(p.Limits.Span)*int64(s.nodes)/max(1, s.readBytes)))
+	if took := p.Now().Sub(s.began); took > 0 {
+		n = min(n, int(p.Limits.Time/8*time.Duration(s.nodes)/took))
 	}
 	if s.found > 0 {
 		n = min(n, 2*s.nodes*p.query.size/s.found)
@@ -90,7 +90,7 @@ func (s *searchSpan) goodSize() int {
 
 // take puts the hits of a span into the reply, newest first, until the page is full. It tells where to go on: the part of
 // a span whose hits were not all taken is read again.
-func (p *searchPage) take(ctx context.Context, chain *searchChain, s *searchSpan) (next runloop.Place, err error) {
+func (p *page) take(ctx context.Context, chain *scannedChain, s *spanScan) (next runloop.Place, err error) {
 	next = s.left
 	if s.found > len(s.hits) {
 		next = s.hits[0].place
@@ -100,7 +100,7 @@ func (p *searchPage) take(ctx context.Context, chain *searchChain, s *searchSpan
 			return next, err
 		}
 		p.reply.Hits = append(p.reply.Hits, h.SearchHit)
-		if p.size += 4 + proto.Size(h.SearchHit); p.size >= p.limits.reply && i > 0 {
+		if p.size += 4 + proto.Size(h.SearchHit); p.size >= p.Limits.Reply && i > 0 {
 			return h.place, nil
 		}
 	}
@@ -108,7 +108,7 @@ func (p *searchPage) take(ctx context.Context, chain *searchChain, s *searchSpan
 }
 
 // place is the first message of a hit's run loop; nil where it is in none.
-func (c *searchChain) place(ctx context.Context, h *searchHit) (*transcriptv1.MessagePlace, error) {
+func (c *scannedChain) place(ctx context.Context, h *hit) (*transcriptv1.MessagePlace, error) {
 	if h.loop.Phase == runloop.None {
 		return nil, nil
 	}
@@ -128,16 +128,16 @@ func (c *searchChain) place(ctx context.Context, h *searchHit) (*transcriptv1.Me
 	return &transcriptv1.MessagePlace{NodeId: id, MessageIndex: int32(start.Index)}, nil
 }
 
-// searchHit is a hit of a span.
-type searchHit struct {
+// hit is a hit of a span.
+type hit struct {
 	*transcriptv1.SearchHit
 	place runloop.Place
 	loop  runloop.Loop
 }
 
-// searchSpan is one read of nodes in their order. Of its hits it keeps as many of the last as the page takes.
-type searchSpan struct {
-	page   *searchPage
+// spanScan is one read of nodes in their order. Of its hits it keeps as many of the last as the page takes.
+type spanScan struct {
+	page   *page
 	alias  string
 	from   uint32
 	before runloop.Place
@@ -145,7 +145,7 @@ type searchSpan struct {
 	left  runloop.Place
 	began time.Time
 
-	hits  []*searchHit
+	hits  []*hit
 	found int
 	nodes int
 	// bytes are those looked at; readBytes are of all payloads and metadata that were read.
@@ -155,7 +155,7 @@ type searchSpan struct {
 	last  chainstore.RawHeader
 }
 
-func (s *searchSpan) read(ctx context.Context, chain *searchChain) error {
+func (s *spanScan) read(ctx context.Context, chain *scannedChain) error {
 	s.alias = chain.alias
 	if s.from > 0 {
 		h, err := chainstore.HeaderAt(ctx, chain, s.from-1)
@@ -183,24 +183,24 @@ func (s *searchSpan) read(ctx context.Context, chain *searchChain) error {
 }
 
 // alone tells whether the span is of one node. Such a span is never too large: it ends within the node.
-func (s *searchSpan) alone() bool { return s.from == s.before.Seq }
+func (s *spanScan) alone() bool { return s.from == s.before.Seq }
 
 // TooLarge tells whether a span of several nodes takes too much at once.
-func (s *searchSpan) tooLarge() bool {
-	return s.readBytes > 4*int64(s.page.limits.span) || s.page.now().Sub(s.began) >= s.page.limits.time/2
+func (s *spanScan) tooLarge() bool {
+	return s.readBytes > 4*int64(s.page.Limits.Span) || s.page.Now().Sub(s.began) >= s.page.Limits.Time/2
 }
 
 // limit ends a span of several nodes, with errLargeSpan as the cause, also where one message alone takes too long, which a
 // literal never does.
-func (s *searchSpan) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *spanScan) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.alone() || s.page.query.pattern.literal != nil {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, s.page.limits.time/2, errLargeSpan)
+	return context.WithTimeoutCause(ctx, s.page.Limits.Time/2, errLargeSpan)
 }
 
 // row looks at a node. A compaction node holds nothing but copies; an empty payload nothing at all.
-func (s *searchSpan) row(ctx context.Context, row *chainstore.Row) error {
+func (s *spanScan) row(ctx context.Context, row *chainstore.Row) error {
 	s.readBytes += int64(len(row.Payload) + len(row.Metadata))
 	if row.Raw.IsCompaction() || len(row.Payload) == 0 {
 		return nil
@@ -218,7 +218,7 @@ func (s *searchSpan) row(ctx context.Context, row *chainstore.Row) error {
 		place := runloop.Place{Seq: h.Seq, Index: uint32(i)}
 		return place.Before(s.before) && q.wants(&h.Messages[i], h.FirstPut)
 	}
-	n := searchNode{span: s, header: h}
+	n := nodeScan{span: s, header: h}
 	for i := len(h.Messages) - 1; i >= 0; i-- {
 		if !wanted(i) {
 			continue
@@ -244,7 +244,7 @@ func (s *searchSpan) row(ctx context.Context, row *chainstore.Row) error {
 }
 
 // wants tells whether what the header knows of a message is as asked for.
-func (q *searchQuery) wants(m *runloop.Brief, firstPut int64) bool {
+func (q *query) wants(m *runloop.Brief, firstPut int64) bool {
 	at := m.SentAt(firstPut)
 	return (q.roles == 0 || q.roles&(1<<m.Role) != 0) && at >= q.since && at < q.until &&
 		(!q.errorsOnly || m.Role == runloop.Tool && m.Error) &&
@@ -252,7 +252,7 @@ func (q *searchQuery) wants(m *runloop.Brief, firstPut int64) bool {
 }
 
 // add keeps the hits of a node, which come newest first; the first of all go where there are more than the page takes.
-func (s *searchSpan) add(hits []*searchHit) {
+func (s *spanScan) add(hits []*hit) {
 	for _, h := range slices.Backward(hits) {
 		s.found++
 		if len(s.hits) == s.page.missing() {
@@ -264,7 +264,7 @@ func (s *searchSpan) add(hits []*searchHit) {
 }
 
 // state is that of the chain before the row with a Seq, which is being looked at.
-func (s *searchSpan) state(seq uint32) (*runloop.State, error) {
+func (s *spanScan) state(seq uint32) (*runloop.State, error) {
 	if seq == s.from {
 		return &s.first, nil
 	}
