@@ -16,6 +16,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/recall"
 	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -29,8 +30,6 @@ var (
 	errDuplicateAlias = errors.New("one alias is named twice")
 	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
 	errAmbiguous = errors.New("the prefix fits several nodes")
-	// errToolCallNotFound: a chain has no such tool call.
-	errToolCallNotFound = errors.New("the chain has no such tool call")
 	// errCompactionTooLarge: what a compaction would write is over a node's limits.
 	errCompactionTooLarge = errors.New("the compaction is over a node's limits")
 	// errUseStream: a reply would be over maxReply.
@@ -89,7 +88,7 @@ func table() []row {
 		{chainstore.ErrNodeNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "no node of this namespace has that id", false},
 		{chainstore.ErrAliasNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND, "no alias of this namespace has that name", false},
 
-		{errToolCallNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND, "the chain has no such tool call", false},
+		{recall.ErrToolCallNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND, "the chain has no such tool call", false},
 
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere: read the new head and decide again", false},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
+	"github.com/transcriptd/transcriptd/server/internal/replay"
 )
 
 // TestReplayOfALargeGroup: of a group whose results are too large to be read, those that come last are shown with their
@@ -195,7 +195,7 @@ func TestReplayPairsAsTheModel(t *testing.T) {
 		}
 		most := rapid.IntRange(1, 200).Draw(t, "most")
 		counter.bytes = 0
-		got := must[*transcriptv1.ReplayToolsResponse](r)(server.ReplayWith(counter, most)(r.ctx(), req))
+		got := must[*transcriptv1.ReplayToolsResponse](r)((&replay.Replayer{Store: counter, MaxBytes: most}).Tools(r.ctx(), req))
 		if counter.bytes > 3*most+8*largest {
 			t.Fatalf("%d bytes were read, of nodes of at most %d, where %d are the bound", counter.bytes, largest, most)
 		}

@@ -67,3 +67,26 @@ func LoopState(l *runloop.Loop, last bool) transcriptv1.RunLoopState {
 		return transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED
 	}
 }
+
+// LoopStarts finds the first messages of run loops. It remembers the ids of their nodes.
+type LoopStarts struct{ ids map[uint32]string }
+
+// Place is the first message of a run loop of a chain, always the same; nil for none.
+func (s *LoopStarts) Place(ctx context.Context, chain chainstore.Chain, l *runloop.Loop) (*transcriptv1.MessagePlace, error) {
+	if l.Phase == runloop.None {
+		return nil, nil
+	}
+	id, known := s.ids[l.Start.Seq]
+	if !known {
+		h, err := chainstore.HeaderAt(ctx, chain, l.Start.Seq)
+		if err != nil {
+			return nil, err
+		}
+		if s.ids == nil {
+			s.ids = map[uint32]string{}
+		}
+		id = h.ID.String()
+		s.ids[l.Start.Seq] = id
+	}
+	return &transcriptv1.MessagePlace{NodeId: id, MessageIndex: int32(l.Start.Index)}, nil
+}

@@ -19,9 +19,8 @@ import (
 type scannedChain struct {
 	chainstore.Chain
 	// alias is that by which it was found; empty where the chain was asked for.
-	alias string
-	// ids are the ids of nodes in which run loops begin, by Seq.
-	ids map[uint32]string
+	alias  string
+	starts chainview.LoopStarts
 }
 
 // scan looks at the messages before a place, down to the node low, newest first, until the page has ended. It tells where
@@ -96,7 +95,7 @@ func (p *page) take(ctx context.Context, chain *scannedChain, s *spanScan) (next
 		next = s.hits[0].place
 	}
 	for i, h := range slices.Backward(s.hits) {
-		if h.RunLoop, err = chain.place(ctx, h); err != nil {
+		if h.RunLoop, err = chain.starts.Place(ctx, chain, &h.loop); err != nil {
 			return next, err
 		}
 		p.reply.Hits = append(p.reply.Hits, h.SearchHit)
@@ -105,27 +104,6 @@ func (p *page) take(ctx context.Context, chain *scannedChain, s *spanScan) (next
 		}
 	}
 	return next, nil
-}
-
-// place is the first message of a hit's run loop; nil where it is in none.
-func (c *scannedChain) place(ctx context.Context, h *hit) (*transcriptv1.MessagePlace, error) {
-	if h.loop.Phase == runloop.None {
-		return nil, nil
-	}
-	start := h.loop.Start
-	id, ok := c.ids[start.Seq]
-	if !ok {
-		header, err := chainstore.HeaderAt(ctx, c, start.Seq)
-		if err != nil {
-			return nil, err
-		}
-		if c.ids == nil {
-			c.ids = make(map[uint32]string)
-		}
-		id = header.ID.String()
-		c.ids[start.Seq] = id
-	}
-	return &transcriptv1.MessagePlace{NodeId: id, MessageIndex: int32(start.Index)}, nil
 }
 
 // hit is a hit of a span.

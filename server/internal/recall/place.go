@@ -1,4 +1,4 @@
-package server
+package recall
 
 import (
 	"cmp"
@@ -43,13 +43,13 @@ func parsePlaceName(field, s string) (*placeName, error) {
 }
 
 // findPlace finds the result, or the call, at the place that is named.
-func (r *recall) findPlace(ctx context.Context) (*recalled, error) {
+func (r *request) findPlace(ctx context.Context) (*recalled, error) {
 	h, err := r.findPlaceNode(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if h.Covers.Present || int64(r.place.index) >= int64(len(h.Messages)) {
-		return nil, errToolCallNotFound
+		return nil, ErrToolCallNotFound
 	}
 	at := &putPlace{h: h, index: int(r.place.index)}
 	switch b := at.brief(); {
@@ -58,11 +58,11 @@ func (r *recall) findPlace(ctx context.Context) (*recalled, error) {
 	case b.Calls > 0:
 		return r.findCall(ctx, at)
 	}
-	return nil, errToolCallNotFound
+	return nil, ErrToolCallNotFound
 }
 
 // findPlaceNode finds the node of the chain that the place names.
-func (r *recall) findPlaceNode(ctx context.Context) (*chainstore.Header, error) {
+func (r *request) findPlaceNode(ctx context.Context) (*chainstore.Header, error) {
 	ids, err := r.store.Find(ctx, r.namespace, r.place.digits, maxPlaceNodes)
 	if err != nil {
 		return nil, err
@@ -83,20 +83,20 @@ func (r *recall) findPlaceNode(ctx context.Context) (*chainstore.Header, error) 
 	case len(found) > 1 || len(ids) == maxPlaceNodes:
 		return nil, wire.InvalidField("place", "must have more digits: several nodes begin with these")
 	case len(found) == 0:
-		return nil, errToolCallNotFound
+		return nil, ErrToolCallNotFound
 	}
 	return chainstore.HeaderAt(ctx, r.chain, found[0])
 }
 
 // findResult finds the call that the result at a place answers, if it answers any.
-func (r *recall) findResult(ctx context.Context, at *putPlace) (*recalled, error) {
+func (r *request) findResult(ctx context.Context, at *putPlace) (*recalled, error) {
 	m, err := r.message(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	id := wire.Optional(m.ToolCallId)
 	if r.byID && id != r.id {
-		return nil, errToolCallNotFound
+		return nil, ErrToolCallNotFound
 	}
 	w := r.walk(id, at.h.ID, at)
 	if at.brief().Mark.LeftOut == runloop.Shown {
@@ -116,7 +116,7 @@ func (r *recall) findResult(ctx context.Context, at *putPlace) (*recalled, error
 
 // findCall finds the call in the message at a place that the request names, or the only one, and its result. What comes
 // behind the group of the call has no part in it.
-func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) {
+func (r *request) findCall(ctx context.Context, at *putPlace) (*recalled, error) {
 	m, err := r.message(ctx, at)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) 
 		return nil, wire.InvalidField("tool_call_id", "must say which of the message's calls is meant")
 	}
 	if nth == len(calls) {
-		return nil, errToolCallNotFound
+		return nil, ErrToolCallNotFound
 	}
 	end, err := r.groupEnd(ctx, at)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *recall) findCall(ctx context.Context, at *putPlace) (*recalled, error) 
 }
 
 // groupEnd is the node in which the group of a message with calls ends, or the last one of the chain that has a part in it.
-func (r *recall) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID, err error) {
+func (r *request) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID, err error) {
 	end = at.h.ID
 	var g chainview.Groups
 	span := chainstore.Span{From: at.h.Seq, Through: r.chain.Head().Seq, HeadersOnly: true}

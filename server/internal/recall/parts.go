@@ -1,4 +1,4 @@
-package server
+package recall
 
 import (
 	"unicode/utf8"

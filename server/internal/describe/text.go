@@ -1,4 +1,4 @@
-package server
+package describe
 
 import (
 	"fmt"
@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// describedName is the code points of a name in the text block.
-	describedName = 64
-	// describedLine is the code points after which a list goes on in a line of its own.
-	describedLine = 120
+	// nameChars is the code points of a name in the text block.
+	nameChars = 64
+	// lineChars is the code points after which a list goes on in a line of its own.
+	lineChars = 120
 	// shortID is the digits of a node's id in the text block.
 	shortID = 12
 )
 
-// describeText is a description as text, of at most so many code points. Everything that a client named or wrote stands
+// textOf is a description as text, of at most so many code points. Everything that a client named or wrote stands
 // in it as nameText or strconv.Quote writes it, so each line is the server's own.
-func describeText(reply *transcriptv1.DescribeResponse, most int) string {
+func textOf(reply *transcriptv1.DescribeResponse, most int) string {
 	b := &block{}
 	b.head(reply)
 	b.loop(reply.Loop)
@@ -76,7 +76,7 @@ func (b *block) list(what string, entries []string, more string) {
 		}
 		n := utf8.RuneCountInString(text) + 1
 		if i > 0 {
-			if size+n > describedLine {
+			if size+n > lineChars {
 				b.lines = append(b.lines, line)
 				line, size = "  ", 0
 			} else {
@@ -262,7 +262,7 @@ func optionalName(name *string) string {
 // nameText is a name as it is where it has only letters and digits of ASCII and _ . / : @ + -, and is not "-"; else in
 // quotes and escaped as strconv.Quote does. Of a long one it is the beginning, with … behind it.
 func nameText(name string) string {
-	begin := wire.FirstPoints(name, describedName)
+	begin := wire.FirstPoints(name, nameChars)
 	text := begin
 	if text == "" || text == "-" || strings.ContainsFunc(text, needsQuotes) {
 		text = strconv.Quote(begin)

@@ -1,4 +1,4 @@
-package server
+package recall
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func (r *recalled) state() transcriptv1.ToolCallState {
 //	calls of x     a       b c             in groups [a] and [b c]
 //	results of x     r         s           pairs: a-r, b-s; c has none
 type callWalk struct {
-	*recall
+	*request
 	id runloop.Optional
 	// from is the node that the walk begins in; upTo, if not nil, the last message there that it looks at.
 	from chainstore.ID
@@ -83,8 +83,8 @@ type callWalk struct {
 	read int
 }
 
-func (r *recall) walk(id runloop.Optional, from chainstore.ID, upTo *putPlace) *callWalk {
-	return &callWalk{recall: r, id: id, from: from, upTo: upTo}
+func (r *request) walk(id runloop.Optional, from chainstore.ID, upTo *putPlace) *callWalk {
+	return &callWalk{request: r, id: id, from: from, upTo: upTo}
 }
 
 // pick finds the first call that a choice falls on, nil if it falls on none, and counts those before it unless told not to.

@@ -1,4 +1,4 @@
-package server
+package replay
 
 import (
 	"cmp"
@@ -24,9 +24,9 @@ type replayed struct {
 	answered bool
 }
 
-// replayGroup is a group of calls. Nodes from one through another are read for it. The last of its calls lie in a third, and
+// group is a group of calls. Nodes from one through another are read for it. The last of its calls lie in a third, and
 // no other calls through a fourth; the node behind that begins with other calls, or with results of these.
-type replayGroup struct {
+type group struct {
 	from, last, calls, through uint32
 	// groups and open are the state before from, where that is not the first node of the group: the calls there that are
 	// unanswered.
@@ -35,18 +35,18 @@ type replayGroup struct {
 }
 
 // read finds calls until there are enough, or enough was read for them.
-func (r *replay) read(ctx context.Context) error {
+func (r *request) read(ctx context.Context) error {
 	r.loops.chain = r.chain
 	through := r.chain.Head().Seq
 	for link := r.chain.Head().Tools; link.Present; {
-		if r.more = r.more || r.enough() || r.bytes >= r.most; r.more {
+		if r.more = r.more || r.enough() || r.bytes >= r.MaxBytes; r.more {
 			return nil
 		}
 		first, before, err := r.groupStart(ctx, link.Seq)
 		if err != nil {
 			return err
 		}
-		found, err := r.group(ctx, &replayGroup{from: first, last: r.chain.Head().Seq, calls: link.Seq, through: through})
+		found, err := r.group(ctx, &group{from: first, last: r.chain.Head().Seq, calls: link.Seq, through: through})
 		if err != nil {
 			return err
 		}
@@ -61,13 +61,13 @@ func (r *replay) read(ctx context.Context) error {
 
 // enough tells that there are calls that are not shown: before these, of any tool, or one too many of the tools asked for,
 // since only looking tells whether earlier calls are of those.
-func (r *replay) enough() bool {
+func (r *request) enough() bool {
 	return len(r.found) > r.calls || len(r.found) == r.calls && len(r.names) == 0
 }
 
 // groupStart is the first node of the group of calls that a node has the last calls of, and the nearest node with calls
 // before it.
-func (r *replay) groupStart(ctx context.Context, seq uint32) (first uint32, before chainstore.Link, err error) {
+func (r *request) groupStart(ctx context.Context, seq uint32) (first uint32, before chainstore.Link, err error) {
 	for seq > 0 {
 		h, err := chainstore.HeaderAt(ctx, r.chain, seq-1)
 		if err != nil {
@@ -83,7 +83,7 @@ func (r *replay) groupStart(ctx context.Context, seq uint32) (first uint32, befo
 
 // group finds the calls of a group, and their results: all of them, or where that takes reading too much, those that the
 // last nodes of the group tell of.
-func (r *replay) group(ctx context.Context, g *replayGroup) (found []*replayed, err error) {
+func (r *request) group(ctx context.Context, g *group) (found []*replayed, err error) {
 	before := r.bytes
 	found, whole, err := r.rows(ctx, g)
 	if err != nil || whole {
@@ -98,12 +98,12 @@ func (r *replay) group(ctx context.Context, g *replayGroup) (found []*replayed, 
 }
 
 // rows finds the calls of a group, and their results; not whole: there is more of it than may be read.
-func (r *replay) rows(ctx context.Context, in *replayGroup) (found []*replayed, whole bool, err error) {
+func (r *request) rows(ctx context.Context, in *group) (found []*replayed, whole bool, err error) {
 	g, open := in.groups, in.open
 	found = wanted(nil, open)
 	whole = true
 	err = chainview.RowsWhile(ctx, r.chain, chainstore.Span{From: in.from, Through: in.last}, func(row *chainstore.Row) (bool, error) {
-		if whole = row.Seq == in.from || r.bytes+len(row.Payload) <= r.most; !whole {
+		if whole = row.Seq == in.from || r.bytes+len(row.Payload) <= r.MaxBytes; !whole {
 			return false, nil
 		}
 		r.bytes += len(row.Payload)
@@ -142,7 +142,7 @@ func wanted(found, calls []*replayed) []*replayed {
 }
 
 // message returns the message's calls and those that are open behind it; a result answers one.
-func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*replayed) (calls, rest []*replayed, err error) {
+func (r *request) message(h *chainstore.Header, i int, payload []byte, open []*replayed) (calls, rest []*replayed, err error) {
 	b := &h.Messages[i]
 	if b.Calls == 0 && (b.Role != runloop.Tool || b.Mark.LeftOut != runloop.Shown) {
 		return nil, open, nil
@@ -165,13 +165,13 @@ func (r *replay) message(h *chainstore.Header, i int, payload []byte, open []*re
 	return calls, append(open, calls...), nil
 }
 
-func (r *replay) wants(name runloop.Optional) bool {
+func (r *request) wants(name runloop.Optional) bool {
 	return len(r.names) == 0 || name.Present && slices.Contains(r.names, name.Value)
 }
 
 // shorten leaves out the nodes of a group before those that may be read: as many of the last as there is room for, one at
 // least. Headers tell how large they are, and where the calls lie.
-func (r *replay) shorten(ctx context.Context, g *replayGroup) error {
+func (r *request) shorten(ctx context.Context, g *group) error {
 	first := g.from
 	var sizes []int // of the nodes from the first on
 	var calls []*replayed
@@ -190,7 +190,7 @@ func (r *replay) shorten(ctx context.Context, g *replayGroup) error {
 		return err
 	}
 	g.from = g.last
-	for room := r.most - r.bytes - sizes[g.last-first]; g.from > first && sizes[g.from-1-first] <= room; g.from-- {
+	for room := r.MaxBytes - r.bytes - sizes[g.last-first]; g.from > first && sizes[g.from-1-first] <= room; g.from-- {
 		room -= sizes[g.from-1-first]
 	}
 	if g.from == first {
@@ -200,7 +200,7 @@ func (r *replay) shorten(ctx context.Context, g *replayGroup) error {
 }
 
 // look returns where the calls of a node lie, and sees whether it is the last with results so far.
-func (g *replayGroup) look(h *chainstore.Header) (calls []*replayed) {
+func (g *group) look(h *chainstore.Header) (calls []*replayed) {
 	if h.Covers.Present {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (g *replayGroup) look(h *chainstore.Header) (calls []*replayed) {
 
 // seed finds the calls that are unanswered before the first node that is read; the others are left out. The header before it
 // names all of the group so far, and those given, in their order, say where they are.
-func (r *replay) seed(ctx context.Context, g *replayGroup, calls []*replayed) error {
+func (r *request) seed(ctx context.Context, g *group, calls []*replayed) error {
 	h, err := chainstore.HeaderAt(ctx, r.chain, g.from-1)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package describe
 
 import (
 	"context"
