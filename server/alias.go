@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -16,20 +17,20 @@ func (t *transcripts) Alias(ctx context.Context, req *transcriptv1.AliasRequest)
 	case n > wire.MaxAliases:
 		return nil, wire.OverLimit("aliases", "must be at most %d", wire.MaxAliases)
 	}
-	var d draft
+	var d change.Builder
 	for i, a := range req.Aliases {
 		field := wire.Indexed("aliases", i)
 		ref, err := wire.ParseRef(field+".target", a.Target)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.alias(field, a, chainstore.Target{Kind: chainstore.TargetRef, Ref: ref}); err != nil {
+		if err := d.Alias(field, a, chainstore.Target{Kind: chainstore.TargetRef, Ref: ref}); err != nil {
 			return nil, err
 		}
 	}
-	done, err := d.commit(ctx, t.store, req.Namespace)
+	done, err := d.Commit(ctx, t.store, req.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &transcriptv1.AliasResponse{Aliases: d.results(done)}, nil
+	return &transcriptv1.AliasResponse{Aliases: d.Results(done)}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -75,7 +76,7 @@ func (t *transcripts) parseCompact(req *transcriptv1.CompactRequest) (*compact, 
 	if err := canonical.ValidateSalt(req.Salt); err != nil {
 		return nil, err
 	}
-	_, err = c.draft(chainstore.NewNode{}, chainstore.ID{})
+	_, err = change.Compaction(c.head, chainstore.NewNode{}, chainstore.ID{}, req.Aliases)
 	return c, err
 }
 
@@ -94,24 +95,9 @@ func unread(req *transcriptv1.CompactRequest) error {
 	}
 }
 
-// draft is the change that puts the node and sets the aliases, that of the head first, if basis is the head that the
-// node was made at.
-func (c *compact) draft(n chainstore.NewNode, basis chainstore.ID) (*draft, error) {
-	d := &draft{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}, parents: []string{"head"}}
-	if c.head.Alias != "" {
-		d.names = map[string]bool{c.head.Alias: true}
-		d.fields = []string{"head.alias"}
-		d.change.Aliases = []chainstore.AliasChange{{
-			Name: c.head.Alias, Target: chainstore.Target{Kind: chainstore.TargetNew},
-			Condition: chainstore.Condition{Kind: chainstore.Extends, Head: basis},
-		}}
-	}
-	return d, d.updates("", c.req.Aliases)
-}
-
 // overtaken tells whether all that failed is that the head's alias was compacted, or moved, meanwhile.
 func (c *compact) overtaken(err error) bool {
-	var conflict *conflicts
+	var conflict *change.Conflicts
 	return c.head.Alias != "" && errors.As(err, &conflict) && len(conflict.Conflicts) == 1 && conflict.Conflicts[0].Index == 0
 }
 
@@ -156,17 +142,17 @@ func (c *compact) write(ctx context.Context, basis, through chainstore.ID, made 
 	if c.head.Alias != "" {
 		parent = chainstore.Parent{Kind: chainstore.ParentAlias, Alias: c.head.Alias}
 	}
-	d, err := c.draft(made.Node(parent, through, c.req.Salt), basis)
+	d, err := change.Compaction(c.head, made.Node(parent, through, c.req.Salt), basis, c.req.Aliases)
 	if err != nil {
 		return err
 	}
-	done, err := d.commit(ctx, c.store, c.req.Namespace)
+	done, err := d.Commit(ctx, c.store, c.req.Namespace)
 	if err != nil {
 		return c.moved(ctx, err, true)
 	}
 	put := done.Nodes[0]
 	reply.Written, reply.NodeId = true, put.ID.String()
-	reply.Aliases, reply.Counters = d.results(done), wire.ChainCounters(put.Full, put.Effective)
+	reply.Aliases, reply.Counters = d.Results(done), wire.ChainCounters(put.Full, put.Effective)
 	return nil
 }
 
@@ -187,7 +173,5 @@ func (c *compact) moved(ctx context.Context, err error, chosen bool) error {
 	if a, err := c.store.Alias(ctx, c.namespace, c.head.Alias); err == nil {
 		conflict.Exists, conflict.Node = true, a.Node
 	}
-	return &conflicts{
-		ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, fields: []string{"head.alias"},
-	}
+	return &change.Conflicts{ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, Fields: []string{"head.alias"}}
 }

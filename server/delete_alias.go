@@ -3,8 +3,8 @@ package server
 import (
 	"context"
 
-	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -20,11 +20,7 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 	if err != nil {
 		return nil, err
 	}
-	d := draft{fields: []string{"name"}}
-	d.change.Aliases = []chainstore.AliasChange{{
-		Name: req.Name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: condition,
-	}}
-	done, err := d.commit(ctx, t.store, req.Namespace)
+	done, err := change.Deletion(req.Name, condition).Commit(ctx, t.store, req.Namespace)
 	if err != nil {
 		return nil, err
 	}

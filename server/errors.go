@@ -16,6 +16,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/recall"
 	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -26,8 +27,6 @@ const errorDomain = "transcript.v1"
 
 // What the server refuses by itself.
 var (
-	// errDuplicateAlias: a call names one alias twice. Comes in a canonical.FieldError.
-	errDuplicateAlias = errors.New("one alias is named twice")
 	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
 	errAmbiguous = errors.New("the prefix fits several nodes")
 	// errCompactionTooLarge: what a compaction would write is over a node's limits.
@@ -75,7 +74,7 @@ func table() []row {
 		{canonical.ErrInvalid, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a field is malformed", false},
 		{canonical.ErrMalformed, invalid, transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "the request is malformed", false},
 		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
-		{errDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
+		{change.ErrDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
 		{wire.ErrPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
 		{search.ErrPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
 		{errCompactionTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
@@ -117,14 +116,6 @@ func table() []row {
 // internal is how everything without a row looks.
 func internal() row {
 	return row{nil, codes.Internal, transcriptv1.ErrorReason_ERROR_REASON_INTERNAL, "a fault of the server; its log has the cause under the request's id", true}
-}
-
-// conflicts is a ConflictError with the place of each of the change's aliases in the request.
-type conflicts struct {
-	*chainstore.ConflictError
-	fields []string
-	// compacted tells, of each conflict, whether only compaction nodes lie between the head expected and the present one.
-	compacted []bool
 }
 
 // ambiguousError is errAmbiguous with candidates.
@@ -177,7 +168,7 @@ func (m *mapper) find(err error) row {
 // explain is the text of an error and the details that the kind of error brings.
 func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var field *canonical.FieldError
-	var conflict *conflicts
+	var conflict *change.Conflicts
 	var ambiguous *ambiguousError
 	var none *wire.NoneSet
 	var absent *wire.Missing
@@ -189,7 +180,7 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	case r.code == codes.NotFound && errors.As(err, &absent):
 		return r.text, violations(r.text, absent.Field)
 	case errors.As(err, &conflict):
-		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.detail())}
+		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.Detail())}
 	case errors.As(err, &ambiguous):
 		detail := &transcriptv1.AmbiguousPrefix{}
 		for _, id := range ambiguous.ids {
@@ -207,27 +198,4 @@ func violations(rule string, fields ...string) []protoadapt.MessageV1 {
 		detail.FieldViolations = append(detail.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: field, Description: rule})
 	}
 	return []protoadapt.MessageV1{detail}
-}
-
-// maxConflicts is how many conflicts an error lists: about 4 KiB of a trailer, of which clients in some languages take 8
-// KiB at most and otherwise lose the whole error.
-const maxConflicts = 32
-
-func (c *conflicts) detail() *transcriptv1.AliasConflicts {
-	detail := &transcriptv1.AliasConflicts{}
-	for i, one := range c.Conflicts {
-		if i == maxConflicts {
-			detail.MoreConflicts = int32(len(c.Conflicts) - i)
-			break
-		}
-		conflict := &transcriptv1.AliasConflict{OnlyCompacted: i < len(c.compacted) && c.compacted[i]}
-		if one.Index >= 0 && one.Index < len(c.fields) {
-			conflict.Field = c.fields[one.Index]
-		}
-		if one.Exists {
-			conflict.NodeId = one.Node.String()
-		}
-		detail.Conflicts = append(detail.Conflicts, conflict)
-	}
-	return detail
 }

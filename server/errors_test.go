@@ -25,6 +25,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/change"
 )
 
 // sentinels are the errors made by errors.New in the variables of a package, by name, with their texts.
@@ -174,7 +175,7 @@ func TestStatuses(t *testing.T) {
 		for i, k := range kinds {
 			c.Conflicts = append(c.Conflicts, chainstore.Conflict{Index: i, Kind: k, Exists: i == 0, Node: id})
 		}
-		return &conflicts{ConflictError: c, fields: []string{"aliases[0]", "nodes[2].aliases[0]"}}
+		return &change.Conflicts{ConflictError: c, Fields: []string{"aliases[0]", "nodes[2].aliases[0]"}}
 	}
 	for _, c := range []struct {
 		err    error

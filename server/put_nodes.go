@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -16,28 +17,28 @@ func (t *transcripts) PutNodes(ctx context.Context, req *transcriptv1.PutNodesRe
 	case n > wire.MaxNodes:
 		return nil, wire.OverLimit("nodes", "must be at most %d", wire.MaxNodes)
 	}
-	var d draft
+	var d change.Builder
 	for i, n := range req.Nodes {
 		field := wire.Indexed("nodes", i)
 		parent, err := parseNewParent(field, n, i == 0)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.node(field, n, parent); err != nil {
+		if err := d.Node(field, n, parent); err != nil {
 			return nil, err
 		}
 	}
-	done, err := d.commit(ctx, t.store, req.Namespace)
+	done, err := d.Commit(ctx, t.store, req.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &transcriptv1.PutNodesResponse{Nodes: d.replies(done)}, nil
+	return &transcriptv1.PutNodesResponse{Nodes: d.Replies(done)}, nil
 }
 
 func parseNewParent(field string, n *transcriptv1.NewNode, first bool) (chainstore.Parent, error) {
 	switch {
 	case !n.Previous:
-		return parseParent(field+".parent", n.Parent)
+		return change.ParseParent(field+".parent", n.Parent)
 	case first:
 		return chainstore.Parent{}, wire.InvalidField(field+".previous", "must not be set on the first node")
 	case n.Parent != nil:

@@ -14,14 +14,21 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/encoding/gzip" // for clients that ask for it; replies are compressed only to them
+
+	"github.com/transcriptd/transcriptd/server/internal/fairstore"
+
+	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health"
+
+	// for clients that ask for it; replies are compressed only to them
+
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
+
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -64,7 +71,7 @@ type Server struct {
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
 func New(store chainstore.Store, cfg Config) *Server {
-	s := &Server{store: takeTurns(store), version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
+	s := &Server{store: fairstore.New(store), version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,4 +1,5 @@
-package server
+// Package fairstore lets callers who lost a race for an alias take turns.
+package fairstore
 
 import (
 	"container/list"
@@ -15,7 +16,7 @@ import (
 // turnTime is how long callers who lost a race for an alias are kept while it does not move.
 const turnTime = 10 * time.Millisecond
 
-// turns is a store whose losers take turns. Where many callers append to one alias at its head, one wins and all others
+// Store is a store whose losers take turns. Where many callers append to one alias at its head, one wins and all others
 // learn of the new head at once, to lose again together: of 20 writers, 19 calls in 20 are for nothing. So only who loses
 // where no race goes on is told at once, which begins one. Others are kept in the order in which they came, and told one for
 // each append that moves the alias, of the head that it moved to; all of them once none has moved it for turnTime, and each
@@ -23,14 +24,14 @@ const turnTime = 10 * time.Millisecond
 // those who were not told yet, else the unlucky would stand behind all others once more; after mostInRow of them one of the others
 // is told. Who loses again is known by what it puts, so who puts something else then stands behind, and so does who repeats a call
 // as it was, with the head that it lost with. What is told is true when it is told, and a caller without rivals, or with one, never waits.
-type turns struct {
+type Store struct {
 	chainstore.Store
 	mu    sync.Mutex
-	races map[raced]*race
+	races map[aliasKey]*race
 }
 
-// raced is an alias.
-type raced struct{ namespace, alias string }
+// aliasKey is an alias.
+type aliasKey struct{ namespace, alias string }
 
 // race is an alias that somebody lost lately. It ends when it is won and nobody waits, or turnTime after it was won last.
 type race struct {
@@ -111,39 +112,40 @@ func (r *race) remember(lost attempt) {
 	}
 }
 
-func takeTurns(store chainstore.Store) *turns {
-	return &turns{Store: store, races: map[raced]*race{}}
+// New makes a fair store of another.
+func New(store chainstore.Store) *Store {
+	return &Store{Store: store, races: map[aliasKey]*race{}}
 }
 
 // Commit is the store's; a caller who lost an alias may be answered later.
-func (t *turns) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
-	done, err := t.Store.Commit(ctx, namespace, change)
+func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
+	done, err := s.Store.Commit(ctx, namespace, change)
 	if err == nil {
 		for i := range change.Aliases {
 			if a := &change.Aliases[i]; a.Target.Kind == chainstore.TargetNew && done.Aliases[i].Changed {
-				t.won(raced{namespace, a.Name})
+				s.won(aliasKey{namespace, a.Name})
 			}
 		}
 		return done, nil
 	}
 	var conflict *chainstore.ConflictError
 	if errors.As(err, &conflict) && len(conflict.Conflicts) == 1 {
-		t.lost(ctx, namespace, change, &conflict.Conflicts[0])
+		s.lost(ctx, namespace, change, &conflict.Conflicts[0])
 	}
 	return done, err
 }
 
 // won lets one go who waits for the alias.
-func (t *turns) won(alias raced) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.races[alias]
+func (s *Store) won(alias aliasKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.races[alias]
 	if r == nil {
 		return
 	}
 	if !r.next() {
 		r.end.Stop()
-		delete(t.races, alias)
+		delete(s.races, alias)
 		return
 	}
 	r.end.Reset(turnTime)
@@ -151,7 +153,7 @@ func (t *turns) won(alias raced) {
 
 // lost keeps a caller until it is its turn, and brings the conflict up to date. Only who appends at a head is kept, and lost
 // to what is not a compaction.
-func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.Change, c *chainstore.Conflict) {
+func (s *Store) lost(ctx context.Context, namespace string, change *chainstore.Change, c *chainstore.Conflict) {
 	a := &change.Aliases[c.Index]
 	if c.Kind != chainstore.HeadIs || !c.Exists || c.Compaction || a.Target.Kind != chainstore.TargetNew {
 		return
@@ -161,7 +163,7 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 		return
 	}
 	identify := change.Nodes[a.Target.Node].Identify
-	r, w := t.wait(raced{namespace, a.Name}, attempt{identify(nil), a.Condition.Head})
+	r, w := s.wait(aliasKey{namespace, a.Name}, attempt{identify(nil), a.Condition.Head})
 	if w == nil {
 		return
 	}
@@ -170,50 +172,50 @@ func (t *turns) lost(ctx context.Context, namespace string, change *chainstore.C
 	select {
 	case <-w.turn:
 	case <-waiting.Done():
-		t.leave(r, w)
+		s.giveUp(r, w)
 		if ctx.Err() != nil {
 			return
 		}
 	}
 	// What it lost to was true while it was under way; of a head with which the condition would hold it must not be said that
 	// it does not.
-	now, err := t.Alias(ctx, namespace, a.Name)
+	now, err := s.Alias(ctx, namespace, a.Name)
 	if err == nil && now.Node != a.Condition.Head && now.Node != identify(&parent.ID) {
 		c.Node = now.Node
 	}
 }
 
 // wait enters a caller who lost into the alias's race; nil is a waiter who begins one, and need not wait.
-func (t *turns) wait(alias raced, lost attempt) (*race, *waiter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r := t.races[alias]; r != nil {
+func (s *Store) wait(alias aliasKey, lost attempt) (*race, *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.races[alias]; r != nil {
 		return r, r.keep(lost)
 	}
 	r := &race{}
 	r.remember(lost)
-	r.end = time.AfterFunc(turnTime, func() { t.over(alias, r) })
-	t.races[alias] = r
+	r.end = time.AfterFunc(turnTime, func() { s.over(alias, r) })
+	s.races[alias] = r
 	return r, nil
 }
 
-// leave lets a caller go who can wait no longer, so that no move is spent on it.
-func (t *turns) leave(r *race, w *waiter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// giveUp lets a caller go who can wait no longer, so that no move is spent on it.
+func (s *Store) giveUp(r *race, w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if w.at != nil {
 		r.tell(w)
 	}
 }
 
 // over lets all go who wait still.
-func (t *turns) over(alias raced, r *race) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.races[alias] != r {
+func (s *Store) over(alias aliasKey, r *race) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.races[alias] != r {
 		return
 	}
-	delete(t.races, alias)
+	delete(s.races, alias)
 	for r.next() {
 	}
 }

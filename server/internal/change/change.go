@@ -1,4 +1,5 @@
-package server
+// Package change turns requests that write into changes of a store, and what became of a change into replies.
+package change
 
 import (
 	"context"
@@ -22,8 +23,11 @@ type nodeFields interface {
 	GetAliases() []*transcriptv1.AliasUpdate
 }
 
-// draft is a change that a request is turned into.
-type draft struct {
+// ErrDuplicateAlias says that a call names one alias twice. Comes in a canonical.FieldError.
+var ErrDuplicateAlias = errors.New("one alias is named twice")
+
+// Builder is a change that a request is turned into.
+type Builder struct {
 	change chainstore.Change
 	// fields are the places of the change's aliases in the request, parents those of its nodes' parents.
 	fields, parents []string
@@ -32,8 +36,30 @@ type draft struct {
 	messages, calls int
 }
 
-// node adds a node; field is its place in the request, empty where the request is the node. parent is judged already.
-func (d *draft) node(field string, n nodeFields, parent chainstore.Parent) error {
+// Deletion is a change that deletes an alias, which is the request's name.
+func Deletion(name string, condition chainstore.Condition) *Builder {
+	return &Builder{fields: []string{"name"}, change: chainstore.Change{Aliases: []chainstore.AliasChange{{
+		Name: name, Target: chainstore.Target{Kind: chainstore.TargetNone}, Condition: condition,
+	}}}}
+}
+
+// Compaction is a change that puts a compaction node and sets aliases: that of the head first, if it is one and basis is the head that
+// the node was made at, then others.
+func Compaction(head chainstore.Ref, n chainstore.NewNode, basis chainstore.ID, others []*transcriptv1.AliasUpdate) (*Builder, error) {
+	b := &Builder{change: chainstore.Change{Nodes: []chainstore.NewNode{n}}, parents: []string{"head"}}
+	if head.Alias != "" {
+		b.names = map[string]bool{head.Alias: true}
+		b.fields = []string{"head.alias"}
+		b.change.Aliases = []chainstore.AliasChange{{
+			Name: head.Alias, Target: chainstore.Target{Kind: chainstore.TargetNew},
+			Condition: chainstore.Condition{Kind: chainstore.Extends, Head: basis},
+		}}
+	}
+	return b, b.updates("", others)
+}
+
+// Node adds a node; field is its place in the request, empty where the request is the node. parent is judged already.
+func (b *Builder) Node(field string, n nodeFields, parent chainstore.Parent) error {
 	if err := canonical.Validate(n.GetMessages(), n.GetMetadata(), n.GetSalt()); err != nil {
 		return wire.Under(field, err)
 	}
@@ -45,16 +71,16 @@ func (d *draft) node(field string, n nodeFields, parent chainstore.Parent) error
 	if err := addNotes(facts, n.GetNotes()); err != nil {
 		return wire.Under(field, err)
 	}
-	if err := d.count(field, facts); err != nil {
+	if err := b.count(field, facts); err != nil {
 		return err
 	}
 	parentField := "parent"
 	if field != "" {
 		parentField = field + ".parent"
 	}
-	d.parents = append(d.parents, parentField)
+	b.parents = append(b.parents, parentField)
 	form := canonical.NewNode(n.GetMessages(), n.GetMetadata(), n.GetSalt())
-	d.change.Nodes = append(d.change.Nodes, chainstore.NewNode{
+	b.change.Nodes = append(b.change.Nodes, chainstore.NewNode{
 		Parent: parent,
 		Identify: func(parent *chainstore.ID) chainstore.ID {
 			return canonical.NodeID(form.Envelope((*[32]byte)(parent), from))
@@ -66,7 +92,7 @@ func (d *draft) node(field string, n nodeFields, parent chainstore.Parent) error
 		Messages:    facts,
 		Variables:   canonical.Variables(n.GetMetadata()),
 	})
-	return d.updates(field, n.GetAliases())
+	return b.updates(field, n.GetAliases())
 }
 
 func spawnedFrom(from *canonical.SpawnedFrom) *chainstore.SpawnedFrom {
@@ -77,35 +103,35 @@ func spawnedFrom(from *canonical.SpawnedFrom) *chainstore.SpawnedFrom {
 }
 
 // count refuses more messages or calls than a request may bring; field is the node's place in it.
-func (d *draft) count(field string, facts []runloop.Facts) error {
+func (b *Builder) count(field string, facts []runloop.Facts) error {
 	list := "messages"
 	if field != "" {
 		list = "nodes"
 	}
-	d.messages += len(facts)
+	b.messages += len(facts)
 	for i := range facts {
-		d.calls += len(facts[i].Calls)
+		b.calls += len(facts[i].Calls)
 		if facts[i].Role == runloop.Tool {
-			d.calls++
+			b.calls++
 		}
 	}
 	switch {
-	case d.messages > wire.MaxMessages:
+	case b.messages > wire.MaxMessages:
 		return wire.OverLimit(list, "must have at most %d messages in all", wire.MaxMessages)
-	case d.calls > wire.MaxCalls:
+	case b.calls > wire.MaxCalls:
 		return wire.OverLimit(list, "must have at most %d tool calls and results in all", wire.MaxCalls)
 	}
 	return nil
 }
 
 // updates adds the aliases that are set to the last node added.
-func (d *draft) updates(field string, aliases []*transcriptv1.AliasUpdate) error {
+func (b *Builder) updates(field string, aliases []*transcriptv1.AliasUpdate) error {
 	if field != "" {
 		field += "."
 	}
-	target := chainstore.Target{Kind: chainstore.TargetNew, Node: len(d.change.Nodes) - 1}
+	target := chainstore.Target{Kind: chainstore.TargetNew, Node: len(b.change.Nodes) - 1}
 	for i, a := range aliases {
-		if err := d.alias(wire.Indexed(field+"aliases", i), a, target); err != nil {
+		if err := b.Alias(wire.Indexed(field+"aliases", i), a, target); err != nil {
 			return err
 		}
 	}
@@ -119,8 +145,8 @@ type aliasFields interface {
 	GetLabels() *transcriptv1.Labels
 }
 
-// alias adds an alias that is to be set; field is its place in the request.
-func (d *draft) alias(field string, a aliasFields, target chainstore.Target) error {
+// Alias adds an alias that is to be set; field is its place in the request.
+func (b *Builder) Alias(field string, a aliasFields, target chainstore.Target) error {
 	if err := wire.CheckAlias(field+".name", a.GetName()); err != nil {
 		return err
 	}
@@ -131,53 +157,53 @@ func (d *draft) alias(field string, a aliasFields, target chainstore.Target) err
 	if err := wire.CheckLabels(field, a.GetLabels()); err != nil {
 		return err
 	}
-	if d.names[a.GetName()] {
-		return &canonical.FieldError{Field: field + ".name", Rule: "must not be named twice", Kind: errDuplicateAlias}
+	if b.names[a.GetName()] {
+		return &canonical.FieldError{Field: field + ".name", Rule: "must not be named twice", Kind: ErrDuplicateAlias}
 	}
-	if d.names == nil {
-		d.names = map[string]bool{}
+	if b.names == nil {
+		b.names = map[string]bool{}
 	}
-	d.names[a.GetName()] = true
-	if len(d.names) > wire.MaxAliases {
+	b.names[a.GetName()] = true
+	if len(b.names) > wire.MaxAliases {
 		return wire.OverLimit("aliases", "must be at most %d in a request", wire.MaxAliases)
 	}
-	d.fields = append(d.fields, field)
-	d.change.Aliases = append(d.change.Aliases, chainstore.AliasChange{
+	b.fields = append(b.fields, field)
+	b.change.Aliases = append(b.change.Aliases, chainstore.AliasChange{
 		Name: a.GetName(), Target: target, Condition: condition,
 		SetLabels: a.GetLabels() != nil, Labels: a.GetLabels().GetEntries(),
 	})
 	return nil
 }
 
-// commit applies the change. Conflicts, and what is not there, are told by their place in the request.
-func (d *draft) commit(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
-	done, err := store.Commit(ctx, wire.Namespace(namespace), &d.change)
+// Commit applies the change. Conflicts, and what is not there, are told by their place in the request.
+func (b *Builder) Commit(ctx context.Context, store chainstore.Store, namespace string) (*chainstore.Committed, error) {
+	done, err := store.Commit(ctx, wire.Namespace(namespace), &b.change)
 	var absent *chainstore.MissingError
 	if errors.As(err, &absent) {
-		return nil, d.missing(absent)
+		return nil, b.missing(absent)
 	}
 	var conflict *chainstore.ConflictError
 	if !errors.As(err, &conflict) {
 		return done, err
 	}
-	c := &conflicts{ConflictError: conflict, fields: d.fields}
-	for i := range conflict.Conflicts[:min(len(conflict.Conflicts), maxConflicts)] {
-		c.compacted = append(c.compacted, d.onlyCompacted(ctx, store, namespace, &conflict.Conflicts[i]))
+	c := &Conflicts{ConflictError: conflict, Fields: b.fields}
+	for i := range conflict.Conflicts[:min(len(conflict.Conflicts), MaxConflicts)] {
+		c.compacted = append(c.compacted, b.onlyCompacted(ctx, store, namespace, &conflict.Conflicts[i]))
 	}
 	return nil, c
 }
 
-func (d *draft) missing(e *chainstore.MissingError) error {
+func (b *Builder) missing(e *chainstore.MissingError) error {
 	if errors.Is(e, chainstore.ErrParentNotFound) {
-		return &wire.Missing{Field: d.parents[e.Index], Err: e}
+		return &wire.Missing{Field: b.parents[e.Index], Err: e}
 	}
-	return &wire.Missing{Field: d.fields[e.Index] + ".target", Err: e}
+	return &wire.Missing{Field: b.fields[e.Index] + ".target", Err: e}
 }
 
 // onlyCompacted tells whether only compaction nodes lie between the head that a condition names and the node that the
 // alias points to; which it asks the store only where that node is one. What cannot be read is not so.
-func (d *draft) onlyCompacted(ctx context.Context, store chainstore.Store, namespace string, c *chainstore.Conflict) bool {
-	condition := &d.change.Aliases[c.Index].Condition
+func (b *Builder) onlyCompacted(ctx context.Context, store chainstore.Store, namespace string, c *chainstore.Conflict) bool {
+	condition := &b.change.Aliases[c.Index].Condition
 	if condition.Kind != chainstore.HeadIs || !c.Compaction {
 		return false
 	}
@@ -194,26 +220,26 @@ func (d *draft) onlyCompacted(ctx context.Context, store chainstore.Store, names
 	}) == nil
 }
 
-// replies are the replies for each node of a change that was applied, with the aliases that were set to it.
-func (d *draft) replies(done *chainstore.Committed) []*transcriptv1.PutNodeResponse {
+// Replies are the replies for each node of a change that was applied, with the aliases that were set to it.
+func (b *Builder) Replies(done *chainstore.Committed) []*transcriptv1.PutNodeResponse {
 	replies := make([]*transcriptv1.PutNodeResponse, len(done.Nodes))
 	for i, n := range done.Nodes {
 		replies[i] = &transcriptv1.PutNodeResponse{
 			NodeId: n.ID.String(), Created: n.Created, Counters: wire.ChainCounters(n.Full, n.Effective),
 		}
 	}
-	for i, result := range d.results(done) {
-		reply := replies[d.change.Aliases[i].Target.Node]
+	for i, result := range b.Results(done) {
+		reply := replies[b.change.Aliases[i].Target.Node]
 		reply.Aliases = append(reply.Aliases, result)
 	}
 	return replies
 }
 
-// results tell what became of each alias of a change that was applied.
-func (d *draft) results(done *chainstore.Committed) []*transcriptv1.AliasResult {
+// Results tell what became of each alias of a change that was applied.
+func (b *Builder) Results(done *chainstore.Committed) []*transcriptv1.AliasResult {
 	results := make([]*transcriptv1.AliasResult, len(done.Aliases))
 	for i, a := range done.Aliases {
-		results[i] = &transcriptv1.AliasResult{Name: d.change.Aliases[i].Name, Changed: a.Changed}
+		results[i] = &transcriptv1.AliasResult{Name: b.change.Aliases[i].Name, Changed: a.Changed}
 		if a.Existed {
 			results[i].PreviousId = a.Previous.String()
 		}
@@ -250,4 +276,20 @@ func parseNote(field string, note *transcriptv1.MessageNote) (runloop.Note, erro
 	}
 	n.SentAt, n.HasSentAt = ms, true
 	return n, nil
+}
+
+// ParseParent reads a parent that may be absent.
+func ParseParent(field string, ref *transcriptv1.NodeRef) (chainstore.Parent, error) {
+	if ref == nil {
+		return chainstore.Parent{Kind: chainstore.NoParent}, nil
+	}
+	r, err := wire.ParseRef(field, ref)
+	switch {
+	case err != nil:
+		return chainstore.Parent{}, err
+	case r.Alias != "":
+		return chainstore.Parent{Kind: chainstore.ParentAlias, Alias: r.Alias}, nil
+	default:
+		return chainstore.Parent{Kind: chainstore.ParentID, ID: r.ID}, nil
+	}
 }

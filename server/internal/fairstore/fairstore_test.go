@@ -1,4 +1,4 @@
-package server
+package fairstore
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 // racers append to one alias.
 type racers struct {
 	*testing.T
-	*turns
+	*Store
 }
 
 func newRacers(t *testing.T) *racers {
-	r := &racers{t, takeTurns(memstore.New(memstore.Options{}))}
+	r := &racers{t, New(memstore.New(memstore.Options{}))}
 	if _, err := r.append(t.Context(), chainstore.ID{}, 0); err != nil {
 		t.Fatal(err)
 	}
