@@ -120,7 +120,7 @@ func (l *Load) Prepare(ctx context.Context, c *client.Client, progress func(done
 	return group.Wait()
 }
 
-// Run lets all callers call for the duration, and for the requests that are under way then; or until the context ends, which
+// Run lets all callers call for the duration, each once at least, and for the requests that are under way then; or until the context ends, which
 // gives up what is under way and does not count it.
 func (l *Load) Run(ctx context.Context) {
 	l.mu.Lock()
@@ -131,7 +131,7 @@ func (l *Load) Run(ctx context.Context) {
 	for i := range l.Callers {
 		running.Go(func() {
 			step := l.caller(i)
-			for ctx.Err() == nil && time.Now().Before(until) {
+			for first := true; ctx.Err() == nil && (first || time.Now().Before(until)); first = false {
 				if !step(ctx) {
 					pause(ctx, pauseAfterFailure)
 				}
