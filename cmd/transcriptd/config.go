@@ -131,7 +131,7 @@ func checkAddress(flag, address string, insecure bool) error {
 // checkEndpoint refuses what is no address to call.
 func checkEndpoint(flag, address string) error {
 	host, port, err := hostPort(flag, address)
-	if err == nil && (host == "" || port == "") {
+	if n, _ := net.LookupPort("tcp", port); err == nil && (host == "" || n == 0 || strings.ContainsAny(host, " \t/")) {
 		err = usagef("%s must be HOST:PORT, is %q", flag, address)
 	}
 	return err

@@ -35,6 +35,8 @@ func TestFlagsAreChecked(t *testing.T) {
 		"no collector's port":     {[]string{"--otlp-endpoint=nohost"}, "--otlp-endpoint must be HOST:PORT"},
 		"a collector's URL":       {[]string{"--otlp-endpoint=http://127.0.0.1:4317"}, "HOST:PORT"},
 		"an empty port":           {[]string{"--otlp-endpoint=collector:"}, "HOST:PORT"},
+		"the collector's port 0":  {[]string{"--otlp-endpoint=collector:0"}, "HOST:PORT"},
+		"a host with a blank":     {[]string{"--otlp-endpoint=a b:4317"}, "HOST:PORT"},
 		"negative delay":          {[]string{"--drain-delay=-1s"}, "--drain-delay"},
 		"negative timeout":        {[]string{"--drain-timeout=-1s"}, "--drain-timeout"},
 		"log level":               {[]string{"--log-level=loud"}, "--log-level"},
