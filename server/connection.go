@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
@@ -16,6 +17,8 @@ type connection struct {
 	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
 	// replies.
 	share, batches, own *quota
+	// places are how many of the places of outgoing the connection may take or wait for.
+	places *semaphore.Weighted
 	// written is how many bytes were written to it; bytes is what replies to it hold.
 	written, bytes atomic.Int64
 
@@ -28,6 +31,7 @@ func newConnection(conn net.Conn) *connection {
 	return &connection{
 		Conn: conn, held: map[*held]struct{}{},
 		share: newQuota(connectionBytes), batches: newQuota(connectionBytes / 2), own: newQuota(ownBytes),
+		places: newPlaces(),
 	}
 }
 

@@ -37,6 +37,8 @@ var (
 	errNoRoom = errors.New("no room for the request")
 	// errNoRoomToReply: the reply was not made, or not sent, since there was no room for it.
 	errNoRoomToReply = errors.New("no room for the reply")
+	// errBusy: it was not the call's turn to look through messages before the deadline.
+	errBusy = errors.New("too many calls look through messages")
 	// errBusyVerifying: others verify, and none ended before the deadline.
 	errBusyVerifying = errors.New("too many calls verify")
 	// errSlow: the request did not come promptly, and others waited for its room.
@@ -101,6 +103,7 @@ func table() []row {
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
 		{errNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
 		{errNoRoomToReply, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
+		{errBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls look through messages, and it was not this one's turn: repeat it later", false},
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify run already: repeat this one later", maxVerifies), false},
 		{errSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", promptly), false},
 

@@ -53,6 +53,8 @@ type outgoing struct {
 	// batches is what streams may take of free for their batches, which they hold for as long as their readers like, and while they wait
 	// for the room of a large node. So some is left for other replies, and for those who wait.
 	batches *quota
+	// places are those of calls that look through messages, while they do.
+	places *semaphore.Weighted
 	// waiting has the requests of calls that wait.
 	waiting *semaphore.Weighted
 	buffers *buffers
@@ -67,7 +69,8 @@ type outgoing struct {
 func newOutgoing(buffers *buffers, m *replyMetrics, log *slog.Logger) *outgoing {
 	m.limit.Set(repliesBytes + smallBytes)
 	return &outgoing{
-		free: newQuota(repliesBytes), small: newQuota(smallBytes),
+		places: newPlaces(),
+		free:   newQuota(repliesBytes), small: newQuota(smallBytes),
 		strangers: newQuota(strangersBytes), batches: newQuota(repliesBytes / 2), waiting: semaphore.NewWeighted(waitingBytes),
 		buffers: buffers, metrics: m, log: log,
 	}
@@ -84,16 +87,20 @@ func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 	c.request = req
 	uncompressed(ctx)
 	c.atOnce = writes(info.FullMethod)
-	if !tinyAnswer(info.FullMethod, req) {
+	made := func() (any, error) { return next(ctx, req) }
+	switch {
+	case looksThrough(info.FullMethod): // what it has in memory is bounded by the places
+		made = func() (any, error) { return o.inTurn(ctx, req, next) }
+	case !tinyAnswer(info.FullMethod, req):
 		h, err := o.takeSmall(ctx)
 		if err != nil {
 			return nil, err
 		}
 		c.held = h
 	}
-	reply, err := next(ctx, req)
+	reply, err := made()
 	if bytes := sizeOf(c, reply); err == nil && !o.settle(ctx, c, info.FullMethod, bytes) {
-		reply, err = o.again(ctx, c, bytes, info, func() (any, error) { return next(ctx, req) })
+		reply, err = o.again(ctx, c, bytes, info, made)
 	}
 	if err != nil || c.frame == nil && c.held == nil {
 		return reply, err
@@ -156,7 +163,7 @@ func (o *outgoing) settle(ctx context.Context, c *call, method string, bytes int
 	case c.frame != nil: // what lies in it gives back the room that it was laid in
 		return false
 	default:
-		larger := o.try(ctx, bytes)
+		larger := o.tryReply(ctx, bytes)
 		if larger == nil {
 			return writes(method)
 		}
@@ -202,8 +209,28 @@ func (o *outgoing) expect(ctx context.Context, bytes int64) (*held, error) {
 	}
 	c.held.release()
 	var err error
-	c.held, err = o.take(ctx, bytes)
+	if bytes <= smallReply {
+		c.held, err = o.takeSmall(ctx)
+	} else {
+		c.held, err = o.take(ctx, bytes)
+	}
 	return c.held, err
+}
+
+// tryReply is try for a reply of so many bytes.
+func (o *outgoing) tryReply(ctx context.Context, bytes int64) *held {
+	if bytes > smallReply {
+		return o.try(ctx, bytes)
+	}
+	h := o.trySmall(ctx)
+	if h == nil {
+		c := connectionOf(ctx)
+		h = o.tryAll(ctx, c, smallReply, c.own)
+	}
+	if h != nil {
+		h.shrink(bytes)
+	}
+	return h
 }
 
 // large is what the room of a large reply is taken of, in the order in which it is waited for.
@@ -267,12 +294,11 @@ func (o *outgoing) takeSmall(ctx context.Context) (*held, error) {
 
 // wait waits for what taken takes bytes of.
 func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken func(context.Context) []*quota) (*held, error) {
-	call := callOf(ctx)
-	request := call.requestBytes()
-	if call != nil && call.atOnce || !o.waiting.TryAcquire(request) {
-		return nil, errNoRoomToReply
+	leave, err := o.mayWait(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer o.waiting.Release(request)
+	defer leave()
 	o.metrics.waiting.Inc()
 	defer o.metrics.waiting.Dec()
 	early, cancel := deadline.Early(ctx)
@@ -284,6 +310,16 @@ func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken f
 		return nil, err
 	}
 	return nil, errNoRoomToReply
+}
+
+// mayWait lets a call wait until it leaves, or says that it must not, or that the requests of others that wait hold too much.
+func (o *outgoing) mayWait(ctx context.Context) (leave func(), err error) {
+	call := callOf(ctx)
+	request := call.requestBytes()
+	if call != nil && call.atOnce || !o.waiting.TryAcquire(request) {
+		return nil, errNoRoomToReply
+	}
+	return func() { o.waiting.Release(request) }, nil
 }
 
 func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64, from []*quota) *held {
