@@ -59,7 +59,9 @@ func newFaulty(t *testing.T) *faulty {
 func (f *faulty) start(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ok(t, err)
-	g, served := f.srv.GRPC(grpc.ChainUnaryInterceptor(f.overload)), make(chan error, 1)
+	g, err := f.srv.GRPC(grpc.ChainUnaryInterceptor(f.overload))
+	ok(t, err)
+	served := make(chan error, 1)
 	f.grpc, f.served = g, served
 	go func() { served <- g.Serve(l) }()
 	f.Lead(l.Addr().String())

@@ -56,7 +56,8 @@ type wire struct {
 
 func newWire(t *testing.T) *wire {
 	w := &wire{listener: bufconn.Listen(1 << 20), dead: new(atomic.Bool)}
-	g := server.New(memstore.New(memstore.Options{}), server.Config{Version: "test"}).GRPC()
+	g, err := server.New(memstore.New(memstore.Options{}), server.Config{Version: "test"}).GRPC()
+	ok(t, err)
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(w.listener) }()
 	t.Cleanup(func() {

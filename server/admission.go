@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/access"
 )
 
 const (
@@ -76,33 +75,21 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 }
 
 // refuse refuses a call: in the tap where it has no deadline, or a near one. gRPC stops the timer of a deadline when a call has
-// been handled, but not when the tap refuses it; so others go on, until unlessRefused ends them.
+// been handled, but not when the tap refuses it; so others go on, until their gate ends them.
 func (a *admission) refuse(ctx context.Context, now time.Time) (context.Context, error) {
 	a.count(now)
 	if deadline, has := ctx.Deadline(); has && deadline.Sub(now) > near {
-		return context.WithValue(ctx, refusedKey{}, a.refusal), nil
+		return withCall(ctx, a.refusal), nil
 	}
 	return ctx, a.refusal
 }
 
-// refusedKey is the key of a call's refusal in its context.
-type refusedKey struct{}
-
-// turnedAway is the refusal of a call that was refused and goes on; nil: it is not refused.
+// turnedAway is the refusal of a call that admission refused and that goes on; nil: it is not refused.
 func turnedAway(ctx context.Context) error {
-	refusal, _ := ctx.Value(refusedKey{}).(error)
-	return refusal
-}
-
-// unlessRefused handles a call that is not refused; of one that is, no request is received, and no interceptor sees it. There is
-// no such thing for streams, whose handlers run within the interceptors, and no write is one.
-func unlessRefused(next grpc.MethodHandler) grpc.MethodHandler {
-	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-		if refusal := turnedAway(ctx); refusal != nil {
-			return nil, refusal
-		}
-		return next(srv, ctx, receive, interceptor)
+	if c := callOf(ctx); c != nil {
+		return c.refusal
 	}
+	return nil
 }
 
 // tracing makes spans of calls that are not refused.
@@ -122,16 +109,7 @@ func (t tracing) HandleRPC(ctx context.Context, event stats.RPCStats) {
 }
 
 // writes tells whether calls of a method wait for a commit.
-func writes(method string) bool {
-	switch method {
-	case transcriptv1.TranscriptService_PutNode_FullMethodName, transcriptv1.TranscriptService_PutNodes_FullMethodName,
-		transcriptv1.TranscriptService_Alias_FullMethodName, transcriptv1.TranscriptService_DeleteAlias_FullMethodName,
-		transcriptv1.TranscriptService_Compact_FullMethodName:
-		return true
-	default:
-		return false
-	}
-}
+func writes(method string) bool { return access.IsWrite(method) }
 
 // fits tells whether a write is served in time, which is the nth under way.
 func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {

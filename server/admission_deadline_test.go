@@ -123,7 +123,11 @@ func small() (bytes int64) {
 // Only of unary calls can a handler refuse what no interceptor is to see.
 func TestWritesAreUnary(t *testing.T) {
 	found := 0
-	for service, info := range New(memstore.New(memstore.Options{}), Config{}).GRPC().GetServiceInfo() {
+	server, err := New(memstore.New(memstore.Options{}), Config{}).GRPC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for service, info := range server.GetServiceInfo() {
 		for _, m := range info.Methods {
 			if !writes("/" + service + "/" + m.Name) {
 				continue

@@ -95,10 +95,12 @@ func newCrowd(t *testing.T, most int64) *crowd {
 	listener := bufconn.Listen(1 << 20)
 	counting := &countingListener{Listener: listener}
 	c.received = &counting.bytes
-	grpcServer := c.server.GRPC()
+	grpcServer, err := c.server.GRPC()
+	if err != nil {
+		t.Fatal(err)
+	}
 	serving := make(chan error, 1)
 	go func() { serving <- grpcServer.Serve(counting) }()
-	var err error
 	c.dial = listener.DialContext
 	c.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }))

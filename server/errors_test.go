@@ -224,7 +224,7 @@ func TestStatuses(t *testing.T) {
 func TestCausesAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	m := &mapper{rows: table(), log: slog.New(slog.NewTextHandler(&log, nil))}
-	ctx := identify(context.Background())
+	ctx := withCall(context.Background(), nil)
 	st := status.Convert(m.status(ctx, fmt.Errorf("sector 7: %w", chainstore.ErrCorrupt)))
 	if st.Code() != codes.DataLoss {
 		t.Errorf("code is %v", st.Code())

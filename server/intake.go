@@ -5,21 +5,18 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/access"
 )
 
 const (
@@ -54,34 +51,14 @@ func newIntake(draining context.Context, m *roomMetrics, log *slog.Logger) *inta
 	}
 }
 
-// registrar registers services whose requests are received as there is room for them.
-type registrar struct {
-	*grpc.Server
-	intake *intake
-}
-
-// RegisterService relies on gRPC's receiving a request when the method's handler asks for it.
-func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
-	d := *desc
-	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
-	for n := range d.Methods {
-		m := &d.Methods[n]
-		m.Handler = unlessRefused(r.intake.room(d.ServiceName, m.MethodName).unary(m.Handler))
-	}
-	for n := range d.Streams {
-		s := &d.Streams[n]
-		s.Handler = r.intake.room(d.ServiceName, s.StreamName).stream(s.Handler)
-	}
-	r.Server.RegisterService(&d, service)
-}
-
-func (i *intake) room(service, method string) *room {
-	switch {
-	case service == healthv1.Health_ServiceDesc.ServiceName:
+// room is that of the calls of a kind.
+func (i *intake) room(kind access.Kind) *room {
+	switch kind {
+	case access.Health:
 		return i.health
-	case strings.HasPrefix(service, "grpc.reflection."):
+	case access.Reflection:
 		return i.reflection
-	case writes("/" + service + "/" + method):
+	case access.Writes:
 		return i.writes
 	default:
 		return i.reads
@@ -108,62 +85,6 @@ func newRoom(bytes int64, draining context.Context, statuses *mapper, m *roomMet
 	return &room{
 		free: semaphore.NewWeighted(bytes), draining: draining, statuses: statuses, start: time.Now(),
 		bytes: m.bytes.WithLabelValues(kind), waiting: m.waiting.WithLabelValues(kind), waited: m.waited.WithLabelValues(kind),
-	}
-}
-
-// unary handles a call once there is room for its request, and until then has not asked for it. The call's id is made here, so
-// that it is the same in a status that is sent before the interceptors run.
-func (r *room) unary(next grpc.MethodHandler) grpc.MethodHandler {
-	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-		p := &portion{room: r}
-		defer p.leave()
-		ctx = identify(ctx)
-		reply, err := next(srv, ctx, func(req any) error { return p.receive(ctx, req, receive) }, interceptor)
-		if p.refusal != nil {
-			reply, err = tell(srv, ctx, next, interceptor, p.refusal)
-		}
-		if err != nil {
-			callOf(ctx).held.release()
-		}
-		return reply, err
-	}
-}
-
-// tell shows the interceptors a call whose request was not received, with an empty one, as though its handler refused it.
-func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grpc.UnaryServerInterceptor, refusal error) (any, error) {
-	refuse := func(context.Context, any) (any, error) { return nil, refusal }
-	return next(srv, ctx, func(any) error { return nil },
-		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
-			return interceptor(ctx, req, info, refuse)
-		})
-}
-
-// stream is unary for streams, whose requests are received within the interceptors.
-func (r *room) stream(next grpc.StreamHandler) grpc.StreamHandler {
-	return func(srv any, ss grpc.ServerStream) error {
-		s := &roomStream{ServerStream: ss, room: r}
-		defer s.leave()
-		return next(srv, s)
-	}
-}
-
-// roomStream is a stream with one request, or with several of which each is handled before the next is received.
-type roomStream struct {
-	grpc.ServerStream
-	room *room
-	// portion is that of the request that was received last; nil before the first.
-	portion *portion
-}
-
-func (s *roomStream) RecvMsg(m any) error {
-	s.leave()
-	s.portion = &portion{room: s.room}
-	return s.portion.receive(s.Context(), m, s.ServerStream.RecvMsg)
-}
-
-func (s *roomStream) leave() {
-	if s.portion != nil {
-		s.portion.leave()
 	}
 }
 
@@ -238,7 +159,6 @@ func (p *portion) receive(ctx context.Context, req any, receive func(any) error)
 	if err == nil {
 		err = p.came(req, receive(req))
 	}
-	p.refusal = err
 	return err
 }
 
@@ -272,15 +192,6 @@ func (p *portion) isLate(ctx context.Context) {
 	}
 	p.late = nil
 	hangUp(ctx, p.room.statuses.status(ctx, p.refusal))
-}
-
-// hangUp tells the caller a status and makes a receive that waits for more fail, which gRPC does when a call ends. The handler
-// cannot end it, since it waits, and were only its context cancelled, gRPC would tell the caller CANCELLED by itself: where
-// receiving fails, it sends that as the status at once. If the call has ended already, nothing happens.
-func hangUp(ctx context.Context, told error) {
-	if s, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ WriteStatus(*status.Status) error }); ok {
-		_ = s.WriteStatus(status.Convert(told)) // fails where the caller has gone
-	}
 }
 
 // came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message

@@ -387,7 +387,10 @@ func TestRequestsEndAsTheyAreEnded(t *testing.T) {
 func TestSilentClientsAreLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := bufconn.Listen(1 << 20)
-		server := New(memstore.New(memstore.Options{}), Config{}).GRPC()
+		server, err := New(memstore.New(memstore.Options{}), Config{}).GRPC()
+		if err != nil {
+			t.Fatal(err)
+		}
 		serving := make(chan error, 1)
 		go func() { serving <- server.Serve(listener) }()
 		conn, err := listener.Dial()

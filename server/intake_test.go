@@ -23,6 +23,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/access"
 )
 
 // roomFor makes a room for n requests of the largest size, all of which is given back in the end.
@@ -106,10 +107,11 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 		var seen []error
 		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			_, err := next(ctx, req)
-			seen = append(seen, r.statuses.status(identify(ctx), err))
+			seen = append(seen, r.statuses.status(withCall(ctx, nil), err))
 			return nil, err
 		}
-		handle := r.unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
+		g := &gate{method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), guard: access.Anybody{}, room: r, look: func(context.Context) {}}
+		handle := g.unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
 			req := &transcriptv1.PutNodeRequest{}
 			if err := receive(req); err != nil {
 				return nil, err

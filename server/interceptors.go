@@ -6,15 +6,13 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
-	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // layer is one interceptor in both its forms.
@@ -34,7 +32,7 @@ func (s *Server) layers() []layer {
 		{"request", "gives the call its id before anything can log it", identifyUnary, identifyStream},
 		{"logging", "sees the final status; method, code, duration and sizes, never content", logUnary(s.log), logStream(s.log)},
 		{"limits", "refuses what would not be served before any work is done for it", s.limitUnary(m), s.limitStream(m)},
-		{"validation", "refuses what no handler should see: what the codec marked, and namespaces", validateUnary(m), validateStream(m)},
+		{"refusals", "ends what did not pass its gate, so that the rest does no work for it", refuseUnary(m), refuseStream},
 		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
 		{"recovery", "turns a panic into an error like any other", nil, nil},
 		{"replies", "sends what a handler read beside what it returns, and counts what is large", s.outgoing.unary, s.outgoing.stream},
@@ -62,6 +60,8 @@ type call struct {
 	id uint64
 	// ended is closed once the call has ended.
 	ended <-chan struct{}
+	// refusal is why the call did not pass its gate; nil: it did, or has yet to.
+	refusal error
 	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
 	frame *chainview.Frame
 	held  *held
@@ -97,20 +97,24 @@ func requestID(ctx context.Context) string {
 	return fmt.Sprintf("%016x", c.id)
 }
 
-// identify gives a call its id, unless it has one.
-func identify(ctx context.Context) context.Context {
+// withCall gives a context its call, unless it has one; refusal is why it is refused, nil for a call that is not.
+func withCall(ctx context.Context, refusal error) context.Context {
 	if callOf(ctx) != nil {
 		return ctx
 	}
-	return context.WithValue(ctx, callKey{}, &call{id: rand.Uint64(), ended: ctx.Done()})
+	c := newCall(ctx)
+	c.refusal = refusal
+	return context.WithValue(ctx, callKey{}, &c)
 }
 
+func newCall(ctx context.Context) call { return call{id: rand.Uint64(), ended: ctx.Done()} }
+
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	return next(identify(ctx), req)
+	return next(withCall(ctx, nil), req)
 }
 
 func identifyStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	return next(srv, &stream{ServerStream: ss, ctx: identify(ss.Context())})
+	return next(srv, &stream{ServerStream: ss, ctx: withCall(ss.Context(), nil)})
 }
 
 // stream is a ServerStream with a context of its own.
@@ -123,7 +127,7 @@ func (s *stream) Context() context.Context { return s.ctx }
 
 // admit refuses new calls of a draining server; health is told to the end.
 func (s *Server) admit(method string) error {
-	if s.draining.Err() != nil && !strings.HasPrefix(method, "/grpc.health.") {
+	if s.draining.Err() != nil && !access.IsHealth(method) {
 		return errDraining
 	}
 	return nil
@@ -167,47 +171,19 @@ func (w *watch) SendMsg(m any) error {
 	return err
 }
 
-// validate judges what all requests have in common.
-func validate(req any) error {
-	m, ok := req.(proto.Message)
-	if !ok {
-		return nil
-	}
-	if err := refused(m); err != nil {
-		return err
-	}
-	if scoped, ok := req.(interface{ GetNamespace() string }); ok {
-		return wire.CheckNamespace(scoped.GetNamespace())
-	}
-	return nil
-}
-
-func validateUnary(m *mapper) grpc.UnaryServerInterceptor {
+// refuseUnary ends calls that did not pass their gate before anything is done for them.
+func refuseUnary(m *mapper) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if err := validate(req); err != nil {
-			return nil, m.status(ctx, err)
+		if refusal := turnedAway(ctx); refusal != nil {
+			return nil, m.status(ctx, refusal)
 		}
 		return next(ctx, req)
 	}
 }
 
-func validateStream(m *mapper) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		return next(srv, &validatedStream{ServerStream: ss, mapper: m})
-	}
-}
-
-// validatedStream judges what it receives.
-type validatedStream struct {
-	grpc.ServerStream
-	mapper *mapper
-}
-
-func (s *validatedStream) RecvMsg(m any) error {
-	if err := s.ServerStream.RecvMsg(m); err != nil {
-		return err
-	}
-	return s.mapper.status(s.Context(), validate(m))
+// refuseStream does nothing: streams pass their gates in their handlers.
+func refuseStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	return next(srv, ss)
 }
 
 func mapUnary(m *mapper) grpc.UnaryServerInterceptor {

@@ -21,7 +21,7 @@ func TestOrder(t *testing.T) {
 		}
 		names = append(names, l.name)
 	}
-	want := "metrics request logging limits validation errors recovery replies"
+	want := "metrics request logging limits refusals errors recovery replies"
 	if !slices.Equal(names, strings.Fields(want)) {
 		t.Errorf("layers are %v, want %v", names, want)
 	}

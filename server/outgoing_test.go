@@ -358,7 +358,7 @@ func TestRepliesThatTurnOutToBeLarge(t *testing.T) {
 		if n, held := c.metric("transcriptd_server_replies_waiting"), c.metric("transcriptd_server_replies_bytes"); n != float64(cap(ended)) || held != 0 {
 			t.Errorf("%g calls wait with %g bytes", n, held)
 		}
-		ctx := identify(c.Context())
+		ctx := withCall(c.Context(), nil)
 		if !o.settle(ctx, callOf(ctx), transcriptv1.TranscriptService_PutNodes_FullMethodName, 1<<20) {
 			t.Error("the reply of a write waits")
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
 
 	_ "google.golang.org/grpc/encoding/gzip"
@@ -65,13 +66,14 @@ type Server struct {
 	admission *admission
 	intake    *intake
 	outgoing  *outgoing
+	guard     access.Guard
 	// scans is of all streams, verifies of all calls of Verify.
 	scans, verifies *semaphore.Weighted
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
 func New(store chainstore.Store, cfg Config) *Server {
-	s := &Server{store: fairstore.New(store), version: cfg.Version, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
+	s := &Server{store: fairstore.New(store), version: cfg.Version, guard: access.Anybody{}, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -101,9 +103,25 @@ func serviceNames() []string {
 // GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
 // may not change the codec or the size of requests; its interceptors run outside of the server's, and see replies of
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
-// that gives all of such a reply. Of a unary call whose request has not come, or not whole, they see an empty request. Of calls
-// that are refused by their head, its interceptors see none and its stats handlers those with a far deadline.
-func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
+// that gives all of such a reply. Of a unary call whose request has not come, not whole, or is refused, they see an empty request. Of
+// calls that are refused by their head, its interceptors see none and its stats handlers those with a far deadline. Error: a method has
+// no row in the table of methods. Whatever its caller registers with the gRPC server beside has no gate: who may call it, and room for
+// its requests, are that caller's matter.
+func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
+	return s.grpc(s.register, extra...)
+}
+
+// register registers what the server serves.
+func (s *Server) register(services reflection.GRPCServer) {
+	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
+		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.outgoing, scans: s.scans,
+	})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
+	healthv1.RegisterHealthServer(services, s.health)
+	reflection.Register(services)
+}
+
+func (s *Server) grpc(register func(reflection.GRPCServer), extra ...grpc.ServerOption) (*grpc.Server, error) {
 	unary, stream := s.chains()
 	options := append(append(Transport(), grpc.Creds(connections{insecure.NewCredentials()})), extra...)
 	if s.tracer != nil {
@@ -115,15 +133,13 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
-	services := &registrar{Server: server, intake: s.intake}
-	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.outgoing, scans: s.scans,
-	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
-	healthv1.RegisterHealthServer(services, s.health)
-	reflection.Register(services)
+	services := &registrar{Server: server, intake: s.intake, guard: s.guard, log: s.log, gated: map[string]bool{}}
+	register(services)
+	if err := services.check(); err != nil {
+		return nil, err
+	}
 	s.metrics.prepare(server)
-	return server
+	return server, nil
 }
 
 // Transport are the options of gRPC itself, those that do not depend on what is served.

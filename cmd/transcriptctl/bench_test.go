@@ -160,13 +160,16 @@ func refusing(t *testing.T, code codes.Code, each int64) *stack {
 	}
 	var puts atomic.Int64
 	store := memstore.New(memstore.Options{})
-	g := server.New(store, server.Config{Version: "test"}).GRPC(grpc.ChainUnaryInterceptor(
+	g, err := server.New(store, server.Config{Version: "test"}).GRPC(grpc.ChainUnaryInterceptor(
 		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			if info.FullMethod == transcriptv1.TranscriptService_PutNode_FullMethodName && puts.Add(1)%each == 0 {
 				return nil, status.Error(code, "refused")
 			}
 			return handle(ctx, req)
 		}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(listener) }()
 	t.Cleanup(func() {

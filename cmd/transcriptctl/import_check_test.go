@@ -63,7 +63,10 @@ func serveForged(t *testing.T, forge func(*transcriptv1.StreamAssembleResponse))
 		}
 		return next(srv, stream)
 	}
-	g := server.New(store, server.Config{Version: "test"}).GRPC(grpc.StreamInterceptor(forged))
+	g, err := server.New(store, server.Config{Version: "test"}).GRPC(grpc.StreamInterceptor(forged))
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(listener) }()
 	t.Cleanup(func() {

@@ -35,7 +35,10 @@ func serveStore(tb testing.TB, store chainstore.Store) *stack {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g := server.New(store, server.Config{Version: "test"}).GRPC()
+	g, err := server.New(store, server.Config{Version: "test"}).GRPC()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(listener) }()
 	stop := sync.OnceFunc(func() {

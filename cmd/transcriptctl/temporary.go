@@ -26,7 +26,10 @@ func (s *session) temporary(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	store := memstore.New(memstore.Options{})
-	served := server.New(store, server.Config{Version: buildVersion()}).GRPC()
+	served, err := server.New(store, server.Config{Version: buildVersion()}).GRPC()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close(), os.RemoveAll(dir))
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- served.Serve(listener) }()
 	own := *s

@@ -62,7 +62,10 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	service := server.New(store, server.Config{
 		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
 	})
-	grpcServer := service.GRPC()
+	grpcServer, err := service.GRPC()
+	if err != nil {
+		return err
+	}
 
 	var draining atomic.Bool
 	var http *admin

@@ -294,7 +294,7 @@ func open(tb testing.TB, dir string, o badgerstore.Options) *rig {
 	})
 	r := &rig{store: store}
 	srv := server.New(store, server.Config{Version: "test", Now: now, Registerer: prometheus.NewRegistry()})
-	r.conn = testserver.Serve(tb, srv, srv.GRPC(grpc.ChainUnaryInterceptor(r.meet)),
+	r.conn = testserver.Serve(tb, srv, testserver.GRPC(tb, srv, grpc.ChainUnaryInterceptor(r.meet)),
 		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)).Conn
 	r.make(tb, unary(transcriptv1.TranscriptService_ListAliases_FullMethodName, &transcriptv1.ListAliasesRequest{Namespace: "nobody"})) // to meet it
 	return r

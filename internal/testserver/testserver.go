@@ -49,7 +49,17 @@ func StartMemory(tb testing.TB, dial ...grpc.DialOption) *grpc.ClientConn {
 func StartWith(tb testing.TB, store chainstore.Store, cfg server.Config, dial ...grpc.DialOption) *Stack {
 	tb.Helper()
 	srv := server.New(store, cfg)
-	return Serve(tb, srv, srv.GRPC(), dial...)
+	return Serve(tb, srv, GRPC(tb, srv), dial...)
+}
+
+// GRPC makes a gRPC server of a server.
+func GRPC(tb testing.TB, srv *server.Server, extra ...grpc.ServerOption) *grpc.Server {
+	tb.Helper()
+	g, err := srv.GRPC(extra...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
 }
 
 // Serve serves a server by one of its gRPC servers until the test ends.

@@ -40,7 +40,9 @@ func openBeside(dir string) (service, error) {
 		return nil, err
 	}
 	b := &beside{store: store}
-	b.grpc = transcriptd.New(store, transcriptd.Config{Registerer: prometheus.NewRegistry()}).GRPC()
+	if b.grpc, err = transcriptd.New(store, transcriptd.Config{Registerer: prometheus.NewRegistry()}).GRPC(); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	b.grpc.RegisterService(&grpc.ServiceDesc{
 		ServiceName: echoService, HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{
 			{MethodName: "Echo", Handler: unary(Echo, b.echo)}, {MethodName: "Record", Handler: unary(Record, b.record)},

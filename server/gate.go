@@ -1,0 +1,196 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// registrar registers services each of whose methods has a gate.
+type registrar struct {
+	*grpc.Server
+	intake *intake
+	guard  access.Guard
+	log    *slog.Logger
+	// first looks at the first call.
+	first sync.Once
+	// gated are the methods that have a gate, by full name.
+	gated map[string]bool
+	// faults are of methods that have no row in the table of methods, or a wrong one.
+	faults error
+}
+
+// RegisterService relies on gRPC's receiving a request when the method's handler asks for it.
+func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
+	d := *desc
+	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
+	for n := range d.Methods {
+		m := &d.Methods[n]
+		m.Handler = r.gate(d.ServiceName, m.MethodName).unary(m.Handler)
+	}
+	for n := range d.Streams {
+		s := &d.Streams[n]
+		s.Handler = r.gate(d.ServiceName, s.StreamName).stream(s.Handler)
+	}
+	r.Server.RegisterService(&d, service)
+}
+
+// gate makes the gate of a method; of one that is at fault, which is never served, none.
+func (r *registrar) gate(service, method string) *gate {
+	m, err := access.Check(service, method)
+	if err != nil {
+		r.faults = errors.Join(r.faults, err)
+		return nil
+	}
+	r.gated["/"+service+"/"+method] = true
+	return &gate{method: m, guard: r.guard, room: r.intake.room(m.Kind), look: r.look}
+}
+
+// check is the error where a method of a service has no gate.
+func (r *registrar) check() error {
+	err := r.faults
+	for service, info := range r.GetServiceInfo() {
+		for _, m := range info.Methods {
+			if name := "/" + service + "/" + m.Name; !r.gated[name] && err == nil {
+				err = fmt.Errorf("method %s has no gate", name)
+			}
+		}
+	}
+	return err
+}
+
+// look tells the log once where gRPC has lost what hangUp needs.
+func (r *registrar) look(ctx context.Context) {
+	r.first.Do(func() {
+		if !canHangUp(ctx) {
+			r.log.Error("this version of gRPC cannot end a call whose request does not come: slow senders keep others waiting")
+		}
+	})
+}
+
+// gate is what every call of a method passes, in this order: admission may have refused it by its head; the guard says who calls; there
+// is room for its request; which is decoded; and the guard permits what it is about. Only then does anything else see the request.
+type gate struct {
+	method *access.Method
+	guard  access.Guard
+	room   *room
+	look   func(context.Context)
+}
+
+// unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
+// empty request, refused. The call's id is made here, so that it is the same in a status that is sent before the interceptors run.
+func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
+	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		if refusal := turnedAway(ctx); refusal != nil {
+			return nil, refusal
+		}
+		g.look(ctx)
+		p := &passage{call: newCall(ctx), portion: portion{room: g.room}, gate: g}
+		ctx = context.WithValue(ctx, callKey{}, &p.call)
+		defer p.leave()
+		if p.who, p.call.refusal = g.guard.Identify(ctx, g.method); p.call.refusal != nil {
+			return tell(srv, ctx, next, interceptor, p.call.refusal)
+		}
+		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, receive) }, interceptor)
+		if p.call.refusal != nil {
+			reply, err = tell(srv, ctx, next, interceptor, p.call.refusal)
+		}
+		if err != nil {
+			p.held.release()
+		}
+		return reply, err
+	}
+}
+
+// passage is a unary call on its way through a gate.
+type passage struct {
+	call
+	portion
+	gate *gate
+	who  access.Principal
+}
+
+// pass receives the request, and judges it.
+func (p *passage) pass(ctx context.Context, req any, receive func(any) error) error {
+	err := p.receive(ctx, req, receive)
+	if err == nil {
+		err = p.gate.permit(ctx, p.who, req)
+	}
+	p.call.refusal = err
+	return err
+}
+
+// tell shows the interceptors a call whose request was refused, with an empty one, as though its handler refused it.
+func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grpc.UnaryServerInterceptor, refusal error) (any, error) {
+	refuse := func(context.Context, any) (any, error) { return nil, refusal }
+	return next(srv, ctx, func(any) error { return nil },
+		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+			return interceptor(ctx, req, info, refuse)
+		})
+}
+
+// permit judges a request that was decoded.
+func (g *gate) permit(ctx context.Context, who access.Principal, req any) error {
+	m, ok := req.(proto.Message)
+	if !ok {
+		return errors.New("a request is no message")
+	}
+	if err := refused(m); err != nil {
+		return err
+	}
+	scope := g.method.Scope(m)
+	if err := wire.CheckNamespace(scope.Namespace); err != nil {
+		return err
+	}
+	if g.method.Namespace != "" && !scope.All {
+		scope.Namespace = wire.Namespace(scope.Namespace)
+	}
+	return g.guard.Permit(ctx, who, g.method, scope)
+}
+
+// stream is unary for streams, which pass within the interceptors; no write is one.
+func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
+	return func(srv any, ss grpc.ServerStream) error {
+		g.look(ss.Context())
+		who, err := g.guard.Identify(ss.Context(), g.method)
+		if err != nil {
+			return err
+		}
+		s := &gatedStream{ServerStream: ss, gate: g, who: who}
+		defer s.leave()
+		return next(srv, s)
+	}
+}
+
+// gatedStream is a stream with one request, or with several of which each is handled before the next is received.
+type gatedStream struct {
+	grpc.ServerStream
+	gate *gate
+	who  access.Principal
+	// portion is that of the request that was received last; nil before the first.
+	portion *portion
+}
+
+func (s *gatedStream) RecvMsg(m any) error {
+	s.leave()
+	s.portion = &portion{room: s.gate.room}
+	if err := s.portion.receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
+		return err
+	}
+	return s.gate.permit(s.Context(), s.who, m)
+}
+
+func (s *gatedStream) leave() {
+	if s.portion != nil {
+		s.portion.leave()
+	}
+}

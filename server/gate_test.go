@@ -1,0 +1,270 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/access"
+)
+
+// permitted is a judgement that a guard was asked for.
+type permitted struct {
+	who access.Principal
+	m   *access.Method
+	of  access.Scope
+}
+
+// strict is a guard that refuses what it is told to, and remembers what it was asked.
+type strict struct {
+	unknown, forbidden error
+
+	mu         sync.Mutex
+	identified []*access.Method
+	permitted  []permitted
+	canHangUp  []bool
+}
+
+func (s *strict) Identify(ctx context.Context, m *access.Method) (access.Principal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identified, s.canHangUp = append(s.identified, m), append(s.canHangUp, canHangUp(ctx))
+	return "somebody", s.unknown
+}
+
+func (s *strict) Permit(_ context.Context, who access.Principal, m *access.Method, of access.Scope) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.permitted = append(s.permitted, permitted{who, m, of})
+	return s.forbidden
+}
+
+// guardedServer is a server with a guard, over a store that fails whoever touches it.
+type guardedServer struct {
+	*testing.T
+	*strict
+	server *Server
+	grpc   *grpc.Server
+	conn   *grpc.ClientConn
+}
+
+func newGuarded(t *testing.T, guard *strict) *guardedServer {
+	g := &guardedServer{T: t, strict: guard}
+	var untouched struct{ chainstore.Store }
+	g.server = New(untouched, Config{})
+	g.server.guard = guard
+	var err error
+	if g.grpc, err = g.server.GRPC(); err != nil {
+		t.Fatal(err)
+	}
+	listener := bufconn.Listen(1 << 20)
+	serving := make(chan error, 1)
+	go func() { serving <- g.grpc.Serve(listener) }()
+	g.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = g.conn.Close()
+		g.grpc.Stop()
+		if err := <-serving; err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// methods calls f with every method that is served: its name, its row and its descriptor.
+func (g *guardedServer) methods(f func(name string, m *access.Method, d protoreflect.MethodDescriptor)) {
+	g.Helper()
+	found := 0
+	for service, info := range g.grpc.GetServiceInfo() {
+		for _, method := range info.Methods {
+			name := "/" + service + "/" + method.Name
+			d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service + "." + method.Name))
+			if err != nil {
+				g.Fatal(err)
+			}
+			found++
+			f(name, access.Find(name), d.(protoreflect.MethodDescriptor))
+		}
+	}
+	if found < 24 {
+		g.Errorf("%d methods are served: the walk is broken", found)
+	}
+}
+
+// call calls a method, and returns how it ended.
+func (g *guardedServer) call(name string, d protoreflect.MethodDescriptor, req proto.Message) error {
+	ctx, cancel := context.WithTimeout(g.Context(), 20*time.Second)
+	defer cancel()
+	if !d.IsStreamingClient() && !d.IsStreamingServer() {
+		return g.conn.Invoke(ctx, name, req, &emptypb.Empty{})
+	}
+	stream, err := g.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: d.IsStreamingClient()}, name)
+	if err != nil {
+		return err
+	}
+	if err := stream.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return stream.RecvMsg(&emptypb.Empty{})
+}
+
+// requestWith is a request of a method that has nothing but some fields.
+func requestWith(t *testing.T, d protoreflect.MethodDescriptor, fields map[string]protoreflect.Value) proto.Message {
+	t.Helper()
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(d.Input().FullName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := kind.New()
+	for name, v := range fields {
+		m.Set(d.Input().Fields().ByName(protoreflect.Name(name)), v)
+	}
+	return m.Interface()
+}
+
+// Whoever is refused by the head of a call takes no room, whatever the method, and nothing sees the request: there is no room left, and
+// the store can not be touched.
+func TestWhoIsRefusedByTheHead(t *testing.T) {
+	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
+	i := g.server.intake
+	for _, r := range []*room{i.writes, i.reads, i.health, i.reflection} {
+		r.free = semaphore.NewWeighted(0)
+	}
+	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
+		g.identified = nil
+		if err := g.call(name, d, requestWith(t, d, nil)); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !slices.Equal(g.identified, []*access.Method{m}) || m == nil {
+			t.Errorf("%s: the guard was asked about %v", name, g.identified)
+		}
+	})
+	if len(g.permitted) > 0 {
+		t.Errorf("of those refused by their heads %d were judged again", len(g.permitted))
+	}
+}
+
+// What a request is about is judged once, whatever the method, before anything else in it is looked at: nothing else is there, and the
+// store can not be touched.
+func TestWhatIsForbidden(t *testing.T) {
+	g := newGuarded(t, &strict{forbidden: status.Error(codes.PermissionDenied, "forbidden")})
+	about := func(name string, m *access.Method, d protoreflect.MethodDescriptor, fields map[string]protoreflect.Value, want access.Scope) {
+		t.Helper()
+		g.permitted = nil
+		if err := g.call(name, d, requestWith(t, d, fields)); status.Code(err) != codes.PermissionDenied {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !slices.Equal(g.permitted, []permitted{{"somebody", m, want}}) {
+			t.Errorf("%s: the guard was asked %v, want once about %v", name, g.permitted, want)
+		}
+	}
+	scoped := 0
+	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
+		if m.Namespace == "" {
+			about(name, m, d, nil, access.Scope{})
+			return
+		}
+		scoped++
+		about(name, m, d, map[string]protoreflect.Value{m.Namespace: protoreflect.ValueOfString("theirs")}, access.Scope{Namespace: "theirs"})
+		about(name, m, d, nil, access.Scope{Namespace: "default"})
+		if m.All != "" {
+			about(name, m, d, map[string]protoreflect.Value{m.All: protoreflect.ValueOfBool(true)}, access.Scope{All: true})
+		}
+	})
+	if scoped != 19 {
+		t.Errorf("%d methods have a namespace, not 19", scoped)
+	}
+}
+
+// A name that no namespace has is refused as such, and a guard is not asked.
+func TestNamesOfNoNamespace(t *testing.T) {
+	g := newGuarded(t, &strict{})
+	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
+		if m.Namespace == "" {
+			return
+		}
+		req := requestWith(t, d, map[string]protoreflect.Value{m.Namespace: protoreflect.ValueOfString("No Name")})
+		if err := g.call(name, d, req); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "namespace") {
+			t.Errorf("%s: %v", name, err)
+		}
+	})
+	if len(g.permitted) > 0 {
+		t.Errorf("the guard was asked about %v", g.permitted)
+	}
+}
+
+// A method without a row, or without a gate, is not served: there is no server.
+func TestMethodsWithoutARow(t *testing.T) {
+	s := New(nil, Config{})
+	strange := &grpc.ServiceDesc{
+		ServiceName: "strange.Service", HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: "Do", Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+			return nil, nil
+		}}},
+	}
+	for how, register := range map[string]func(reflection.GRPCServer){
+		"without a row":  func(services reflection.GRPCServer) { services.RegisterService(strange, s) },
+		"without a gate": func(services reflection.GRPCServer) { services.(*registrar).Server.RegisterService(strange, s) },
+	} {
+		server, err := s.grpc(func(services reflection.GRPCServer) {
+			s.register(services)
+			register(services)
+		})
+		if server != nil || err == nil || !strings.Contains(err.Error(), "Do") {
+			t.Errorf("%s: %v, %v", how, server, err)
+		}
+	}
+}
+
+// gRPC's streams have the method that hangUp needs, which it promises nobody.
+func TestCallsCanBeEnded(t *testing.T) {
+	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
+	_ = g.conn.Invoke(t.Context(), transcriptv1.TranscriptService_PutNode_FullMethodName, &emptypb.Empty{}, &emptypb.Empty{})
+	stream, err := g.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, transcriptv1.AdminService_Verify_FullMethodName)
+	if err == nil {
+		err = stream.RecvMsg(&emptypb.Empty{})
+	}
+	if status.Code(err) != codes.Unauthenticated {
+		t.Errorf("%v", err)
+	}
+	if !slices.Equal(g.canHangUp, []bool{true, true}) {
+		t.Errorf("a call and a stream can be ended: %v", g.canHangUp)
+	}
+}
+
+// Where they have not, the log says so once.
+func TestLogTellsThatCallsCannotBeEnded(t *testing.T) {
+	var log bytes.Buffer
+	r := &registrar{log: slog.New(slog.NewTextHandler(&log, nil))}
+	r.look(t.Context())
+	r.look(t.Context())
+	if n := strings.Count(log.String(), "cannot end a call"); n != 1 {
+		t.Errorf("%d lines: %s", n, log.String())
+	}
+}

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+)
+
+// statusWriter is what gRPC's own streams have, beside what it promises of them, and hangUp needs.
+type statusWriter interface {
+	WriteStatus(*status.Status) error
+}
+
+// hangUp tells the caller a status and makes a receive that waits for more fail, which gRPC does when a call ends. The handler
+// cannot end it, since it waits, and were only its context cancelled, gRPC would tell the caller CANCELLED by itself: where
+// receiving fails, it sends that as the status at once. If the call has ended already, nothing happens.
+func hangUp(ctx context.Context, told error) {
+	if s, ok := grpc.ServerTransportStreamFromContext(ctx).(statusWriter); ok {
+		_ = s.WriteStatus(status.Convert(told)) // fails where the caller has gone
+	}
+}
+
+// canHangUp tells whether hangUp ends a call.
+func canHangUp(ctx context.Context) bool {
+	_, ok := grpc.ServerTransportStreamFromContext(ctx).(statusWriter)
+	return ok
+}

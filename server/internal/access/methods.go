@@ -1,0 +1,152 @@
+// Package access says what each method of the service needs of who calls it, and is the place where identities come in: a Guard is asked
+// at the head of every call, and again once its request is decoded. What has no row in the table of methods is not served.
+package access
+
+import (
+	"fmt"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha" // that old clients ask for
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Need is what a caller needs for a method.
+type Need int
+
+const (
+	// Nothing: anybody may call, of whom nothing is known.
+	Nothing Need = iota + 1
+	// Read is to read a namespace, Write to write to it.
+	Read
+	Write
+	// Admin is to look after a namespace, or the whole store.
+	Admin
+)
+
+// Kind says which calls have a method's requests in common memory, and what else they have in common.
+type Kind int
+
+const (
+	// Writes are calls that wait for a commit.
+	Writes Kind = iota + 1
+	// Reads are all others of the service and of its administration.
+	Reads
+	// Health is told to the end, also while the server drains; its replies are tiny.
+	Health
+	// Reflection tells of the contract, and nothing of the store.
+	Reflection
+)
+
+// Method is a row of the table of methods.
+type Method struct {
+	Need Need
+	Kind Kind
+	// Namespace is the field of the request that has the namespace; empty: the request is about none.
+	Namespace string
+	// All is the field that says that the request is about every namespace; empty: there is none.
+	All string
+}
+
+// namespace is the field that every request about a namespace has.
+const namespace = "namespace"
+
+// methods is the table of methods, by full name.
+var methods = map[string]*Method{
+	transcriptv1.TranscriptService_PutNode_FullMethodName:          {Write, Writes, namespace, ""},
+	transcriptv1.TranscriptService_PutNodes_FullMethodName:         {Write, Writes, namespace, ""},
+	transcriptv1.TranscriptService_Alias_FullMethodName:            {Write, Writes, namespace, ""},
+	transcriptv1.TranscriptService_DeleteAlias_FullMethodName:      {Write, Writes, namespace, ""},
+	transcriptv1.TranscriptService_Compact_FullMethodName:          {Write, Writes, namespace, ""},
+	transcriptv1.TranscriptService_GetNode_FullMethodName:          {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_Assemble_FullMethodName:         {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_StreamAssemble_FullMethodName:   {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListChildren_FullMethodName:     {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListRunLoops_FullMethodName:     {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_RecallToolCall_FullMethodName:   {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ReplayTools_FullMethodName:      {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_Search_FullMethodName:           {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_Describe_FullMethodName:         {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ResolveAlias_FullMethodName:     {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListAliases_FullMethodName:      {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ListAliasHistory_FullMethodName: {Read, Reads, namespace, ""},
+
+	transcriptv1.AdminService_Stats_FullMethodName:  {Admin, Reads, namespace, ""},
+	transcriptv1.AdminService_Verify_FullMethodName: {Admin, Reads, namespace, "whole_store"},
+
+	healthv1.Health_Check_FullMethodName: {Nothing, Health, "", ""},
+	healthv1.Health_List_FullMethodName:  {Nothing, Health, "", ""},
+	healthv1.Health_Watch_FullMethodName: {Nothing, Health, "", ""},
+
+	reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      {Nothing, Reflection, "", ""},
+	reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: {Nothing, Reflection, "", ""},
+}
+
+// Find is the row of a method; nil where there is none.
+func Find(method string) *Method { return methods[method] }
+
+// IsWrite tells whether calls of a method wait for a commit.
+func IsWrite(method string) bool {
+	m := methods[method]
+	return m != nil && m.Kind == Writes
+}
+
+// IsHealth tells whether a method is of health.
+func IsHealth(method string) bool {
+	m := methods[method]
+	return m != nil && m.Kind == Health
+}
+
+// Check refuses a method of a service that has no row, or one that does not fit its request.
+func Check(service, method string) (*Method, error) {
+	m := methods["/"+service+"/"+method]
+	if m == nil {
+		return nil, fmt.Errorf("method %s of %s has no row in the table of methods", method, service)
+	}
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service + "." + method))
+	if err != nil {
+		return nil, fmt.Errorf("method %s of %s: %w", method, service, err)
+	}
+	declared, ok := d.(protoreflect.MethodDescriptor)
+	if !ok {
+		return nil, fmt.Errorf("%s.%s is no method", service, method)
+	}
+	fields := declared.Input().Fields()
+	has := func(name string, kind protoreflect.Kind) bool {
+		f := fields.ByName(protoreflect.Name(name))
+		return f != nil && f.Kind() == kind && f.Cardinality() != protoreflect.Repeated
+	}
+	switch {
+	case m.Namespace == "" && fields.ByName(namespace) != nil,
+		m.Namespace != "" && !has(m.Namespace, protoreflect.StringKind),
+		m.All != "" && !has(m.All, protoreflect.BoolKind):
+		return nil, fmt.Errorf("the row of method %s of %s does not fit its request", method, service)
+	}
+	return m, nil
+}
+
+// Scope is what of the store a request is about.
+type Scope struct {
+	// Namespace is the namespace's name as the request has it; empty where it has none.
+	Namespace string
+	// All says that it is about every namespace.
+	All bool
+}
+
+// Scope is what a request of the method is about.
+func (m *Method) Scope(req proto.Message) (s Scope) {
+	if m.Namespace == "" {
+		return s
+	}
+	r := req.ProtoReflect()
+	fields := r.Descriptor().Fields()
+	s.Namespace = r.Get(fields.ByName(protoreflect.Name(m.Namespace))).String()
+	if m.All != "" {
+		s.All = r.Get(fields.ByName(protoreflect.Name(m.All))).Bool()
+	}
+	return s
+}
