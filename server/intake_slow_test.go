@@ -277,6 +277,7 @@ func TestWaitingIsBounded(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		synctest.Wait() // until the last has left
 	})
 }
 
