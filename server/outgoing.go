@@ -294,11 +294,12 @@ func (o *outgoing) takeSmall(ctx context.Context) (*held, error) {
 
 // wait waits for what taken takes bytes of.
 func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken func(context.Context) []*quota) (*held, error) {
-	leave, err := o.mayWait(ctx)
-	if err != nil {
-		return nil, err
+	call := callOf(ctx)
+	request := call.requestBytes()
+	if call != nil && call.atOnce || !o.waiting.TryAcquire(request) {
+		return nil, errNoRoomToReply
 	}
-	defer leave()
+	defer o.waiting.Release(request)
 	o.metrics.waiting.Inc()
 	defer o.metrics.waiting.Dec()
 	early, cancel := deadline.Early(ctx)
@@ -310,16 +311,6 @@ func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken f
 		return nil, err
 	}
 	return nil, errNoRoomToReply
-}
-
-// mayWait lets a call wait until it leaves, or says that it must not, or that the requests of others that wait hold too much.
-func (o *outgoing) mayWait(ctx context.Context) (leave func(), err error) {
-	call := callOf(ctx)
-	request := call.requestBytes()
-	if call != nil && call.atOnce || !o.waiting.TryAcquire(request) {
-		return nil, errNoRoomToReply
-	}
-	return func() { o.waiting.Release(request) }, nil
 }
 
 func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64, from []*quota) *held {

@@ -28,16 +28,10 @@ func looksThrough(method string) bool {
 
 // inTurn runs a call that looks through messages in a place, which it has until it has made its reply: more at once would not end sooner,
 // and all other calls would share the processors with each of them. It waits first for a place of its connection, so that
-// one connection does not keep all others waiting. Errors are errBusy shortly before the deadline, that of the context, and that of mayWait.
+// one connection does not keep all others waiting. Errors are errBusy shortly before the deadline, and that of the context.
 func (o *outgoing) inTurn(ctx context.Context, req any, next grpc.UnaryHandler) (any, error) {
 	c := connectionOf(ctx)
-	leave, err := o.mayWait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = o.enter(ctx, c.places, o.places)
-	leave()
-	if err != nil {
+	if err := o.enter(ctx, c.places, o.places); err != nil {
 		return nil, err
 	}
 	defer c.places.Release(1)
