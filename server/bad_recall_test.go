@@ -1,6 +1,9 @@
 package server_test
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // badRecalls are requests for calls that are not there, or that name none.
 func badRecalls(w *planted) []bad {
@@ -74,6 +77,7 @@ func badReplays(w *planted) []bad {
 		{"replay a negative text", call(&Replay{Head: head, MaxChars: -1}), invalid, badField, "max_chars"},
 		{"replay a long text", call(&Replay{Head: head, MaxChars: 200_001}), invalid, overLimit, "max_chars"},
 		{"replay a nameless tool", call(&Replay{Head: head, ToolNames: []string{"x", ""}}), invalid, badField, "tool_names"},
-		{"replay 65 tools", call(&Replay{Head: head, ToolNames: make([]string, 65)}), invalid, overLimit, "tool_names"},
+		{"replay 65 tools", call(&Replay{Head: head, ToolNames: slices.Repeat([]string{"x"}, 65)}), invalid, overLimit, "tool_names"},
+		{"replay a tool of a long name", call(&Replay{Head: head, ToolNames: []string{"x", strings.Repeat("x", 1025)}}), invalid, overLimit, "tool_names[1]"},
 	}
 }

@@ -43,6 +43,7 @@ func badSearches() []bad {
 		{"search in role 9", roles(9), invalid, badField, "roles[0]"},
 		{"search in role -1", roles(-1), invalid, badField, "roles[0]"},
 		{"search for 65 tools", spoilt(func(q *SearchRequest) { q.ToolNames = make([]string, 65) }), invalid, overLimit, "tool_names"},
+		{"search for a tool of a long name", spoilt(func(q *SearchRequest) { q.ToolNames = []string{strings.Repeat("x", 1025)} }), invalid, overLimit, "tool_names[0]"},
 		{"search before 1970", times(&timestamppb.Timestamp{Seconds: -1}, nil), invalid, badField, "since"},
 		{"search after 9999", times(nil, &timestamppb.Timestamp{Seconds: 1 << 50}), invalid, badField, "until"},
 		{"search at no time", times(atMinute(1), atMinute(1)), invalid, badField, "until"},

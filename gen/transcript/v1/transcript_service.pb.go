@@ -5239,7 +5239,7 @@ type SearchRequest struct {
 	Pattern isSearchRequest_Pattern `protobuf_oneof:"pattern"`
 	// Only messages of these roles; none: all.
 	Roles []Role `protobuf:"varint,2,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
-	// Only calls of these tools and their results, at most 64; none: all messages.
+	// Only calls of these tools and their results, at most 64 of 1 KiB each; none: all messages.
 	ToolNames []string `protobuf:"bytes,3,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	// Only messages sent, else first put, at or after this time.
 	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
@@ -5727,7 +5727,7 @@ type ReplayToolsRequest struct {
 	// Code points of the text block, and of the items together; 0: 8,000; at most 200,000. Of the newest call, what does not
 	// fit is cut; older ones that do not fit are left out.
 	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
-	// Only calls of these tools, at most 64, none empty; none: all.
+	// Only calls of these tools, at most 64 of 1 KiB each, none empty; none: all.
 	ToolNames     []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

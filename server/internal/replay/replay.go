@@ -63,13 +63,10 @@ func (s *Replayer) Tools(ctx context.Context, req *transcriptv1.ReplayToolsReque
 }
 
 func checkToolNames(names []string) error {
-	switch {
-	case len(names) > wire.MaxToolNames:
-		return wire.OverLimit("tool_names", "must be at most %d", wire.MaxToolNames)
-	case slices.Contains(names, ""):
+	if slices.Contains(names, "") {
 		return wire.InvalidField("tool_names", "must not hold an empty name")
 	}
-	return nil
+	return wire.CheckToolNames(names)
 }
 
 // request gathers the latest calls of a chain: first where they and their results lie, then, newest first, what they say.

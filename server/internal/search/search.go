@@ -151,8 +151,8 @@ func (q *query) parseFilters(req *transcriptv1.SearchRequest) error {
 		}
 		q.roles |= 1 << role
 	}
-	if len(req.ToolNames) > wire.MaxToolNames {
-		return wire.OverLimit("tool_names", "must be at most %d", wire.MaxToolNames)
+	if err := wire.CheckToolNames(req.ToolNames); err != nil {
+		return err
 	}
 	q.tools = make(map[string]bool, len(req.ToolNames))
 	for _, name := range req.ToolNames {

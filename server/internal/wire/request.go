@@ -31,8 +31,8 @@ const (
 	maxLabelKeyBytes   = 256
 	maxLabelValueBytes = 4 << 10
 
-	// MaxToolNames is the names of tools that a filter has.
-	MaxToolNames = 64
+	// maxToolNames is the names of tools that a filter has.
+	maxToolNames = 64
 
 	defaultPage = 100
 	maxPage     = 1000
@@ -179,6 +179,19 @@ func Under(path string, err error) error {
 
 // Indexed is the path of an entry of a list.
 func Indexed(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
+
+// CheckToolNames refuses a filter by names of tools that is too long, or has a name that no tool can have.
+func CheckToolNames(names []string) error {
+	if len(names) > maxToolNames {
+		return OverLimit("tool_names", "must be at most %d", maxToolNames)
+	}
+	for i, name := range names {
+		if len(name) > canonical.MaxNameBytes {
+			return OverLimit(Indexed("tool_names", i), "must be at most %d bytes", canonical.MaxNameBytes)
+		}
+	}
+	return nil
+}
 
 // Milliseconds are those since the epoch, what is finer cut off; false outside of the years 1970 to 9999.
 func Milliseconds(t *timestamppb.Timestamp) (int64, bool) {
