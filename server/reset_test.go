@@ -57,6 +57,8 @@ func TestResetCallsGiveBackTheirRoom(t *testing.T) {
 		if n == 0 {
 			break
 		}
+		// A connection that rests may still have what it was about to send last, in a variable.
+		_, _ = client.ResolveAlias(c.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"})
 		runtime.GC() // finds what gRPC has forgotten
 		if time.Now().After(end) {
 			t.Errorf("%g bytes are held after all calls have ended; %g connections closed", n, c.metric("transcriptd_server_replies_closed_total"))
