@@ -1,11 +1,13 @@
 package server
 
 import (
+	"errors"
 	"log/slog"
 
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -28,8 +30,8 @@ const (
 )
 
 // codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the
-// call within gRPC, which would call that INTERNAL before any interceptor has run, but give an empty request and tell the gate, which
-// receives an incoming. A reply that cannot be encoded is in the log: gRPC encodes it
+// call within gRPC, which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on
+// it, which the validation interceptor finds (refused). A reply that cannot be encoded is in the log: gRPC encodes it
 // when the interceptors have ended, and they have logged that the call is well.
 type codec struct {
 	encoding.CodecV2
@@ -89,21 +91,15 @@ func (c *codec) marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, 
 	return mem.BufferSlice{mem.NewBuffer(b, pool)}, nil
 }
 
-// incoming is a request that is being received.
-type incoming struct {
-	proto.Message
-	// fault is why the bytes are no request, which is empty then; nil: they are one.
-	fault *canonical.FieldError
-}
-
-// Unmarshal does not fail for an incoming: see codec.
+// Unmarshal fails only for what is no protobuf message of Go.
 func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
-	in, ok := v.(*incoming)
+	m, ok := v.(proto.Message)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	if in.fault = c.read(data, in.Message); in.fault != nil {
-		proto.Reset(in.Message)
+	if err := c.read(data, m); err != nil {
+		proto.Reset(m)
+		mark(m, err)
 	}
 	return nil
 }
@@ -125,4 +121,44 @@ func (c *codec) read(data mem.BufferSlice, m proto.Message) *canonical.FieldErro
 		return &canonical.FieldError{Field: "request", Rule: "does not parse", Kind: canonical.ErrMalformed}
 	}
 	return nil
+}
+
+// markNumber is the highest number that a field can have; no message of ours has it. A request on which the codec left
+// it holds nothing else.
+const markNumber = protowire.Number(1<<29 - 1)
+
+// mark leaves err on an empty m: an unknown field with kind, field and rule.
+func mark(m proto.Message, err *canonical.FieldError) {
+	kind := byte('m')
+	if errors.Is(err, canonical.ErrLimit) {
+		kind = 'l'
+	}
+	b := protowire.AppendTag(nil, markNumber, protowire.BytesType)
+	b = protowire.AppendBytes(b, []byte{kind})
+	b = protowire.AppendTag(b, markNumber, protowire.BytesType)
+	b = protowire.AppendString(b, err.Field)
+	b = protowire.AppendTag(b, markNumber, protowire.BytesType)
+	m.ProtoReflect().SetUnknown(protowire.AppendString(b, err.Rule))
+}
+
+// refused gives back what the codec found wrong with a request; nil if nothing.
+func refused(m proto.Message) *canonical.FieldError {
+	b := m.ProtoReflect().GetUnknown()
+	var parts [3]string
+	for i := range parts {
+		number, _, n := protowire.ConsumeTag(b)
+		if n < 0 || number != markNumber {
+			return nil
+		}
+		v, size := protowire.ConsumeString(b[n:])
+		if size < 0 {
+			return nil
+		}
+		parts[i], b = v, b[n+size:]
+	}
+	kind := canonical.ErrMalformed
+	if parts[0] == "l" {
+		kind = canonical.ErrLimit
+	}
+	return &canonical.FieldError{Field: parts[1], Rule: parts[2], Kind: kind}
 }

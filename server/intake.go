@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/internal/deadline"
@@ -156,21 +155,11 @@ type portion struct {
 
 // receive receives the request when there is room.
 func (p *portion) receive(ctx context.Context, req any, receive func(any) error) error {
-	m, ok := req.(proto.Message)
-	if !ok {
-		return errors.New("a request is no message")
+	err := p.enter(ctx)
+	if err == nil {
+		err = p.came(req, receive(req))
 	}
-	if err := p.enter(ctx); err != nil {
-		return err
-	}
-	in := &incoming{Message: m}
-	if err := p.came(m, receive(in)); err != nil {
-		return err
-	}
-	if in.fault != nil {
-		return in.fault
-	}
-	return nil
+	return err
 }
 
 // enter takes room for the largest request. Errors are those of take.

@@ -122,7 +122,7 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 		reply, err := handle(nil, ctx, func(req any) error {
 			go func() { waiter <- enter(t, r) }()
 			<-time.After(promptly + time.Millisecond)
-			req.(*incoming).Message.(*transcriptv1.PutNodeRequest).Namespace = "x"
+			req.(*transcriptv1.PutNodeRequest).Namespace = "x"
 			return nil
 		}, interceptor)
 		(<-waiter).leave()

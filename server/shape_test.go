@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
-	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -101,15 +100,24 @@ func TestShapesFindUnknownFields(t *testing.T) {
 	}
 }
 
-func TestFaultsOfRequests(t *testing.T) {
+func TestMarks(t *testing.T) {
 	c := newCodec(newBuffers(), slog.New(slog.DiscardHandler))
-	faultOf := func(b []byte) *canonical.FieldError {
+	unmarshal := func(b []byte) *transcriptv1.PutNodeRequest {
 		t.Helper()
-		in := &incoming{Message: &transcriptv1.PutNodeRequest{}}
-		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, in); err != nil {
+		m := &transcriptv1.PutNodeRequest{}
+		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, m); err != nil {
 			t.Fatal(err)
 		}
-		return in.fault
+		return m
+	}
+	forged := &transcriptv1.PutNodeRequest{Namespace: "x"}
+	mark(forged, malformed("field", "rule"))
+	b, err := proto.Marshal(forged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := refused(unmarshal(b)); got == nil || got.Field == "field" {
+		t.Errorf("a mark that came over the wire gives %v", got)
 	}
 	for field, b := range map[string][]byte{
 		"request":                            {0x07},
@@ -118,12 +126,12 @@ func TestFaultsOfRequests(t *testing.T) {
 		"messages[1].parts[0].tool_call.200": nested(3, 3, 2, 12, 200),
 		"metadata[0].key":                    nested(0, 5, 1),
 	} {
-		got := faultOf(b)
+		got := refused(unmarshal(b))
 		if got == nil || got.Field != field {
 			t.Errorf("%x gives %v, want a fault at %s", b, got, field)
 		}
 	}
-	if got := faultOf(nil); got != nil {
+	if got := refused(unmarshal(nil)); got != nil {
 		t.Errorf("an empty request gives %v", got)
 	}
 }
