@@ -77,7 +77,7 @@ func (r *registrar) look(ctx context.Context) {
 	})
 }
 
-// gate is what every call of a method passes, in this order: admission may have refused it by its head; the guard says who calls; there
+// gate is what every call of a method passes, in this order: admission may have refused it by its request headers; the guard says who calls; there
 // is room for its request; which is decoded; and the guard permits what it is about. Only then does anything else see the request.
 type gate struct {
 	method *access.Method

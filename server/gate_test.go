@@ -148,7 +148,7 @@ func requestWith(t *testing.T, d protoreflect.MethodDescriptor, fields map[strin
 	return m.Interface()
 }
 
-// Whoever is refused by the head of a call takes no room, whatever the method, and nothing sees the request: there is no room left, and
+// Whoever is refused by the request headers takes no room, whatever the method, and nothing sees the request: there is no room left, and
 // the store can not be touched.
 func TestWhoIsRefusedByTheHead(t *testing.T) {
 	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})

@@ -44,7 +44,7 @@ const (
 // calls wait, a connection that takes next to nothing of its replies for takenWithin is closed. Connections that have not taken much yet
 // leave some to those that have.
 //
-// A call begins with the room of a small reply. Where others have all of that, it takes some that only its connection has: so what
+// A call begins with the room of a small reply; one that looks through messages takes its room afterwards. Where others have all of that, it takes some that only its connection has: so what
 // others do not take keeps no small reply waiting. A large reply gives that back before it waits for more.
 type outgoing struct {
 	free, small *quota

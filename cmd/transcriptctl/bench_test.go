@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +15,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 func TestBenchMistakes(t *testing.T) {
@@ -154,31 +151,14 @@ func TestBenchInterrupted(t *testing.T) {
 // refusing serves a store, but refuses puts with an error: each, or each second one.
 func refusing(t *testing.T, code codes.Code, each int64) *stack {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var puts atomic.Int64
-	store := memstore.New(memstore.Options{})
-	g, err := server.New(store, server.Config{Version: "test"}).GRPC(grpc.ChainUnaryInterceptor(
+	return serveStore(t, memstore.New(memstore.Options{}), grpc.ChainUnaryInterceptor(
 		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			if info.FullMethod == transcriptv1.TranscriptService_PutNode_FullMethodName && puts.Add(1)%each == 0 {
 				return nil, status.Error(code, "refused")
 			}
 			return handle(ctx, req)
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(listener) }()
-	t.Cleanup(func() {
-		g.Stop()
-		if err := errors.Join(<-served, store.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return &stack{tb: t, addr: listener.Addr().String()}
 }
 
 // Requests that fail are counted by the reason, and are no failure of the command where others succeed.

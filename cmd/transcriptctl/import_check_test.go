@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server"
 )
 
 // forgedStream changes the frames of an effective view on their way.
@@ -52,30 +50,13 @@ func (s *forgedStream) SendMsg(m any) error {
 // serveForged serves an empty store, and forges what StreamAssemble sends.
 func serveForged(t *testing.T, forge func(*transcriptv1.StreamAssembleResponse)) *stack {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := memstore.New(memstore.Options{})
 	forged := func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		if strings.HasSuffix(info.FullMethod, "/StreamAssemble") {
 			stream = &forgedStream{ServerStream: stream, forge: forge}
 		}
 		return next(srv, stream)
 	}
-	g, err := server.New(store, server.Config{Version: "test"}).GRPC(grpc.StreamInterceptor(forged))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(listener) }()
-	t.Cleanup(func() {
-		g.Stop()
-		if err := errors.Join(<-served, store.Close()); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			t.Error(err)
-		}
-	})
-	return &stack{tb: t, addr: listener.Addr().String()}
+	return serveStore(t, memstore.New(memstore.Options{}), grpc.StreamInterceptor(forged))
 }
 
 // TestCheckForged: a view that differs from the list otherwise than its report says ends the import with exit code 6,

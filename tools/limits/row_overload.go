@@ -73,7 +73,7 @@ type overloads struct {
 	// callers make the peak; lately is what was served a second in the last peak, and in the last flood.
 	callers int
 	lately  [2]float64
-	// Of each round: the mean of the peaks' puts served a second, of what floods offered, and of what they served.
+	// Of each round: the mean rate of puts served at the peak, offered in floods, and served in floods.
 	peaks, offers, served []float64
 	// Of all floods.
 	refused                          map[string]int

@@ -8,7 +8,7 @@ type Principal any
 // Guard decides who may call what. Its methods may run at once, and refuse a call with an error: a gRPC status, which the caller is told
 // as it is, or one that the table of errors has.
 type Guard interface {
-	// Identify says who calls, by the head of a call alone: nothing of its body has been received, nor is there room for it. ctx has the
+	// Identify says who calls, by the request headers alone: nothing of its body has been received, nor is there room for it. ctx has the
 	// metadata and the peer.
 	Identify(ctx context.Context, m *Method) (Principal, error)
 	// Permit judges a request that has been decoded, which nobody else has looked at; of a stream of requests each.

@@ -1,5 +1,5 @@
 // Package access says what each method of the service needs of who calls it, and is the place where identities come in: a Guard is asked
-// at the head of every call, and again once its request is decoded. What has no row in the table of methods is not served.
+// when the request headers of a call have come, and again once its request is decoded. What has no row in the table of methods is not served.
 package access
 
 import (
