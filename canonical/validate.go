@@ -155,6 +155,7 @@ func judgeContentForm(m *transcriptv1.Message) *FieldError {
 		if content > 0 {
 			return invalid("content_form", "must not be ABSENT where there is content")
 		}
+	default:
 	}
 	return nil
 }

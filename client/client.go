@@ -160,9 +160,6 @@ func newClient(conn grpc.ClientConnInterface, o options) *Client {
 // Close ends the connection if Dial made it, and with it calls under way. They, and all calls from then on, fail with ErrClosed.
 // Closing again does nothing; the error is always nil.
 func (c *Client) Close() error {
-	if c.closed.Err() != nil {
-		return nil
-	}
 	c.end()
 	if c.closer != nil {
 		// What it can say is that it was closed before.

@@ -91,13 +91,16 @@ func (t *Thread) SearchTool() *Tool {
 	}
 }
 
+// parses reads the arguments that a model gave; false: they are no JSON, or of another shape.
+func parses(arguments string, into any) bool { return json.Unmarshal([]byte(arguments), into) == nil }
+
 func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
 	var in struct {
 		CallID string `json:"call_id"`
 		Place  string `json:"place"`
 		Offset int    `json:"offset"`
 	}
-	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.CallID == "" && in.Place == "" {
+	if !parses(arguments, &in) || in.CallID == "" && in.Place == "" {
 		return "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number.", nil
 	}
 	call := Recall{Place: in.Place}
@@ -173,7 +176,7 @@ func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
 		Query  string `json:"query"`
 		Regexp bool   `json:"regexp"`
 	}
-	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Query == "" {
+	if !parses(arguments, &in) || in.Query == "" {
 		return "The arguments have to be a JSON object with query, a text; regexp is true or false.", nil
 	}
 	req := &transcriptv1.SearchRequest{

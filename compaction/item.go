@@ -118,6 +118,7 @@ func (p *Policy) condensed(to []Action, loop []item) []Action {
 			if p.TraceRequests {
 				action = orShorter(i, Line)
 			}
+		default:
 		}
 		to = append(to, action)
 	}

@@ -33,6 +33,7 @@ func (p *Planner) weigh(i item, full, short size) {
 		if policy.TraceRequests {
 			last.condensed = last.condensed.plus(short)
 		}
+	default:
 	}
 	if i.kind() == result && policy.KeepToolResults >= 0 {
 		w.results++

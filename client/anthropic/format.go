@@ -72,8 +72,9 @@ func roleName(m *transcriptv1.Message) string {
 		return "assistant"
 	case transcriptv1.Role_ROLE_SYSTEM, transcriptv1.Role_ROLE_DEVELOPER:
 		return "system"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // formatMessage writes the messages that are one at the provider; the first has this index.

@@ -43,12 +43,11 @@ func appendMessage(dst []byte, m *transcriptv1.Message, path string, report *Rep
 		return nil, err
 	}
 	out := n.Append(dst)
-	again, _, err := ParseMessage(out[len(dst):])
-	if err != nil {
+	if again, _, err := ParseMessage(out[len(dst):]); err == nil {
+		providerjson.Differences(path, m, again, report)
+	} else {
 		report.Add(Change{Path: path, Kind: Inexact})
-		return out, nil
 	}
-	providerjson.Differences(path, m, again, report)
 	return out, nil
 }
 

@@ -29,6 +29,7 @@ func remoteExitCode(err error) int {
 		return exitUsage // another node is to be named
 	case client.ErrOpenToolCalls:
 		return exitConflict // the same call succeeds once the results are there
+	default:
 	}
 	switch remote.Code {
 	case codes.InvalidArgument:
@@ -41,8 +42,9 @@ func remoteExitCode(err error) int {
 		return exitUnavailable
 	case codes.DataLoss:
 		return exitDamaged
+	default:
+		return exitFailed
 	}
-	return exitFailed
 }
 
 // explainRemote says what the server refused and what to do next.
@@ -125,12 +127,14 @@ func hintFor(e *client.Error) string {
 		return "This is a fault of the server; its log has the cause."
 	case client.ErrDeadlineExceeded:
 		return "Give it longer with --timeout. If it was a write, it may have taken place: look before you repeat it."
+	default:
 	}
 	switch e.Code {
 	case codes.Unavailable:
 		return "Is transcriptd running there? Start it with 'transcriptd', or name its address with --addr or TRANSCRIPTCTL_ADDR."
 	case codes.Unimplemented:
 		return "Is that a transcriptd? Then it is older than this transcriptctl."
+	default:
+		return ""
 	}
-	return ""
 }

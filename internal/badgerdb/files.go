@@ -12,11 +12,10 @@ import (
 // eachTable calls f with the tables in a directory, whether or not they are the database's.
 func eachTable(dir string, f func(id uint64, e fs.DirEntry) error) error {
 	return eachFile(dir, tableSuffix, func(name string, e fs.DirEntry) error {
-		id, err := strconv.ParseUint(name, 10, 64)
-		if err != nil {
-			return nil
+		if id, err := strconv.ParseUint(name, 10, 64); err == nil {
+			return f(id, e)
 		}
-		return f(id, e)
+		return nil
 	})
 }
 

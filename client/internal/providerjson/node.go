@@ -113,6 +113,7 @@ func (n *Node) Append(dst []byte) []byte {
 			dst = item.Append(dst)
 		}
 		return append(dst, ']')
+	default:
 	}
 	return append(dst, n.raw...)
 }
