@@ -15,7 +15,7 @@ import (
 func BenchmarkShortReplies(b *testing.B) {
 	for _, size := range []int{40, 200, 1000, 2000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			c := newCodec(newBuffers(), slog.New(slog.DiscardHandler))
+			c := newCodec(newRequests(), newBuffers(), slog.New(slog.DiscardHandler))
 			reply := &transcriptv1.AssembleResponse{Etag: strings.Repeat("x", size)}
 			b.ReportAllocs()
 			for b.Loop() {

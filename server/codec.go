@@ -1,16 +1,12 @@
 package server
 
 import (
-	"errors"
 	"log/slog"
 
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/transcriptd/transcriptd/canonical"
 )
 
 const (
@@ -29,19 +25,18 @@ const (
 	streamWindow, connectionWindow = 64 << 10, 4 << 20
 )
 
-// codec is gRPC's codec for protobuf with other buffers and one more difference: bytes that are no request do not fail the
-// call within gRPC, which would call that INTERNAL before any interceptor has run, but give an empty request with a mark on
-// it, which the validation interceptor finds (refused). A reply that cannot be encoded is in the log: gRPC encodes it
-// when the interceptors have ended, and they have logged that the call is well.
+// codec is gRPC's codec for protobuf with other buffers and one more difference: what is wrong with the bytes of a request is told
+// to who receives it, who knows which field that is; gRPC would make it INTERNAL. A reply that cannot be encoded is in the log:
+// gRPC encodes it when the interceptors have ended, and they have logged that the call is well.
 type codec struct {
 	encoding.CodecV2
-	shapes shapes
-	pool   mem.BufferPool
-	log    *slog.Logger
+	requests *requests
+	pool     mem.BufferPool
+	log      *slog.Logger
 }
 
-func newCodec(pool mem.BufferPool, log *slog.Logger) *codec {
-	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), shapes: requestShapes(), pool: pool, log: log}
+func newCodec(requests *requests, pool mem.BufferPool, log *slog.Logger) *codec {
+	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requests: requests, pool: pool, log: log}
 }
 
 // Marshal is that of gRPC's codec with buffers of our own, and takes the messages out of a spliced reply.
@@ -91,74 +86,20 @@ func (c *codec) marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, 
 	return mem.BufferSlice{mem.NewBuffer(b, pool)}, nil
 }
 
-// Unmarshal fails only for what is no protobuf message of Go.
+// Unmarshal gives an empty request where its bytes are none, if somebody receives it, who is told why. The error of a message that
+// nobody receives so, of a service without a gate, says it.
 func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	if err := c.read(data, m); err != nil {
-		proto.Reset(m)
-		mark(m, err)
+	fault := c.requests.read(data, m)
+	if fault == nil {
+		return nil
 	}
-	return nil
-}
-
-func (c *codec) read(data mem.BufferSlice, m proto.Message) *canonical.FieldError {
-	if data.Len() > maxRequest {
-		return &canonical.FieldError{Field: "request", Rule: "must be at most 4 MiB", Kind: canonical.ErrLimit}
-	}
-	b := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer b.Free()
-	shape := c.shapes[m.ProtoReflect().Descriptor().FullName()]
-	if fault := new(pass).check(shape, b.ReadOnlyData()); fault != nil {
+	proto.Reset(m)
+	if !c.requests.tell(m, fault) {
 		return fault
 	}
-	if err := proto.Unmarshal(b.ReadOnlyData(), m); err != nil {
-		if fault := (&pass{text: true}).check(shape, b.ReadOnlyData()); fault != nil {
-			return fault
-		}
-		return &canonical.FieldError{Field: "request", Rule: "does not parse", Kind: canonical.ErrMalformed}
-	}
 	return nil
-}
-
-// markNumber is the highest number that a field can have; no message of ours has it. A request on which the codec left
-// it holds nothing else.
-const markNumber = protowire.Number(1<<29 - 1)
-
-// mark leaves err on an empty m: an unknown field with kind, field and rule.
-func mark(m proto.Message, err *canonical.FieldError) {
-	kind := byte('m')
-	if errors.Is(err, canonical.ErrLimit) {
-		kind = 'l'
-	}
-	b := protowire.AppendTag(nil, markNumber, protowire.BytesType)
-	b = protowire.AppendBytes(b, []byte{kind})
-	b = protowire.AppendTag(b, markNumber, protowire.BytesType)
-	b = protowire.AppendString(b, err.Field)
-	b = protowire.AppendTag(b, markNumber, protowire.BytesType)
-	m.ProtoReflect().SetUnknown(protowire.AppendString(b, err.Rule))
-}
-
-// refused gives back what the codec found wrong with a request; nil if nothing.
-func refused(m proto.Message) *canonical.FieldError {
-	b := m.ProtoReflect().GetUnknown()
-	var parts [3]string
-	for i := range parts {
-		number, _, n := protowire.ConsumeTag(b)
-		if n < 0 || number != markNumber {
-			return nil
-		}
-		v, size := protowire.ConsumeString(b[n:])
-		if size < 0 {
-			return nil
-		}
-		parts[i], b = v, b[n+size:]
-	}
-	kind := canonical.ErrMalformed
-	if parts[0] == "l" {
-		kind = canonical.ErrLimit
-	}
-	return &canonical.FieldError{Field: parts[1], Rule: parts[2], Kind: kind}
 }

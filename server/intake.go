@@ -38,16 +38,20 @@ const (
 // server's memory than streamWindow and its head, since gRPC asks a client for more only once a handler receives. A call whose
 // request does not come promptly is ended where others wait, so that senders that stall hold them up for no longer. Writes,
 // reads with those of the administration, health and reflection have a room each, so that none waits for another.
-type intake struct{ writes, reads, health, reflection *room }
+type intake struct {
+	writes, reads, health, reflection *room
+	requests                          *requests
+}
 
 // newIntake makes rooms, of which all but that of health take no more calls once draining is done.
 func newIntake(draining context.Context, m *roomMetrics, log *slog.Logger) *intake {
-	statuses := &mapper{rows: table(), log: log}
+	statuses, requests := &mapper{rows: table(), log: log}, newRequests()
 	return &intake{
-		writes:     newRoom(writesBytes, draining, statuses, m, "writes"),
-		reads:      newRoom(readsBytes, draining, statuses, m, "reads"),
-		health:     newRoom(otherBytes, context.Background(), statuses, m, "health"),
-		reflection: newRoom(otherBytes, draining, statuses, m, "reflection"),
+		writes:     newRoom(writesBytes, draining, requests, statuses, m, "writes"),
+		reads:      newRoom(readsBytes, draining, requests, statuses, m, "reads"),
+		health:     newRoom(otherBytes, context.Background(), requests, statuses, m, "health"),
+		reflection: newRoom(otherBytes, draining, requests, statuses, m, "reflection"),
+		requests:   requests,
 	}
 }
 
@@ -70,6 +74,7 @@ type room struct {
 	free *semaphore.Weighted
 	// draining is done from when on no more calls are taken.
 	draining context.Context
+	requests *requests
 	statuses *mapper
 	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no
 	// clock that is set turns back.
@@ -80,10 +85,10 @@ type room struct {
 	waited         prometheus.Observer
 }
 
-func newRoom(bytes int64, draining context.Context, statuses *mapper, m *roomMetrics, kind string) *room {
+func newRoom(bytes int64, draining context.Context, requests *requests, statuses *mapper, m *roomMetrics, kind string) *room {
 	m.limit.WithLabelValues(kind).Set(float64(bytes))
 	return &room{
-		free: semaphore.NewWeighted(bytes), draining: draining, statuses: statuses, start: time.Now(),
+		free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, statuses: statuses, start: time.Now(),
 		bytes: m.bytes.WithLabelValues(kind), waiting: m.waiting.WithLabelValues(kind), waited: m.waited.WithLabelValues(kind),
 	}
 }
@@ -155,9 +160,12 @@ type portion struct {
 
 // receive receives the request when there is room.
 func (p *portion) receive(ctx context.Context, req any, receive func(any) error) error {
-	err := p.enter(ctx)
-	if err == nil {
-		err = p.came(req, receive(req))
+	if err := p.enter(ctx); err != nil {
+		return err
+	}
+	fault, err := p.room.requests.receive(req, receive)
+	if err = p.came(req, err); err == nil && fault != nil {
+		err = fault
 	}
 	return err
 }

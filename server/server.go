@@ -129,7 +129,7 @@ func (s *Server) grpc(register func(reflection.GRPCServer), extra ...grpc.Server
 	}
 	server := grpc.NewServer(append(options,
 		grpc.InTapHandle(s.admission.admit),
-		grpc.ForceServerCodecV2(newCodec(s.outgoing.buffers, s.log)),
+		grpc.ForceServerCodecV2(newCodec(s.intake.requests, s.outgoing.buffers, s.log)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)

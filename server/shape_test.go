@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -81,7 +83,7 @@ func TestShapesFindUnknownFields(t *testing.T) {
 		s := all[m.ProtoReflect().Descriptor().FullName()]
 		b := drawWire(t, s, 4)
 		err := proto.Unmarshal(b, m)
-		got := newCodec(newBuffers(), slog.New(slog.DiscardHandler)).read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
+		got := newRequests().read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
 		want := err != nil || hasUnknown(m.ProtoReflect())
 		if got != nil && !want && strings.Contains(got.Field, ".labels.entries.") {
 			return // the parser drops unknown fields in the entries of maps without a trace
@@ -100,39 +102,34 @@ func TestShapesFindUnknownFields(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
-	c := newCodec(newBuffers(), slog.New(slog.DiscardHandler))
-	unmarshal := func(b []byte) *transcriptv1.PutNodeRequest {
-		t.Helper()
-		m := &transcriptv1.PutNodeRequest{}
-		if err := c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, m); err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	forged := &transcriptv1.PutNodeRequest{Namespace: "x"}
-	mark(forged, malformed("field", "rule"))
-	b, err := proto.Marshal(forged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := refused(unmarshal(b)); got == nil || got.Field == "field" {
-		t.Errorf("a mark that came over the wire gives %v", got)
-	}
+// Who receives a request is told what is wrong with its bytes; where nobody does, the codec's error tells it.
+func TestFaultsOfRequests(t *testing.T) {
+	r := newRequests()
+	c := newCodec(r, newBuffers(), slog.New(slog.DiscardHandler))
 	for field, b := range map[string][]byte{
 		"request":                            {0x07},
 		"99":                                 protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1),
 		"messages[1].parts[0].tool_call.id":  nested(3, 3, 2, 12, 1),
 		"messages[1].parts[0].tool_call.200": nested(3, 3, 2, 12, 200),
 		"metadata[0].key":                    nested(0, 5, 1),
+		"":                                   nil,
 	} {
-		got := refused(unmarshal(b))
-		if got == nil || got.Field != field {
-			t.Errorf("%x gives %v, want a fault at %s", b, got, field)
+		unmarshal := func(m any) error { return c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, m) }
+		m := &transcriptv1.PutNodeRequest{}
+		fault, err := r.receive(m, unmarshal)
+		if err != nil || (fault != nil) != (field != "") || fault != nil && fault.Field != field {
+			t.Errorf("%x gives %v and %v, want a fault at %q", b, fault, err, field)
+		}
+		if !proto.Equal(m, &transcriptv1.PutNodeRequest{}) {
+			t.Errorf("%x gives %v", b, m)
+		}
+		var told *canonical.FieldError
+		if err := unmarshal(m); errors.As(err, &told) != (field != "") || told != nil && told.Field != field {
+			t.Errorf("%x gives %v where nobody receives it", b, err)
 		}
 	}
-	if got := refused(unmarshal(nil)); got != nil {
-		t.Errorf("an empty request gives %v", got)
+	if len(r.faults) > 0 {
+		t.Errorf("%d requests are kept", len(r.faults))
 	}
 }
 

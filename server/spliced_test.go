@@ -14,7 +14,7 @@ import (
 // A spliced reply is the message with the frame's messages behind it.
 func TestSplicedReply(t *testing.T) {
 	pool := newBuffers()
-	c := newCodec(pool, slog.New(slog.DiscardHandler))
+	c := newCodec(newRequests(), pool, slog.New(slog.DiscardHandler))
 	f := &chainview.Frame{Memory: pool, Most: 100}
 	encode := func(v any) []byte {
 		b, err := c.Marshal(v)
