@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -11,8 +12,13 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// Assemble lays a view into one reply.
-func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRequest) (*transcriptv1.AssembleResponse, error) {
+// Handlers are those of the methods whose replies have frames, which what is generated knows nothing of.
+func (t *transcripts) Handlers() map[string]grpc.MethodHandler {
+	return map[string]grpc.MethodHandler{"Assemble": handlerOf(transcriptv1.TranscriptService_Assemble_FullMethodName, t.assemble)}
+}
+
+// assemble lays a view into one reply.
+func (t *transcripts) assemble(ctx context.Context, req *transcriptv1.AssembleRequest) (any, error) {
 	a, err := chainview.Open(ctx, t.store, req, t.now().UnixMilli())
 	if err != nil {
 		return nil, err
@@ -36,7 +42,7 @@ func (t *transcripts) Assemble(ctx context.Context, req *transcriptv1.AssembleRe
 		f.Drop()
 		return nil, errUseStream
 	}
-	return reply, leave(ctx, f)
+	return splice(reply, f, nil), nil
 }
 
 // whole reads the view into one frame. Error: chainview.ErrLarge beyond wire.MaxReply.

@@ -33,8 +33,15 @@ type registrar struct {
 func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	d := *desc
 	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
+	var framed map[string]grpc.MethodHandler
+	if s, ok := service.(framing); ok {
+		framed = s.Handlers()
+	}
 	for n := range d.Methods {
 		m := &d.Methods[n]
+		if own, ok := framed[m.MethodName]; ok {
+			m.Handler = own
+		}
 		m.Handler = r.gate(d.ServiceName, m.MethodName).unary(m.Handler)
 	}
 	for n := range d.Streams {
@@ -42,6 +49,24 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 		s.Handler = r.gate(d.ServiceName, s.StreamName).stream(s.Handler)
 	}
 	r.Server.RegisterService(&d, service)
+}
+
+// framing is a service that handles some methods by itself, by name, since their replies are not those that are generated.
+type framing interface {
+	Handlers() map[string]grpc.MethodHandler
+}
+
+// handlerOf makes the handler of a method whose reply is any that the codec knows.
+func handlerOf[Request any](method string, handle func(context.Context, *Request) (any, error)) grpc.MethodHandler {
+	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		req := new(Request)
+		if err := receive(req); err != nil {
+			return nil, err
+		}
+		return interceptor(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: method}, func(ctx context.Context, req any) (any, error) {
+			return handle(ctx, req.(*Request))
+		})
+	}
 }
 
 // gate makes the gate of a method; of one that is at fault, which is never served, none.

@@ -12,7 +12,6 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
-	"github.com/transcriptd/transcriptd/server/internal/chainview"
 )
 
 // layer is one interceptor in both its forms.
@@ -62,9 +61,8 @@ type call struct {
 	ended <-chan struct{}
 	// refusal is why the call did not pass its gate; nil: it did, or has yet to.
 	refusal error
-	// frame are the messages of a unary call's reply, where its handler left some; held is the room that the reply has, nil for none.
-	frame *chainview.Frame
-	held  *held
+	// held is the room that the reply of a unary call has; nil for none.
+	held *held
 	// request is that of a unary call, once it has come.
 	request any
 	// atOnce says that the call must not wait for the room of its reply: it has a place among writes, which others need.

@@ -76,7 +76,7 @@ func newOutgoing(buffers *buffers, m *replyMetrics, log *slog.Logger) *outgoing 
 	}
 }
 
-// unary has a reply made in room for it, and sends what its handler left beside it (see leave). Where the call fails in the end, its room
+// unary has a reply made in room for it. Where the call fails in the end, its room
 // is given back by who called all layers. gRPC sends replies as they are: what it compresses is in memory of its own, and nobody is
 // told when that is sent.
 func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -99,20 +99,21 @@ func (o *outgoing) unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 		c.held = h
 	}
 	reply, err := made()
-	if bytes := sizeOf(c, reply); err == nil && !o.settle(ctx, c, info.FullMethod, bytes) {
-		reply, err = o.again(ctx, c, bytes, info, made)
+	if err == nil && !o.settle(ctx, c, info.FullMethod, reply) {
+		reply, err = o.again(ctx, c, reply, info, made)
 	}
-	if err != nil || c.frame == nil && c.held == nil {
+	if err != nil || c.held == nil {
 		return reply, err
 	}
-	m, ok := reply.(proto.Message)
-	if !ok {
+	switch m := reply.(type) {
+	case *spliced:
+		m.held = c.held
+		return m, nil
+	case proto.Message:
+		return splice(m, &chainview.Frame{}, c.held), nil
+	default:
 		return nil, fmt.Errorf("a reply is a %T", reply)
 	}
-	if c.frame == nil {
-		c.frame = &chainview.Frame{}
-	}
-	return splice(m, c.frame, c.held), nil
 }
 
 // tinyAnswer tells whether the reply of a call is tiny, whatever becomes of it: that of health, and of a write of few aliases and nodes.
@@ -143,24 +144,17 @@ func answerOf[A interface{ GetName() string }](aliases []A) (bytes int) {
 	return bytes
 }
 
-// sizeOf is the bytes of a reply and of the frame that was left beside it.
-func sizeOf(c *call, reply any) int64 {
-	if c.frame == nil {
-		return int64(size(reply))
-	}
-	return int64(size(reply) + c.frame.Bytes)
-}
-
 // settle gives a reply that is made the room that it needs; what is left over is given back. False: there is too little at once. The
 // reply of a write, which took place, goes out with what it has then.
-func (o *outgoing) settle(ctx context.Context, c *call, method string, bytes int64) bool {
-	switch {
+func (o *outgoing) settle(ctx context.Context, c *call, method string, reply any) bool {
+	bytes := int64(size(reply))
+	switch _, framed := reply.(*spliced); {
 	case bytes <= tinyReply:
 		c.held.release()
 		c.held = nil
 	case c.held.has(bytes):
 		c.held.shrink(bytes)
-	case c.frame != nil: // what lies in it gives back the room that it was laid in
+	case framed: // what lies in its frame gives back the room that it was laid in
 		return false
 	default:
 		larger := o.tryReply(ctx, bytes)
@@ -173,15 +167,17 @@ func (o *outgoing) settle(ctx context.Context, c *call, method string, bytes int
 	return true
 }
 
-// again has a reply made once more that turned out to have so many bytes, when there is room for it: until then it is forgotten.
-func (o *outgoing) again(ctx context.Context, c *call, bytes int64, info *grpc.UnaryServerInfo, made func() (any, error)) (any, error) {
-	c.frame.Drop()
-	c.frame = nil
+// again has a reply made once more that turned out to be larger than its room, when there is room for it: until then it is forgotten.
+func (o *outgoing) again(ctx context.Context, c *call, reply any, info *grpc.UnaryServerInfo, made func() (any, error)) (any, error) {
+	bytes := int64(size(reply))
+	if s, framed := reply.(*spliced); framed {
+		s.frame.Drop()
+	}
 	if _, err := o.expect(ctx, bytes+bytes/8); err != nil {
 		return nil, err
 	}
 	reply, err := made()
-	if err == nil && !o.settle(ctx, c, info.FullMethod, sizeOf(c, reply)) {
+	if err == nil && !o.settle(ctx, c, info.FullMethod, reply) {
 		return nil, errNoRoomToReply // it has grown
 	}
 	return reply, err

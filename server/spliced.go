@@ -1,9 +1,6 @@
 package server
 
 import (
-	"context"
-	"errors"
-
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
@@ -30,16 +27,6 @@ func (s *spliced) size() int { return proto.Size(s.Message) + s.frame.Bytes }
 func (s *spliced) Encode() ([]byte, error) {
 	front, err := proto.Marshal(s.Message)
 	return append(front, s.frame.Laid.Materialize()...), err
-}
-
-// leave leaves a frame to be sent with the reply that the handler returns.
-func leave(ctx context.Context, f *chainview.Frame) error {
-	c := callOf(ctx)
-	if c == nil {
-		return errors.New("the call has no place for a frame")
-	}
-	c.frame = f
-	return nil
 }
 
 // frame makes a frame in the room of a reply, or of a part of one; nil: it has none.
