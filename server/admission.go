@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 
-	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 )
 
@@ -52,11 +51,11 @@ type admission struct {
 	log      *slog.Logger
 }
 
-func newAdmission(draining context.Context, to prometheus.Registerer, log *slog.Logger) *admission {
+// newAdmission makes an admission that refuses with a status.
+func newAdmission(draining context.Context, refused prometheus.Counter, refusal error, log *slog.Logger) *admission {
 	return &admission{
 		most: maxWrites, free: freeWrites, start: time.Now(),
-		draining: draining, refused: newRefused(to, log), log: log,
-		refusal: (&mapper{rows: table(), log: log}).status(context.Background(), chainstore.ErrOverloaded),
+		draining: draining, refused: refused, refusal: refusal, log: log,
 	}
 }
 

@@ -113,7 +113,7 @@ func (h *held) shrink(to int64) {
 func (h *held) give(bytes int64) {
 	h.bytes -= bytes
 	h.connection.bytes.Add(-bytes)
-	h.outgoing.metrics.bytes.Sub(float64(bytes))
+	h.outgoing.metrics.Bytes.Sub(float64(bytes))
 	giveBack(bytes, h.from)
 }
 
@@ -225,7 +225,7 @@ func (h *held) isLate() {
 		return
 	}
 	if h.connection.cut() {
-		h.outgoing.metrics.closed.Inc()
+		h.outgoing.metrics.Closed.Inc()
 		h.outgoing.log.Warn("a connection is closed: it took next to nothing of its replies, and calls wait for room",
 			"peer.address", h.connection.RemoteAddr().String(), "within", takenWithin.String())
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,11 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 )
 
 const (
@@ -44,13 +45,13 @@ type intake struct {
 }
 
 // newIntake makes rooms, of which all but that of health take no more calls once draining is done.
-func newIntake(draining context.Context, m *roomMetrics, log *slog.Logger) *intake {
-	statuses, requests := &mapper{rows: table(), log: log}, newRequests()
+func newIntake(draining context.Context, m *metrics.Requests, status func(context.Context, error) error) *intake {
+	requests := newRequests()
 	return &intake{
-		writes:     newRoom(writesBytes, draining, requests, statuses, m, "writes"),
-		reads:      newRoom(readsBytes, draining, requests, statuses, m, "reads"),
-		health:     newRoom(otherBytes, context.Background(), requests, statuses, m, "health"),
-		reflection: newRoom(otherBytes, draining, requests, statuses, m, "reflection"),
+		writes:     newRoom(writesBytes, draining, requests, status, m, "writes"),
+		reads:      newRoom(readsBytes, draining, requests, status, m, "reads"),
+		health:     newRoom(otherBytes, context.Background(), requests, status, m, "health"),
+		reflection: newRoom(otherBytes, draining, requests, status, m, "reflection"),
 		requests:   requests,
 	}
 }
@@ -75,7 +76,8 @@ type room struct {
 	// draining is done from when on no more calls are taken.
 	draining context.Context
 	requests *requests
-	statuses *mapper
+	// status is an error as the caller may see it.
+	status func(context.Context, error) error
 	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no
 	// clock that is set turns back.
 	start          time.Time
@@ -85,11 +87,11 @@ type room struct {
 	waited         prometheus.Observer
 }
 
-func newRoom(bytes int64, draining context.Context, requests *requests, statuses *mapper, m *roomMetrics, kind string) *room {
-	m.limit.WithLabelValues(kind).Set(float64(bytes))
+func newRoom(bytes int64, draining context.Context, requests *requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *room {
+	m.Limit.WithLabelValues(kind).Set(float64(bytes))
 	return &room{
-		free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, statuses: statuses, start: time.Now(),
-		bytes: m.bytes.WithLabelValues(kind), waiting: m.waiting.WithLabelValues(kind), waited: m.waited.WithLabelValues(kind),
+		free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, status: status, start: time.Now(),
+		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
 	}
 }
 
@@ -199,7 +201,7 @@ func (p *portion) isLate(ctx context.Context) {
 		return
 	}
 	p.late = nil
-	hangUp(ctx, p.room.statuses.status(ctx, p.refusal))
+	hangUp(ctx, p.room.status(ctx, p.refusal))
 }
 
 // came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message
@@ -212,12 +214,14 @@ func (p *portion) came(req any, err error) error {
 	switch {
 	case p.refusal != nil:
 		return p.refusal
-	case status.Code(err) == codes.Internal || errors.Is(err, io.ErrUnexpectedEOF):
-		return &canonical.FieldError{Field: "request", Rule: status.Convert(err).Message(), Kind: canonical.ErrMalformed}
+	case grpcstatus.Code(err) == codes.Internal || errors.Is(err, io.ErrUnexpectedEOF):
+		return &canonical.FieldError{Field: "request", Rule: grpcstatus.Convert(err).Message(), Kind: canonical.ErrMalformed}
 	case err != nil:
 		return err
 	}
-	p.give(p.bytes - min(int64(size(req)), maxRequest))
+	if m, ok := req.(proto.Message); ok {
+		p.give(p.bytes - min(int64(proto.Size(m)), maxRequest))
+	}
 	return nil
 }
 

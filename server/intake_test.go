@@ -107,7 +107,7 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 		var seen []error
 		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			_, err := next(ctx, req)
-			seen = append(seen, r.statuses.status(withCall(ctx, nil), err))
+			seen = append(seen, r.status(withCall(ctx, nil), err))
 			return nil, err
 		}
 		g := &gate{method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), guard: access.Anybody{}, room: r, look: func(context.Context) {}}

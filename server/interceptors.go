@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/panics"
 )
 
 // layer is one interceptor in both its forms.
@@ -203,25 +202,6 @@ func mapStream(m *mapper) grpc.StreamServerInterceptor {
 // recoverCalls makes errors of panics. The error tells what Go's runtime says, or else only the type of the value,
 // which might hold content; and where it happened.
 func recoverCalls() (grpc.UnaryServerInterceptor, grpc.StreamServerInterceptor) {
-	handler := recovery.WithRecoveryHandler(recovered)
+	handler := recovery.WithRecoveryHandler(panics.Error)
 	return recovery.UnaryServerInterceptor(handler), recovery.StreamServerInterceptor(handler)
-}
-
-// recovered is the error of a panic.
-func recovered(p any) error {
-	what := fmt.Sprintf("%T", p)
-	if fault, ok := p.(runtime.Error); ok {
-		what = fault.Error()
-	}
-	return fmt.Errorf("panic: %s\n%s", what, debug.Stack())
-}
-
-// guarded runs f in a goroutine that no interceptor watches over: a panic is its error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = recovered(p)
-		}
-	}()
-	return f()
 }

@@ -18,6 +18,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 )
 
 const (
@@ -58,7 +59,7 @@ type outgoing struct {
 	// waiting has the requests of calls that wait.
 	waiting *semaphore.Weighted
 	buffers *buffers
-	metrics *replyMetrics
+	metrics *metrics.Replies
 	log     *slog.Logger
 
 	sweeping sync.Mutex
@@ -66,8 +67,8 @@ type outgoing struct {
 	swept time.Time
 }
 
-func newOutgoing(buffers *buffers, m *replyMetrics, log *slog.Logger) *outgoing {
-	m.limit.Set(repliesBytes + smallBytes)
+func newOutgoing(buffers *buffers, m *metrics.Replies, log *slog.Logger) *outgoing {
+	m.Limit.Set(repliesBytes + smallBytes)
 	return &outgoing{
 		places: newPlaces(),
 		free:   newQuota(repliesBytes), small: newQuota(smallBytes),
@@ -296,8 +297,8 @@ func (o *outgoing) wait(ctx context.Context, c *connection, bytes int64, taken f
 		return nil, errNoRoomToReply
 	}
 	defer o.waiting.Release(request)
-	o.metrics.waiting.Inc()
-	defer o.metrics.waiting.Dec()
+	o.metrics.Waiting.Inc()
+	defer o.metrics.Waiting.Dec()
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
 	if from := taken(early); from != nil {
@@ -315,7 +316,7 @@ func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64, from []
 		h.ended = call.ended
 	}
 	h.refs.Store(1)
-	o.metrics.bytes.Add(float64(bytes))
+	o.metrics.Bytes.Add(float64(bytes))
 	c.bytes.Add(bytes)
 	if !c.add(h) {
 		h.release() // nobody is there to take the reply

@@ -17,6 +17,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
+	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 
 	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health"
@@ -56,7 +57,7 @@ type Server struct {
 	version   string
 	log       *slog.Logger
 	tracer    trace.TracerProvider
-	metrics   *metrics
+	metrics   *metrics.Calls
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	health    *health.Server
@@ -81,10 +82,11 @@ func New(store chainstore.Store, cfg Config) *Server {
 		s.now = time.Now
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
-	s.metrics = newMetrics(cfg.Registerer, s.log)
-	s.admission = newAdmission(s.draining, cfg.Registerer, s.log)
-	s.intake = newIntake(s.draining, newRoomMetrics(cfg.Registerer, s.log), s.log)
-	s.outgoing = newOutgoing(newBuffers(), newReplyMetrics(cfg.Registerer, s.log), s.log)
+	s.metrics = metrics.NewCalls(cfg.Registerer, s.log)
+	m := &mapper{rows: table(), log: s.log}
+	s.admission = newAdmission(s.draining, metrics.NewRefused(cfg.Registerer, s.log), m.status(context.Background(), chainstore.ErrOverloaded), s.log)
+	s.intake = newIntake(s.draining, metrics.NewRequests(cfg.Registerer, s.log), m.status)
+	s.outgoing = newOutgoing(newBuffers(), metrics.NewReplies(cfg.Registerer, s.log), s.log)
 	s.scans, s.verifies = newScans(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
@@ -138,7 +140,7 @@ func (s *Server) grpc(register func(reflection.GRPCServer), extra ...grpc.Server
 	if err := services.check(); err != nil {
 		return nil, err
 	}
-	s.metrics.prepare(server)
+	s.metrics.Prepare(server)
 	return server, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -187,7 +188,7 @@ func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead b
 			return
 		}
 		defer r.scans.Release(1)
-		r.err = guarded(func() error { return r.batch(ctx, r.tryRoom) })
+		r.err = panics.Guard(func() error { return r.batch(ctx, r.tryRoom) })
 		if errors.Is(r.err, errNoRoomToReply) { // none at once: who holds a place of scans must not wait for it
 			r.due, r.err = true, nil
 		}

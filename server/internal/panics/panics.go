@@ -1,0 +1,26 @@
+package panics
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Error is the error of a panic.
+func Error(p any) error {
+	what := fmt.Sprintf("%T", p)
+	if fault, ok := p.(runtime.Error); ok {
+		what = fault.Error()
+	}
+	return fmt.Errorf("panic: %s\n%s", what, debug.Stack())
+}
+
+// Guard runs f in a goroutine that no interceptor watches over: a panic is its error.
+func Guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = Error(p)
+		}
+	}()
+	return f()
+}
