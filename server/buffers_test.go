@@ -9,13 +9,14 @@ import (
 	"google.golang.org/grpc/mem"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // BenchmarkShortReplies encodes a reply of so many bytes and gives its memory back, as gRPC does once it is sent.
 func BenchmarkShortReplies(b *testing.B) {
 	for _, size := range []int{40, 200, 1000, 2000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			c := newCodec(newRequests(), newBuffers(), slog.New(slog.DiscardHandler))
+			c := newCodec(receive.NewRequests(), newBuffers(), slog.New(slog.DiscardHandler))
 			reply := &transcriptv1.AssembleResponse{Etag: strings.Repeat("x", size)}
 			b.ReportAllocs()
 			for b.Loop() {

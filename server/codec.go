@@ -7,11 +7,11 @@ import (
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 const (
-	// maxRequest is the most bytes of a request.
-	maxRequest = 4 << 20
 	// maxReceived is the most that is received at all: between the two a request is refused as LIMIT_EXCEEDED, above it
 	// gRPC refuses it by itself, as RESOURCE_EXHAUSTED and without a reason.
 	maxReceived = 8 << 20
@@ -30,12 +30,12 @@ const (
 // gRPC encodes it when the interceptors have ended, and they have logged that the call is well.
 type codec struct {
 	encoding.CodecV2
-	requests *requests
+	requests *receive.Requests
 	pool     mem.BufferPool
 	log      *slog.Logger
 }
 
-func newCodec(requests *requests, pool mem.BufferPool, log *slog.Logger) *codec {
+func newCodec(requests *receive.Requests, pool mem.BufferPool, log *slog.Logger) *codec {
 	return &codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requests: requests, pool: pool, log: log}
 }
 
@@ -86,20 +86,10 @@ func (c *codec) marshal(pool mem.BufferPool, m proto.Message) (mem.BufferSlice, 
 	return mem.BufferSlice{mem.NewBuffer(b, pool)}, nil
 }
 
-// Unmarshal gives an empty request where its bytes are none, if somebody receives it, who is told why. The error of a message that
-// nobody receives so, of a service without a gate, says it.
+// Unmarshal decodes a request: see requests.unmarshal.
 func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, ok := v.(proto.Message)
-	if !ok {
-		return c.CodecV2.Unmarshal(data, v)
+	if m, ok := v.(proto.Message); ok {
+		return c.requests.Unmarshal(data, m)
 	}
-	fault := c.requests.read(data, m)
-	if fault == nil {
-		return nil
-	}
-	proto.Reset(m)
-	if !c.requests.tell(m, fault) {
-		return fault
-	}
-	return nil
+	return c.CodecV2.Unmarshal(data, v)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/recall"
 	"github.com/transcriptd/transcriptd/server/internal/search"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -33,20 +34,8 @@ var (
 	errCompactionTooLarge = errors.New("the compaction is over a node's limits")
 	// errUseStream: a reply would be over maxReply.
 	errUseStream = errors.New("the reply is too large for one message")
-	// errNoRoom: the request was not received, since there was no room for it before the deadline.
-	errNoRoom = errors.New("no room for the request")
-	// errNoRoomToReply: the reply was not made, or not sent, since there was no room for it.
-	errNoRoomToReply = errors.New("no room for the reply")
-	// errBusy: it was not the call's turn to look through messages before the deadline.
-	errBusy = errors.New("too many calls look through messages")
 	// errBusyVerifying: others verify, and none ended before the deadline.
 	errBusyVerifying = errors.New("too many calls verify")
-	// errSlow: the request did not come promptly, and others waited for its room.
-	errSlow = errors.New("the request took too long to come")
-	// errDraining: no new calls are taken.
-	errDraining = errors.New("the server is shutting down")
-	// errGone: a reply could not be sent, since the caller has gone.
-	errGone = errors.New("the caller has gone")
 )
 
 // row says how an error looks to a caller.
@@ -101,13 +90,13 @@ func table() []row {
 		{chainstore.ErrDiskFull, exhausted, transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL, "the server's disk is full: what is left of it is kept for the store's own work and for deletes; nothing was written", false},
 		{chainstore.ErrTooManyFiles, exhausted, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_FILES, "the server has too many files open, its log says which limit to raise; nothing was written", true},
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
-		{errNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
+		{receive.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
 		{errNoRoomToReply, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
 		{errBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls look through messages, and it was not this one's turn: repeat it later", false},
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify run already: repeat this one later", maxVerifies), false},
-		{errSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", promptly), false},
+		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
 
-		{errDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
+		{receive.ErrDraining, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 		{chainstore.ErrClosed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_DRAINING, "the server is shutting down", false},
 
 		{context.DeadlineExceeded, codes.DeadlineExceeded, transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the deadline has passed", false},

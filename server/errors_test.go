@@ -26,6 +26,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/change"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // sentinels are the errors made by errors.New in the variables of a package, by name, with their texts.
@@ -196,7 +197,7 @@ func TestStatuses(t *testing.T) {
 		{&canonical.FieldError{Field: "f", Rule: "r", Kind: canonical.ErrLimit}, codes.InvalidArgument, "LIMIT_EXCEEDED"},
 		{fmt.Errorf("%w: %w", chainstore.ErrCorrupt, chainstore.ErrNodeNotFound), codes.DataLoss, "NODE_CORRUPT"},
 		{fmt.Errorf("%w: %w", chainstore.ErrDiskFull, chainstore.ErrFailed), codes.Unavailable, "STORE_FAILED"},
-		{fmt.Errorf("%w: %w", canonical.ErrNotCanonical, malformed("f", "anything else")), codes.DataLoss, "NODE_CORRUPT"},
+		{fmt.Errorf("%w: %w", canonical.ErrNotCanonical, receive.Malformed("f", "anything else")), codes.DataLoss, "NODE_CORRUPT"},
 		{errors.New("anything else"), codes.Internal, "INTERNAL"},
 	} {
 		st, info := statusOf(t, c.err)

@@ -12,13 +12,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // registrar registers services each of whose methods has a gate.
 type registrar struct {
 	*grpc.Server
-	intake *intake
+	intake *receive.Limiter
 	guard  access.Guard
 	log    *slog.Logger
 	// first looks at the first call.
@@ -58,9 +59,9 @@ type framing interface {
 
 // handlerOf makes the handler of a method whose reply is any that the codec knows.
 func handlerOf[Request any](method string, handle func(context.Context, *Request) (any, error)) grpc.MethodHandler {
-	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		req := new(Request)
-		if err := receive(req); err != nil {
+		if err := decode(req); err != nil {
 			return nil, err
 		}
 		return interceptor(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: method}, func(ctx context.Context, req any) (any, error) {
@@ -77,7 +78,7 @@ func (r *registrar) gate(service, method string) *gate {
 		return nil
 	}
 	r.gated["/"+service+"/"+method] = true
-	return &gate{method: m, guard: r.guard, room: r.intake.room(m.Kind), look: r.look}
+	return &gate{method: m, guard: r.guard, room: r.intake.Of(m.Kind), look: r.look}
 }
 
 // check is the error where a method of a service has no gate.
@@ -96,7 +97,7 @@ func (r *registrar) check() error {
 // look tells the log once where gRPC has lost what hangUp needs.
 func (r *registrar) look(ctx context.Context) {
 	r.first.Do(func() {
-		if !canHangUp(ctx) {
+		if !receive.CanHangUp(ctx) {
 			r.log.Error("this version of gRPC cannot end a call whose request does not come: slow senders keep others waiting")
 		}
 	})
@@ -107,25 +108,25 @@ func (r *registrar) look(ctx context.Context) {
 type gate struct {
 	method *access.Method
 	guard  access.Guard
-	room   *room
+	room   *receive.ByteQuota
 	look   func(context.Context)
 }
 
 // unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
 // empty request, refused. The call's id is made here, so that it is the same in a status that is sent before the interceptors run.
 func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
-	return func(srv any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		if refusal := turnedAway(ctx); refusal != nil {
 			return nil, refusal
 		}
 		g.look(ctx)
-		p := &passage{call: newCall(ctx), portion: portion{room: g.room}, gate: g}
+		p := &passage{call: newCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
 		ctx = context.WithValue(ctx, callKey{}, &p.call)
-		defer p.leave()
+		defer p.Release()
 		if p.who, p.call.refusal = g.guard.Identify(ctx, g.method); p.call.refusal != nil {
 			return tell(srv, ctx, next, interceptor, p.call.refusal)
 		}
-		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, receive) }, interceptor)
+		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, decode) }, interceptor)
 		if p.call.refusal != nil {
 			reply, err = tell(srv, ctx, next, interceptor, p.call.refusal)
 		}
@@ -139,14 +140,14 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 // passage is a unary call on its way through a gate.
 type passage struct {
 	call
-	portion
+	receive.Reservation
 	gate *gate
 	who  access.Principal
 }
 
 // pass receives the request, and judges it.
-func (p *passage) pass(ctx context.Context, req any, receive func(any) error) error {
-	err := p.receive(ctx, req, receive)
+func (p *passage) pass(ctx context.Context, req any, decode func(any) error) error {
+	err := p.Receive(ctx, req, decode)
 	if err == nil {
 		err = p.gate.permit(ctx, p.who, req)
 	}
@@ -199,13 +200,13 @@ type gatedStream struct {
 	gate *gate
 	who  access.Principal
 	// portion is that of the request that was received last; nil before the first.
-	portion *portion
+	portion *receive.Reservation
 }
 
 func (s *gatedStream) RecvMsg(m any) error {
 	s.leave()
-	s.portion = &portion{room: s.gate.room}
-	if err := s.portion.receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
+	s.portion = &receive.Reservation{Quota: s.gate.room}
+	if err := s.portion.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
 	}
 	return s.gate.permit(s.Context(), s.who, m)
@@ -213,6 +214,6 @@ func (s *gatedStream) RecvMsg(m any) error {
 
 func (s *gatedStream) leave() {
 	if s.portion != nil {
-		s.portion.leave()
+		s.portion.Release()
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // permitted is a judgement that a guard was asked for.
@@ -50,7 +51,7 @@ type strict struct {
 func (s *strict) Identify(ctx context.Context, m *access.Method) (access.Principal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.identified, s.canHangUp = append(s.identified, m), append(s.canHangUp, canHangUp(ctx))
+	s.identified, s.canHangUp = append(s.identified, m), append(s.canHangUp, receive.CanHangUp(ctx))
 	return "somebody", s.unknown
 }
 
@@ -153,8 +154,8 @@ func requestWith(t *testing.T, d protoreflect.MethodDescriptor, fields map[strin
 func TestWhoIsRefusedByTheHead(t *testing.T) {
 	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
 	i := g.server.intake
-	for _, r := range []*room{i.writes, i.reads, i.health, i.reflection} {
-		r.free = semaphore.NewWeighted(0)
+	for _, r := range []*receive.ByteQuota{i.Writes, i.Reads, i.Health, i.Reflection} {
+		r.Free = semaphore.NewWeighted(0)
 	}
 	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
 		g.identified = nil

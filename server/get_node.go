@@ -11,6 +11,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -53,7 +54,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if reply.Aliases, reply.MoreAliases, err = t.store.AliasesOf(ctx, namespace, chain.Head().ID, maxNodeAliases); err != nil {
 		return nil, err
 	}
-	if proto.Size(reply) > maxRequest {
+	if proto.Size(reply) > receive.MaxRequest {
 		return nil, errUseStream
 	}
 	return reply, nil

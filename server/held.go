@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/mem"
+
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // held is the room that a reply has, or a part of one. It is given back when all of its memory is sent, and nobody makes more
@@ -149,7 +151,7 @@ func (h *held) stalls() bool {
 		h.written = written
 		h.late.Reset(takenWithin)
 	case !h.wanted():
-		h.late.Reset(endEvery)
+		h.late.Reset(receive.EndEvery)
 	default:
 		return true
 	}
@@ -221,7 +223,7 @@ func (h *held) isLate() {
 	if !h.swept { // it may be a reply that gRPC forgot: see unlessEnded
 		h.swept = true
 		h.outgoing.sweep()
-		h.late.Reset(endEvery)
+		h.late.Reset(receive.EndEvery)
 		return
 	}
 	if h.connection.cut() {

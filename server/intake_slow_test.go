@@ -22,6 +22,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // slowly runs a test of a server with room for n requests of each kind, over the wire, in time that passes when all wait.
@@ -30,14 +31,14 @@ func slowly(t *testing.T, n int64, test func(c *crowd)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 100)
 		close(c.store.gate)
-		rooms := []*room{c.server.intake.writes, c.server.intake.reads, c.server.intake.health, c.server.intake.reflection}
+		rooms := []*receive.ByteQuota{c.server.intake.Writes, c.server.intake.Reads, c.server.intake.Health, c.server.intake.Reflection}
 		for _, r := range rooms {
-			r.free = semaphore.NewWeighted(n * maxRequest)
+			r.Free = semaphore.NewWeighted(n * receive.MaxRequest)
 		}
 		test(c)
 		synctest.Wait()
 		for _, r := range rooms {
-			if !r.free.TryAcquire(n * maxRequest) {
+			if !r.Free.TryAcquire(n * receive.MaxRequest) {
 				t.Error("room was not given back")
 			}
 		}
@@ -94,33 +95,33 @@ func (s *slow) goesOn() {
 type slowCall struct {
 	method string
 	req    proto.Message
-	room   func(c *crowd) *room
+	room   func(c *crowd) *receive.ByteQuota
 }
 
 func slowCalls() map[string]slowCall {
 	large := strings.Repeat("x", 4000<<10)
-	reads := func(c *crowd) *room { return c.server.intake.reads }
+	reads := func(c *crowd) *receive.ByteQuota { return c.server.intake.Reads }
 	return map[string]slowCall{
 		"PutNode": {transcriptv1.TranscriptService_PutNode_FullMethodName, text(4000 << 10),
-			func(c *crowd) *room { return c.server.intake.writes }},
+			func(c *crowd) *receive.ByteQuota { return c.server.intake.Writes }},
 		"ResolveAlias": {transcriptv1.TranscriptService_ResolveAlias_FullMethodName,
 			&transcriptv1.ResolveAliasRequest{Namespace: large}, reads},
 		"StreamAssemble": {transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
 			&transcriptv1.StreamAssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: large}, reads},
 		"Check": {healthv1.Health_Check_FullMethodName, &healthv1.HealthCheckRequest{Service: large},
-			func(c *crowd) *room { return c.server.intake.health }},
+			func(c *crowd) *receive.ByteQuota { return c.server.intake.Health }},
 		"Watch": {healthv1.Health_Watch_FullMethodName, &healthv1.HealthCheckRequest{Service: large},
-			func(c *crowd) *room { return c.server.intake.health }},
+			func(c *crowd) *receive.ByteQuota { return c.server.intake.Health }},
 	}
 }
 
 // waiting takes room for a request, and tells how long it waited.
-func (c *crowd) waiting(r *room) <-chan time.Duration {
+func (c *crowd) waiting(r *receive.ByteQuota) <-chan time.Duration {
 	began, waited := time.Now(), make(chan time.Duration, 1)
 	c.running.Go(func() {
 		p := enter(c.T, r)
 		waited <- time.Since(began)
-		p.leave()
+		p.Release()
 	})
 	return waited
 }
@@ -133,12 +134,12 @@ func TestSlowRequestsAreEndedForOthers(t *testing.T) {
 			t.Run(name+" with "+what, func(t *testing.T) {
 				slowly(t, 1, func(c *crowd) {
 					s, r := c.begin(call.method, messages...), call.room(c)
-					<-time.After(10 * promptly)
+					<-time.After(10 * receive.Timeout)
 					s.goesOn()
-					if n := c.metric("transcriptd_server_requests_bytes"); n != maxRequest {
+					if n := c.metric("transcriptd_server_requests_bytes"); n != receive.MaxRequest {
 						c.Errorf("%v bytes are taken", n)
 					}
-					if got := <-c.waiting(r); got > endEvery {
+					if got := <-c.waiting(r); got > receive.EndEvery {
 						c.Errorf("waited for %s", got)
 					}
 					err := <-s.ended
@@ -163,12 +164,12 @@ func TestSlowRequestsAreEndedForOthers(t *testing.T) {
 func TestSlowRequestsAreServed(t *testing.T) {
 	slowly(t, 2, func(c *crowd) {
 		s := c.begin(transcriptv1.TranscriptService_PutNode_FullMethodName)
-		<-time.After(100 * promptly)
+		<-time.After(100 * receive.Timeout)
 		if err := c.put(c.Context(), 1); err != nil {
 			c.Error(err)
 		}
 		s.send(text(2900 << 10))
-		<-time.After(100 * promptly)
+		<-time.After(100 * receive.Timeout)
 		s.goesOn()
 		if err := s.CloseSend(); err != nil {
 			c.Error(err)
@@ -193,10 +194,10 @@ func TestLargeRequestsShareTheRoom(t *testing.T) {
 				if n := c.metric("transcriptd_server_requests_waiting"); n != callers-fit {
 					c.Errorf("%v wait", n)
 				}
-				if n := c.metric("transcriptd_server_requests_bytes"); n != fit*maxRequest {
+				if n := c.metric("transcriptd_server_requests_bytes"); n != fit*receive.MaxRequest {
 					c.Errorf("%v bytes are taken", n)
 				}
-				if n := c.received.Load(); n > fit*maxRequest+(callers-fit)*streamWindow+64<<10 {
+				if n := c.received.Load(); n > fit*receive.MaxRequest+(callers-fit)*streamWindow+64<<10 {
 					c.Errorf("%d bytes came, with room for %d requests", n, fit)
 				}
 				for _, s := range calls {
@@ -228,7 +229,7 @@ func TestRequestsOfAStreamFollowEachOther(t *testing.T) {
 			c.Fatal(err)
 		}
 		for range 3 {
-			<-time.After(10 * promptly)
+			<-time.After(10 * receive.Timeout)
 			list := &reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}
 			if err := stream.Send(list); err != nil {
 				c.Fatal(err)
@@ -238,14 +239,14 @@ func TestRequestsOfAStreamFollowEachOther(t *testing.T) {
 				c.Fatalf("%v, %v", reply, err)
 			}
 			synctest.Wait()
-			if n := c.metric("transcriptd_server_requests_bytes", "reflection"); n != maxRequest {
+			if n := c.metric("transcriptd_server_requests_bytes", "reflection"); n != receive.MaxRequest {
 				c.Errorf("%v bytes are taken for what may come next", n)
 			}
 		}
 		if _, err := healthv1.NewHealthClient(c.conn).Check(ctx, &healthv1.HealthCheckRequest{}); err != nil {
 			c.Errorf("beside it, health: %v", err)
 		}
-		if waited := <-c.waiting(c.server.intake.reflection); waited > promptly+endEvery {
+		if waited := <-c.waiting(c.server.intake.Reflection); waited > receive.Timeout+receive.EndEvery {
 			c.Errorf("who needs its room waits for %s", waited)
 		}
 		if _, err := stream.Recv(); status.Code(err) != codes.ResourceExhausted {
@@ -254,25 +255,25 @@ func TestRequestsOfAStreamFollowEachOther(t *testing.T) {
 	})
 }
 
-// Where mostWaiting wait already, who comes is refused at once.
+// Where receive.MostWaiting wait already, who comes is refused at once.
 func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := roomFor(t, 1)
 		first := enter(t, r)
-		ended := make(chan error, mostWaiting)
-		for range mostWaiting {
+		ended := make(chan error, receive.MostWaiting)
+		for range receive.MostWaiting {
 			go func() {
-				p := &portion{room: r}
-				defer p.leave()
-				ended <- p.enter(t.Context())
+				p := &receive.Reservation{Quota: r}
+				defer p.Release()
+				ended <- p.Reserve(t.Context())
 			}()
 		}
 		synctest.Wait()
-		if err := (&portion{room: r}).enter(t.Context()); !errors.Is(err, errNoRoom) || len(ended) != 0 {
+		if err := (&receive.Reservation{Quota: r}).Reserve(t.Context()); !errors.Is(err, receive.ErrNoRoom) || len(ended) != 0 {
 			t.Errorf("one more: %v", err)
 		}
-		first.leave()
-		for range mostWaiting {
+		first.Release()
+		for range receive.MostWaiting {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
@@ -290,13 +291,13 @@ func TestDrainingDoesNotWaitForSlowRequests(t *testing.T) {
 				stalled := c.begin(call.method)
 				c.server.Drain()
 				if name == "Check" || name == "Watch" { // health is told to the end
-					<-time.After(10 * promptly)
+					<-time.After(10 * receive.Timeout)
 					stalled.goesOn()
 					stalled.leave()
 					return
 				}
 				err := <-stalled.ended
-				if took := time.Since(began); took > promptly+endEvery || status.Code(err) != codes.Unavailable || requestOf(err) == "" {
+				if took := time.Since(began); took > receive.Timeout+receive.EndEvery || status.Code(err) != codes.Unavailable || requestOf(err) == "" {
 					c.Errorf("ended after %s with %v", took, err)
 				}
 			})
@@ -314,10 +315,10 @@ func TestSlowRequestsAreEndedInTurn(t *testing.T) {
 		for range stalled {
 			calls = append(calls, c.begin(transcriptv1.TranscriptService_PutNode_FullMethodName))
 		}
-		if n := c.server.intake.writes.waiters.Load(); n != stalled-places {
+		if n := c.server.intake.Writes.Waiters.Load(); n != stalled-places {
 			c.Errorf("%d wait", n)
 		}
-		<-time.After(promptly + endEvery/2)
+		<-time.After(receive.Timeout + receive.EndEvery/2)
 		ended := 0
 		for _, s := range calls {
 			ended += len(s.ended)
@@ -328,7 +329,7 @@ func TestSlowRequestsAreEndedInTurn(t *testing.T) {
 		if err := c.put(c.Context(), 1); err != nil {
 			c.Error(err)
 		}
-		if took := time.Since(began); took > stalled/places*(promptly+(places+1)*endEvery) {
+		if took := time.Since(began); took > stalled/places*(receive.Timeout+(places+1)*receive.EndEvery) {
 			c.Errorf("took %s", took)
 		}
 		synctest.Wait()
@@ -358,13 +359,13 @@ func TestRequestsEndAsTheyAreEnded(t *testing.T) {
 	slowly(t, 1, func(c *crowd) {
 		served := 0
 		for i := range 200 {
-			before := time.After(promptly) // comes before the end of the call at that time, and after the other way round
+			before := time.After(receive.Timeout) // comes before the end of the call at that time, and after the other way round
 			s := c.begin(transcriptv1.TranscriptService_PutNode_FullMethodName, text(1+i))
-			others := c.waiting(c.server.intake.writes)
+			others := c.waiting(c.server.intake.Writes)
 			if i%2 == 0 {
 				<-before
 			} else {
-				<-time.After(promptly)
+				<-time.After(receive.Timeout)
 			}
 			if err := s.CloseSend(); err != nil {
 				c.Error(err)

@@ -24,16 +24,17 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // roomFor makes a room for n requests of the largest size, all of which is given back in the end.
-func roomFor(t *testing.T, n int64) *room {
+func roomFor(t *testing.T, n int64) *receive.ByteQuota {
 	t.Helper()
 	server := New(memstore.New(memstore.Options{}), Config{Logger: slog.New(slog.DiscardHandler)})
-	r := server.intake.writes
-	r.free = semaphore.NewWeighted(n * maxRequest)
+	r := server.intake.Writes
+	r.Free = semaphore.NewWeighted(n * receive.MaxRequest)
 	t.Cleanup(func() {
-		if !r.free.TryAcquire(n * maxRequest) {
+		if !r.Free.TryAcquire(n * receive.MaxRequest) {
 			t.Error("room was not given back")
 		}
 	})
@@ -49,10 +50,10 @@ func text(n int) *transcriptv1.PutNodeRequest {
 }
 
 // enter begins a call.
-func enter(t *testing.T, r *room) *portion {
+func enter(t *testing.T, r *receive.ByteQuota) *receive.Reservation {
 	t.Helper()
-	p := &portion{room: r}
-	if err := p.enter(t.Context()); err != nil {
+	p := &receive.Reservation{Quota: r}
+	if err := p.Reserve(t.Context()); err != nil {
 		t.Error(err)
 	}
 	return p
@@ -63,27 +64,27 @@ func TestCallsWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := roomFor(t, 1)
 		large := enter(t, r)
-		if err := large.came(text(1<<20), nil); err != nil {
+		if err := large.Came(text(1<<20), nil); err != nil {
 			t.Fatal(err)
 		}
 		refused := func(ctx context.Context, want error) {
 			t.Helper()
-			p := &portion{room: r}
-			defer p.leave()
-			if err := p.enter(ctx); !errors.Is(err, want) {
+			p := &receive.Reservation{Quota: r}
+			defer p.Release()
+			if err := p.Reserve(ctx); !errors.Is(err, want) {
 				t.Errorf("without room: %v, want %v", err, want)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		refused(ctx, errNoRoom)
+		refused(ctx, receive.ErrNoRoom)
 		if ctx.Err() != nil {
 			t.Error("refused after the deadline")
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, leave)
 		refused(ctx, context.Canceled)
-		large.leave()
+		large.Release()
 	})
 }
 
@@ -107,7 +108,7 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 		var seen []error
 		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			_, err := next(ctx, req)
-			seen = append(seen, r.status(withCall(ctx, nil), err))
+			seen = append(seen, r.Status(withCall(ctx, nil), err))
 			return nil, err
 		}
 		g := &gate{method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), guard: access.Anybody{}, room: r, look: func(context.Context) {}}
@@ -118,15 +119,15 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 			}
 			return within(ctx, req, nil, func(context.Context, any) (any, error) { return "handled", nil })
 		})
-		waiter := make(chan *portion)
+		waiter := make(chan *receive.Reservation)
 		reply, err := handle(nil, ctx, func(req any) error {
 			go func() { waiter <- enter(t, r) }()
-			<-time.After(promptly + time.Millisecond)
+			<-time.After(receive.Timeout + time.Millisecond)
 			req.(*transcriptv1.PutNodeRequest).Namespace = "x"
 			return nil
 		}, interceptor)
-		(<-waiter).leave()
-		if reply != nil || !errors.Is(err, errSlow) || len(seen) != 1 {
+		(<-waiter).Release()
+		if reply != nil || !errors.Is(err, receive.ErrSlow) || len(seen) != 1 {
 			t.Fatalf("%v, %v; the interceptors saw %v", reply, err, seen)
 		}
 		if !proto.Equal(stream.status.Proto(), status.Convert(seen[0]).Proto()) || requestOf(seen[0]) == "" {
@@ -136,12 +137,12 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 }
 
 // fillRoom takes all of a room, and returns what gives it back.
-func (c *crowd) fillRoom(r *room, bytes int64) (empty func()) {
+func (c *crowd) fillRoom(r *receive.ByteQuota, bytes int64) (empty func()) {
 	c.Helper()
-	if !r.free.TryAcquire(bytes) {
+	if !r.Free.TryAcquire(bytes) {
 		c.Fatal("the room is in use")
 	}
-	return func() { r.free.Release(bytes) }
+	return func() { r.Free.Release(bytes) }
 }
 
 // all calls every method of a kind with an empty request, each in a goroutine of its own, whose outcomes follow.
@@ -184,8 +185,8 @@ func (c *crowd) stream(ctx context.Context, method string, req any) error {
 // A server that drains says so at once, whether or not there is room; also to those who wait for some.
 func TestDrainingWinsOverRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	defer c.fillRoom(c.server.intake.writes, writesBytes)()
-	defer c.fillRoom(c.server.intake.reads, readsBytes)()
+	defer c.fillRoom(c.server.intake.Writes, receive.WritesBytes)()
+	defer c.fillRoom(c.server.intake.Reads, receive.ReadsBytes)()
 	drained := func(what string, n int, outcomes <-chan error) {
 		t.Helper()
 		for range n {
@@ -244,7 +245,7 @@ func (c *countedConn) Read(b []byte) (int, error) {
 // does, is refused like any call that fails, and goes on once there is room.
 func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	c.server.intake.writes.free = semaphore.NewWeighted(maxRequest)
+	c.server.intake.Writes.Free = semaphore.NewWeighted(receive.MaxRequest)
 	outcomes := make(chan error, 1)
 	c.running.Go(func() {
 		_, err := c.PutNode(t.Context(), text(1<<20))
@@ -279,7 +280,7 @@ func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 		}
 	}
 	c.empties()
-	if !c.server.intake.writes.free.TryAcquire(maxRequest) {
+	if !c.server.intake.Writes.Free.TryAcquire(receive.MaxRequest) {
 		t.Error("room was not given back")
 	}
 }
@@ -312,7 +313,7 @@ func (c *crowd) refusedInTime(method string, call func(context.Context) error) (
 func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
 	close(c.store.gate)
-	empty := c.fillRoom(c.server.intake.reads, readsBytes)
+	empty := c.fillRoom(c.server.intake.Reads, receive.ReadsBytes)
 	n, outcomes := c.all(false)
 	if n < 14 {
 		t.Fatalf("there are only %d reads: the search is broken", n)
@@ -337,7 +338,7 @@ func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
 		}
 	}
 	c.until("all room was given back", func() bool { return c.metric("transcriptd_server_requests_bytes") == 0 })
-	c.fillRoom(c.server.intake.reads, readsBytes)()
+	c.fillRoom(c.server.intake.Reads, receive.ReadsBytes)()
 }
 
 func aliasRef(name string) *transcriptv1.NodeRef {
@@ -348,12 +349,12 @@ func aliasRef(name string) *transcriptv1.NodeRef {
 func TestRoomMetrics(t *testing.T) {
 	c := newCrowd(t, 5)
 	another := New(memstore.New(memstore.Options{}), Config{Registerer: c.registry})
-	for kind, r := range map[string][2]*room{
-		"writes": {c.server.intake.writes, another.intake.writes}, "reads": {c.server.intake.reads, another.intake.reads},
-		"health": {c.server.intake.health, another.intake.health}, "reflection": {c.server.intake.reflection, another.intake.reflection},
+	for kind, r := range map[string][2]*receive.ByteQuota{
+		"writes": {c.server.intake.Writes, another.intake.Writes}, "reads": {c.server.intake.Reads, another.intake.Reads},
+		"health": {c.server.intake.Health, another.intake.Health}, "reflection": {c.server.intake.Reflection, another.intake.Reflection},
 	} {
 		for i, one := range r {
-			if err := one.take(t.Context(), 1000); err != nil {
+			if err := one.Acquire(t.Context(), 1000); err != nil {
 				t.Fatal(err)
 			}
 			if n := c.metric("transcriptd_server_requests_bytes", kind); n != float64(1000*(i+1)) {
@@ -366,7 +367,7 @@ func TestRoomMetrics(t *testing.T) {
 			}
 		}
 	}
-	if w, r := c.metric("transcriptd_server_requests_limit_bytes", "writes"), c.metric("transcriptd_server_requests_limit_bytes", "reads"); w != writesBytes || r != readsBytes {
+	if w, r := c.metric("transcriptd_server_requests_limit_bytes", "writes"), c.metric("transcriptd_server_requests_limit_bytes", "reads"); w != receive.WritesBytes || r != receive.ReadsBytes {
 		t.Errorf("the rooms have %v and %v bytes", w, r)
 	}
 	families, err := c.registry.Gather()
@@ -383,7 +384,7 @@ func TestRoomMetrics(t *testing.T) {
 		}
 	}
 	unseen := prometheus.NewRegistry()
-	if another.intake.reads.bytes == New(memstore.New(memstore.Options{}), Config{Registerer: unseen}).intake.reads.bytes {
+	if another.intake.Reads.Bytes == New(memstore.New(memstore.Options{}), Config{Registerer: unseen}).intake.Reads.Bytes {
 		t.Error("servers of different registerers share a metric")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // layer is one interceptor in both its forms.
@@ -125,7 +126,7 @@ func (s *stream) Context() context.Context { return s.ctx }
 // admit refuses new calls of a draining server; health is told to the end.
 func (s *Server) admit(method string) error {
 	if s.draining.Err() != nil && !access.IsHealth(method) {
-		return errDraining
+		return receive.ErrDraining
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -19,6 +20,7 @@ import (
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 const (
@@ -34,10 +36,20 @@ const (
 	strangersBytes = repliesBytes * 3 / 4
 	// takenWithin is how long a connection may take next to nothing, while it has replies and calls wait for their room: less than
 	// leastTaken, which is more than what gRPC itself writes meanwhile, or than leastPart of what it holds.
-	takenWithin, leastTaken, leastPart = 2 * promptly, 16 << 10, 16
+	takenWithin, leastTaken, leastPart = 2 * receive.Timeout, 16 << 10, 16
 	// waitingBytes is how much the requests of calls that wait for room may hold: half of what those of reads may, so that others are
 	// received meanwhile.
-	waitingBytes = readsBytes / 2
+	waitingBytes = receive.ReadsBytes / 2
+)
+
+// Why a reply is not made, or not sent.
+var (
+	// errNoRoomToReply: there was no room for it.
+	errNoRoomToReply = errors.New("no room for the reply")
+	// errBusy: it was not the call's turn to look through messages before the deadline.
+	errBusy = errors.New("too many calls look through messages")
+	// errGone: the caller has gone.
+	errGone = errors.New("the caller has gone")
 )
 
 // outgoing bounds what replies hold in memory. gRPC takes a reply whole and the handler returns, however slowly the caller reads:
@@ -328,7 +340,7 @@ func (o *outgoing) hold(ctx context.Context, c *connection, bytes int64, from []
 func (o *outgoing) sweep() {
 	o.sweeping.Lock()
 	defer o.sweeping.Unlock()
-	if time.Since(o.swept) >= endEvery {
+	if time.Since(o.swept) >= receive.EndEvery {
 		runtime.GC()
 		o.swept = time.Now()
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // replying runs a test of a server over the wire, in time that passes when all wait. In the end all room for replies is given back.
@@ -153,7 +154,7 @@ func TestRepliesNobodyTakes(t *testing.T) {
 				if waited := time.Since(began); waited > 0 {
 					t.Errorf("who takes replies waited %s", waited)
 				}
-				<-time.After(2*takenWithin + endEvery)
+				<-time.After(2*takenWithin + receive.EndEvery)
 				synctest.Wait()
 				if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
 					t.Errorf("%g bytes are held still", n)
@@ -412,7 +413,7 @@ func TestSmallRepliesNobodyTakes(t *testing.T) {
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("who takes replies waited %s", waited)
 		}
-		<-time.After(2*takenWithin + endEvery)
+		<-time.After(2*takenWithin + receive.EndEvery)
 		synctest.Wait()
 		if n := c.metric("transcriptd_server_replies_closed_total"); n == 0 {
 			t.Error("no connection was closed")

@@ -18,6 +18,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 
 	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health"
@@ -65,7 +66,7 @@ type Server struct {
 	draining  context.Context
 	drain     context.CancelFunc
 	admission *admission
-	intake    *intake
+	intake    *receive.Limiter
 	outgoing  *outgoing
 	guard     access.Guard
 	// scans is of all streams, verifies of all calls of Verify.
@@ -85,7 +86,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.metrics = metrics.NewCalls(cfg.Registerer, s.log)
 	m := &mapper{rows: table(), log: s.log}
 	s.admission = newAdmission(s.draining, metrics.NewRefused(cfg.Registerer, s.log), m.status(context.Background(), chainstore.ErrOverloaded), s.log)
-	s.intake = newIntake(s.draining, metrics.NewRequests(cfg.Registerer, s.log), m.status)
+	s.intake = receive.NewLimiter(s.draining, metrics.NewRequests(cfg.Registerer, s.log), m.status)
 	s.outgoing = newOutgoing(newBuffers(), metrics.NewReplies(cfg.Registerer, s.log), s.log)
 	s.scans, s.verifies = newScans(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {
@@ -131,7 +132,7 @@ func (s *Server) grpc(register func(reflection.GRPCServer), extra ...grpc.Server
 	}
 	server := grpc.NewServer(append(options,
 		grpc.InTapHandle(s.admission.admit),
-		grpc.ForceServerCodecV2(newCodec(s.intake.requests, s.outgoing.buffers, s.log)),
+		grpc.ForceServerCodecV2(newCodec(s.intake.Requests, s.outgoing.buffers, s.log)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)

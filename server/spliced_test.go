@@ -9,12 +9,13 @@ import (
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
 // A spliced reply is the message with the frame's messages behind it.
 func TestSplicedReply(t *testing.T) {
 	pool := newBuffers()
-	c := newCodec(newRequests(), pool, slog.New(slog.DiscardHandler))
+	c := newCodec(receive.NewRequests(), pool, slog.New(slog.DiscardHandler))
 	f := &chainview.Frame{Memory: pool, Most: 100}
 	encode := func(v any) []byte {
 		b, err := c.Marshal(v)

@@ -1,3 +1,5 @@
+// Package panics makes errors of panics, which tell what Go's runtime says, or else only the type of the value, which might hold
+// content; and where it happened.
 package panics
 
 import (

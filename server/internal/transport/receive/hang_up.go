@@ -1,4 +1,4 @@
-package server
+package receive
 
 import (
 	"context"
@@ -21,8 +21,8 @@ func hangUp(ctx context.Context, told error) {
 	}
 }
 
-// canHangUp tells whether hangUp ends a call.
-func canHangUp(ctx context.Context) bool {
+// CanHangUp tells whether hangUp ends a call.
+func CanHangUp(ctx context.Context) bool {
 	_, ok := grpc.ServerTransportStreamFromContext(ctx).(statusWriter)
 	return ok
 }

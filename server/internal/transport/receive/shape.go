@@ -1,4 +1,4 @@
-package server
+package receive
 
 import (
 	"fmt"
@@ -112,7 +112,7 @@ func (p *pass) check(s *shape, b []byte) *canonical.FieldError {
 		}
 		f, known := s.fields[number]
 		if !known || f.wire != wire && !(f.packed && wire == protowire.BytesType) {
-			return malformed(fmt.Sprint(number), "is the number of no field, or not in the field's wire form")
+			return Malformed(fmt.Sprint(number), "is the number of no field, or not in the field's wire form")
 		}
 		size := protowire.ConsumeFieldValue(number, wire, rest[n:])
 		if size < 0 {
@@ -136,7 +136,7 @@ func (p *pass) field(f *field, value []byte) *canonical.FieldError {
 		}
 	}
 	if p.text && f.text && !utf8.Valid(value) {
-		return malformed("", "must be valid UTF-8")
+		return Malformed("", "must be valid UTF-8")
 	}
 	return p.check(f.children, value)
 }
@@ -160,6 +160,6 @@ func (f *field) path(b []byte, before int, number protowire.Number) string {
 	return fmt.Sprintf("%s[%d]", f.name, index)
 }
 
-func malformed(field, rule string) *canonical.FieldError {
+func Malformed(field, rule string) *canonical.FieldError {
 	return &canonical.FieldError{Field: field, Rule: rule, Kind: canonical.ErrMalformed}
 }

@@ -1,4 +1,4 @@
-package server
+package receive
 
 import (
 	"sync"
@@ -9,9 +9,12 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 )
 
-// requests reads requests, and keeps what is wrong with the bytes of one from when the codec finds it until who receives it asks:
+// MaxRequest is the most bytes of a request.
+const MaxRequest = 4 << 20
+
+// Requests reads requests, and keeps what is wrong with the bytes of one from when the codec finds it until who receives it asks:
 // between the two lies gRPC, which makes a text of every error.
-type requests struct {
+type Requests struct {
 	shapes shapes
 
 	mu sync.Mutex
@@ -19,25 +22,25 @@ type requests struct {
 	faults map[any]*canonical.FieldError
 }
 
-func newRequests() *requests {
-	return &requests{shapes: requestShapes(), faults: map[any]*canonical.FieldError{}}
+func NewRequests() *Requests {
+	return &Requests{shapes: requestShapes(), faults: map[any]*canonical.FieldError{}}
 }
 
 // receive has receive fill a request. fault is what is wrong with its bytes; it is empty then.
-func (r *requests) receive(req any, receive func(any) error) (fault *canonical.FieldError, err error) {
+func (r *Requests) receive(req any, receive func(any) error) (fault *canonical.FieldError, err error) {
 	r.expect(req)
 	defer func() { fault = r.forget(req) }() // also where receive panics
 	return nil, receive(req)
 }
 
-func (r *requests) expect(req any) {
+func (r *Requests) expect(req any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults[req] = nil
 }
 
 // tell says what is wrong with a request; false: nobody receives it.
-func (r *requests) tell(req any, fault *canonical.FieldError) bool {
+func (r *Requests) tell(req any, fault *canonical.FieldError) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, expected := r.faults[req]
@@ -47,7 +50,7 @@ func (r *requests) tell(req any, fault *canonical.FieldError) bool {
 	return expected
 }
 
-func (r *requests) forget(req any) *canonical.FieldError {
+func (r *Requests) forget(req any) *canonical.FieldError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fault := r.faults[req]
@@ -55,9 +58,23 @@ func (r *requests) forget(req any) *canonical.FieldError {
 	return fault
 }
 
-// read decodes a request, or tells what is wrong with its bytes.
-func (r *requests) read(data mem.BufferSlice, m proto.Message) *canonical.FieldError {
-	if data.Len() > maxRequest {
+// Unmarshal gives an empty request where its bytes are none, if somebody receives it, who is told why. The error of a message that
+// nobody receives, of a service without a gate, says it.
+func (r *Requests) Unmarshal(data mem.BufferSlice, m proto.Message) error {
+	fault := r.Read(data, m)
+	if fault == nil {
+		return nil
+	}
+	proto.Reset(m)
+	if !r.tell(m, fault) {
+		return fault
+	}
+	return nil
+}
+
+// Read decodes a request, or tells what is wrong with its bytes.
+func (r *Requests) Read(data mem.BufferSlice, m proto.Message) *canonical.FieldError {
+	if data.Len() > MaxRequest {
 		return &canonical.FieldError{Field: "request", Rule: "must be at most 4 MiB", Kind: canonical.ErrLimit}
 	}
 	b := data.MaterializeToBuffer(mem.DefaultBufferPool())

@@ -1,8 +1,7 @@
-package server
+package receive
 
 import (
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -83,7 +82,7 @@ func TestShapesFindUnknownFields(t *testing.T) {
 		s := all[m.ProtoReflect().Descriptor().FullName()]
 		b := drawWire(t, s, 4)
 		err := proto.Unmarshal(b, m)
-		got := newRequests().read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
+		got := NewRequests().Read(mem.BufferSlice{mem.SliceBuffer(b)}, m)
 		want := err != nil || hasUnknown(m.ProtoReflect())
 		if got != nil && !want && strings.Contains(got.Field, ".labels.entries.") {
 			return // the parser drops unknown fields in the entries of maps without a trace
@@ -104,8 +103,7 @@ func TestShapesFindUnknownFields(t *testing.T) {
 
 // Who receives a request is told what is wrong with its bytes; where nobody does, the codec's error tells it.
 func TestFaultsOfRequests(t *testing.T) {
-	r := newRequests()
-	c := newCodec(r, newBuffers(), slog.New(slog.DiscardHandler))
+	r := NewRequests()
 	for field, b := range map[string][]byte{
 		"request":                            {0x07},
 		"99":                                 protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1),
@@ -114,8 +112,8 @@ func TestFaultsOfRequests(t *testing.T) {
 		"metadata[0].key":                    nested(0, 5, 1),
 		"":                                   nil,
 	} {
-		unmarshal := func(m any) error { return c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, m) }
 		m := &transcriptv1.PutNodeRequest{}
+		unmarshal := func(any) error { return r.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b)}, m) }
 		fault, err := r.receive(m, unmarshal)
 		if err != nil || (fault != nil) != (field != "") || fault != nil && fault.Field != field {
 			t.Errorf("%x gives %v and %v, want a fault at %q", b, fault, err, field)

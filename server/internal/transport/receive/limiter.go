@@ -1,0 +1,260 @@
+// Package receive bounds what requests hold in memory: it takes room for one before it is received, ends one that does not come while
+// others wait, and tells what is wrong with its bytes.
+package receive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
+)
+
+const (
+	// WritesBytes is how much the requests of all writes under way may hold, as they come over the wire, and ReadsBytes those of
+	// all reads, which are short: what there is room for is eight that have yet to come. otherBytes is that of health, and of
+	// reflection.
+	WritesBytes, ReadsBytes, otherBytes = 64 << 20, 32 << 20, 16 << 20
+	// MostWaiting calls may wait for a room; further ones are refused at once.
+	MostWaiting = 4096
+	// Timeout is how long a request may take to come where others wait for room: one of 4 MiB over 7 Mbit/s.
+	Timeout = 5 * time.Second
+	// EndEvery is how often one that takes longer is ended, so that many that share a slow line are not all ended at once, and
+	// how often each is looked at again. A room that stalled senders have is free after twice Timeout.
+	EndEvery = Timeout / 16
+)
+
+// Why a request is not received.
+var (
+	// ErrNoRoom: there was no room for it before the deadline.
+	ErrNoRoom = errors.New("no room for the request")
+	// ErrSlow: it did not come promptly, and others waited for its room.
+	ErrSlow = errors.New("the request took too long to come")
+	// ErrDraining: no new calls are taken.
+	ErrDraining = errors.New("the server is shutting down")
+)
+
+// Limiter bounds what requests hold in memory, which the number of calls alone does not: a request is received when there is
+// room for the largest, and from then on counts as what it is, until its call has ended. Before, it has no more of the
+// server's memory than streamWindow and its head, since gRPC asks a client for more only once a handler receives. A call whose
+// request does not come promptly is ended where others wait, so that senders that stall hold them up for no longer. Writes,
+// reads with those of the administration, health and reflection have a room each, so that none waits for another.
+type Limiter struct {
+	Writes, Reads, Health, Reflection *ByteQuota
+	Requests                          *Requests
+}
+
+// NewLimiter makes rooms, of which all but that of health take no more calls once draining is done.
+func NewLimiter(draining context.Context, m *metrics.Requests, status func(context.Context, error) error) *Limiter {
+	requests := NewRequests()
+	return &Limiter{
+		Writes:     newByteQuota(WritesBytes, draining, requests, status, m, "writes"),
+		Reads:      newByteQuota(ReadsBytes, draining, requests, status, m, "reads"),
+		Health:     newByteQuota(otherBytes, context.Background(), requests, status, m, "health"),
+		Reflection: newByteQuota(otherBytes, draining, requests, status, m, "reflection"),
+		Requests:   requests,
+	}
+}
+
+// Of is that of the calls of a kind.
+func (i *Limiter) Of(kind access.Kind) *ByteQuota {
+	switch kind {
+	case access.Health:
+		return i.Health
+	case access.Reflection:
+		return i.Reflection
+	case access.Writes:
+		return i.Writes
+	default:
+		return i.Reads
+	}
+}
+
+// ByteQuota is what the requests of one kind of calls may hold together.
+type ByteQuota struct {
+	Free *semaphore.Weighted
+	// draining is done from when on no more calls are taken.
+	draining context.Context
+	requests *Requests
+	// Status is an error as the caller may see it.
+	Status func(context.Context, error) error
+	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no
+	// clock that is set turns back.
+	start          time.Time
+	Waiters, ended atomic.Int64
+	// Bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
+	Bytes, waiting prometheus.Gauge
+	waited         prometheus.Observer
+}
+
+func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
+	m.Limit.WithLabelValues(kind).Set(float64(bytes))
+	return &ByteQuota{
+		Free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, Status: status, start: time.Now(),
+		Bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
+	}
+}
+
+// Acquire takes some of the room, and waits for it. Errors are ErrNoRoom shortly before the deadline, or at once where MostWaiting
+// wait; that of the context; and ErrDraining where no more calls are taken.
+func (r *ByteQuota) Acquire(ctx context.Context, bytes int64) error {
+	if r.draining.Err() != nil {
+		return ErrDraining
+	}
+	if !r.Free.TryAcquire(bytes) {
+		if err := r.wait(ctx, bytes); err != nil {
+			return err
+		}
+	}
+	r.Bytes.Add(float64(bytes))
+	return nil
+}
+
+func (r *ByteQuota) wait(ctx context.Context, bytes int64) error {
+	defer r.Waiters.Add(-1)
+	if r.Waiters.Add(1) > MostWaiting {
+		return ErrNoRoom
+	}
+	began := time.Now()
+	r.waiting.Inc()
+	defer func() {
+		r.waiting.Dec()
+		r.waited.Observe(time.Since(began).Seconds())
+	}()
+	early, cancel := deadline.Early(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.draining, cancel)()
+	switch err := r.Free.Acquire(early, bytes); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case r.draining.Err() != nil:
+		return ErrDraining
+	default:
+		return ErrNoRoom
+	}
+}
+
+func (r *ByteQuota) release(bytes int64) {
+	r.Bytes.Sub(float64(bytes))
+	r.Free.Release(bytes)
+}
+
+// mayEnd tells whether a call whose request does not come is to be ended now, for those that wait.
+func (r *ByteQuota) mayEnd() bool {
+	now, ended := int64(time.Since(r.start)), r.ended.Load()
+	return r.Waiters.Load() > 0 && now-ended >= int64(EndEvery) && r.ended.CompareAndSwap(ended, now)
+}
+
+// Reservation is what a request has of a room.
+type Reservation struct {
+	Quota *ByteQuota
+
+	mu sync.Mutex
+	// refusal is why the request was not received; while it is on its way, isLate writes it.
+	refusal error
+	// bytes is what it has: of a request that is on its way the most that it can be.
+	bytes int64
+	// late looks whether the request is on its way still; nil unless it is.
+	late *time.Timer
+}
+
+// Receive receives the request when there is room.
+func (p *Reservation) Receive(ctx context.Context, req any, receive func(any) error) error {
+	if err := p.Reserve(ctx); err != nil {
+		return err
+	}
+	fault, err := p.Quota.requests.receive(req, receive)
+	if err = p.Came(req, err); err == nil && fault != nil {
+		err = fault
+	}
+	return err
+}
+
+// Reserve takes room for the largest request. Errors are those of take.
+func (p *Reservation) Reserve(ctx context.Context) error {
+	if err := p.Quota.Acquire(ctx, MaxRequest); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes = MaxRequest
+	p.late = time.AfterFunc(Timeout, func() { p.isLate(ctx) })
+	return nil
+}
+
+// isLate ends the call where its request is still on its way and others wait, or the server drains, and else looks again before
+// long. What the call has of the room it has until it has left, since the request is in memory as long.
+func (p *Reservation) isLate(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.late == nil:
+		return
+	case p.Quota.draining.Err() != nil:
+		p.refusal = ErrDraining
+	case p.Quota.mayEnd():
+		p.refusal = ErrSlow
+	default:
+		p.late.Reset(EndEvery)
+		return
+	}
+	p.late = nil
+	hangUp(ctx, p.Quota.Status(ctx, p.refusal))
+}
+
+// Came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message
+// or several, or one that is cut off or compressed wrong: the caller, whom gRPC has told already, has to mend that. So has who
+// sends part of a message more.
+func (p *Reservation) Came(req any, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived()
+	switch {
+	case p.refusal != nil:
+		return p.refusal
+	case grpcstatus.Code(err) == codes.Internal || errors.Is(err, io.ErrUnexpectedEOF):
+		return &canonical.FieldError{Field: "request", Rule: grpcstatus.Convert(err).Message(), Kind: canonical.ErrMalformed}
+	case err != nil:
+		return err
+	}
+	if m, ok := req.(proto.Message); ok {
+		p.giveBack(p.bytes - min(int64(proto.Size(m)), MaxRequest))
+	}
+	return nil
+}
+
+// giveBack gives back some of the room. The caller has the lock.
+func (p *Reservation) giveBack(bytes int64) {
+	p.Quota.release(bytes)
+	p.bytes -= bytes
+}
+
+// Release gives back what the call has.
+func (p *Reservation) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived()
+	p.giveBack(p.bytes)
+}
+
+// arrived says that the request is on its way no more. The caller has the lock.
+func (p *Reservation) arrived() {
+	if p.late != nil {
+		p.late.Stop()
+		p.late = nil
+	}
+}
