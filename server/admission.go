@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 const (
@@ -78,15 +79,15 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 func (a *admission) refuse(ctx context.Context, now time.Time) (context.Context, error) {
 	a.count(now)
 	if deadline, has := ctx.Deadline(); has && deadline.Sub(now) > near {
-		return withCall(ctx, a.refusal), nil
+		return reply.WithCall(ctx, a.refusal), nil
 	}
 	return ctx, a.refusal
 }
 
 // turnedAway is the refusal of a call that admission refused and that goes on; nil: it is not refused.
 func turnedAway(ctx context.Context) error {
-	if c := callOf(ctx); c != nil {
-		return c.refusal
+	if c := reply.CallOf(ctx); c != nil {
+		return c.Refusal
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -23,12 +24,12 @@ func (t *transcripts) assemble(ctx context.Context, req *transcriptv1.AssembleRe
 	if err != nil {
 		return nil, err
 	}
-	reply := &transcriptv1.AssembleResponse{
+	view := &transcriptv1.AssembleResponse{
 		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(),
 		Report: &transcriptv1.Report{},
 	}
 	if a.NotModified {
-		return reply, nil
+		return view, nil
 	}
 	f, report, err := t.whole(ctx, a)
 	if errors.Is(err, chainview.ErrLarge) {
@@ -37,12 +38,12 @@ func (t *transcripts) assemble(ctx context.Context, req *transcriptv1.AssembleRe
 	if err != nil {
 		return nil, err
 	}
-	reply.Nodes, reply.Report = f.Nodes, report
-	if proto.Size(reply)+f.Bytes > wire.MaxReply {
+	view.Nodes, view.Report = f.Nodes, report
+	if proto.Size(view)+f.Bytes > wire.MaxReply {
 		f.Drop()
 		return nil, errUseStream
 	}
-	return splice(reply, f, nil), nil
+	return reply.Splice(view, f, nil), nil
 }
 
 // whole reads the view into one frame. Error: chainview.ErrLarge beyond wire.MaxReply.
@@ -51,25 +52,25 @@ func (t *transcripts) whole(ctx context.Context, a *chainview.Assembly) (*chainv
 	if err != nil {
 		return nil, nil, err
 	}
-	if c := callOf(ctx); c != nil && (!exactly || most <= smallFrame) { // mostly it turns out to be small
-		f := t.outgoing.frame(c.held, most, exactly)
+	if c := reply.CallOf(ctx); c != nil && (!exactly || most <= smallFrame) { // mostly it turns out to be small
+		f := t.outgoing.Frame(c.Held, most, exactly)
 		report, err := a.Lay(ctx, f, smallFrame)
 		if !errors.Is(err, chainview.ErrLarge) {
 			return f, report, err
 		}
 	}
-	bytes := int64(most) + smallReply - smallFrame
+	bytes := int64(most) + reply.SmallReply - smallFrame
 	if a.Describes() {
 		bytes = wire.MaxReply // what is told of nodes is more than small ones have
 	}
-	h, err := t.outgoing.expect(ctx, bytes)
+	h, err := t.outgoing.Expect(ctx, bytes)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := t.outgoing.frame(h, most, exactly)
+	f := t.outgoing.Frame(h, most, exactly)
 	report, err := a.Lay(ctx, f, wire.MaxReply)
 	return f, report, err
 }
 
 // smallFrame is the bytes of nodes in a small reply, most of all that there are in one.
-const smallFrame = smallReply - 4<<10
+const smallFrame = reply.SmallReply - 4<<10

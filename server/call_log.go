@@ -10,20 +10,21 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // logUnary logs each call when it has ended. A line that nobody reads costs nothing.
 func logUnary(log *slog.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		begin := time.Now()
-		reply, err := next(ctx, req)
+		answer, err := next(ctx, req)
 		if level := levelOf(status.Code(err)); log.Enabled(ctx, level) {
 			line := append(ended(ctx, info.FullMethod, "unary", begin, err),
-				slog.Int("request_bytes", size(req)), slog.Int("reply_bytes", size(reply)))
+				slog.Int("request_bytes", reply.Size(req)), slog.Int("reply_bytes", reply.Size(answer)))
 			log.LogAttrs(ctx, level, "finished call", line...)
 		}
-		return reply, err
+		return answer, err
 	}
 }
 
@@ -58,7 +59,7 @@ func ended(ctx context.Context, method, kind string, begin time.Time, err error)
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	line := append(make([]slog.Attr, 0, 16),
 		slog.String("grpc.service", service), slog.String("grpc.method", name), slog.String("grpc.method_type", kind),
-		slog.String("request_id", requestID(ctx)))
+		slog.String("request_id", reply.RequestID(ctx)))
 	if from, ok := peer.FromContext(ctx); ok {
 		line = append(line, slog.String("peer.address", from.Addr.String()))
 	}
@@ -90,18 +91,6 @@ func levelOf(code codes.Code) slog.Level {
 	}
 }
 
-// size is the encoded size of a message; 0 for none.
-func size(v any) int {
-	switch m := v.(type) {
-	case *spliced:
-		return m.size()
-	case proto.Message:
-		return proto.Size(m)
-	default:
-		return 0
-	}
-}
-
 // countedStream counts what goes through it. Each direction is used by one goroutine, as gRPC demands.
 type countedStream struct {
 	grpc.ServerStream
@@ -111,13 +100,13 @@ type countedStream struct {
 func (s *countedStream) RecvMsg(m any) error {
 	err := s.ServerStream.RecvMsg(m)
 	if err == nil {
-		s.received += size(m)
+		s.received += reply.Size(m)
 	}
 	return err
 }
 
 func (s *countedStream) SendMsg(m any) error {
-	s.sent += size(m)
+	s.sent += reply.Size(m)
 	s.frames++
 	return s.ServerStream.SendMsg(m)
 }

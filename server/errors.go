@@ -20,6 +20,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/recall"
 	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -91,8 +92,8 @@ func table() []row {
 		{chainstore.ErrTooManyFiles, exhausted, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_FILES, "the server has too many files open, its log says which limit to raise; nothing was written", true},
 		{chainstore.ErrOverloaded, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "too many writes wait: repeat this one later; nothing was written", false},
 		{receive.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the request, since those of other calls have it all: repeat it later; nothing was done", false},
-		{errNoRoomToReply, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
-		{errBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls look through messages, and it was not this one's turn: repeat it later", false},
+		{reply.ErrNoRoom, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "there was no room for the reply, since replies that were not taken yet have it all: take them, and repeat this call later", false},
+		{reply.ErrBusy, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, "other calls look through messages, and it was not this one's turn: repeat it later", false},
 		{errBusyVerifying, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("%d calls of Verify run already: repeat this one later", maxVerifies), false},
 		{receive.ErrSlow, exhausted, transcriptv1.ErrorReason_ERROR_REASON_OVERLOADED, fmt.Sprintf("the request was on its way for over %s while others waited for room: repeat it later; nothing was done", receive.Timeout), false},
 
@@ -101,7 +102,7 @@ func table() []row {
 
 		{context.DeadlineExceeded, codes.DeadlineExceeded, transcriptv1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED, "the deadline has passed", false},
 		{context.Canceled, codes.Canceled, transcriptv1.ErrorReason_ERROR_REASON_CANCELLED, "the caller gave up", false},
-		{errGone, codes.Canceled, transcriptv1.ErrorReason_ERROR_REASON_CANCELLED, "the caller has gone", false},
+		{reply.ErrGone, codes.Canceled, transcriptv1.ErrorReason_ERROR_REASON_CANCELLED, "the caller has gone", false},
 	}
 }
 
@@ -133,13 +134,13 @@ func (m *mapper) status(ctx context.Context, err error) error {
 	}
 	r := m.find(err)
 	if r.fault {
-		m.log.ErrorContext(ctx, "call failed", "request_id", requestID(ctx), "reason", r.reason.String(), "cause", err.Error())
+		m.log.ErrorContext(ctx, "call failed", "request_id", reply.RequestID(ctx), "reason", r.reason.String(), "cause", err.Error())
 	}
 	info := &errdetails.ErrorInfo{
 		Domain: errorDomain,
 		Reason: strings.TrimPrefix(r.reason.String(), "ERROR_REASON_"),
 	}
-	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: requestID(ctx)}}
+	details := []protoadapt.MessageV1{info, &errdetails.RequestInfo{RequestId: reply.RequestID(ctx)}}
 	text, more := explain(err, &r)
 	st, err := status.New(r.code, text).WithDetails(append(details, more...)...)
 	if err != nil {

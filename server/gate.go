@@ -13,6 +13,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -120,18 +121,18 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 			return nil, refusal
 		}
 		g.look(ctx)
-		p := &passage{call: newCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
-		ctx = context.WithValue(ctx, callKey{}, &p.call)
+		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
+		ctx = reply.InCall(ctx, &p.Call)
 		defer p.Release()
-		if p.who, p.call.refusal = g.guard.Identify(ctx, g.method); p.call.refusal != nil {
-			return tell(srv, ctx, next, interceptor, p.call.refusal)
+		if p.who, p.Call.Refusal = g.guard.Identify(ctx, g.method); p.Call.Refusal != nil {
+			return tell(srv, ctx, next, interceptor, p.Call.Refusal)
 		}
 		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, decode) }, interceptor)
-		if p.call.refusal != nil {
-			reply, err = tell(srv, ctx, next, interceptor, p.call.refusal)
+		if p.Call.Refusal != nil {
+			reply, err = tell(srv, ctx, next, interceptor, p.Call.Refusal)
 		}
 		if err != nil {
-			p.held.release()
+			p.Held.Release()
 		}
 		return reply, err
 	}
@@ -139,7 +140,7 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 
 // passage is a unary call on its way through a gate.
 type passage struct {
-	call
+	reply.Call
 	receive.Reservation
 	gate *gate
 	who  access.Principal
@@ -151,7 +152,7 @@ func (p *passage) pass(ctx context.Context, req any, decode func(any) error) err
 	if err == nil {
 		err = p.gate.permit(ctx, p.who, req)
 	}
-	p.call.refusal = err
+	p.Call.Refusal = err
 	return err
 }
 

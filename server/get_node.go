@@ -12,6 +12,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -43,7 +44,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 		return nil, err
 	}
 	if !req.OmitMessages {
-		if _, err := t.outgoing.expect(ctx, int64(chain.Head().PayloadLength)+smallReply-smallFrame); err != nil {
+		if _, err := t.outgoing.Expect(ctx, int64(chain.Head().PayloadLength)+reply.SmallReply-smallFrame); err != nil {
 			return nil, err
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // roomFor makes a room for n requests of the largest size, all of which is given back in the end.
@@ -108,7 +109,7 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 		var seen []error
 		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			_, err := next(ctx, req)
-			seen = append(seen, r.Status(withCall(ctx, nil), err))
+			seen = append(seen, r.Status(reply.WithCall(ctx, nil), err))
 			return nil, err
 		}
 		g := &gate{method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), guard: access.Anybody{}, room: r, look: func(context.Context) {}}

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
@@ -12,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // layer is one interceptor in both its forms.
@@ -34,7 +33,7 @@ func (s *Server) layers() []layer {
 		{"refusals", "ends what did not pass its gate, so that the rest does no work for it", refuseUnary(m), refuseStream},
 		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
 		{"recovery", "turns a panic into an error like any other", nil, nil},
-		{"replies", "sends what a handler read beside what it returns, and counts what is large", s.outgoing.unary, s.outgoing.stream},
+		{"replies", "sends what a handler read beside what it returns, and counts what is large", s.outgoing.Unary, s.outgoing.Stream},
 	}
 	if s.metrics != nil {
 		layers[0].unary, layers[0].stream = s.metrics.UnaryServerInterceptor(), s.metrics.StreamServerInterceptor()
@@ -53,66 +52,12 @@ func (s *Server) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc.St
 	return unary, stream
 }
 
-// call is what the layers of a call know of it.
-type call struct {
-	// id is that under which its lines stand in the log, and which its errors carry.
-	id uint64
-	// ended is closed once the call has ended.
-	ended <-chan struct{}
-	// refusal is why the call did not pass its gate; nil: it did, or has yet to.
-	refusal error
-	// held is the room that the reply of a unary call has; nil for none.
-	held *held
-	// request is that of a unary call, once it has come.
-	request any
-	// atOnce says that the call must not wait for the room of its reply: it has a place among writes, which others need.
-	atOnce bool
-}
-
-// requestBytes is how much of the room for requests a unary call has; 0 for a stream, whose request is short.
-func (c *call) requestBytes() int64 {
-	if c == nil {
-		return 0
-	}
-	return int64(size(c.request))
-}
-
-// callKey is the key of the call in its context.
-type callKey struct{}
-
-// callOf is the call of a context; nil outside of a call.
-func callOf(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
-	return c
-}
-
-// requestID is the id of a context's call; empty outside of a call.
-func requestID(ctx context.Context) string {
-	c := callOf(ctx)
-	if c == nil {
-		return ""
-	}
-	return fmt.Sprintf("%016x", c.id)
-}
-
-// withCall gives a context its call, unless it has one; refusal is why it is refused, nil for a call that is not.
-func withCall(ctx context.Context, refusal error) context.Context {
-	if callOf(ctx) != nil {
-		return ctx
-	}
-	c := newCall(ctx)
-	c.refusal = refusal
-	return context.WithValue(ctx, callKey{}, &c)
-}
-
-func newCall(ctx context.Context) call { return call{id: rand.Uint64(), ended: ctx.Done()} }
-
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	return next(withCall(ctx, nil), req)
+	return next(reply.WithCall(ctx, nil), req)
 }
 
 func identifyStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	return next(srv, &stream{ServerStream: ss, ctx: withCall(ss.Context(), nil)})
+	return next(srv, &stream{ServerStream: ss, ctx: reply.WithCall(ss.Context(), nil)})
 }
 
 // stream is a ServerStream with a context of its own.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // slowConn is a connection of its own, on which at most 64 KiB come of a reply that is not read.
@@ -139,13 +140,13 @@ func TestSmallRepliesTakeWhatRoomThereIs(t *testing.T) {
 	replying(t, func(c *crowd) {
 		head := c.chainOf(30, 32<<10)
 		o := c.server.outgoing
-		if !o.small.TryAcquire(smallBytes) || !o.batches.TryAcquire(repliesBytes/2) {
+		if !o.Small.TryAcquire(reply.SmallBytes) || !o.Batches.TryAcquire(reply.RepliesBytes/2) {
 			t.Fatal("there is no room")
 		}
 		conn, leave := c.slowConn()
 		defer leave()
 		client := transcriptv1.NewTranscriptServiceClient(conn)
-		for range ownBytes / smallReply {
+		for range reply.OwnBytes / reply.SmallReply {
 			if _, err := client.StreamAssemble(c.Context(), &transcriptv1.StreamAssembleRequest{Head: idRef(head)}); err != nil {
 				t.Fatal(err)
 			}
@@ -158,8 +159,8 @@ func TestSmallRepliesTakeWhatRoomThereIs(t *testing.T) {
 		})
 		synctest.Wait()
 		began := time.Now()
-		o.small.Release(smallBytes)
-		o.batches.Release(repliesBytes / 2)
+		o.Small.Release(reply.SmallBytes)
+		o.Batches.Release(reply.RepliesBytes / 2)
 		if err := <-ended; status.Code(err) != codes.NotFound {
 			t.Error(err)
 		}
@@ -189,7 +190,7 @@ func TestRepliesOfReflectionNobodyTakes(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if held := c.metric("transcriptd_server_replies_bytes"); held < streams*smallReply/4 || held > smallBytes+ownBytes {
+		if held := c.metric("transcriptd_server_replies_bytes"); held < streams*reply.SmallReply/4 || held > reply.SmallBytes+reply.OwnBytes {
 			t.Errorf("%g bytes are held", held)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // smallChain puts a chain of nodes of a few bytes each, and gives its head's id.
@@ -202,7 +203,7 @@ func TestNobodyReadsWhileWaiting(t *testing.T) {
 		c.store.Store = store
 		head := c.chainOf(10, 32<<10)
 		o := c.server.outgoing
-		if !o.free.TryAcquire(repliesBytes) {
+		if !o.Free.TryAcquire(reply.RepliesBytes) {
 			t.Fatal("there is no room")
 		}
 		c.running.Go(func() {
@@ -219,6 +220,6 @@ func TestNobodyReadsWhileWaiting(t *testing.T) {
 		if n := store.reading.Load(); n != 0 {
 			t.Errorf("%d reads of rows are under way while a call waits for room", n)
 		}
-		o.free.Release(repliesBytes)
+		o.Free.Release(reply.RepliesBytes)
 	})
 }

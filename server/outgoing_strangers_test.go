@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // deafCrowd has so many connections call for large replies, more than there is room for, and take none.
@@ -79,7 +81,7 @@ func TestConnectionsThatTakeALittle(t *testing.T) {
 		if _, err := c.Assemble(c.Context(), assembleOf(head)); err != nil {
 			t.Error(err)
 		}
-		if waited := time.Since(began); waited > 3*takenWithin {
+		if waited := time.Since(began); waited > 3*reply.TakenWithin {
 			t.Errorf("who takes replies waited %s", waited)
 		}
 		cancel()

@@ -20,6 +20,7 @@ import (
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // replying runs a test of a server over the wire, in time that passes when all wait. In the end all room for replies is given back.
@@ -31,8 +32,8 @@ func replying(t *testing.T, test func(c *crowd)) {
 		test(c)
 		synctest.Wait()
 		o := c.server.outgoing
-		if !o.free.TryAcquire(repliesBytes) || !o.batches.TryAcquire(repliesBytes/2) || !o.small.TryAcquire(smallBytes) ||
-			!o.strangers.TryAcquire(strangersBytes) || !o.waiting.TryAcquire(waitingBytes) {
+		if !o.Free.TryAcquire(reply.RepliesBytes) || !o.Batches.TryAcquire(reply.RepliesBytes/2) || !o.Small.TryAcquire(reply.SmallBytes) ||
+			!o.Strangers.TryAcquire(reply.StrangersBytes) || !o.Waiting.TryAcquire(reply.WaitingBytes) {
 			t.Error("room was not given back")
 		}
 		if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
@@ -141,10 +142,10 @@ func TestRepliesNobodyTakes(t *testing.T) {
 					told.Store(false)
 				}
 				bytes := c.metric("transcriptd_server_replies_bytes")
-				if bytes > 4*connectionBytes || bytes < 2*connectionBytes {
+				if bytes > 4*reply.ConnectionBytes || bytes < 2*reply.ConnectionBytes {
 					t.Errorf("4 connections hold %g bytes", bytes)
 				}
-				if n := c.metric("transcriptd_server_replies_waiting"); n < 4*(25-connectionBytes>>20-1) {
+				if n := c.metric("transcriptd_server_replies_waiting"); n < 4*(25-reply.ConnectionBytes>>20-1) {
 					t.Errorf("%g calls wait", n)
 				}
 				began := time.Now()
@@ -154,7 +155,7 @@ func TestRepliesNobodyTakes(t *testing.T) {
 				if waited := time.Since(began); waited > 0 {
 					t.Errorf("who takes replies waited %s", waited)
 				}
-				<-time.After(2*takenWithin + receive.EndEvery)
+				<-time.After(2*reply.TakenWithin + receive.EndEvery)
 				synctest.Wait()
 				if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
 					t.Errorf("%g bytes are held still", n)
@@ -185,11 +186,11 @@ func TestConnectionsThatTakeNothingAreClosed(t *testing.T) {
 			}
 			c.running.Go(func() { <-stream.Context().Done() })
 		}
-		<-time.After(takenWithin - time.Second)
+		<-time.After(reply.TakenWithin - time.Second)
 		if n := c.metric("transcriptd_server_replies_closed_total"); n != 0 {
 			t.Errorf("%g connections were closed at once", n)
 		}
-		<-time.After(takenWithin + 2*time.Second)
+		<-time.After(reply.TakenWithin + 2*time.Second)
 		if n := c.metric("transcriptd_server_replies_closed_total"); n != 1 {
 			t.Errorf("%g connections were closed", n)
 		}
@@ -284,7 +285,7 @@ func TestSlowStreamsOfLargeNodes(t *testing.T) {
 					}
 					messages += len(frame.Messages)
 					<-time.After(time.Second)
-					if held := c.metric("transcriptd_server_replies_bytes"); held > repliesBytes {
+					if held := c.metric("transcriptd_server_replies_bytes"); held > reply.RepliesBytes {
 						t.Errorf("%g bytes are held", held)
 					}
 				}
@@ -342,7 +343,7 @@ func TestRepliesThatTurnOutToBeLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := c.server.outgoing
-		if !o.free.TryAcquire(repliesBytes) {
+		if !o.Free.TryAcquire(reply.RepliesBytes) {
 			t.Fatal("there is no room")
 		}
 		ended := make(chan error, 64)
@@ -359,16 +360,16 @@ func TestRepliesThatTurnOutToBeLarge(t *testing.T) {
 		if n, held := c.metric("transcriptd_server_replies_waiting"), c.metric("transcriptd_server_replies_bytes"); n != float64(cap(ended)) || held != 0 {
 			t.Errorf("%g calls wait with %g bytes", n, held)
 		}
-		ctx := withCall(c.Context(), nil)
-		if !o.settle(ctx, callOf(ctx), transcriptv1.TranscriptService_PutNodes_FullMethodName, 1<<20) {
+		ctx := reply.WithCall(c.Context(), nil)
+		if !o.Settle(ctx, reply.CallOf(ctx), transcriptv1.TranscriptService_PutNodes_FullMethodName, 1<<20) {
 			t.Error("the reply of a write waits")
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 		defer cancel()
-		if _, err := o.take(ctx, 1<<20); !errors.Is(err, errNoRoomToReply) || ctx.Err() != nil {
+		if _, err := o.Take(ctx, 1<<20); !errors.Is(err, reply.ErrNoRoom) || ctx.Err() != nil {
 			t.Errorf("before its deadline a call is told %v", err)
 		}
-		o.free.Release(repliesBytes)
+		o.Free.Release(reply.RepliesBytes)
 		for range cap(ended) {
 			if err := <-ended; err != nil {
 				t.Error(err)
@@ -398,7 +399,7 @@ func TestSmallRepliesNobodyTakes(t *testing.T) {
 			synctest.Wait()
 			told.Store(false)
 		}
-		if held := c.metric("transcriptd_server_replies_bytes"); held < smallBytes/2 || held > smallBytes+10*ownBytes {
+		if held := c.metric("transcriptd_server_replies_bytes"); held < reply.SmallBytes/2 || held > reply.SmallBytes+10*reply.OwnBytes {
 			t.Errorf("%g bytes are held", held)
 		}
 		began, took := time.Now(), make(chan error, maxStreams)
@@ -413,7 +414,7 @@ func TestSmallRepliesNobodyTakes(t *testing.T) {
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("who takes replies waited %s", waited)
 		}
-		<-time.After(2*takenWithin + receive.EndEvery)
+		<-time.After(2*reply.TakenWithin + receive.EndEvery)
 		synctest.Wait()
 		if n := c.metric("transcriptd_server_replies_closed_total"); n == 0 {
 			t.Error("no connection was closed")

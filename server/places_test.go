@@ -15,6 +15,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // openedStore has reads of rows wait until it is opened, and counts them.
@@ -99,7 +100,7 @@ func TestCallsThatLookThroughMessagesTakeTurns(t *testing.T) {
 		}
 		ctx, cancel = context.WithCancel(c.Context())
 		cancel()
-		if _, err := c.server.outgoing.inTurn(ctx, nil, nil); !errors.Is(err, context.Canceled) {
+		if _, err := c.server.outgoing.InTurn(ctx, nil, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("a call that was given up is told %v", err)
 		}
 		close(store.opened)
@@ -141,7 +142,7 @@ func TestTurnsAreNotKeptByThoseThatWait(t *testing.T) {
 	replying(t, func(c *crowd) {
 		head := c.chainOf(100, 300)
 		o := c.server.outgoing
-		if !o.small.TryAcquire(smallBytes) {
+		if !o.Small.TryAcquire(reply.SmallBytes) {
 			t.Fatal("there is no room")
 		}
 		var told atomic.Bool
@@ -158,10 +159,10 @@ func TestTurnsAreNotKeptByThoseThatWait(t *testing.T) {
 		if n := c.metric("transcriptd_server_replies_waiting"); n == 0 {
 			t.Error("no call waits for room")
 		}
-		if !o.places.TryAcquire(int64(runtime.GOMAXPROCS(0))) {
+		if !o.Places.TryAcquire(int64(runtime.GOMAXPROCS(0))) {
 			t.Error("calls that wait for room keep places")
 		}
-		o.places.Release(int64(runtime.GOMAXPROCS(0)))
-		o.small.Release(smallBytes)
+		o.Places.Release(int64(runtime.GOMAXPROCS(0)))
+		o.Small.Release(reply.SmallBytes)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
 
 // Room of calls that their callers give up comes back while the connection lives.
@@ -65,7 +66,7 @@ func TestResetCallsGiveBackTheirRoom(t *testing.T) {
 			break
 		}
 	}
-	if !c.server.outgoing.batches.TryAcquire(repliesBytes / 2) {
+	if !c.server.outgoing.Batches.TryAcquire(reply.RepliesBytes / 2) {
 		t.Error("room for batches was not given back")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 
 	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health"
@@ -67,7 +68,7 @@ type Server struct {
 	drain     context.CancelFunc
 	admission *admission
 	intake    *receive.Limiter
-	outgoing  *outgoing
+	outgoing  *reply.Limiter
 	guard     access.Guard
 	// scans is of all streams, verifies of all calls of Verify.
 	scans, verifies *semaphore.Weighted
@@ -87,7 +88,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	m := &mapper{rows: table(), log: s.log}
 	s.admission = newAdmission(s.draining, metrics.NewRefused(cfg.Registerer, s.log), m.status(context.Background(), chainstore.ErrOverloaded), s.log)
 	s.intake = receive.NewLimiter(s.draining, metrics.NewRequests(cfg.Registerer, s.log), m.status)
-	s.outgoing = newOutgoing(newBuffers(), metrics.NewReplies(cfg.Registerer, s.log), s.log)
+	s.outgoing = reply.NewLimiter(reply.NewBuffers(), metrics.NewReplies(cfg.Registerer, s.log), s.log)
 	s.scans, s.verifies = newScans(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
@@ -126,13 +127,13 @@ func (s *Server) register(services reflection.GRPCServer) {
 
 func (s *Server) grpc(register func(reflection.GRPCServer), extra ...grpc.ServerOption) (*grpc.Server, error) {
 	unary, stream := s.chains()
-	options := append(append(Transport(), grpc.Creds(connections{insecure.NewCredentials()})), extra...)
+	options := append(append(Transport(), grpc.Creds(reply.Connections{TransportCredentials: insecure.NewCredentials()})), extra...)
 	if s.tracer != nil {
 		options = append(options, grpc.StatsHandler(tracing{otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))}))
 	}
 	server := grpc.NewServer(append(options,
 		grpc.InTapHandle(s.admission.admit),
-		grpc.ForceServerCodecV2(newCodec(s.intake.Requests, s.outgoing.buffers, s.log)),
+		grpc.ForceServerCodecV2(reply.NewCodec(s.intake.Requests, s.outgoing.Buffers, s.log)),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
@@ -180,7 +181,7 @@ type transcripts struct {
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	// outgoing and scans are the server's.
-	outgoing *outgoing
+	outgoing *reply.Limiter
 	scans    *semaphore.Weighted
 }
 

@@ -13,6 +13,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -59,7 +60,7 @@ func newScans() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(run
 // readAll hands every batch to send, in order. Once a batch was not all in the store's memory, as it is sent, all that follow are read ahead,
 // each with a place of scans, which it has while it is read; before, to read one takes less time than to hand it from goroutine
 // to goroutine. last is the frame that belongs to no batch.
-func readAll(ctx context.Context, a *chainview.Assembly, out *outgoing, scans *semaphore.Weighted, send func([]*chainview.Frame) error) (last *chainview.Frame, whole *chainview.Report, err error) {
+func readAll(ctx context.Context, a *chainview.Assembly, out *reply.Limiter, scans *semaphore.Weighted, send func([]*chainview.Frame) error) (last *chainview.Frame, whole *chainview.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	parts := a.Parts(batchBytes)
@@ -101,12 +102,12 @@ func readAll(ctx context.Context, a *chainview.Assembly, out *outgoing, scans *s
 		case readers[0] != r:
 			full = append(full, r.open)
 		}
-		held.goesOut()
+		held.GoesOut()
 		err := send(full)
 		for _, f := range full {
 			f.Drop() // none is left where all were sent
 		}
-		held.done()
+		held.Done()
 		if err != nil {
 			last.Drop()
 			return nil, nil, err
@@ -120,7 +121,7 @@ type frameReader struct {
 	chain  chainstore.Chain
 	into   chainview.Writer
 	report *chainview.Report
-	out    *outgoing
+	out    *reply.Limiter
 	// scans has the places that all streams share: one is taken for each batch while it is read ahead.
 	scans *semaphore.Weighted
 	// spans are what is yet to be read.
@@ -132,7 +133,7 @@ type frameReader struct {
 	ready int
 	// held is the room of the batch, nil for a small one that needs none; left is how many bytes of rows it takes yet, and rows those
 	// it has. need is the size of the next row, where that is known as it did not fit.
-	held             *held
+	held             *reply.Held
 	left, rows, need int
 	// waited says that a row of the batch was not in the store's memory.
 	waited bool
@@ -143,7 +144,7 @@ type frameReader struct {
 	err     error
 }
 
-func newFrameReader(a *chainview.Assembly, out *outgoing, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
+func newFrameReader(a *chainview.Assembly, out *reply.Limiter, scans *semaphore.Weighted, spans []chainstore.Span) *frameReader {
 	r := &frameReader{chain: a.Chain, out: out, scans: scans, spans: spans}
 	r.open = r.frame(wire.FrameBytes)
 	r.into, r.report = a.Writer(r.room)
@@ -152,16 +153,16 @@ func newFrameReader(a *chainview.Assembly, out *outgoing, scans *semaphore.Weigh
 
 // frame is a new one for so many bytes, in the room of the batch.
 func (r *frameReader) frame(most int) *chainview.Frame {
-	f := r.out.frame(r.held, most, true)
+	f := r.out.Frame(r.held, most, true)
 	if r.held != nil {
-		r.held.refs.Add(1)
+		r.held.Share()
 		f.Hold = r.held
 	}
 	return f
 }
 
 // taken are the frames of the batch, and its room: the caller's from now on.
-func (r *frameReader) taken() ([]*chainview.Frame, *held) {
+func (r *frameReader) taken() ([]*chainview.Frame, *reply.Held) {
 	full, held := r.full, r.held
 	r.full, r.held = nil, nil
 	return full, held
@@ -173,7 +174,7 @@ func (r *frameReader) drop() {
 	for _, f := range append(full, r.open) {
 		f.Drop()
 	}
-	held.done()
+	held.Done()
 }
 
 // next begins to read a batch in a goroutine of its own, or leaves it to wait.
@@ -189,7 +190,7 @@ func (r *frameReader) next(ctx context.Context, running *sync.WaitGroup, ahead b
 		}
 		defer r.scans.Release(1)
 		r.err = panics.Guard(func() error { return r.batch(ctx, r.tryRoom) })
-		if errors.Is(r.err, errNoRoomToReply) { // none at once: who holds a place of scans must not wait for it
+		if errors.Is(r.err, reply.ErrNoRoom) { // none at once: who holds a place of scans must not wait for it
 			r.due, r.err = true, nil
 		}
 	})
@@ -204,17 +205,17 @@ func (r *frameReader) wait(ctx context.Context) error {
 	return r.err
 }
 
-// tryRoom takes room for a batch, or where there is none for a frame; errNoRoomToReply: there is neither at once.
+// tryRoom takes room for a batch, or where there is none for a frame; reply.ErrNoRoom: there is neither at once.
 func (r *frameReader) tryRoom(ctx context.Context) error {
 	r.left = max(batchBytes+2*wire.FrameBytes, r.need)
-	if r.held = r.out.tryBatch(ctx, int64(r.left)); r.held != nil {
+	if r.held = r.out.TryBatch(ctx, int64(r.left)); r.held != nil {
 		return nil
 	}
 	if r.left = wire.FrameBytes; r.need <= r.left {
-		r.held = r.out.trySmall(ctx)
+		r.held = r.out.TrySmall(ctx)
 	}
 	if r.held == nil {
-		return errNoRoomToReply
+		return reply.ErrNoRoom
 	}
 	return nil
 }
@@ -223,16 +224,16 @@ func (r *frameReader) tryRoom(ctx context.Context) error {
 func (r *frameReader) takeRoom(ctx context.Context) error {
 	err := r.tryRoom(ctx)
 	switch {
-	case !errors.Is(err, errNoRoomToReply):
+	case !errors.Is(err, reply.ErrNoRoom):
 		return err
 	case r.open.Size() > 0:
 		r.full, r.open = append(r.full, r.open), r.frame(wire.FrameBytes)
 		return errBatch
 	case r.need <= wire.FrameBytes:
-		r.held, err = r.out.takeSmall(ctx)
+		r.held, err = r.out.TakeSmall(ctx)
 	default:
 		r.left = r.need
-		r.held, err = r.out.take(ctx, int64(r.left))
+		r.held, err = r.out.Take(ctx, int64(r.left))
 	}
 	return err
 }
@@ -264,7 +265,7 @@ func (r *frameReader) batch(ctx context.Context, enter func(context.Context) err
 			r.spans = r.spans[1:]
 		}
 		if full && r.rows == 0 { // the first row is larger than was expected
-			r.held.done()
+			r.held.Done()
 			r.held, entered, full = nil, false, false
 		}
 	}
@@ -336,19 +337,7 @@ func (w *frameWriter) send(f *chainview.Frame, report *transcriptv1.Report) erro
 		m = &transcriptv1.StreamAssembleResponse{}
 	}
 	m.Nodes, m.Report = f.Nodes, report
-	err := w.out.SendMsg(splice(m, f, nil))
-	heldBy(f).unlessEnded()
-	return sent(w.out.Context(), err)
-}
-
-// sent makes of a failure to send what it is: the caller's deadline, its giving up, or its going away.
-func sent(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	default:
-		return errGone
-	}
+	err := w.out.SendMsg(reply.Splice(m, f, nil))
+	reply.HeldBy(f).UnlessEnded()
+	return reply.SendError(w.out.Context(), err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -96,7 +97,7 @@ func (v *verification) send(problems []chainstore.Problem) error {
 		}
 		m.Problems = append(m.Problems, problem)
 	}
-	return sent(v.out.Context(), v.out.Send(m))
+	return reply.SendError(v.out.Context(), v.out.Send(m))
 }
 
 // judge is the chainstore.Judge of what clients put: bytes that are not canonical, or break a rule, are no node's.

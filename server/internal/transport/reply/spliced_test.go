@@ -1,4 +1,4 @@
-package server
+package reply
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 
 // A spliced reply is the message with the frame's messages behind it.
 func TestSplicedReply(t *testing.T) {
-	pool := newBuffers()
-	c := newCodec(receive.NewRequests(), pool, slog.New(slog.DiscardHandler))
+	pool := NewBuffers()
+	c := NewCodec(receive.NewRequests(), pool, slog.New(slog.DiscardHandler))
 	f := &chainview.Frame{Memory: pool, Most: 100}
 	encode := func(v any) []byte {
 		b, err := c.Marshal(v)
@@ -28,8 +28,8 @@ func TestSplicedReply(t *testing.T) {
 	payload := encode(&transcriptv1.Payload{Messages: []*transcriptv1.Message{{}, {}}})
 	f.Share(payload, 0, len(payload))
 	m := &transcriptv1.AssembleResponse{HeadId: "ab"}
-	reply := splice(m, f, nil)
-	want := size(reply)
+	reply := Splice(m, f, nil)
+	want := Size(reply)
 	all, err := reply.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package server
+package reply
 
 import (
 	"context"
@@ -26,21 +26,21 @@ func looksThrough(method string) bool {
 	}
 }
 
-// inTurn runs a call that looks through messages in a place, which it has until it has made its reply: more at once would not end sooner,
+// InTurn runs a call that looks through messages in a place, which it has until it has made its reply: more at once would not end sooner,
 // and all other calls would share the processors with each of them. It waits first for a place of its connection, so that
-// one connection does not keep all others waiting. Errors are errBusy shortly before the deadline, and that of the context.
-func (o *outgoing) inTurn(ctx context.Context, req any, next grpc.UnaryHandler) (any, error) {
+// one connection does not keep all others waiting. Errors are ErrBusy shortly before the deadline, and that of the context.
+func (o *Limiter) InTurn(ctx context.Context, req any, next grpc.UnaryHandler) (any, error) {
 	c := connectionOf(ctx)
-	if err := o.enter(ctx, c.places, o.places); err != nil {
+	if err := o.enter(ctx, c.places, o.Places); err != nil {
 		return nil, err
 	}
 	defer c.places.Release(1)
-	defer o.places.Release(1)
+	defer o.Places.Release(1)
 	return next(ctx, req)
 }
 
 // enter takes a place of each.
-func (o *outgoing) enter(ctx context.Context, of ...*semaphore.Weighted) error {
+func (o *Limiter) enter(ctx context.Context, of ...*semaphore.Weighted) error {
 	early, cancel := deadline.Early(ctx)
 	defer cancel()
 	for n, places := range of {
@@ -53,7 +53,7 @@ func (o *outgoing) enter(ctx context.Context, of ...*semaphore.Weighted) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return errBusy
+		return ErrBusy
 	}
 	return nil
 }

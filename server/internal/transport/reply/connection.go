@@ -1,4 +1,4 @@
-package server
+package reply
 
 import (
 	"context"
@@ -16,7 +16,7 @@ type connection struct {
 	net.Conn
 	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
 	// replies.
-	share, batches, own *quota
+	share, batches, own *byteQuota
 	// places are how many of the places of outgoing the connection may take or wait for.
 	places *semaphore.Weighted
 	// written is how many bytes were written to it; bytes is what replies to it hold.
@@ -24,13 +24,13 @@ type connection struct {
 
 	mu sync.Mutex
 	// held are the rooms of replies that the client has not taken yet; nil once the connection is closed.
-	held map[*held]struct{}
+	held map[*Held]struct{}
 }
 
 func newConnection(conn net.Conn) *connection {
 	return &connection{
-		Conn: conn, held: map[*held]struct{}{},
-		share: newQuota(connectionBytes), batches: newQuota(connectionBytes / 2), own: newQuota(ownBytes),
+		Conn: conn, held: map[*Held]struct{}{},
+		share: newByteQuota(ConnectionBytes), batches: newByteQuota(ConnectionBytes / 2), own: newByteQuota(OwnBytes),
 		places: newPlaces(),
 	}
 }
@@ -63,13 +63,13 @@ func (c *connection) giveBack() bool {
 	c.held = nil
 	c.mu.Unlock()
 	for h := range left {
-		h.release()
+		h.Release()
 	}
 	return left != nil
 }
 
 // add has h released when the connection is closed; false: it is closed.
-func (c *connection) add(h *held) bool {
+func (c *connection) add(h *Held) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held == nil {
@@ -79,18 +79,18 @@ func (c *connection) add(h *held) bool {
 	return true
 }
 
-func (c *connection) remove(h *held) {
+func (c *connection) remove(h *Held) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.held, h)
 }
 
-// connections are credentials that remember the connection that a call came over, for connectionOf.
-type connections struct {
+// Connections are credentials that remember the connection that a call came over, for connectionOf.
+type Connections struct {
 	credentials.TransportCredentials
 }
 
-func (cs connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (cs Connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := cs.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return nil, nil, err
@@ -99,8 +99,8 @@ func (cs connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 	return c, connected{info, c}, nil
 }
 
-func (cs connections) Clone() credentials.TransportCredentials {
-	return connections{cs.TransportCredentials.Clone()}
+func (cs Connections) Clone() credentials.TransportCredentials {
+	return Connections{cs.TransportCredentials.Clone()}
 }
 
 // connected is what is known of a caller, with its connection.

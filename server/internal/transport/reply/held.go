@@ -1,4 +1,4 @@
-package server
+package reply
 
 import (
 	"runtime"
@@ -12,14 +12,14 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
-// held is the room that a reply has, or a part of one. It is given back when all of its memory is sent, and nobody makes more
+// Held is the room that a reply has, or a part of one. It is given back when all of its memory is sent, and nobody makes more
 // of it: it is the pool of that memory, and lends what lies in other memory. A nil held is none.
-type held struct {
-	outgoing   *outgoing
+type Held struct {
+	limiter    *Limiter
 	connection *connection
 	ended      <-chan struct{} // the call's
 	// from is what bytes are taken of, of each as many.
-	from []*quota
+	from []*byteQuota
 	// refs counts the buffers that are not sent yet, and one who makes them.
 	refs atomic.Int64
 
@@ -37,8 +37,8 @@ type held struct {
 }
 
 // Get returns a buffer that keeps the room until it is put back. One maker at a time.
-func (h *held) Get(length int) *[]byte {
-	own := *h.outgoing.buffers.Get(length) // a pointer for this use only, so that handOver can ask when nobody has it any more
+func (h *Held) Get(length int) *[]byte {
+	own := *h.limiter.Buffers.Get(length) // a pointer for this use only, so that handOver can ask when nobody has it any more
 	if !mem.IsBelowBufferPoolingThreshold(cap(own)) {
 		h.refs.Add(1)
 		h.last = &own
@@ -47,18 +47,18 @@ func (h *held) Get(length int) *[]byte {
 }
 
 // front is the pool for what is sent in front of other memory of the reply.
-func (h *held) front(other mem.BufferPool) mem.BufferPool {
+func (h *Held) front(other mem.BufferPool) mem.BufferPool {
 	if h == nil {
 		return other
 	}
 	return front{h}
 }
 
-type front struct{ *held }
+type front struct{ *Held }
 
 // Get is held.Get, but for last: frames are sent while others are made.
 func (f front) Get(length int) *[]byte {
-	b := f.outgoing.buffers.Get(length)
+	b := f.limiter.Buffers.Get(length)
 	if !mem.IsBelowBufferPoolingThreshold(cap(*b)) {
 		f.refs.Add(1)
 	}
@@ -66,34 +66,37 @@ func (f front) Get(length int) *[]byte {
 }
 
 // Put takes a buffer back.
-func (h *held) Put(b *[]byte) {
+func (h *Held) Put(b *[]byte) {
 	again := *b
-	h.outgoing.buffers.Put(&again)
+	h.limiter.Buffers.Put(&again)
 	h.unref()
 }
 
 // Borrow makes a buffer of memory that is another's, more than gRPC's threshold.
-func (h *held) Borrow(b []byte) mem.Buffer {
+func (h *Held) Borrow(b []byte) mem.Buffer {
 	h.refs.Add(1)
 	h.last = &b
 	return mem.NewBuffer(&b, borrowed{h})
 }
 
 // borrowed takes back what is borrowed.
-type borrowed struct{ held *held }
+type borrowed struct{ held *Held }
 
 func (borrowed) Get(length int) *[]byte { b := make([]byte, length); return &b }
 
 func (b borrowed) Put(*[]byte) { b.held.unref() }
 
-func (h *held) unref() {
+// Share has one more maker, or buffer, keep the room, until it is done.
+func (h *Held) Share() { h.refs.Add(1) }
+
+func (h *Held) unref() {
 	if h.refs.Add(-1) == 0 {
-		h.release()
+		h.Release()
 	}
 }
 
 // has tells whether it is room for so many bytes.
-func (h *held) has(bytes int64) bool {
+func (h *Held) has(bytes int64) bool {
 	if h == nil {
 		return false
 	}
@@ -103,7 +106,7 @@ func (h *held) has(bytes int64) bool {
 }
 
 // shrink gives back what a reply that is made does not need.
-func (h *held) shrink(to int64) {
+func (h *Held) shrink(to int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.given && to < h.bytes {
@@ -112,15 +115,15 @@ func (h *held) shrink(to int64) {
 }
 
 // give gives back some of the room. The caller has the lock.
-func (h *held) give(bytes int64) {
+func (h *Held) give(bytes int64) {
 	h.bytes -= bytes
 	h.connection.bytes.Add(-bytes)
-	h.outgoing.metrics.Bytes.Sub(float64(bytes))
+	h.limiter.metrics.Bytes.Sub(float64(bytes))
 	giveBack(bytes, h.from)
 }
 
-// release gives the room back, whatever was sent.
-func (h *held) release() {
+// Release gives the room back, whatever was sent.
+func (h *Held) Release() {
 	if h == nil {
 		return
 	}
@@ -139,7 +142,7 @@ func (h *held) release() {
 }
 
 // stalls tells whether the connection is to be closed, and if not, has isLate called again.
-func (h *held) stalls() bool {
+func (h *Held) stalls() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.given {
@@ -149,7 +152,7 @@ func (h *held) stalls() bool {
 	switch {
 	case written-h.written >= max(leastTaken, h.connection.bytes.Load()/leastPart):
 		h.written = written
-		h.late.Reset(takenWithin)
+		h.late.Reset(TakenWithin)
 	case !h.wanted():
 		h.late.Reset(receive.EndEvery)
 	default:
@@ -159,51 +162,51 @@ func (h *held) stalls() bool {
 }
 
 // wanted tells whether calls wait for some of what it is taken of, or for room for small replies.
-func (h *held) wanted() bool {
-	return h.outgoing.small.waiters.Load() > 0 ||
-		slices.ContainsFunc(h.from, func(q *quota) bool { return q.waiters.Load() > 0 })
+func (h *Held) wanted() bool {
+	return h.limiter.Small.waiters.Load() > 0 ||
+		slices.ContainsFunc(h.from, func(q *byteQuota) bool { return q.waiters.Load() > 0 })
 }
 
 // handOver says that what was made goes to gRPC, and that no more is made. From then on the room is given back, too, when the garbage
 // collector finds that nobody has the last buffer any more: gRPC may forget a reply.
-func (h *held) handOver() {
+func (h *Held) handOver() {
 	if h == nil {
 		return
 	}
 	if h.last != nil {
-		runtime.AddCleanup(h.last, (*held).release, h)
+		runtime.AddCleanup(h.last, (*Held).Release, h)
 		h.last = nil
 	}
-	h.goesOut()
-	h.unlessEnded()
-	h.done()
+	h.GoesOut()
+	h.UnlessEnded()
+	h.Done()
 }
 
-// unlessEnded gives the room back where the call has ended before gRPC took the reply, since the caller gave up: gRPC then forgets what
+// UnlessEnded gives the room back where the call has ended before gRPC took the reply, since the caller gave up: gRPC then forgets what
 // it takes, without giving it back. Where that happens just between the two, the garbage collector finds the reply's last buffer.
-func (h *held) unlessEnded() {
+func (h *Held) UnlessEnded() {
 	if h == nil {
 		return
 	}
 	select {
 	case <-h.ended:
-		h.release()
+		h.Release()
 	default:
 	}
 }
 
 // LetGo gives up the part that a frame has in it.
-func (h *held) LetGo() { h.done() }
+func (h *Held) LetGo() { h.Done() }
 
-// done says that no more is made.
-func (h *held) done() {
+// Done says that no more is made.
+func (h *Held) Done() {
 	if h != nil {
 		h.unref()
 	}
 }
 
-// goesOut begins the time within which the reply is to be taken.
-func (h *held) goesOut() {
+// GoesOut begins the time within which the reply is to be taken.
+func (h *Held) GoesOut() {
 	if h == nil || h.connection.Conn == nil {
 		return
 	}
@@ -211,24 +214,24 @@ func (h *held) goesOut() {
 	defer h.mu.Unlock()
 	if !h.given && h.late == nil {
 		h.written = h.connection.written.Load()
-		h.late = time.AfterFunc(takenWithin, h.isLate)
+		h.late = time.AfterFunc(TakenWithin, h.isLate)
 	}
 }
 
 // isLate closes a connection that takes next to nothing where calls wait for room, and else looks again.
-func (h *held) isLate() {
+func (h *Held) isLate() {
 	if !h.stalls() {
 		return
 	}
-	if !h.swept { // it may be a reply that gRPC forgot: see unlessEnded
+	if !h.swept { // it may be a reply that gRPC forgot: see UnlessEnded
 		h.swept = true
-		h.outgoing.sweep()
+		h.limiter.sweep()
 		h.late.Reset(receive.EndEvery)
 		return
 	}
 	if h.connection.cut() {
-		h.outgoing.metrics.Closed.Inc()
-		h.outgoing.log.Warn("a connection is closed: it took next to nothing of its replies, and calls wait for room",
-			"peer.address", h.connection.RemoteAddr().String(), "within", takenWithin.String())
+		h.limiter.metrics.Closed.Inc()
+		h.limiter.log.Warn("a connection is closed: it took next to nothing of its replies, and calls wait for room",
+			"peer.address", h.connection.RemoteAddr().String(), "within", TakenWithin.String())
 	}
 }

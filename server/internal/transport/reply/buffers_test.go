@@ -1,4 +1,4 @@
-package server
+package reply
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 func BenchmarkShortReplies(b *testing.B) {
 	for _, size := range []int{40, 200, 1000, 2000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			c := newCodec(receive.NewRequests(), newBuffers(), slog.New(slog.DiscardHandler))
+			c := NewCodec(receive.NewRequests(), NewBuffers(), slog.New(slog.DiscardHandler))
 			reply := &transcriptv1.AssembleResponse{Etag: strings.Repeat("x", size)}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -39,7 +39,7 @@ func TestBuffersComeBack(t *testing.T) {
 			shortest = bufferSizes[i-1] + 1
 		}
 		for _, length := range []int{shortest, size} {
-			pool := &countedPool{newBuffers(), map[*byte]bool{}}
+			pool := &countedPool{NewBuffers(), map[*byte]bool{}}
 			got := pool.Get(length)
 			if len(*got) != length || cap(*got) != size {
 				t.Errorf("%d bytes are given as %d of %d, want %d", length, len(*got), cap(*got), size)

@@ -1,0 +1,67 @@
+package reply
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Call is what the layers of a call know of it.
+type Call struct {
+	// ID is that under which its lines stand in the log, and which its errors carry.
+	ID uint64
+	// ended is closed once the call has ended.
+	ended <-chan struct{}
+	// Refusal is why the call did not pass its gate; nil: it did, or has yet to.
+	Refusal error
+	// Held is the room that the reply of a unary call has; nil for none.
+	Held *Held
+	// request is that of a unary call, once it has come.
+	request any
+	// atOnce says that the call must not wait for the room of its reply: it has a place among writes, which others need.
+	atOnce bool
+}
+
+// requestBytes is how much of the room for requests a unary call has; 0 for a stream, whose request is short.
+func (c *Call) requestBytes() int64 {
+	if c == nil {
+		return 0
+	}
+	return int64(Size(c.request))
+}
+
+// callKey is the key of the call in its context.
+type callKey struct{}
+
+// CallOf is the call of a context; nil outside of a call.
+func CallOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// RequestID is the id of a context's call; empty outside of a call.
+func RequestID(ctx context.Context) string {
+	c := CallOf(ctx)
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%016x", c.ID)
+}
+
+// WithCall gives a context its call, unless it has one; refusal is why it is refused, nil for a call that is not.
+func WithCall(ctx context.Context, refusal error) context.Context {
+	if CallOf(ctx) != nil {
+		return ctx
+	}
+	c := NewCall(ctx)
+	c.Refusal = refusal
+	return InCall(ctx, &c)
+}
+
+// InCall is the context of a call.
+func InCall(ctx context.Context, c *Call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// NewCall is a call that ends with its context.
+func NewCall(ctx context.Context) Call { return Call{ID: rand.Uint64(), ended: ctx.Done()} }
