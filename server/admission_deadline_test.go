@@ -14,6 +14,8 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 )
 
 // due is a context with a deadline.
@@ -48,7 +50,7 @@ func TestRefusalsAreAlikeWhateverTheDeadline(t *testing.T) {
 	if n := len(c.spans.Started()); n != 0 {
 		t.Errorf("there are %d spans", n)
 	}
-	if n := c.server.admission.underWay.Load(); n != 0 {
+	if n := c.server.transport.Admission.UnderWay.Load(); n != 0 {
 		t.Errorf("%d writes count", n)
 	}
 }
@@ -56,33 +58,13 @@ func TestRefusalsAreAlikeWhateverTheDeadline(t *testing.T) {
 // Writes are refused when their head has come, whatever their deadline: nothing follows here.
 func TestRefusalsWaitForNoRequest(t *testing.T) {
 	c := newCrowd(t, 0)
-	for _, ctx := range []context.Context{t.Context(), due(t, 2*near)} {
+	for _, ctx := range []context.Context{t.Context(), due(t, 2*transport.Near)} {
 		desc := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
 		stream, err := c.conn.NewStream(ctx, desc, transcriptv1.TranscriptService_PutNode_FullMethodName)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.refused(stream.RecvMsg(&transcriptv1.PutNodeResponse{}))
-	}
-}
-
-// The tap refuses by itself where gRPC then holds nothing, or not for long.
-func TestRefusalsWithNearDeadlinesAreMadeInTheTap(t *testing.T) {
-	a := New(memstore.New(memstore.Options{}), Config{}).admission
-	now := time.Now()
-	for _, step := range []struct {
-		left   time.Duration
-		goesOn bool
-	}{{near / 2, false}, {near, false}, {near + 1, true}, {time.Hour, true}} {
-		ctx, cancel := context.WithDeadline(t.Context(), now.Add(step.left))
-		defer cancel()
-		ctx, err := a.refuse(ctx, now)
-		if (err == nil) != step.goesOn || (turnedAway(ctx) != nil) != step.goesOn {
-			t.Errorf("with %v left: %v, turned away as %v", step.left, err, turnedAway(ctx))
-		}
-	}
-	if _, err := a.refuse(t.Context(), now); err == nil {
-		t.Error("without a deadline the tap does not refuse")
 	}
 }
 
@@ -129,7 +111,7 @@ func TestWritesAreUnary(t *testing.T) {
 	}
 	for service, info := range server.GetServiceInfo() {
 		for _, m := range info.Methods {
-			if !writes("/" + service + "/" + m.Name) {
+			if !access.IsWrite("/" + service + "/" + m.Name) {
 				continue
 			}
 			found++

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,7 +22,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -91,7 +89,7 @@ func newCrowd(t *testing.T, most int64) *crowd {
 		Registerer: c.registry, Logger: slog.New(slog.NewTextHandler(c.logs, nil)),
 		TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(c.spans)),
 	})
-	c.server.admission.most, c.server.admission.free = most, most
+	c.server.transport.Admission.Most, c.server.transport.Admission.Free = most, most
 	listener := bufconn.Listen(1 << 20)
 	counting := &countingListener{Listener: listener}
 	c.received = &counting.bytes
@@ -171,7 +169,7 @@ func (c *crowd) fill(ctx context.Context, n int) <-chan error {
 // empties waits until no write counts as under way.
 func (c *crowd) empties() {
 	c.Helper()
-	c.until("no write counts", func() bool { return c.server.admission.underWay.Load() == 0 })
+	c.until("no write counts", func() bool { return c.server.transport.Admission.UnderWay.Load() == 0 })
 }
 
 // until waits for what comes to be.
@@ -345,61 +343,4 @@ func TestDrainingWinsOverOverload(t *testing.T) {
 		}
 	}
 	c.empties()
-}
-
-// takes tells whether a write is taken.
-func takes(a *admission, ctx context.Context) bool {
-	ctx, err := a.admit(ctx, &tap.Info{FullMethodName: transcriptv1.TranscriptService_PutNode_FullMethodName})
-	return err == nil && turnedAway(ctx) == nil
-}
-
-// Between the two bounds a write is taken if it has twice the time that writes take; below the lesser one always.
-func TestWritesThatWouldComeLateAreRefused(t *testing.T) {
-	var log bytes.Buffer
-	server := New(memstore.New(memstore.Options{}), Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	a := server.admission
-	a.free, a.most = 2, 4
-	hurried, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	unhurried, leave := context.WithCancel(t.Context())
-	defer leave()
-	for range 200 {
-		a.underWay.Add(1)
-		a.end(40 * time.Second)
-	}
-	for i, step := range []struct {
-		ctx   context.Context
-		taken bool
-	}{{hurried, true}, {hurried, true}, {hurried, false}, {unhurried, true}, {unhurried, true}, {unhurried, false}, {hurried, false}} {
-		if takes(a, step.ctx) != step.taken {
-			t.Errorf("write %d: taken is %t, want %t", i, !step.taken, step.taken)
-		}
-	}
-	if n := a.underWay.Load(); n != 4 {
-		t.Errorf("%d writes count, not 4", n)
-	}
-	for range 200 {
-		a.underWay.Add(1)
-		a.end(time.Second)
-	}
-	a.underWay.Add(-1)
-	if !takes(a, hurried) {
-		t.Error("refused though writes are fast again")
-	}
-	if n := strings.Count(log.String(), "OVERLOADED"); n != 1 {
-		t.Errorf("%d lines tell of refusals, not one: %s", n, log.String())
-	}
-}
-
-// A write that took hours, since nobody waited and its sender was slow, does not count as such when others are judged.
-func TestOneSlowSenderCountsForLittle(t *testing.T) {
-	a := New(memstore.New(memstore.Options{}), Config{}).admission
-	a.free = 0
-	a.underWay.Add(1)
-	a.end(6 * time.Hour)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if !takes(a, ctx) {
-		t.Error("refused")
-	}
 }

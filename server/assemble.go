@@ -9,13 +9,14 @@ import (
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Handlers are those of the methods whose replies have frames, which what is generated knows nothing of.
 func (t *transcripts) Handlers() map[string]grpc.MethodHandler {
-	return map[string]grpc.MethodHandler{"Assemble": handlerOf(transcriptv1.TranscriptService_Assemble_FullMethodName, t.assemble)}
+	return map[string]grpc.MethodHandler{"Assemble": transport.HandlerOf(transcriptv1.TranscriptService_Assemble_FullMethodName, t.assemble)}
 }
 
 // assemble lays a view into one reply.

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
@@ -75,7 +72,7 @@ func newGuarded(t *testing.T, guard *strict) *guardedServer {
 	g := &guardedServer{T: t, strict: guard}
 	var untouched struct{ chainstore.Store }
 	g.server = New(untouched, Config{})
-	g.server.guard = guard
+	g.server.transport.Guard = guard
 	var err error
 	if g.grpc, err = g.server.GRPC(); err != nil {
 		t.Fatal(err)
@@ -153,7 +150,7 @@ func requestWith(t *testing.T, d protoreflect.MethodDescriptor, fields map[strin
 // the store can not be touched.
 func TestWhoIsRefusedByTheHead(t *testing.T) {
 	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
-	i := g.server.intake
+	i := g.server.transport.Requests
 	for _, r := range []*receive.ByteQuota{i.Writes, i.Reads, i.Health, i.Reflection} {
 		r.Free = semaphore.NewWeighted(0)
 	}
@@ -220,29 +217,6 @@ func TestNamesOfNoNamespace(t *testing.T) {
 	}
 }
 
-// A method without a row, or without a gate, is not served: there is no server.
-func TestMethodsWithoutARow(t *testing.T) {
-	s := New(nil, Config{})
-	strange := &grpc.ServiceDesc{
-		ServiceName: "strange.Service", HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: "Do", Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
-			return nil, nil
-		}}},
-	}
-	for how, register := range map[string]func(reflection.GRPCServer){
-		"without a row":  func(services reflection.GRPCServer) { services.RegisterService(strange, s) },
-		"without a gate": func(services reflection.GRPCServer) { services.(*registrar).Server.RegisterService(strange, s) },
-	} {
-		server, err := s.grpc(func(services reflection.GRPCServer) {
-			s.register(services)
-			register(services)
-		})
-		if server != nil || err == nil || !strings.Contains(err.Error(), "Do") {
-			t.Errorf("%s: %v, %v", how, server, err)
-		}
-	}
-}
-
 // gRPC's streams have the method that hangUp needs, which it promises nobody.
 func TestCallsCanBeEnded(t *testing.T) {
 	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
@@ -256,16 +230,5 @@ func TestCallsCanBeEnded(t *testing.T) {
 	}
 	if !slices.Equal(g.canHangUp, []bool{true, true}) {
 		t.Errorf("a call and a stream can be ended: %v", g.canHangUp)
-	}
-}
-
-// Where they have not, the log says so once.
-func TestLogTellsThatCallsCannotBeEnded(t *testing.T) {
-	var log bytes.Buffer
-	r := &registrar{log: slog.New(slog.NewTextHandler(&log, nil))}
-	r.look(t.Context())
-	r.look(t.Context())
-	if n := strings.Count(log.String(), "cannot end a call"); n != 1 {
-		t.Errorf("%d lines: %s", n, log.String())
 	}
 }

@@ -18,13 +18,14 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 )
 
 // A head is bounded: clients are told, and refuse a call with a larger one themselves.
 func TestHeadsAreBounded(t *testing.T) {
 	c := newCrowd(t, 100)
 	close(c.store.gate)
-	for size, want := range map[int]codes.Code{maxHead / 2: codes.OK, maxHead: codes.Internal} {
+	for size, want := range map[int]codes.Code{transport.MaxHead / 2: codes.OK, transport.MaxHead: codes.Internal} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "x", strings.Repeat("x", size))
 		if err := c.put(ctx, size); status.Code(err) != want {
 			t.Errorf("%d bytes: %v", size, err)

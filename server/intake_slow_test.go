@@ -22,6 +22,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
@@ -31,7 +32,7 @@ func slowly(t *testing.T, n int64, test func(c *crowd)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 100)
 		close(c.store.gate)
-		rooms := []*receive.ByteQuota{c.server.intake.Writes, c.server.intake.Reads, c.server.intake.Health, c.server.intake.Reflection}
+		rooms := []*receive.ByteQuota{c.server.transport.Requests.Writes, c.server.transport.Requests.Reads, c.server.transport.Requests.Health, c.server.transport.Requests.Reflection}
 		for _, r := range rooms {
 			r.Free = semaphore.NewWeighted(n * receive.MaxRequest)
 		}
@@ -42,7 +43,7 @@ func slowly(t *testing.T, n int64, test func(c *crowd)) {
 				t.Error("room was not given back")
 			}
 		}
-		if n := c.server.admission.underWay.Load(); n != 0 {
+		if n := c.server.transport.Admission.UnderWay.Load(); n != 0 {
 			t.Errorf("%d writes are under way", n)
 		}
 	})
@@ -100,18 +101,18 @@ type slowCall struct {
 
 func slowCalls() map[string]slowCall {
 	large := strings.Repeat("x", 4000<<10)
-	reads := func(c *crowd) *receive.ByteQuota { return c.server.intake.Reads }
+	reads := func(c *crowd) *receive.ByteQuota { return c.server.transport.Requests.Reads }
 	return map[string]slowCall{
 		"PutNode": {transcriptv1.TranscriptService_PutNode_FullMethodName, text(4000 << 10),
-			func(c *crowd) *receive.ByteQuota { return c.server.intake.Writes }},
+			func(c *crowd) *receive.ByteQuota { return c.server.transport.Requests.Writes }},
 		"ResolveAlias": {transcriptv1.TranscriptService_ResolveAlias_FullMethodName,
 			&transcriptv1.ResolveAliasRequest{Namespace: large}, reads},
 		"StreamAssemble": {transcriptv1.TranscriptService_StreamAssemble_FullMethodName,
 			&transcriptv1.StreamAssembleRequest{Head: aliasRef("nobody"), IfNoneMatch: large}, reads},
 		"Check": {healthv1.Health_Check_FullMethodName, &healthv1.HealthCheckRequest{Service: large},
-			func(c *crowd) *receive.ByteQuota { return c.server.intake.Health }},
+			func(c *crowd) *receive.ByteQuota { return c.server.transport.Requests.Health }},
 		"Watch": {healthv1.Health_Watch_FullMethodName, &healthv1.HealthCheckRequest{Service: large},
-			func(c *crowd) *receive.ByteQuota { return c.server.intake.Health }},
+			func(c *crowd) *receive.ByteQuota { return c.server.transport.Requests.Health }},
 	}
 }
 
@@ -197,7 +198,7 @@ func TestLargeRequestsShareTheRoom(t *testing.T) {
 				if n := c.metric("transcriptd_server_requests_bytes"); n != fit*receive.MaxRequest {
 					c.Errorf("%v bytes are taken", n)
 				}
-				if n := c.received.Load(); n > fit*receive.MaxRequest+(callers-fit)*streamWindow+64<<10 {
+				if n := c.received.Load(); n > fit*receive.MaxRequest+(callers-fit)*transport.StreamWindow+64<<10 {
 					c.Errorf("%d bytes came, with room for %d requests", n, fit)
 				}
 				for _, s := range calls {
@@ -246,7 +247,7 @@ func TestRequestsOfAStreamFollowEachOther(t *testing.T) {
 		if _, err := healthv1.NewHealthClient(c.conn).Check(ctx, &healthv1.HealthCheckRequest{}); err != nil {
 			c.Errorf("beside it, health: %v", err)
 		}
-		if waited := <-c.waiting(c.server.intake.Reflection); waited > receive.Timeout+receive.EndEvery {
+		if waited := <-c.waiting(c.server.transport.Requests.Reflection); waited > receive.Timeout+receive.EndEvery {
 			c.Errorf("who needs its room waits for %s", waited)
 		}
 		if _, err := stream.Recv(); status.Code(err) != codes.ResourceExhausted {
@@ -315,7 +316,7 @@ func TestSlowRequestsAreEndedInTurn(t *testing.T) {
 		for range stalled {
 			calls = append(calls, c.begin(transcriptv1.TranscriptService_PutNode_FullMethodName))
 		}
-		if n := c.server.intake.Writes.Waiters.Load(); n != stalled-places {
+		if n := c.server.transport.Requests.Writes.Waiters.Load(); n != stalled-places {
 			c.Errorf("%d wait", n)
 		}
 		<-time.After(receive.Timeout + receive.EndEvery/2)
@@ -361,7 +362,7 @@ func TestRequestsEndAsTheyAreEnded(t *testing.T) {
 		for i := range 200 {
 			before := time.After(receive.Timeout) // comes before the end of the call at that time, and after the other way round
 			s := c.begin(transcriptv1.TranscriptService_PutNode_FullMethodName, text(1+i))
-			others := c.waiting(c.server.intake.Writes)
+			others := c.waiting(c.server.transport.Requests.Writes)
 			if i%2 == 0 {
 				<-before
 			} else {

@@ -24,6 +24,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
@@ -32,7 +33,7 @@ import (
 func roomFor(t *testing.T, n int64) *receive.ByteQuota {
 	t.Helper()
 	server := New(memstore.New(memstore.Options{}), Config{Logger: slog.New(slog.DiscardHandler)})
-	r := server.intake.Writes
+	r := server.transport.Requests.Writes
 	r.Free = semaphore.NewWeighted(n * receive.MaxRequest)
 	t.Cleanup(func() {
 		if !r.Free.TryAcquire(n * receive.MaxRequest) {
@@ -112,8 +113,8 @@ func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
 			seen = append(seen, r.Status(reply.WithCall(ctx, nil), err))
 			return nil, err
 		}
-		g := &gate{method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), guard: access.Anybody{}, room: r, look: func(context.Context) {}}
-		handle := g.unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
+		g := &transport.Gate{Method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), Guard: access.Anybody{}, Room: r, Look: func(context.Context) {}}
+		handle := g.Unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
 			req := &transcriptv1.PutNodeRequest{}
 			if err := receive(req); err != nil {
 				return nil, err
@@ -153,13 +154,13 @@ func (c *crowd) all(writing bool) (n int, outcomes <-chan error) {
 	c.Cleanup(cancel)
 	for _, desc := range []grpc.ServiceDesc{transcriptv1.TranscriptService_ServiceDesc, transcriptv1.AdminService_ServiceDesc} {
 		for i := range desc.Methods {
-			if method := "/" + desc.ServiceName + "/" + desc.Methods[i].MethodName; writes(method) == writing {
+			if method := "/" + desc.ServiceName + "/" + desc.Methods[i].MethodName; access.IsWrite(method) == writing {
 				n++
 				c.running.Go(func() { ended <- c.conn.Invoke(ctx, method, &emptypb.Empty{}, &emptypb.Empty{}) })
 			}
 		}
 		for i := range desc.Streams {
-			if method := "/" + desc.ServiceName + "/" + desc.Streams[i].StreamName; writes(method) == writing {
+			if method := "/" + desc.ServiceName + "/" + desc.Streams[i].StreamName; access.IsWrite(method) == writing {
 				n++
 				c.running.Go(func() { ended <- c.stream(ctx, method, &emptypb.Empty{}) })
 			}
@@ -186,8 +187,8 @@ func (c *crowd) stream(ctx context.Context, method string, req any) error {
 // A server that drains says so at once, whether or not there is room; also to those who wait for some.
 func TestDrainingWinsOverRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	defer c.fillRoom(c.server.intake.Writes, receive.WritesBytes)()
-	defer c.fillRoom(c.server.intake.Reads, receive.ReadsBytes)()
+	defer c.fillRoom(c.server.transport.Requests.Writes, receive.WritesBytes)()
+	defer c.fillRoom(c.server.transport.Requests.Reads, receive.ReadsBytes)()
 	drained := func(what string, n int, outcomes <-chan error) {
 		t.Helper()
 		for range n {
@@ -246,7 +247,7 @@ func (c *countedConn) Read(b []byte) (int, error) {
 // does, is refused like any call that fails, and goes on once there is room.
 func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	c.server.intake.Writes.Free = semaphore.NewWeighted(receive.MaxRequest)
+	c.server.transport.Requests.Writes.Free = semaphore.NewWeighted(receive.MaxRequest)
 	outcomes := make(chan error, 1)
 	c.running.Go(func() {
 		_, err := c.PutNode(t.Context(), text(1<<20))
@@ -263,7 +264,7 @@ func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 			t.Fatalf("%s was not refused", name)
 		}
 	}
-	if n := c.received.Load() - before; n > int64(tries)*streamWindow+16<<10 {
+	if n := c.received.Load() - before; n > int64(tries)*transport.StreamWindow+16<<10 {
 		t.Errorf("%d bytes came of writes that had no room", n)
 	}
 	if _, err := c.ResolveAlias(t.Context(), &transcriptv1.ResolveAliasRequest{Name: "nobody"}); status.Code(err) != codes.NotFound {
@@ -281,7 +282,7 @@ func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 		}
 	}
 	c.empties()
-	if !c.server.intake.Writes.Free.TryAcquire(receive.MaxRequest) {
+	if !c.server.transport.Requests.Writes.Free.TryAcquire(receive.MaxRequest) {
 		t.Error("room was not given back")
 	}
 }
@@ -314,7 +315,7 @@ func (c *crowd) refusedInTime(method string, call func(context.Context) error) (
 func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
 	close(c.store.gate)
-	empty := c.fillRoom(c.server.intake.Reads, receive.ReadsBytes)
+	empty := c.fillRoom(c.server.transport.Requests.Reads, receive.ReadsBytes)
 	n, outcomes := c.all(false)
 	if n < 14 {
 		t.Fatalf("there are only %d reads: the search is broken", n)
@@ -339,7 +340,7 @@ func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
 		}
 	}
 	c.until("all room was given back", func() bool { return c.metric("transcriptd_server_requests_bytes") == 0 })
-	c.fillRoom(c.server.intake.Reads, receive.ReadsBytes)()
+	c.fillRoom(c.server.transport.Requests.Reads, receive.ReadsBytes)()
 }
 
 func aliasRef(name string) *transcriptv1.NodeRef {
@@ -351,8 +352,8 @@ func TestRoomMetrics(t *testing.T) {
 	c := newCrowd(t, 5)
 	another := New(memstore.New(memstore.Options{}), Config{Registerer: c.registry})
 	for kind, r := range map[string][2]*receive.ByteQuota{
-		"writes": {c.server.intake.Writes, another.intake.Writes}, "reads": {c.server.intake.Reads, another.intake.Reads},
-		"health": {c.server.intake.Health, another.intake.Health}, "reflection": {c.server.intake.Reflection, another.intake.Reflection},
+		"writes": {c.server.transport.Requests.Writes, another.transport.Requests.Writes}, "reads": {c.server.transport.Requests.Reads, another.transport.Requests.Reads},
+		"health": {c.server.transport.Requests.Health, another.transport.Requests.Health}, "reflection": {c.server.transport.Requests.Reflection, another.transport.Requests.Reflection},
 	} {
 		for i, one := range r {
 			if err := one.Acquire(t.Context(), 1000); err != nil {
@@ -385,7 +386,7 @@ func TestRoomMetrics(t *testing.T) {
 		}
 	}
 	unseen := prometheus.NewRegistry()
-	if another.intake.Reads.Bytes == New(memstore.New(memstore.Options{}), Config{Registerer: unseen}).intake.Reads.Bytes {
+	if another.transport.Requests.Reads.Bytes == New(memstore.New(memstore.Options{}), Config{Registerer: unseen}).transport.Requests.Reads.Bytes {
 		t.Error("servers of different registerers share a metric")
 	}
 }

@@ -139,7 +139,7 @@ func TestWritesDoNotWaitForRoomToReply(t *testing.T) {
 func TestSmallRepliesTakeWhatRoomThereIs(t *testing.T) {
 	replying(t, func(c *crowd) {
 		head := c.chainOf(30, 32<<10)
-		o := c.server.outgoing
+		o := c.server.transport.Replies
 		if !o.Small.TryAcquire(reply.SmallBytes) || !o.Batches.TryAcquire(reply.RepliesBytes/2) {
 			t.Fatal("there is no room")
 		}

@@ -202,7 +202,7 @@ func TestNobodyReadsWhileWaiting(t *testing.T) {
 		store := &rowsStore{Store: c.store.Store}
 		c.store.Store = store
 		head := c.chainOf(10, 32<<10)
-		o := c.server.outgoing
+		o := c.server.transport.Replies
 		if !o.Free.TryAcquire(reply.RepliesBytes) {
 			t.Fatal("there is no room")
 		}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
@@ -31,7 +32,7 @@ func replying(t *testing.T, test func(c *crowd)) {
 		close(c.store.gate)
 		test(c)
 		synctest.Wait()
-		o := c.server.outgoing
+		o := c.server.transport.Replies
 		if !o.Free.TryAcquire(reply.RepliesBytes) || !o.Batches.TryAcquire(reply.RepliesBytes/2) || !o.Small.TryAcquire(reply.SmallBytes) ||
 			!o.Strangers.TryAcquire(reply.StrangersBytes) || !o.Waiting.TryAcquire(reply.WaitingBytes) {
 			t.Error("room was not given back")
@@ -342,7 +343,7 @@ func TestRepliesThatTurnOutToBeLarge(t *testing.T) {
 		if _, err := c.Alias(c.Context(), &transcriptv1.AliasRequest{Aliases: moves}); err != nil {
 			t.Fatal(err)
 		}
-		o := c.server.outgoing
+		o := c.server.transport.Replies
 		if !o.Free.TryAcquire(reply.RepliesBytes) {
 			t.Fatal("there is no room")
 		}
@@ -388,12 +389,12 @@ func TestSmallRepliesNobodyTakes(t *testing.T) {
 			return err
 		}
 		var told atomic.Bool
-		ended := make(chan error, 10*maxStreams)
+		ended := make(chan error, 10*transport.MaxStreams)
 		for range 10 {
 			client, leave := c.another(&told)
 			defer leave()
 			told.Store(true)
-			for range maxStreams {
+			for range transport.MaxStreams {
 				c.running.Go(func() { ended <- call(c.Context(), client) })
 			}
 			synctest.Wait()
@@ -402,7 +403,7 @@ func TestSmallRepliesNobodyTakes(t *testing.T) {
 		if held := c.metric("transcriptd_server_replies_bytes"); held < reply.SmallBytes/2 || held > reply.SmallBytes+10*reply.OwnBytes {
 			t.Errorf("%g bytes are held", held)
 		}
-		began, took := time.Now(), make(chan error, maxStreams)
+		began, took := time.Now(), make(chan error, transport.MaxStreams)
 		for range cap(took) {
 			c.running.Go(func() { took <- call(c.Context(), c.TranscriptServiceClient) })
 		}

@@ -100,7 +100,7 @@ func TestCallsThatLookThroughMessagesTakeTurns(t *testing.T) {
 		}
 		ctx, cancel = context.WithCancel(c.Context())
 		cancel()
-		if _, err := c.server.outgoing.InTurn(ctx, nil, nil); !errors.Is(err, context.Canceled) {
+		if _, err := c.server.transport.Replies.InTurn(ctx, nil, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("a call that was given up is told %v", err)
 		}
 		close(store.opened)
@@ -141,7 +141,7 @@ func TestTurnsAreOfConnections(t *testing.T) {
 func TestTurnsAreNotKeptByThoseThatWait(t *testing.T) {
 	replying(t, func(c *crowd) {
 		head := c.chainOf(100, 300)
-		o := c.server.outgoing
+		o := c.server.transport.Replies
 		if !o.Small.TryAcquire(reply.SmallBytes) {
 			t.Fatal("there is no room")
 		}

@@ -66,7 +66,7 @@ func TestResetCallsGiveBackTheirRoom(t *testing.T) {
 			break
 		}
 	}
-	if !c.server.outgoing.Batches.TryAcquire(reply.RepliesBytes / 2) {
+	if !c.server.transport.Replies.Batches.TryAcquire(reply.RepliesBytes / 2) {
 		t.Error("room for batches was not given back")
 	}
 }

@@ -58,7 +58,7 @@ func (w watchedChain) Rows(ctx context.Context, span chainstore.Span, yield func
 // readChain reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.
 func readChain(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weighted, send func() error) (bytes int, err error) {
 	a := &chainview.Assembly{Chain: chain, Full: true}
-	last, _, err := readAll(ctx, a, New(nil, Config{}).outgoing, scans, func(full []*chainview.Frame) error {
+	last, _, err := readAll(ctx, a, New(nil, Config{}).transport.Replies, scans, func(full []*chainview.Frame) error {
 		for _, f := range full {
 			bytes += f.Size()
 		}

@@ -5,20 +5,16 @@ package server
 import (
 	"context"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
-	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
-	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
+	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 
 	_ "google.golang.org/grpc/encoding/gzip"
@@ -27,7 +23,6 @@ import (
 	// for clients that ask for it; replies are compressed only to them
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -57,38 +52,33 @@ type Config struct {
 type Server struct {
 	store     chainstore.Store
 	version   string
-	log       *slog.Logger
-	tracer    trace.TracerProvider
-	metrics   *metrics.Calls
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	health    *health.Server
 	// draining is done from when Drain is called, which calls drain.
 	draining  context.Context
 	drain     context.CancelFunc
-	admission *admission
-	intake    *receive.Limiter
-	outgoing  *reply.Limiter
-	guard     access.Guard
+	transport *transport.Transport
 	// scans is of all streams, verifies of all calls of Verify.
 	scans, verifies *semaphore.Weighted
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
 func New(store chainstore.Store, cfg Config) *Server {
-	s := &Server{store: fairstore.New(store), version: cfg.Version, guard: access.Anybody{}, log: cfg.Logger, tracer: cfg.TracerProvider, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	s := &Server{store: fairstore.New(store), version: cfg.Version, now: cfg.Now, renderers: cfg.Renderers, health: health.NewServer()}
+	log := cfg.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
-	s.metrics = metrics.NewCalls(cfg.Registerer, s.log)
-	m := &mapper{rows: table(), log: s.log}
-	s.admission = newAdmission(s.draining, metrics.NewRefused(cfg.Registerer, s.log), m.status(context.Background(), chainstore.ErrOverloaded), s.log)
-	s.intake = receive.NewLimiter(s.draining, metrics.NewRequests(cfg.Registerer, s.log), m.status)
-	s.outgoing = reply.NewLimiter(reply.NewBuffers(), metrics.NewReplies(cfg.Registerer, s.log), s.log)
+	m := &mapper{rows: table(), log: log}
+	s.transport = transport.New(transport.Config{
+		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.Anybody{},
+		Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
+	})
 	s.scans, s.verifies = newScans(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
@@ -112,57 +102,21 @@ func serviceNames() []string {
 // no row in the table of methods. Whatever its caller registers with the gRPC server beside has no gate: who may call it, and room for
 // its requests, are that caller's matter.
 func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
-	return s.grpc(s.register, extra...)
+	return s.transport.Serve(s.register, extra...)
 }
 
 // register registers what the server serves.
 func (s *Server) register(services reflection.GRPCServer) {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.outgoing, scans: s.scans,
+		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.transport.Replies, scans: s.scans,
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
 
-func (s *Server) grpc(register func(reflection.GRPCServer), extra ...grpc.ServerOption) (*grpc.Server, error) {
-	unary, stream := s.chains()
-	options := append(append(Transport(), grpc.Creds(reply.Connections{TransportCredentials: insecure.NewCredentials()})), extra...)
-	if s.tracer != nil {
-		options = append(options, grpc.StatsHandler(tracing{otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(s.tracer))}))
-	}
-	server := grpc.NewServer(append(options,
-		grpc.InTapHandle(s.admission.admit),
-		grpc.ForceServerCodecV2(reply.NewCodec(s.intake.Requests, s.outgoing.Buffers, s.log)),
-		grpc.ChainUnaryInterceptor(unary...),
-		grpc.ChainStreamInterceptor(stream...),
-	)...)
-	services := &registrar{Server: server, intake: s.intake, guard: s.guard, log: s.log, gated: map[string]bool{}}
-	register(services)
-	if err := services.check(); err != nil {
-		return nil, err
-	}
-	s.metrics.Prepare(server)
-	return server, nil
-}
-
 // Transport are the options of gRPC itself, those that do not depend on what is served.
-func Transport() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(maxReceived),
-		grpc.MaxHeaderListSize(maxHead),
-		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.StaticStreamWindowSize(streamWindow),
-		grpc.StaticConnWindowSize(connectionWindow),
-		// Calls of clients that are gone without a word, and may have no deadline, wait no longer than this.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
-		// Clients ask as often, with a call or without; who asks more often than this loses its connection.
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more
-		// A goroutine for each call would grow its stack anew each time. Calls beyond this many have one of their own.
-		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))),
-	}
-}
+func Transport() []grpc.ServerOption { return transport.Options() }
 
 // Withdraw tells, from now on, NOT_SERVING as the health of every service. Calls are taken as before, until Drain.
 func (s *Server) Withdraw() { s.health.Shutdown() }

@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"context"
@@ -23,28 +23,27 @@ type layer struct {
 }
 
 // layers are the interceptors in their order, outermost first.
-func (s *Server) layers() []layer {
-	m := &mapper{rows: table(), log: s.log}
+func (t *Transport) layers() []layer {
 	layers := []layer{
 		{"metrics", "counts what every other layer does, refusals too", nil, nil},
 		{"request", "gives the call its id before anything can log it", identifyUnary, identifyStream},
-		{"logging", "sees the final status; method, code, duration and sizes, never content", logUnary(s.log), logStream(s.log)},
-		{"limits", "refuses what would not be served before any work is done for it", s.limitUnary(m), s.limitStream(m)},
-		{"refusals", "ends what did not pass its gate, so that the rest does no work for it", refuseUnary(m), refuseStream},
-		{"errors", "turns what handlers and recovery return into statuses", mapUnary(m), mapStream(m)},
+		{"logging", "sees the final status; method, code, duration and sizes, never content", logUnary(t.log), logStream(t.log)},
+		{"limits", "refuses what would not be served before any work is done for it", t.limitUnary, t.limitStream},
+		{"refusals", "ends what did not pass its gate, so that the rest does no work for it", t.refuseUnary, refuseStream},
+		{"errors", "turns what handlers and recovery return into statuses", t.mapUnary, t.mapStream},
 		{"recovery", "turns a panic into an error like any other", nil, nil},
-		{"replies", "sends what a handler read beside what it returns, and counts what is large", s.outgoing.Unary, s.outgoing.Stream},
+		{"replies", "sends what a handler read beside what it returns, and counts what is large", t.Replies.Unary, t.Replies.Stream},
 	}
-	if s.metrics != nil {
-		layers[0].unary, layers[0].stream = s.metrics.UnaryServerInterceptor(), s.metrics.StreamServerInterceptor()
+	if t.metrics != nil {
+		layers[0].unary, layers[0].stream = t.metrics.UnaryServerInterceptor(), t.metrics.StreamServerInterceptor()
 	}
 	layers[6].unary, layers[6].stream = recoverCalls()
 	return layers
 }
 
 // chains are the layers as gRPC takes them.
-func (s *Server) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
-	for _, l := range s.layers() {
+func (t *Transport) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
+	for _, l := range t.layers() {
 		if l.unary != nil {
 			unary, stream = append(unary, l.unary), append(stream, l.stream)
 		}
@@ -69,59 +68,53 @@ type stream struct {
 func (s *stream) Context() context.Context { return s.ctx }
 
 // admit refuses new calls of a draining server; health is told to the end.
-func (s *Server) admit(method string) error {
-	if s.draining.Err() != nil && !access.IsHealth(method) {
+func (t *Transport) admit(method string) error {
+	if t.draining.Err() != nil && !access.IsHealth(method) {
 		return receive.ErrDraining
 	}
 	return nil
 }
 
-func (s *Server) limitUnary(m *mapper) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if err := s.admit(info.FullMethod); err != nil {
-			return nil, m.status(ctx, err)
-		}
-		return next(ctx, req)
+func (t *Transport) limitUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if err := t.admit(info.FullMethod); err != nil {
+		return nil, t.status(ctx, err)
 	}
+	return next(ctx, req)
 }
 
-func (s *Server) limitStream(m *mapper) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		if err := s.admit(info.FullMethod); err != nil {
-			return m.status(ss.Context(), err)
-		}
-		if info.FullMethod != healthv1.Health_Watch_FullMethodName {
-			return next(srv, ss)
-		}
-		ctx, cancel := context.WithCancel(ss.Context())
-		defer cancel()
-		return next(srv, &watch{stream: stream{ServerStream: ss, ctx: ctx}, server: s, end: cancel})
+func (t *Transport) limitStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if err := t.admit(info.FullMethod); err != nil {
+		return t.status(ss.Context(), err)
 	}
+	if info.FullMethod != healthv1.Health_Watch_FullMethodName {
+		return next(srv, ss)
+	}
+	ctx, cancel := context.WithCancel(ss.Context())
+	defer cancel()
+	return next(srv, &watch{stream: stream{ServerStream: ss, ctx: ctx}, transport: t, end: cancel})
 }
 
 // watch is a stream of health that ends once it has told that the server drains: who watches must not hold up the end.
 type watch struct {
 	stream
-	server *Server
-	end    context.CancelFunc
+	transport *Transport
+	end       context.CancelFunc
 }
 
 func (w *watch) SendMsg(m any) error {
 	err := w.stream.SendMsg(m)
-	if w.server.draining.Err() != nil {
+	if w.transport.draining.Err() != nil {
 		w.end()
 	}
 	return err
 }
 
 // refuseUnary ends calls that did not pass their gate before anything is done for them.
-func refuseUnary(m *mapper) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if refusal := turnedAway(ctx); refusal != nil {
-			return nil, m.status(ctx, refusal)
-		}
-		return next(ctx, req)
+func (t *Transport) refuseUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if refusal := turnedAway(ctx); refusal != nil {
+		return nil, t.status(ctx, refusal)
 	}
+	return next(ctx, req)
 }
 
 // refuseStream does nothing: streams pass their gates in their handlers.
@@ -129,20 +122,16 @@ func refuseStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next 
 	return next(srv, ss)
 }
 
-func mapUnary(m *mapper) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		reply, err := next(ctx, req)
-		if err != nil {
-			return nil, m.status(ctx, err)
-		}
-		return reply, nil
+func (t *Transport) mapUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	made, err := next(ctx, req)
+	if err != nil {
+		return nil, t.status(ctx, err)
 	}
+	return made, nil
 }
 
-func mapStream(m *mapper) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		return m.status(ss.Context(), next(srv, ss))
-	}
+func (t *Transport) mapStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	return t.status(ss.Context(), next(srv, ss))
 }
 
 // recoverCalls makes errors of panics. The error tells what Go's runtime says, or else only the type of the value,

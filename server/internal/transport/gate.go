@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 		if own, ok := framed[m.MethodName]; ok {
 			m.Handler = own
 		}
-		m.Handler = r.gate(d.ServiceName, m.MethodName).unary(m.Handler)
+		m.Handler = r.gate(d.ServiceName, m.MethodName).Unary(m.Handler)
 	}
 	for n := range d.Streams {
 		s := &d.Streams[n]
@@ -58,8 +58,8 @@ type framing interface {
 	Handlers() map[string]grpc.MethodHandler
 }
 
-// handlerOf makes the handler of a method whose reply is any that the codec knows.
-func handlerOf[Request any](method string, handle func(context.Context, *Request) (any, error)) grpc.MethodHandler {
+// HandlerOf makes the handler of a method whose reply is any that the codec knows.
+func HandlerOf[Request any](method string, handle func(context.Context, *Request) (any, error)) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		req := new(Request)
 		if err := decode(req); err != nil {
@@ -72,14 +72,14 @@ func handlerOf[Request any](method string, handle func(context.Context, *Request
 }
 
 // gate makes the gate of a method; of one that is at fault, which is never served, none.
-func (r *registrar) gate(service, method string) *gate {
+func (r *registrar) gate(service, method string) *Gate {
 	m, err := access.Check(service, method)
 	if err != nil {
 		r.faults = errors.Join(r.faults, err)
 		return nil
 	}
 	r.gated["/"+service+"/"+method] = true
-	return &gate{method: m, guard: r.guard, room: r.intake.Of(m.Kind), look: r.look}
+	return &Gate{Method: m, Guard: r.guard, Room: r.intake.Of(m.Kind), Look: r.look}
 }
 
 // check is the error where a method of a service has no gate.
@@ -104,27 +104,27 @@ func (r *registrar) look(ctx context.Context) {
 	})
 }
 
-// gate is what every call of a method passes, in this order: admission may have refused it by its request headers; the guard says who calls; there
+// Gate is what every call of a method passes, in this order: admission may have refused it by its request headers; the guard says who calls; there
 // is room for its request; which is decoded; and the guard permits what it is about. Only then does anything else see the request.
-type gate struct {
-	method *access.Method
-	guard  access.Guard
-	room   *receive.ByteQuota
-	look   func(context.Context)
+type Gate struct {
+	Method *access.Method
+	Guard  access.Guard
+	Room   *receive.ByteQuota
+	Look   func(context.Context)
 }
 
-// unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
+// Unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
 // empty request, refused. The call's id is made here, so that it is the same in a status that is sent before the interceptors run.
-func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
+func (g *Gate) Unary(next grpc.MethodHandler) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		if refusal := turnedAway(ctx); refusal != nil {
 			return nil, refusal
 		}
-		g.look(ctx)
-		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
+		g.Look(ctx)
+		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.Room}, gate: g}
 		ctx = reply.InCall(ctx, &p.Call)
 		defer p.Release()
-		if p.who, p.Call.Refusal = g.guard.Identify(ctx, g.method); p.Call.Refusal != nil {
+		if p.who, p.Call.Refusal = g.Guard.Identify(ctx, g.Method); p.Call.Refusal != nil {
 			return tell(srv, ctx, next, interceptor, p.Call.Refusal)
 		}
 		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, decode) }, interceptor)
@@ -142,7 +142,7 @@ func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 type passage struct {
 	reply.Call
 	receive.Reservation
-	gate *gate
+	gate *Gate
 	who  access.Principal
 }
 
@@ -166,26 +166,26 @@ func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grp
 }
 
 // permit judges a request that was decoded.
-func (g *gate) permit(ctx context.Context, who access.Principal, req any) error {
+func (g *Gate) permit(ctx context.Context, who access.Principal, req any) error {
 	m, ok := req.(proto.Message)
 	if !ok {
 		return errors.New("a request is no message")
 	}
-	scope := g.method.Scope(m)
+	scope := g.Method.Scope(m)
 	if err := wire.CheckNamespace(scope.Namespace); err != nil {
 		return err
 	}
-	if g.method.Namespace != "" && !scope.All {
+	if g.Method.Namespace != "" && !scope.All {
 		scope.Namespace = wire.Namespace(scope.Namespace)
 	}
-	return g.guard.Permit(ctx, who, g.method, scope)
+	return g.Guard.Permit(ctx, who, g.Method, scope)
 }
 
 // stream is unary for streams, which pass within the interceptors; no write is one.
-func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
+func (g *Gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, ss grpc.ServerStream) error {
-		g.look(ss.Context())
-		who, err := g.guard.Identify(ss.Context(), g.method)
+		g.Look(ss.Context())
+		who, err := g.Guard.Identify(ss.Context(), g.Method)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 // gatedStream is a stream with one request, or with several of which each is handled before the next is received.
 type gatedStream struct {
 	grpc.ServerStream
-	gate *gate
+	gate *Gate
 	who  access.Principal
 	// portion is that of the request that was received last; nil before the first.
 	portion *receive.Reservation
@@ -206,7 +206,7 @@ type gatedStream struct {
 
 func (s *gatedStream) RecvMsg(m any) error {
 	s.leave()
-	s.portion = &receive.Reservation{Quota: s.gate.room}
+	s.portion = &receive.Reservation{Quota: s.gate.Room}
 	if err := s.portion.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"context"
@@ -24,9 +24,9 @@ const (
 	refusalsToldEvery = time.Minute
 	// longest is as how long a write counts that took longer: a sender may take hours where nobody waits for its room.
 	longest = time.Minute
-	// near is how far away the deadline of a call may be that is refused in the tap, which costs least: gRPC holds some 300 bytes
+	// Near is how far away the deadline of a call may be that is refused in the tap, which costs least: gRPC holds some 300 bytes
 	// of it until then, however long its head is. At 12,000 refusals a second that is 20 MB at most.
-	near = 5 * time.Second
+	Near = 5 * time.Second
 )
 
 // admission refuses writes that would wait too long, as OVERLOADED, when no more than the head of a call has come: what
@@ -36,10 +36,10 @@ const (
 // line of the log and in no trace, and so its error, which is made once, has no request id. What refusals hold is that of
 // a few seconds, whatever deadlines callers send: see near.
 type admission struct {
-	// most and free are maxWrites and freeWrites, outside tests.
-	most, free int64
-	// underWay counts the writes; a call counts until its context ends, which gRPC sees to whatever becomes of it.
-	underWay atomic.Int64
+	// Most and free are maxWrites and freeWrites, outside tests.
+	Most, Free int64
+	// UnderWay counts the writes; a call counts until its context ends, which gRPC sees to whatever becomes of it.
+	UnderWay atomic.Int64
 	// took is the moving average of how long writes took, in nanoseconds.
 	took atomic.Int64
 	// again is when the log tells of refusals again, in nanoseconds since the start, which no clock that is set turns back.
@@ -55,19 +55,19 @@ type admission struct {
 // newAdmission makes an admission that refuses with a status.
 func newAdmission(draining context.Context, refused prometheus.Counter, refusal error, log *slog.Logger) *admission {
 	return &admission{
-		most: maxWrites, free: freeWrites, start: time.Now(),
+		Most: maxWrites, Free: freeWrites, start: time.Now(),
 		draining: draining, refused: refused, refusal: refusal, log: log,
 	}
 }
 
 // admit judges a call whose head has come. gRPC waits for it before it reads on. A draining server says so elsewhere.
 func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context, error) {
-	if !writes(call.FullMethodName) || a.draining.Err() != nil {
+	if !access.IsWrite(call.FullMethodName) || a.draining.Err() != nil {
 		return ctx, nil
 	}
 	now := time.Now()
-	if !a.fits(ctx, now, a.underWay.Add(1)) {
-		a.underWay.Add(-1)
+	if !a.fits(ctx, now, a.UnderWay.Add(1)) {
+		a.UnderWay.Add(-1)
 		return a.refuse(ctx, now)
 	}
 	context.AfterFunc(ctx, func() { a.end(time.Since(now)) })
@@ -78,7 +78,7 @@ func (a *admission) admit(ctx context.Context, call *tap.Info) (context.Context,
 // been handled, but not when the tap refuses it; so others go on, until their gate ends them.
 func (a *admission) refuse(ctx context.Context, now time.Time) (context.Context, error) {
 	a.count(now)
-	if deadline, has := ctx.Deadline(); has && deadline.Sub(now) > near {
+	if deadline, has := ctx.Deadline(); has && deadline.Sub(now) > Near {
 		return reply.WithCall(ctx, a.refusal), nil
 	}
 	return ctx, a.refusal
@@ -108,13 +108,10 @@ func (t tracing) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
-// writes tells whether calls of a method wait for a commit.
-func writes(method string) bool { return access.IsWrite(method) }
-
 // fits tells whether a write is served in time, which is the nth under way.
 func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {
-	if n <= a.free || n > a.most {
-		return n <= a.free
+	if n <= a.Free || n > a.Most {
+		return n <= a.Free
 	}
 	deadline, has := ctx.Deadline()
 	return !has || time.Duration(a.took.Load()) <= deadline.Sub(now)/2
@@ -122,7 +119,7 @@ func (a *admission) fits(ctx context.Context, now time.Time, n int64) bool {
 
 // end gives back a write's place. Of two that end at once, the time of one may be lost.
 func (a *admission) end(took time.Duration) {
-	a.underWay.Add(-1)
+	a.UnderWay.Add(-1)
 	old := a.took.Load()
 	a.took.Store(old + (int64(min(took, longest))-old)/16)
 }
@@ -132,6 +129,6 @@ func (a *admission) count(now time.Time) {
 	a.refused.Inc()
 	since, again := int64(now.Sub(a.start)), a.again.Load()
 	if since >= again && a.again.CompareAndSwap(again, since+int64(refusalsToldEvery)) {
-		a.log.Warn("writes are refused as OVERLOADED; this line comes once a minute at most", "writes_under_way", a.underWay.Load())
+		a.log.Warn("writes are refused as OVERLOADED; this line comes once a minute at most", "writes_under_way", a.UnderWay.Load())
 	}
 }
