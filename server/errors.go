@@ -17,6 +17,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/change"
+	"github.com/transcriptd/transcriptd/server/internal/compact"
 	"github.com/transcriptd/transcriptd/server/internal/recall"
 	"github.com/transcriptd/transcriptd/server/internal/search"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
@@ -31,8 +32,6 @@ const errorDomain = "transcript.v1"
 var (
 	// errAmbiguous: a prefix fits several nodes. Comes in an ambiguousError.
 	errAmbiguous = errors.New("the prefix fits several nodes")
-	// errCompactionTooLarge: what a compaction would write is over a node's limits.
-	errCompactionTooLarge = errors.New("the compaction is over a node's limits")
 	// errUseStream: a reply would be over maxReply.
 	errUseStream = errors.New("the reply is too large for one message")
 	// errBusyVerifying: others verify, and none ended before the deadline.
@@ -69,7 +68,7 @@ func table() []row {
 		{change.ErrDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
 		{wire.ErrPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
 		{search.ErrPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
-		{errCompactionTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
+		{compact.ErrTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
 		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},
 		{chainstore.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},
 		{runloop.ErrGroupTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS, "the chain would end in too many open tool calls: put their results first", false},

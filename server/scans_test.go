@@ -15,6 +15,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/frames"
 )
 
 // fewPlaces are fewer than the batches of a chain of so many nodes of 100 KiB.
@@ -58,7 +59,7 @@ func (w watchedChain) Rows(ctx context.Context, span chainstore.Span, yield func
 // readChain reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.
 func readChain(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weighted, send func() error) (bytes int, err error) {
 	a := &chainview.Assembly{Chain: chain, Full: true}
-	last, _, err := readAll(ctx, a, New(nil, Config{}).transport.Replies, scans, func(full []*chainview.Frame) error {
+	last, _, err := frames.ReadAll(ctx, a, New(nil, Config{}).transport.Replies, scans, func(full []*chainview.Frame) error {
 		for _, f := range full {
 			bytes += f.Size()
 		}

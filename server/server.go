@@ -14,6 +14,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
+	"github.com/transcriptd/transcriptd/server/internal/frames"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 
@@ -79,7 +80,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.Anybody{},
 		Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
-	s.scans, s.verifies = newScans(), semaphore.NewWeighted(maxVerifies)
+	s.scans, s.verifies = frames.NewPlaces(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}

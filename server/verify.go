@@ -2,27 +2,18 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
 
-	"github.com/transcriptd/transcriptd/canonical"
-	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
-	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
+	"github.com/transcriptd/transcriptd/server/internal/verify"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
-)
-
-const (
-	// maxProblems is how many problems a report lists, maxProblemsInAll how many all reports together do.
-	maxProblems      = 100
-	maxProblemsInAll = 10_000
 )
 
 // Verify lets the store check a namespace, or all of itself, and passes its reports on.
 func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) (err error) {
-	v := verification{out: out}
+	v := verify.New(out)
 	leave, err := a.enterVerify(out.Context())
 	if err != nil {
 		return err
@@ -30,17 +21,16 @@ func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreaming
 	defer leave()
 	switch {
 	case !req.WholeStore:
-		err = a.store.Verify(out.Context(), wire.Namespace(req.Namespace), judge, v.report)
+		err = a.store.Verify(out.Context(), wire.Namespace(req.Namespace), verify.Judge, v.Pass)
 	case req.Namespace == "":
-		err = a.store.VerifyStore(out.Context(), judge, v.report)
+		err = a.store.VerifyStore(out.Context(), verify.Judge, v.Pass)
 	default:
 		err = wire.InvalidField("namespace", "must be empty with whole_store, which checks every namespace")
 	}
 	if err != nil {
 		return err
 	}
-	v.last.Done = true
-	return v.send(nil)
+	return v.Done()
 }
 
 // maxVerifies run at once; each has some nodes in memory, stored and decoded, and takes a processor.
@@ -58,76 +48,4 @@ func (a *admin) enterVerify(ctx context.Context) (leave func(), err error) {
 	default:
 		return nil, errBusyVerifying
 	}
-}
-
-// verification is a Verify under way.
-type verification struct {
-	out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]
-	// last is the state of the last report, without its problems.
-	last   transcriptv1.VerifyResponse
-	listed int
-}
-
-// report passes a report on, as several where it has many problems.
-func (v *verification) report(r chainstore.VerifyReport) error {
-	v.last.Namespace, v.last.NamespacesChecked, v.last.FilesChecked = r.Namespace, r.Namespaces, r.Files
-	v.last.NodesChecked, v.last.EntriesChecked = r.Nodes, r.Entries
-	v.last.ProblemsFound += int64(len(r.Problems))
-	problems := r.Problems[:min(len(r.Problems), maxProblemsInAll-v.listed)]
-	v.listed += len(problems)
-	for len(problems) > maxProblems {
-		if err := v.send(problems[:maxProblems]); err != nil {
-			return err
-		}
-		problems = problems[maxProblems:]
-	}
-	return v.send(problems)
-}
-
-func (v *verification) send(problems []chainstore.Problem) error {
-	m := &transcriptv1.VerifyResponse{
-		Namespace: v.last.Namespace, NamespacesChecked: v.last.NamespacesChecked, FilesChecked: v.last.FilesChecked,
-		NodesChecked: v.last.NodesChecked, EntriesChecked: v.last.EntriesChecked,
-		ProblemsFound: v.last.ProblemsFound, Done: v.last.Done,
-	}
-	for _, p := range problems {
-		problem := &transcriptv1.VerifyProblem{Problem: p.What, Namespace: p.Namespace}
-		if p.HasNode {
-			problem.NodeId = p.Node.String()
-		}
-		m.Problems = append(m.Problems, problem)
-	}
-	return reply.SendError(v.out.Context(), v.out.Send(m))
-}
-
-// judge is the chainstore.Judge of what clients put: bytes that are not canonical, or break a rule, are no node's.
-func judge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
-	facts, err := canonical.CheckPayload(payload)
-	if err != nil {
-		return chainstore.Judgement{}, broken("messages", err)
-	}
-	entries, err := canonical.CheckMetadata(metadata)
-	if err != nil {
-		return chainstore.Judgement{}, broken("metadata", err)
-	}
-	envelope := canonical.Envelope{PayloadDigest: canonical.PayloadDigest(h.Salt, payload), Parent: (*[32]byte)(parent), CoversThrough: (*[32]byte)(covers)}
-	if len(metadata) > 0 {
-		digest := canonical.MetadataDigest(h.Salt, metadata)
-		envelope.MetadataDigest = &digest
-	}
-	if from := h.SpawnedFrom; from != nil {
-		envelope.SpawnedFrom = &canonical.SpawnedFrom{Node: from.Node, CallID: from.CallID}
-	}
-	return chainstore.Judgement{
-		ID: canonical.NodeID(envelope), Messages: facts, Variables: canonical.Variables(entries),
-	}, nil
-}
-
-// broken says in words, without content, what is wrong with stored bytes.
-func broken(what string, err error) error {
-	var field *canonical.FieldError
-	if errors.As(err, &field) {
-		return field
-	}
-	return errors.New("the " + what + " are not in canonical form")
 }
