@@ -1,22 +1,28 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
+)
 
 // assigned finds the value after a separator. The name is [i, end), the separator [at, after).
 func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	s := sc.s
-	marked := afterMarks(s, after) // **Password:** x
-	j := skipBlanks(s, marked)
+	marked := lines.AfterMarks(s, after) // **Password:** x
+	j := chars.SkipBlanks(s, marked)
 	if j == len(s) {
 		return value{}, false
 	}
-	if s[at] == ':' && nextLine(s, j, "") > j {
+	if s[at] == ':' && lines.Next(s, j, "") > j {
 		v, ok := sc.below(i, j, k)
-		if ok || afterJoin(s, j) > j {
+		if ok || lines.AfterJoin(s, j) > j {
 			return v, ok
 		}
 	}
-	if isQuote(s[j]) && i > 0 && s[j] == s[i-1] && s[end-1] != s[j] && marked == after {
+	if chars.IsQuote(s[j]) && i > 0 && s[j] == s[i-1] && s[end-1] != s[j] && marked == after {
 		return value{}, false // the quote that was opened before the name ends here
 	}
 	if s[j] == '`' && i > 0 && s[i-1] == ':' {
@@ -30,7 +36,7 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	}
 	if v, ok := literalAt(s, j); ok {
 		open := v.end == len(s) || s[v.end] == '\n'
-		return v, !open || hasAlnum(s[v.start:v.end]) // else the quote closes what was opened before the name
+		return v, !open || chars.HasAlnum(s[v.start:v.end]) // else the quote closes what was opened before the name
 	}
 	if s[j] == '{' || s[j] == '[' {
 		return value{start: j, json: true}, !strings.HasPrefix(s[j:], Mark)
@@ -60,27 +66,27 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 // aboutEnd gives the end of what is said between a name that ends at j and its colon, and of that: Password for ada: …,
 // Password (temporary): …; 0 if nothing is.
 func aboutEnd(s string, j int) int {
-	rest := firstLine(s[j:min(len(s), j+maxBlanks)])
+	rest := chars.FirstLine(s[j:min(len(s), j+chars.MaxBlanks)])
 	n := -1
 	switch {
 	case strings.HasPrefix(rest, " ("):
 		if n = strings.IndexByte(rest, ')'); n > 0 && strings.HasPrefix(rest[n:], "):") {
 			n++
 		}
-	case hasPrefixFold(rest, " for ") || hasPrefixFold(rest, " of "):
+	case chars.HasPrefixFold(rest, " for ") || chars.HasPrefixFold(rest, " of "):
 		n = strings.IndexByte(rest, ':')
 	}
 	if n < 0 || !strings.HasPrefix(rest[n:], ":") || strings.ContainsAny(rest[:n], "=;{}[]<>\"") {
 		return 0
 	}
-	end := afterMarks(s, j+n+1)
-	return either(end == len(s) || isSpace(s[end]) || isQuote(s[end]), end, 0)
+	end := lines.AfterMarks(s, j+n+1)
+	return either(end == len(s) || chars.IsSpace(s[end]) || chars.IsQuote(s[end]), end, 0)
 }
 
 // valueOf is the value of the name at i behind the colon that ends at j, between which more is said.
 func (sc *scanner) valueOf(i, j int, k kind) (value, bool) {
-	j = skipBlanks(sc.s, j)
-	if nextLine(sc.s, j, "") > j {
+	j = chars.SkipBlanks(sc.s, j)
+	if lines.Next(sc.s, j, "") > j {
 		return sc.below(i, j, k)
 	}
 	v, ok := sc.alone(i, j, k)
@@ -96,7 +102,7 @@ func (sc *scanner) valueOf(i, j int, k kind) (value, bool) {
 // bare is the unquoted value at j of the name at i, with the separator [at, after) between them.
 func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
 	s := sc.s
-	tight := s[at] == '=' && after == j && at > 0 && !isBlank(s[at-1]) || s[at] == '%'
+	tight := s[at] == '=' && after == j && at > 0 && !chars.IsBlank(s[at-1]) || s[at] == '%'
 	first := sc.lineStart(i)
 	switch {
 	case k == query:
@@ -111,20 +117,20 @@ func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
 	case s[at] == '=' && sc.inPairs(i):
 		end := pairEnd(s, j)
 		return value{start: j, end: end, place: inLine}, true
-	case tight && i > 0 && isQuote(s[i-1]):
+	case tight && i > 0 && chars.IsQuote(s[i-1]):
 		return value{start: j, end: min(spaceEnd(s, j), fieldEnd(s, j, k)), place: inLine}, true
-	case tight && (isScreaming(s[i:at]) || i > 0 && (isBlank(s[i-1]) || s[i-1] == '=')):
+	case tight && (looks.IsScreaming(s[i:at]) || i > 0 && (chars.IsBlank(s[i-1]) || s[i-1] == '=')):
 		end := fieldEnd(s, j, k)
-		if end < len(s) && strings.IndexByte(",)(]}[", s[end]) >= 0 && !isScreaming(s[i:at]) {
+		if end < len(s) && strings.IndexByte(",)(]}[", s[end]) >= 0 && !looks.IsScreaming(s[i:at]) {
 			break
 		}
-		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, isScreaming(s[i:at])))), place: inLine}, true
+		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, looks.IsScreaming(s[i:at])))), place: inLine}, true
 	case s[at] == ':' && after == at+1:
 		if v, ok := sc.alone(i, j, k); ok {
 			return v, true
 		}
 	case first && after < j:
-		if end := valueEnd(s, j, sc.lineEnd(j)); end > j && !hasSpace(s[j:end]) {
+		if end := valueEnd(s, j, sc.lineEnd(j)); end > j && !chars.HasSpace(s[j:end]) {
 			p := either(strings.IndexByte(s[i:at], '-') > 0, inYAML, inINI) // source has no such names
 			return value{start: j, end: end, place: p}, true
 		}
@@ -143,10 +149,10 @@ func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
 func (sc *scanner) setting(i, at, j int) (value, bool) {
 	s := sc.s
 	end := sc.lineEnd(j)
-	if sp := wordBreak(s[j:min(end, j+maxBare)]); sp >= 0 {
+	if sp := wordBreak(s[j:min(end, j+chars.MaxBare)]); sp >= 0 {
 		end = j + sp
 	}
-	if i > 0 && isQuote(s[i-1]) {
+	if i > 0 && chars.IsQuote(s[i-1]) {
 		if n := strings.IndexByte(s[j:end], s[i-1]); n >= 0 {
 			end = j + n
 		}
@@ -161,24 +167,21 @@ func (sc *scanner) setting(i, at, j int) (value, bool) {
 	return value{start: j, end: trimEnd(s, j, end), place: inLine}, true
 }
 
-// lineSigns stand before a line's first word: of lists, quotations, comments, diffs, curl -v and numbered lines.
-const lineSigns = " \t\r-+*>#<`\"'|0123456789.):→"
-
 // lineStart says whether only signs, numbers, "export " or what tools put before a line stand before i on its line.
 func (sc *scanner) lineStart(i int) bool {
 	s := sc.s
 	a := i
-	for a > 0 && i-a < maxFront && s[a-1] != '\n' && !isEscapedLine(s, a) {
+	for a > 0 && i-a < lines.MaxFront && s[a-1] != '\n' && !isEscapedLine(s, a) {
 		a--
 	}
 	if a > 0 && s[a-1] != '\n' && !isEscapedLine(s, a) {
 		return false
 	}
-	switch strings.Trim(s[a:i], lineSigns) {
+	switch strings.Trim(s[a:i], lines.Signs) {
 	case "", "export", "set", "SET", "ENV", "ARG", "setx", "//", "$", "$env:":
 		return true
 	}
-	return isFront(s[a:i])
+	return lines.IsFront(s[a:i])
 }
 
 // leads says whether the name at i begins its line, alone or with the words before it.
@@ -191,7 +194,7 @@ func isEscapedLine(s string, i int) bool {
 
 // inPairs says whether name=value pairs with ';' between them go on at i: Server=x;Password=y.
 func (sc *scanner) inPairs(i int) bool {
-	for i > 0 && isBlank(sc.s[i-1]) {
+	for i > 0 && chars.IsBlank(sc.s[i-1]) {
 		i--
 	}
 	return i > 0 && sc.s[i-1] == ';'
@@ -216,10 +219,10 @@ func (sc *scanner) lineEnd(i int) int {
 func (sc *scanner) typed(j int) (value, bool) {
 	s := sc.s
 	at := j
-	for at < len(s) && at-j < maxBlanks && (word(s[at]) || strings.IndexByte(".[]|<>?&", s[at]) >= 0) {
+	for at < len(s) && at-j < chars.MaxBlanks && (chars.InWord(s[at]) || strings.IndexByte(".[]|<>?&", s[at]) >= 0) {
 		at++
 	}
-	eq := skipBlanks(s, at)
+	eq := chars.SkipBlanks(s, at)
 	if at == j || eq == at || eq+1 >= len(s) || s[eq] != '=' || s[eq+1] == '=' {
 		return value{}, false
 	}
@@ -233,15 +236,8 @@ func (sc *scanner) block(i, j int) (value, bool) {
 	if eol-j > 3 || eol >= len(s) {
 		return value{}, false
 	}
-	start, end := skipSpace(s, eol), deeper(s, i, j)
+	start, end := chars.SkipSpace(s, eol), lines.Deeper(s, i, j)
 	return value{start: start, end: end, place: inQuote}, start < end
-}
-
-func firstLine(s string) string {
-	if n := strings.IndexByte(s, '\n'); n >= 0 {
-		return s[:n]
-	}
-	return s
 }
 
 // header is the value of an authorization or cookie header at j; its name, of kind k, is at i.
@@ -254,22 +250,22 @@ func (sc *scanner) header(i, j int, k kind) (value, bool) {
 		if sc.isJSON(j) {
 			return value{start: j, json: true}, true
 		}
-		if to := strings.IndexByte(s[j:min(len(s), j+maxQuote)], ']'); to > 0 && s[j] == '[' {
+		if to := strings.IndexByte(s[j:min(len(s), j+chars.MaxQuote)], ']'); to > 0 && s[j] == '[' {
 			return value{start: j + 1, end: j + to, place: inLine}, true
 		}
 		return value{start: j, json: true}, s[j] == '{'
 	}
 	p := inText
 	to := sc.headerEnd(j)
-	if (i == 0 || !isQuote(s[i-1])) && manyPairs(s[j:to]) {
+	if (i == 0 || !chars.IsQuote(s[i-1])) && manyPairs(s[j:to]) {
 		to = sc.lineEnd(j)
 	}
-	quoted := to < len(s) && isQuote(s[to])
-	for to > j && isSpace(s[to-1]) {
+	quoted := to < len(s) && chars.IsQuote(s[to])
+	for to > j && chars.IsSpace(s[to-1]) {
 		to--
 	}
 	switch {
-	case i > 0 && isQuote(s[i-1]) || i > 1 && s[i-2] == '<':
+	case i > 0 && chars.IsQuote(s[i-1]) || i > 1 && s[i-2] == '<':
 		p = inLine
 	case quoted:
 		if strings.IndexByte(s[j:to], ' ') > 0 { // a scheme or pairs, not a word of a sentence
@@ -277,11 +273,11 @@ func (sc *scanner) header(i, j int, k kind) (value, bool) {
 		}
 	case sc.leads(i):
 		p = inLine
-		for to = commentStart(s, j, to); to > j && isBlank(s[to-1]); to-- {
+		for to = commentStart(s, j, to); to > j && chars.IsBlank(s[to-1]); to-- {
 		}
 	}
 	if p == inText && k == cookie {
-		return value{start: j, end: min(to, pairsEnd(s, j, maxBare)), place: p}, true
+		return value{start: j, end: min(to, pairsEnd(s, j, chars.MaxBare)), place: p}, true
 	}
 	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to
 }
@@ -301,7 +297,7 @@ func pairsEnd(s string, j, most int) int {
 
 // manyPairs says whether a credential is a list of pairs, whose values may be quoted.
 func manyPairs(t string) bool {
-	return hasPrefixFold(t, "digest ") || hasPrefixFold(t, "oauth ") || hasPrefixFold(t, "hawk ") || hasPrefixFold(t, "mac ")
+	return chars.HasPrefixFold(t, "digest ") || chars.HasPrefixFold(t, "oauth ") || chars.HasPrefixFold(t, "hawk ") || chars.HasPrefixFold(t, "mac ")
 }
 
 // endsInComma says whether the line that j is on goes on as a list of arguments.
@@ -318,7 +314,7 @@ func schemeEnd(s string, j, to int) int {
 	}
 	switch strings.ToLower(s[j : j+sp]) {
 	case "bearer", "basic", "token", "bot", "apikey", "negotiate", "jwt":
-		from := skipBlanks(s, j+sp)
+		from := chars.SkipBlanks(s, j+sp)
 		return min(to, max(from, credentialEnd(s, from)))
 	}
 	return to
@@ -331,8 +327,8 @@ func (sc *scanner) headerEnd(j int) int {
 	}
 	s := sc.s
 	sc.stopFrom = j
-	for ; j < len(s) && s[j] != '\n' && s[j] != '\r' && !isQuote(s[j]); j++ {
-		if s[j] == '\\' && j+1 < len(s) && (s[j+1] == 'n' || s[j+1] == 'r' || isQuote(s[j+1]) || s[j+1] == '\\') {
+	for ; j < len(s) && s[j] != '\n' && s[j] != '\r' && !chars.IsQuote(s[j]); j++ {
+		if s[j] == '\\' && j+1 < len(s) && (s[j+1] == 'n' || s[j+1] == 'r' || chars.IsQuote(s[j+1]) || s[j+1] == '\\') {
 			break
 		}
 	}

@@ -1,6 +1,12 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
+)
 
 // column is the place of a cell in the rows of a table, and the name at its head.
 type column struct {
@@ -19,7 +25,7 @@ func (sc *scanner) columns() {
 	var cols []column
 	head := ""
 	for i := 0; i < len(sc.s); {
-		line := firstLine(sc.s[i:])
+		line := chars.FirstLine(sc.s[i:])
 		switch isRow := strings.IndexByte(line, '|') >= 0 && len(line) <= maxHeader; {
 		case isRule(line):
 			if len(cols) == 0 {
@@ -46,7 +52,7 @@ func isRule(line string) bool {
 // columnsOf are the columns of a row of names whose names mean secrets.
 func (r *Redactor) columnsOf(row string) (out []column) {
 	for n, cell := range strings.Split(row, "|") {
-		name := strings.Trim(cell, marks+": \t\r")
+		name := strings.Trim(cell, lines.Marks+": \t\r")
 		if k := r.classify(name); k != none {
 			out = append(out, column{n, name, k})
 		}
@@ -66,10 +72,10 @@ func appendCells(spans []span, row string, i int, cols []column) []span {
 			row, i = row[at:], i+at
 		}
 		cell, _, _ := strings.Cut(row, "|")
-		a, b := trimSpace(cell)
-		a, b = unmarked(cell, a, b)
+		a, b := chars.TrimSpace(cell)
+		a, b = lines.Unmarked(cell, a, b)
 		t := cell[a:b]
-		if (c.kind == secret || c.kind == token) && !looksRandom(t) {
+		if (c.kind == secret || c.kind == token) && !looks.Random(t) {
 			continue // the name of one
 		}
 		if from, to, ok := judge(c.kind, t, inINI, c.name); ok && isBelow(t, c.kind) {

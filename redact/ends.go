@@ -3,6 +3,9 @@ package redact
 import (
 	"encoding/base64"
 	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
 // quote is an opening quote: its sign, how many backslashes stand before it, and where its text begins.
@@ -12,14 +15,12 @@ type quote struct {
 	start int
 }
 
-func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
-
 func openQuote(s string, j int) (quote, bool) {
 	at := j
 	for at < len(s) && s[at] == '\\' && at-j < 15 {
 		at++
 	}
-	if at == len(s) || !isQuote(s[at]) {
+	if at == len(s) || !chars.IsQuote(s[at]) {
 		return quote{}, false
 	}
 	return quote{s[at], at - j, at + 1}, true
@@ -28,7 +29,7 @@ func openQuote(s string, j int) (quote, bool) {
 // close gives the end of the quoted text: the closing quote of the same level, or where the line or the text ends.
 func (q quote) close(s string) int {
 	slashes := 0
-	for i := q.start; i < len(s) && i-q.start < maxQuote; i++ {
+	for i := q.start; i < len(s) && i-q.start < chars.MaxQuote; i++ {
 		switch {
 		case s[i] == '\\':
 			slashes++
@@ -40,21 +41,14 @@ func (q quote) close(s string) int {
 		}
 		slashes = 0
 	}
-	return min(len(s), q.start+maxQuote)
+	return min(len(s), q.start+chars.MaxQuote)
 }
 
-func skipBlanks(s string, i int) int {
-	for n := 0; i < len(s) && n < maxBlanks && isBlank(s[i]); n++ {
-		i++
-	}
-	return i
-}
-
-func endsBare(c byte) bool { return isSpace(c) || strings.IndexByte("\"'`<>,;&(){}[]|", c) >= 0 }
+func endsBare(c byte) bool { return chars.IsSpace(c) || strings.IndexByte("\"'`<>,;&(){}[]|", c) >= 0 }
 
 // bareEnd gives the end of an unquoted value in running text.
 func bareEnd(s string, i int) int {
-	for from := i; i < len(s) && i-from < maxBare; i++ {
+	for from := i; i < len(s) && i-from < chars.MaxBare; i++ {
 		c := s[i]
 		if endsBare(c) && !isNumbered(s, from, i) || c == '#' && i == from {
 			return i
@@ -65,33 +59,33 @@ func bareEnd(s string, i int) int {
 		if c == '=' && i+1 < len(s) && s[i+1] != '=' && !endsBare(s[i+1]) || c == '%' && strings.HasPrefix(s[i:], "%26") {
 			return i // '=' belongs to a value only at its end
 		}
-		if c == ':' && i-from <= 16 && isWord(s[from:i]) {
+		if c == ':' && i-from <= 16 && looks.IsWord(s[from:i]) {
 			return i
 		}
 	}
-	return runeStart(s, i)
+	return chars.RuneStart(s, i)
 }
 
 // isNumbered says whether the sign at i is between a number that begins at from and a token: 12|k2vLm9ZtRcYw4NpU.
 func isNumbered(s string, from, i int) bool {
-	if s[i] != '|' || i == from || digitsEnd(s, from) != i {
+	if s[i] != '|' || i == from || chars.DigitsEnd(s, from) != i {
 		return false
 	}
 	end := i + 1
-	for end < len(s) && end-i <= 16 && isAlnum(s[end]) {
+	for end < len(s) && end-i <= 16 && chars.IsAlnum(s[end]) {
 		end++
 	}
 	return end-i > 16
 }
 
 // challenge are what a server says of a scheme: Bearer realm="…".
-var challenge = set(`realm scope error error_description error_uri resource_metadata authorization_uri charset title`)
+var challenge = chars.Words(`realm scope error error_description error_uri resource_metadata authorization_uri charset title`)
 
 // credentialEnd gives the end of what stands behind the scheme of an authorization: more signs may be within it than within
 // other values (12|token, user:token).
 func credentialEnd(s string, i int) int {
 	end := i
-	for end < len(s) && end-i < maxBare && (!endsBare(s[end]) || s[end] == '|') &&
+	for end < len(s) && end-i < chars.MaxBare && (!endsBare(s[end]) || s[end] == '|') &&
 		!(s[end] == '\\' && end+1 < len(s) && strings.IndexByte("nrt\"'\\", s[end+1]) >= 0) {
 		if strings.HasPrefix(s[end:], "://") {
 			return end // a link
@@ -118,7 +112,7 @@ func fieldEnd(s string, i int, k kind) int {
 
 // envEnd is bareEnd for a shell's words, which may hold signs that end a value elsewhere.
 func envEnd(s string, i int, shell bool) int {
-	if !shell || i == len(s) || s[i] == '$' || isQuote(s[i]) {
+	if !shell || i == len(s) || s[i] == '$' || chars.IsQuote(s[i]) {
 		return i
 	}
 	return spaceEnd(s, i)
@@ -126,15 +120,15 @@ func envEnd(s string, i int, shell bool) int {
 
 // spaceEnd gives the end of a shell's word.
 func spaceEnd(s string, i int) int {
-	for from := i; i < len(s) && i-from < maxBare; i++ {
-		if isSpace(s[i]) || isQuote(s[i]) || s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'\\", s[i+1]) >= 0 {
+	for from := i; i < len(s) && i-from < chars.MaxBare; i++ {
+		if chars.IsSpace(s[i]) || chars.IsQuote(s[i]) || s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'\\", s[i+1]) >= 0 {
 			return i
 		}
 		if s[i] == ';' || s[i] == '|' && !isNumbered(s, from, i) || s[i] == ')' || s[i] == '<' || s[i] == '>' {
 			return i
 		}
 	}
-	return runeStart(s, i)
+	return chars.RuneStart(s, i)
 }
 
 // wordBreak gives the first blank of t that has no backslash before it, or -1.
@@ -162,28 +156,28 @@ func formEnd(s string, i, end int) int {
 
 // pairEnd gives the end of a value among pairs with ';' between them.
 func pairEnd(s string, i int) int {
-	for from := i; i < len(s) && i-from < maxBare; i++ {
+	for from := i; i < len(s) && i-from < chars.MaxBare; i++ {
 		if s[i] == ';' || s[i] == '"' || s[i] == '\'' || s[i] == '\n' || s[i] == '\\' || s[i] == '<' {
 			return i
 		}
 	}
-	return runeStart(s, i)
+	return chars.RuneStart(s, i)
 }
 
 // valueEnd gives where a line's value ends that begins at j, or j if it is no value but source. A comment does not count.
 func valueEnd(s string, j, eol int) int {
-	if eol-j > maxBare {
+	if eol-j > chars.MaxBare {
 		return j
 	}
 	end := commentStart(s, j, eol)
-	for end > j && isBlank(s[end-1]) {
+	for end > j && chars.IsBlank(s[end-1]) {
 		end--
 	}
 	t := s[j:end]
 	if strings.HasSuffix(t, ",") || strings.HasSuffix(t, ";") || strings.HasSuffix(t, ")") && strings.Contains(t, "(") {
 		return j
 	}
-	if n := end - 1; n > j && isQuote(s[n]) && strings.IndexByte(s[j:n], s[n]) < 0 {
+	if n := end - 1; n > j && chars.IsQuote(s[n]) && strings.IndexByte(s[j:n], s[n]) < 0 {
 		return n // it closes a string that the line is the end of
 	}
 	return end
@@ -191,8 +185,8 @@ func valueEnd(s string, j, eol int) int {
 
 // escapeAt gives where \n, \r or an escaped quote ends a line in s[j:end], or end.
 func escapeAt(s string, j, end int) int {
-	for i := j; i+1 < end && i-j < maxBare; i++ {
-		if s[i] == '\\' && (s[i+1] == 'n' || s[i+1] == 'r' || isQuote(s[i+1])) || isQuote(s[i]) {
+	for i := j; i+1 < end && i-j < chars.MaxBare; i++ {
+		if s[i] == '\\' && (s[i+1] == 'n' || s[i+1] == 'r' || chars.IsQuote(s[i+1])) || chars.IsQuote(s[i]) {
 			return i
 		}
 	}
@@ -212,10 +206,10 @@ func wordsEnd(s string, i int) int {
 	end := i
 	for n := 0; n < 25; n++ {
 		at := i
-		for at < len(s) && isAlpha(s[at]) && at-i < 13 {
+		for at < len(s) && chars.IsAlpha(s[at]) && at-i < 13 {
 			at++
 		}
-		if at == i || at < len(s) && (isAlnum(s[at]) || s[at] == '_') {
+		if at == i || at < len(s) && (chars.IsAlnum(s[at]) || s[at] == '_') {
 			break
 		}
 		end = at
@@ -234,10 +228,6 @@ func trimEnd(s string, i, end int) int {
 		end--
 	}
 	return end
-}
-
-func hasPrefixFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
 // isBasic says whether t is base64 of printable text with a colon.

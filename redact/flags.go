@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+)
 
 // programs take secrets with flags whose names do not say so. A flag that ends in ' ' has the secret in the next word,
 // one that does not has it glued on, ':' takes what follows the colon of the next word.
@@ -45,7 +49,7 @@ func (sc *scanner) flag(i, end int) int {
 		if w != name || form == '!' && !login {
 			continue
 		}
-		if next := sc.flagValue(skipBlanks(sc.s, end), end, form); next > 0 {
+		if next := sc.flagValue(chars.SkipBlanks(sc.s, end), end, form); next > 0 {
 			return next
 		}
 	}
@@ -55,7 +59,7 @@ func (sc *scanner) flag(i, end int) int {
 // glued takes what is left of a shell's word after the flag.
 func (sc *scanner) glued(i, end int) int {
 	to := max(end, spaceEnd(sc.s, i))
-	if t := sc.s[i:to]; harmless(t, "") || digitsEnd(t, 0) == len(t) && len(t) < 6 {
+	if t := sc.s[i:to]; harmless(t, "") || chars.DigitsEnd(t, 0) == len(t) && len(t) < 6 {
 		return 0
 	}
 	return sc.take(i, to)
@@ -64,7 +68,7 @@ func (sc *scanner) glued(i, end int) int {
 // flagValue takes the next word, or what follows a sign in it.
 func (sc *scanner) flagValue(j, after int, form byte) int {
 	s := sc.s
-	if j == len(s) || j == after && !isQuote(s[j]) {
+	if j == len(s) || j == after && !chars.IsQuote(s[j]) {
 		return 0
 	}
 	start, end := j, spaceEnd(s, j)
@@ -77,7 +81,7 @@ func (sc *scanner) flagValue(j, after int, form byte) int {
 	switch form {
 	case ':', '%':
 		c := strings.IndexByte(t, form)
-		if c < 0 || c+1 == len(t) || digitsEnd(t, 0) == c {
+		if c < 0 || c+1 == len(t) || chars.DigitsEnd(t, 0) == c {
 			return 0
 		}
 		start, t = start+c+1, t[c+1:]

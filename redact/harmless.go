@@ -1,9 +1,14 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
+)
 
 // typeWords are types, states and other words that stand where a value could.
-var typeWords = set(`string str text char varchar bytes byte number int integer float bool boolean object array list map dict any
+var typeWords = chars.Words(`string str text char varchar bytes byte number int integer float bool boolean object array list map dict any
 	unknown never void null nil none undefined true false yes no on off required optional hidden masked redacted omitted
 	removed default missing invalid empty unset n/a na tbd todo include same-origin inherit env file vault
 	interface{} []byte *string string? optional[str] placeholder basic bearer uuid enabled disabled always auto manual
@@ -14,13 +19,13 @@ func harmless(t, name string) bool {
 	if len(t) <= 16 && typeWords[strings.ToLower(t)] {
 		return true
 	}
-	if isJoin(t) || sameLetters(t, "[redacted]") || isFiller(t) || isTemplate(t) || isPlaceholder(t) {
+	if isJoin(t) || chars.SameLetters(t, "[redacted]") || isFiller(t) || isTemplate(t) || isPlaceholder(t) {
 		return true
 	}
 	if sameWords(t, name) {
 		return true
 	}
-	return isScreaming(t) && strings.IndexByte(t, '_') > 0 && (&Redactor{}).classify(t) != none
+	return looks.IsScreaming(t) && strings.IndexByte(t, '_') > 0 && (&Redactor{}).classify(t) != none
 }
 
 // isVersion: 1.2.3, ^0.5.0, >=12.20.0: packages are called cookie, token and secret.
@@ -30,7 +35,7 @@ func isVersion(t string) bool {
 	for i := 0; i < len(v); i++ {
 		if v[i] == '.' {
 			dots++
-		} else if !isDigit(v[i]) && v[i] != 'x' && v[i] != '*' {
+		} else if !chars.IsDigit(v[i]) && v[i] != 'x' && v[i] != '*' {
 			return false
 		}
 	}
@@ -40,7 +45,7 @@ func isVersion(t string) bool {
 // isJoin says whether what seems to be a string are the signs and names between two: `"token":"` + x + `"`.
 func isJoin(t string) bool {
 	n := len(t) - 1
-	return n > 3 && isQuote(t[0]) && isQuote(t[n]) && strings.HasPrefix(t[1:], " + ") && strings.HasSuffix(t[:n], " + ")
+	return n > 3 && chars.IsQuote(t[0]) && chars.IsQuote(t[n]) && strings.HasPrefix(t[1:], " + ") && strings.HasSuffix(t[:n], " + ")
 }
 
 // isFiller: one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
@@ -58,14 +63,14 @@ func isFiller(t string) bool {
 	if len(t) < 3 {
 		return false
 	}
-	c := lower(t[0])
+	c := chars.Lower(t[0])
 	return (c == 'x' || c == '0') && strings.Count(strings.ToLower(t), string(c)) >= len(t)-strings.Count(t, "-")
 }
 
 // isTemplate: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
 func isTemplate(t string) bool {
 	n := len(t)
-	if n > maxBare {
+	if n > chars.MaxBare {
 		return false
 	}
 	if n < 2 {
@@ -73,13 +78,13 @@ func isTemplate(t string) bool {
 	}
 	switch t[0] {
 	case '$':
-		return t[1] == '{' || t[1] == '(' || isIdent(t[1:])
+		return t[1] == '{' || t[1] == '(' || looks.IsIdent(t[1:])
 	case '{':
 		return t[n-1] == '}' || t[1] == '{'
 	case '<':
 		return t[n-1] == '>' || !strings.ContainsAny(t, "0123456789")
 	case '%':
-		return n <= 3 || t[1] == '(' || t[n-1] == '%' && isIdent(t[1:n-1])
+		return n <= 3 || t[1] == '(' || t[n-1] == '%' && looks.IsIdent(t[1:n-1])
 	case '#':
 		return n > 2 && t[1] == '{'
 	case '[':
@@ -92,7 +97,7 @@ func isTemplate(t string) bool {
 
 // isDollarWord: a password like $wordfish, in quotes; variables are in upper case, short, or names of secrets.
 func isDollarWord(t string) bool {
-	return len(t) > 4 && t[0] == '$' && isIdent(t[1:]) && !isScreaming(t[1:]) && !namesSecret(t[1:])
+	return len(t) > 4 && t[0] == '$' && looks.IsIdent(t[1:]) && !looks.IsScreaming(t[1:]) && !namesSecret(t[1:])
 }
 
 // isPlaceholder: your-api-key, YOUR_TOKEN_HERE, insert_key, replace-me.
@@ -112,7 +117,7 @@ func isPlaceholder(t string) bool {
 
 // isReference says whether unquoted text is an expression of source text: a.b, a->b, f, &x, or a word of the language.
 func isReference(t string) bool {
-	if len(t) > maxBare {
+	if len(t) > chars.MaxBare {
 		return false
 	}
 	t = strings.TrimLeft(t, "&*@!(")
@@ -124,34 +129,34 @@ func isReference(t string) bool {
 
 // isExpression says the same without the words of the language.
 func isExpression(t string) bool {
-	if isTemplate(t) || len(t) > maxBare {
-		return len(t) <= maxBare
+	if isTemplate(t) || len(t) > chars.MaxBare {
+		return len(t) <= chars.MaxBare
 	}
 	dots := 0
 	for i := 0; i < len(t); i++ {
 		switch {
 		case t[i] == '.' || t[i] == ':' && i+1 < len(t) && t[i+1] == ':' || t[i] == '-' && i+1 < len(t) && t[i+1] == '>':
-			if i == 0 || i+1 == len(t) || isDigit(t[i+1]) {
+			if i == 0 || i+1 == len(t) || chars.IsDigit(t[i+1]) {
 				return false
 			}
 			dots++
-		case !isAlnum(t[i]) && t[i] != '_' && t[i] != ':' && t[i] != '>' && t[i] != '?' && t[i] != '!':
+		case !chars.IsAlnum(t[i]) && t[i] != '_' && t[i] != ':' && t[i] != '>' && t[i] != '?' && t[i] != '!':
 			return false
 		}
 	}
-	return dots > 0 && !looksRandom(t) && isAlpha(t[0]) && (len(t) < 64)
+	return dots > 0 && !looks.Random(t) && chars.IsAlpha(t[0]) && (len(t) < 64)
 }
 
 // isTypeName: SecretStr, TYPE_STRING, String!, uint64, &str, Vec<u8>.
 func isTypeName(t string) bool {
-	if isScreaming(t) && strings.IndexByte(t, '_') > 0 {
-		return !mixed(t)
+	if looks.IsScreaming(t) && strings.IndexByte(t, '_') > 0 {
+		return !looks.Mixed(t)
 	}
 	t = strings.TrimRight(strings.TrimLeft(t, "&*?"), "!?")
 	if typeWords[strings.ToLower(t)] || isSized(t) || isIndexed(t) {
 		return true
 	}
-	if !isWord(t) || !isUpper(t[0]) {
+	if !looks.IsWord(t) || !chars.IsUpper(t[0]) {
 		return false
 	}
 	for _, part := range [...]string{"Str", "String", "Type", "Text", "Field", "Value", "Ref", "Schema", "Input", "Token", "Secret", "Key",
@@ -166,7 +171,7 @@ func isTypeName(t string) bool {
 // isIndexed: Vec<u8>, List[str], parts[1].
 func isIndexed(t string) bool {
 	n := strings.IndexAny(t, "<[(")
-	return n > 0 && isIdent(strings.ReplaceAll(t[:n], ".", "_")) && strings.IndexByte(">])", t[len(t)-1]) >= 0
+	return n > 0 && looks.IsIdent(strings.ReplaceAll(t[:n], ".", "_")) && strings.IndexByte(">])", t[len(t)-1]) >= 0
 }
 
 // isSized: a type with its number of bits or bytes: u8, int64, uint256, bytes32.
@@ -181,20 +186,20 @@ func isSized(t string) bool {
 
 // namesSecret says whether unquoted text is a name of a secret in source rather than one: userToken, jwt_secret.
 func namesSecret(t string) bool {
-	return isIdent(t) && (&Redactor{}).classify(t) != none
+	return looks.IsIdent(t) && (&Redactor{}).classify(t) != none
 }
 
 // isVariable says the same of text that may as well be a password made of words: newPassword, not my_password.
 func isVariable(t string) bool {
-	return isLower(t[0]) && isWord(t) && isCamel(t) && namesSecret(t)
+	return chars.IsLower(t[0]) && looks.IsWord(t) && looks.IsCamel(t) && namesSecret(t)
 }
 
 // scopeWords are permissions, which stand after the names of what they permit: id-token: write.
-var scopeWords = set(`read write admin create delete update list manage full session cookie header query body lax strict jwt
+var scopeWords = chars.Words(`read write admin create delete update list manage full session cookie header query body lax strict jwt
 	oauth oauth2 saml ldap rbac abac pass passed fail failed skipped done fixed`)
 
 // syntaxWords are the kinds of tokens that parsers and editors tell apart.
-var syntaxWords = set(`keyword comment constant variable operator identifier ident punctuation punc entity storage support
+var syntaxWords = chars.Words(`keyword comment constant variable operator identifier ident punctuation punc entity storage support
 	delimiter whitespace newline literal symbol word paren lparen rparen bracket brace comma colon semicolon tag attribute function
 	meta markup invisible regexp regex return import eof eol lexer parser token`)
 
@@ -208,7 +213,7 @@ func isSyntax(t string) bool {
 }
 
 // isConstant: EOF, IDENT, as parsers call their tokens.
-func isConstant(t string) bool { return len(t) < 8 && isScreaming(t) && isWord(t) }
+func isConstant(t string) bool { return len(t) < 8 && looks.IsScreaming(t) && looks.IsWord(t) }
 
 // isDotted: words with dots between them of which one has a digit within: a password rather than a.b.c of source text.
 func isDotted(t string) bool {
@@ -216,7 +221,7 @@ func isDotted(t string) bool {
 }
 
 // stopWords are words of prose and of programming languages that follow a name without being its value.
-var stopWords = set(`a an the is are was were be to or and in for with from as if when then on of by via at it its this that
+var stopWords = chars.Words(`a an the is are was were be to or and in for with from as if when then on of by via at it its this that
 	these those which who must should can cannot could will would may might not no yes has have had does do did done
 	instead only also without within into than but so such how what where why option flag argument parameter param
 	value values field fields header headers env file files variable name names type types set unset get new old
@@ -232,28 +237,28 @@ var stopWords = set(`a an the is are was were be to or and in for with from as i
 
 // isPath: /a/b, ./a, ~/a, C:\a, a URL without what its own rules take.
 func isPath(t string) bool {
-	if len(t) < 2 || len(t) > maxBare || hasSpace(t) {
+	if len(t) < 2 || len(t) > chars.MaxBare || chars.HasSpace(t) {
 		return false
 	}
 	if strings.Contains(t, "://") && !strings.HasPrefix(t, "otpauth") {
 		return true
 	}
-	if t[0] == '/' && (isAlpha(t[1]) || t[1] == '.') || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "~/") || strings.HasPrefix(t, "../") {
-		return entropy(t) < 4.6 && wordyPath(t)
+	if t[0] == '/' && (chars.IsAlpha(t[1]) || t[1] == '.') || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "~/") || strings.HasPrefix(t, "../") {
+		return looks.Entropy(t) < 4.6 && wordyPath(t)
 	}
-	return len(t) > 3 && isAlpha(t[0]) && t[1] == ':' && t[2] == '\\'
+	return len(t) > 3 && chars.IsAlpha(t[0]) && t[1] == ':' && t[2] == '\\'
 }
 
 // isFile says whether a value is the path of a file and not a key in base64 that begins with a '/'.
 func isFile(t string) bool {
-	return isPath(t) && (t[0] == '.' || t[0] == '~' || !looksRandom(t))
+	return isPath(t) && (t[0] == '.' || t[0] == '~' || !looks.Random(t))
 }
 
 // wordyPath: no part of a path is as long as a key.
 func wordyPath(t string) bool {
 	run := 0
 	for i := 0; i < len(t); i++ {
-		if isAlnum(t[i]) {
+		if chars.IsAlnum(t[i]) {
 			run++
 		} else {
 			run = 0

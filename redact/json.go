@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
 )
 
 const (
@@ -22,7 +24,7 @@ func jsonEnd(s string, i int) (int, bool) {
 			return i, false
 		case (s[i] == '{' || s[i] == '[') && len(open) < maxNesting:
 			open = append(open, s[i]+2)
-			next := skipSpace(s, i+1)
+			next := chars.SkipSpace(s, i+1)
 			if next < len(s) && s[next] == s[i]+2 {
 				i = next
 				break
@@ -47,7 +49,7 @@ func jsonEnd(s string, i int) (int, bool) {
 			if len(open) == 0 {
 				return i, true
 			}
-			i = skipSpace(s, i)
+			i = chars.SkipSpace(s, i)
 			if i == len(s) {
 				return i, false
 			}
@@ -60,7 +62,7 @@ func jsonEnd(s string, i int) (int, bool) {
 			if s[i] != ',' {
 				return i, false
 			}
-			i = skipSpace(s, i+1)
+			i = chars.SkipSpace(s, i+1)
 			if closes == '}' {
 				var ok bool
 				if i, ok = keyEnd(s, i); !ok {
@@ -81,18 +83,18 @@ func keyEnd(s string, i int) (int, bool) {
 	if !ok {
 		return end, false
 	}
-	end = skipSpace(s, end)
+	end = chars.SkipSpace(s, end)
 	if end == len(s) || s[end] != ':' {
 		return end, false
 	}
-	return skipSpace(s, end+1), true
+	return chars.SkipSpace(s, end+1), true
 }
 
 func scalarEnd(s string, i int) (int, bool) {
 	switch {
 	case s[i] == '"':
 		return stringEnd(s, i)
-	case s[i] == '-' || isDigit(s[i]):
+	case s[i] == '-' || chars.IsDigit(s[i]):
 		return numberEnd(s, i)
 	}
 	for _, w := range [...]string{"true", "false", "null"} {
@@ -117,7 +119,7 @@ func stringEnd(s string, i int) (int, bool) {
 				return i, false
 			}
 			if s[i] == 'u' {
-				if i+4 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) || !isHex(s[i+3]) || !isHex(s[i+4]) {
+				if i+4 >= len(s) || !chars.IsHex(s[i+1]) || !chars.IsHex(s[i+2]) || !chars.IsHex(s[i+3]) || !chars.IsHex(s[i+4]) {
 					return i, false
 				}
 				i += 4
@@ -133,13 +135,13 @@ func numberEnd(s string, i int) (int, bool) {
 	}
 	if i < len(s) && s[i] == '0' {
 		i++
-	} else if end := digitsEnd(s, i); end > i {
+	} else if end := chars.DigitsEnd(s, i); end > i {
 		i = end
 	} else {
 		return i, false
 	}
 	if i < len(s) && s[i] == '.' {
-		end := digitsEnd(s, i+1)
+		end := chars.DigitsEnd(s, i+1)
 		if end == i+1 {
 			return end, false
 		}
@@ -150,27 +152,13 @@ func numberEnd(s string, i int) (int, bool) {
 		if i < len(s) && (s[i] == '+' || s[i] == '-') {
 			i++
 		}
-		end := digitsEnd(s, i)
+		end := chars.DigitsEnd(s, i)
 		if end == i {
 			return end, false
 		}
 		i = end
 	}
 	return i, true
-}
-
-func digitsEnd(s string, i int) int {
-	for i < len(s) && isDigit(s[i]) {
-		i++
-	}
-	return i
-}
-
-func skipSpace(s string, i int) int {
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	return i
 }
 
 // unquote decodes the inside of a JSON string literal. A lone surrogate becomes U+FFFD.
@@ -233,9 +221,9 @@ func hex4(s string) rune { return hexValue(s[:4]) }
 func hexValue(s string) rune {
 	var r rune
 	for i := range len(s) {
-		c := lower(s[i])
+		c := chars.Lower(s[i])
 		r <<= 4
-		if isDigit(c) {
+		if chars.IsDigit(c) {
 			r |= rune(c - '0')
 		} else {
 			r |= rune(c-'a') + 10

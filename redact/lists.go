@@ -1,6 +1,12 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
+)
 
 // list is what the elements of a JSON list have in common.
 type list struct {
@@ -20,12 +26,12 @@ func (w *walker) array(i int, k kind, name string) int {
 	l := list{words: wordList{plain: true, short: true}}
 	row := w.row
 	first := len(w.spans)
-	for i = skipSpace(w.s, i+1); w.s[i] != ']'; {
+	for i = chars.SkipSpace(w.s, i+1); w.s[i] != ']'; {
 		w.row = w.s[i] == '['
 		end := w.element(i, k, name, &l)
 		l.n++
-		if i = skipSpace(w.s, end); w.s[i] == ',' {
-			i = skipSpace(w.s, i+1)
+		if i = chars.SkipSpace(w.s, end); w.s[i] == ',' {
+			i = chars.SkipSpace(w.s, i+1)
 		}
 	}
 	w.row = false
@@ -47,7 +53,7 @@ func (w *walker) element(i int, k kind, name string, l *list) int {
 		w.endKey(l)
 		l.flag, l.above = none, ""
 		end := w.value(i, elementKind(k), name)
-		if k != none && (isDigit(w.s[i]) || w.s[i] == '-') {
+		if k != none && (chars.IsDigit(w.s[i]) || w.s[i] == '-') {
 			l.items = append(l.items, span{start: i, end: end})
 		}
 		return end
@@ -73,7 +79,7 @@ func (w *walker) element(i int, k kind, name string, l *list) int {
 	if w.below(inside, l) {
 		return end
 	}
-	if k == none && w.s[i+1] == '-' && !isBlank(w.s[i+2]) && !strings.HasPrefix(w.s[i+1:], "-----") {
+	if k == none && w.s[i+1] == '-' && !chars.IsBlank(w.s[i+2]) && !strings.HasPrefix(w.s[i+1:], "-----") {
 		l.name = w.text(i+1, end-1)
 		l.flag = w.r.classify(l.name)
 	}
@@ -90,7 +96,7 @@ func (w *walker) keyLine(at span, l *list) bool {
 		return false
 	}
 	ends := strings.HasPrefix(line, "-----END ")
-	if l.key && !ends && !begins && (line == "" || base64End(line, 0, len(line)) < len(line)) {
+	if l.key && !ends && !begins && (line == "" || chars.Base64End(line, 0, len(line)) < len(line)) {
 		w.endKey(l)
 		return false
 	}
@@ -119,7 +125,7 @@ func elementKind(k kind) kind {
 
 // below takes what is secret in a string that is a line below a name, and notes whether it ends with one itself.
 func (w *walker) below(at span, l *list) bool {
-	if at.end-at.start > maxBare || w.depth >= maxDepth {
+	if at.end-at.start > chars.MaxBare || w.depth >= maxDepth {
 		l.above = ""
 		return false
 	}
@@ -127,8 +133,8 @@ func (w *walker) below(at span, l *list) bool {
 	above := l.above
 	switch {
 	case endsInName(line):
-		l.above = either(len(above) > maxBare, "", above) + line + "\n"
-		l.below = maxEmpty
+		l.above = either(len(above) > chars.MaxBare, "", above) + line + "\n"
+		l.below = lines.MaxEmpty
 	case l.below > 0 && above != "":
 		l.above += line + "\n"
 		l.below--
@@ -154,7 +160,7 @@ func endsInName(line string) bool {
 	if onScreen(line) {
 		line, _ = view(screen).read(line)
 	}
-	return strings.HasSuffix(strings.TrimRight(line, marks+" \t"), ":")
+	return strings.HasSuffix(strings.TrimRight(line, lines.Marks+" \t"), ":")
 }
 
 // argument takes the string after a flag.
@@ -173,8 +179,8 @@ func (w *walker) argument(at span, l *list) bool {
 // second judges the second of two strings in a row of a table under the first: [["authorization", "…"], …].
 func (w *walker) second(l *list) {
 	name := w.text(l.first.start, l.first.end)
-	at := skipSpace(w.s, l.first.end+1)
-	start := skipSpace(w.s, at+1) + 1
+	at := chars.SkipSpace(w.s, l.first.end+1)
+	start := chars.SkipSpace(w.s, at+1) + 1
 	end, _ := stringEnd(w.s, start-1)
 	if a, b, ok := w.judged(start, end-1, w.r.classify(name), name); ok {
 		w.put(start, end-1, span{start: a, end: b})
@@ -192,7 +198,7 @@ func isKey(s string, k kind, name string, numbers []span) bool {
 	any := false
 	for _, n := range numbers {
 		t := s[n.start:n.end]
-		if len(t) > 3 || digitsEnd(t, 0) != len(t) || len(t) == 3 && t > "255" {
+		if len(t) > 3 || chars.DigitsEnd(t, 0) != len(t) || len(t) == 3 && t > "255" {
 			return false
 		}
 		any = any || t != "0"
@@ -218,8 +224,8 @@ type wordList struct {
 
 func (l *wordList) add(t string) {
 	l.n++
-	l.plain = l.plain && isWord(t) && len(t) >= 3 && len(t) <= 12
-	l.short = l.short && isScreaming(t) && len(t) <= 5
+	l.plain = l.plain && looks.IsWord(t) && len(t) >= 3 && len(t) <= 12
+	l.short = l.short && looks.IsScreaming(t) && len(t) <= 5
 }
 
 // isPhrase says whether a list under a name of kind k is a phrase, word by word.

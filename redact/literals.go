@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
 )
 
 const maxEntity = 32 // of &CounterClockwiseContourIntegral;
@@ -63,7 +65,7 @@ func literalEnd(s string, j int) (to int, with string) {
 	case 't':
 		return j + 1, "\t"
 	case 'x':
-		if j+2 < len(s) && isHex(s[j+1]) && isHex(s[j+2]) {
+		if j+2 < len(s) && chars.IsHex(s[j+1]) && chars.IsHex(s[j+2]) {
 			if c := hexValue(s[j+1 : j+3]); c < utf8.RuneSelf {
 				return j + 3, string(c)
 			}
@@ -80,7 +82,7 @@ func literalEnd(s string, j int) (to int, with string) {
 		if end := hexEnd(s, j+2, 6); strings.HasPrefix(s[j:], "u{") && end > j+2 && strings.HasPrefix(s[end:], "}") {
 			return end + 1, string(hexValue(s[j+2 : end]))
 		}
-		if j+4 < len(s) && isHex(s[j+1]) && isHex(s[j+2]) && isHex(s[j+3]) && isHex(s[j+4]) {
+		if j+4 < len(s) && chars.IsHex(s[j+1]) && chars.IsHex(s[j+2]) && chars.IsHex(s[j+3]) && chars.IsHex(s[j+4]) {
 			return j + 5, string(hexValue(s[j+1 : j+5]))
 		}
 	}
@@ -95,7 +97,7 @@ func literalEnd(s string, j int) (to int, with string) {
 // hexEnd gives the end of the hexadecimal digits at i, of at most so many.
 func hexEnd(s string, i, most int) int {
 	from := min(i, len(s))
-	for i = from; i < len(s) && i-from < most && isHex(s[i]); i++ {
+	for i = from; i < len(s) && i-from < most && chars.IsHex(s[i]); i++ {
 	}
 	return i
 }
@@ -103,7 +105,7 @@ func hexEnd(s string, i, most int) int {
 // entityEnd gives the end of the entity at i, and what it stands for; 0 if it is none.
 func entityEnd(s string, i int) (to int, with string) {
 	j := i + 1
-	for j < len(s) && j-i < maxEntity && (isAlnum(s[j]) || s[j] == '#') {
+	for j < len(s) && j-i < maxEntity && (chars.IsAlnum(s[j]) || s[j] == '#') {
 		j++
 	}
 	if j == len(s) || s[j] != ';' {

@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+)
 
 // kind is what a name says of the value under it.
 type kind uint8
@@ -60,7 +64,7 @@ func splitWords(name string) (w nameWords) {
 	open := false
 	for i := 0; i < len(name); i++ {
 		c := name[i]
-		if !isAlnum(c) {
+		if !chars.IsAlnum(c) {
 			open = false
 			continue
 		}
@@ -75,7 +79,7 @@ func splitWords(name string) (w nameWords) {
 			w.n++
 			open = true
 		}
-		w.buf[i] = lower(c)
+		w.buf[i] = chars.Lower(c)
 		w.to[w.n-1] = uint8(i + 1)
 	}
 	return w
@@ -83,17 +87,17 @@ func splitWords(name string) (w nameWords) {
 
 // turns says whether a word of camelCase begins at i > 0: aB, 2B, ABc (at B).
 func turns(name string, i int) bool {
-	if !isUpper(name[i]) {
+	if !chars.IsUpper(name[i]) {
 		return false
 	}
-	if !isUpper(name[i-1]) {
+	if !chars.IsUpper(name[i-1]) {
 		return true
 	}
-	return i+1 < len(name) && isLower(name[i+1]) && !(name[i+1] == 's' && (i+2 == len(name) || !isLower(name[i+2])))
+	return i+1 < len(name) && chars.IsLower(name[i+1]) && !(name[i+1] == 's' && (i+2 == len(name) || !chars.IsLower(name[i+2])))
 }
 
 // tails say nothing of what a name means: api_key_value, private_key_pem, DB_PASSWORD_PROD.
-var tails = set(`value val string str raw plain plaintext text b64 base64 hex pem new old current prod production staging
+var tails = chars.Words(`value val string str raw plain plaintext text b64 base64 hex pem new old current prod production staging
 	live test json bytes encoded decoded encrypted enc cleartext base data v1 v2 confirm confirmation repeat again block`)
 
 // nouns end the names of secrets.
@@ -145,12 +149,12 @@ var gluedByLast = func() (t [256][]glue) {
 }()
 
 // notPassword stand before password in names of something else: forgotPassword, has_password.
-var notPassword = set(`forgot forgotten reset change changed show hide toggle validate is has use uses needs need require
+var notPassword = chars.Words(`forgot forgotten reset change changed show hide toggle validate is has use uses needs need require
 	requires required invalid wrong missing incorrect weak generate no without with can allow hash check verify per bad set
 	get ask prompt enter enable disable min max`)
 
 // notToken stand before token in names of something else: next_page_token, eosToken, max token.
-var notToken = set(`page next nextpage continuation continue cursor sync eos bos pad unk mask sep cls special stop start end
+var notToken = chars.Words(`page next nextpage continuation continue cursor sync eos bos pad unk mask sep cls special stop start end
 	begin image audio input output prompt completion per first last num n max min total count cached reasoning prev previous
 	peek lookahead lexer parser parse parsed scan keyword operator punctuation string number ident identifier design color
 	theme word text sub vocab erc20 nft governance native pagination resume change delta watch skip marker single one
@@ -158,30 +162,30 @@ var notToken = set(`page next nextpage continuation continue cursor sync eos bos
 	done result progress cancellation budget used avg mean draft accepted css syntax ast terminal eof nil`)
 
 // notSeed stand before seed in names of numbers that start a generator, and of the data a database is filled with first.
-var notSeed = set(`random rng manual noise np numpy torch cuda tf jax data sampler sampling shuffle global base worker env
+var notSeed = chars.Words(`random rng manual noise np numpy torch cuda tf jax data sampler sampling shuffle global base worker env
 	init initial gen generation image latent variation sub split hash fixed db database dataset model llm prng train eval fuzz
 	sim simulation map world level game`)
 
 // keyWords stand before key where it is a secret.
-var keyWords = set(`api access secret private priv signing encryption encrypt decryption decrypt master auth admin account
+var keyWords = chars.Words(`api access secret private priv signing encryption encrypt decryption decrypt master auth admin account
 	storage subscription license licence app application rest rsa ecdsa ed25519 aes hmac jwt webhook shared consumer server
 	client ingest ingestion write openai anthropic gemini stripe sendgrid mailgun vault unseal wallet fernet cookie django
 	flask rails role passphrase deploy ssh root bot integration service crypto cipher symmetric recovery wireguard
 	wg preshared psk`)
 
 // codeWords stand before code where it is a secret.
-var codeWords = set(`pin otp mfa 2fa fa tfa verification security backup recovery sms login passcode totp time unlock auth
+var codeWords = chars.Words(`pin otp mfa 2fa fa tfa verification security backup recovery sms login passcode totp time unlock auth
 	authorization confirmation activation`)
 
 // phraseWords stand before phrase or words where it is a secret.
-var phraseWords = set(`recovery seed secret backup mnemonic pass wallet`)
+var phraseWords = chars.Words(`recovery seed secret backup mnemonic pass wallet`)
 
 // passWords stand before pass where it is a password.
-var passWords = set(`db database mysql smtp user admin root email mail imap ftp sftp ssh redis pg postgres mongo mongodb auth
+var passWords = chars.Words(`db database mysql smtp user admin root email mail imap ftp sftp ssh redis pg postgres mongo mongodb auth
 	login proxy basic http sudo rabbitmq amqp ldap keystore truststore wifi vpn es elastic kafka jdbc account my the`)
 
 // articles come before a name in prose and say nothing of it.
-var articles = set(`a an the my your our his her their this that any no new old some with use using and or of for in to is as
+var articles = chars.Words(`a an the my your our his her their this that any no new old some with use using and or of for in to is as
 	by if set get enter paste here following valid correct current user users`)
 
 // classify says what a name means. Words before the last one narrow it; words that say nothing are cut from its end.
@@ -296,7 +300,7 @@ func headerKind(b string) kind {
 }
 
 // strongToken stand before tokens where they are secrets.
-var strongToken = set(`access refresh auth api secret session bearer id bot user device push registration`)
+var strongToken = chars.Words(`access refresh auth api secret session bearer id bot user device push registration`)
 
 func unless(not bool, k kind) kind {
 	if not {
@@ -314,35 +318,11 @@ func either[T any](first bool, a, b T) T {
 
 func trimDigits(w []byte) []byte {
 	n := len(w)
-	for n > 0 && isDigit(w[n-1]) {
+	for n > 0 && chars.IsDigit(w[n-1]) {
 		n--
 	}
 	if n == 0 || string(w) == "bolt11" || string(w) == "bip39" || string(w) == "erc20" || string(w) == "ed25519" {
 		return w
 	}
 	return w[:n]
-}
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
-func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
-func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-func isAlpha(c byte) bool { return isUpper(c) || isLower(c) }
-func isAlnum(c byte) bool { return isAlpha(c) || isDigit(c) }
-func isHex(c byte) bool   { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-
-func lower(c byte) byte {
-	if isUpper(c) {
-		return c + 'a' - 'A'
-	}
-	return c
 }

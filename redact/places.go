@@ -1,6 +1,11 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+)
 
 // maxLead is how many words before a name on its line may belong to it: "My new wifi password: …".
 const maxLead = 4
@@ -8,9 +13,9 @@ const maxLead = 4
 // leadStart gives where the words that end with the one at i begin: plain words with single blanks between them.
 func (sc *scanner) leadStart(i int) int {
 	s := sc.s
-	for n := 0; n < maxLead && i > 1 && s[i-1] == ' ' && isAlnum(s[i-2]); n++ {
+	for n := 0; n < maxLead && i > 1 && s[i-1] == ' ' && chars.IsAlnum(s[i-2]); n++ {
 		at := i - 1
-		for at > 0 && i-at < maxBlanks && isAlnum(s[at-1]) {
+		for at > 0 && i-at < chars.MaxBlanks && chars.IsAlnum(s[at-1]) {
 			at--
 		}
 		if at > 0 && (s[at-1] == '-' || s[at-1] == '_' || s[at-1] == '.') {
@@ -23,7 +28,7 @@ func (sc *scanner) leadStart(i int) int {
 
 // isOpening says whether the quote before i is the one that the quote q after a name closes.
 func (sc *scanner) isOpening(i int, q quote) bool {
-	return i > 0 && isQuote(sc.s[i-1]) && sc.s[i-1] == q.sign
+	return i > 0 && chars.IsQuote(sc.s[i-1]) && sc.s[i-1] == q.sign
 }
 
 // member is the value of a quoted name: "name": "…", 'name' => '…', or a number.
@@ -32,11 +37,11 @@ func (sc *scanner) member(at, after int, k kind) (value, bool) {
 	if s[at] != ':' && !strings.HasPrefix(s[at:], "=>") {
 		return value{}, false
 	}
-	j := skipBlanks(s, after)
+	j := chars.SkipBlanks(s, after)
 	if q, ok := openQuote(s, j); ok {
 		return value{start: q.start, end: q.close(s), place: inJSON}, true
 	}
-	end := digitsEnd(s, j)
+	end := chars.DigitsEnd(s, j)
 	if end == len(s) || strings.IndexByte(",}] \n\r", s[end]) < 0 || !isSecretNumber(s[j:end], k) {
 		return value{}, false
 	}
@@ -44,7 +49,7 @@ func (sc *scanner) member(at, after int, k kind) (value, bool) {
 }
 
 // setters are calls that put their second argument under the name that is their first, or give it where there is none.
-var setters = set(`get getenv env set setenv putenv setdefault setheader setrequestheader addheader header append put
+var setters = chars.Words(`get getenv env set setenv putenv setdefault setheader setrequestheader addheader header append put
 	setproperty define setitem`)
 
 // isSetter says whether the quote at i opens the first argument of one of them.
@@ -53,7 +58,7 @@ func (sc *scanner) isSetter(i int) bool {
 		return false
 	}
 	a := i - 1
-	for a > 0 && i-a < 24 && isAlpha(sc.s[a-1]) {
+	for a > 0 && i-a < 24 && chars.IsAlpha(sc.s[a-1]) {
 		a--
 	}
 	return setters[fold(sc.s[a:i-1])]
@@ -63,11 +68,11 @@ func (sc *scanner) isSetter(i int) bool {
 // user: ada, password: …
 func (sc *scanner) amongPairs(i, end int) bool {
 	s := sc.s
-	from := max(0, i-maxBare)
+	from := max(0, i-chars.MaxBare)
 	if n := strings.LastIndexByte(s[from:i], '\n'); n >= 0 {
 		from += n + 1
 	}
-	to := min(sc.lineEnd(end), end+maxBare)
+	to := min(sc.lineEnd(end), end+chars.MaxBare)
 	before, after := strings.TrimRight(s[from:i], " "), s[end:to]
 	if !(isPairSign(before, -1) && strings.ContainsAny(before, ":=")) && !(isPairSign(after, 1) && strings.ContainsAny(after, ":=")) {
 		return false
@@ -131,7 +136,7 @@ func (sc *scanner) attribute(i, j int, k kind) (value, bool) {
 	s := sc.s
 	before := s[:i-1]
 	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
-		to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '<')
+		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '<')
 		return value{start: j + 1, end: j + to, place: inQuote}, to > 0
 	}
 	if strings.HasPrefix(s[j:], ">") && (strings.HasSuffix(before, " name=") || strings.HasSuffix(before, " id=")) {
@@ -141,7 +146,7 @@ func (sc *scanner) attribute(i, j int, k kind) (value, bool) {
 	for _, empty := range [...]string{"\r\n\r\n", "\n\n"} {
 		if strings.HasPrefix(s[j:], empty) && strings.HasSuffix(before, "form-data; name=") {
 			start := j + len(empty)
-			return value{start: start, end: min(sc.lineEnd(start), start+maxQuote), place: inQuote}, true
+			return value{start: start, end: min(sc.lineEnd(start), start+chars.MaxQuote), place: inQuote}, true
 		}
 	}
 	return value{}, false
@@ -158,12 +163,12 @@ func tagged(s string, j int) (value, bool) {
 		return value{}, false
 	}
 	for n := 0; n < 4 && strings.HasPrefix(s[at:], "<"); n++ {
-		to := strings.IndexByte(s[at:min(len(s), at+maxBlanks)], '>')
+		to := strings.IndexByte(s[at:min(len(s), at+chars.MaxBlanks)], '>')
 		if to < 0 {
 			return value{}, false
 		}
 		at += to + 1
-		for from := at; at < len(s) && at-from < maxBlanks && (isSpace(s[at]) || s[at] == ':'); at++ {
+		for from := at; at < len(s) && at-from < chars.MaxBlanks && (chars.IsSpace(s[at]) || s[at] == ':'); at++ {
 		}
 	}
 	return untilTag(s, at), true
@@ -171,9 +176,9 @@ func tagged(s string, j int) (value, bool) {
 
 // untilTag is the value at i that ends with its line, or where a tag begins.
 func untilTag(s string, i int) value {
-	text := firstLine(s[i:min(len(s), i+maxBare)])
+	text := chars.FirstLine(s[i:min(len(s), i+chars.MaxBare)])
 	text, _, _ = strings.Cut(text, "<")
-	a, b := trimSpace(text)
+	a, b := chars.TrimSpace(text)
 	return value{start: i + a, end: i + b, place: inINI}
 }
 
@@ -181,29 +186,29 @@ func untilTag(s string, i int) value {
 func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 	s := sc.s
 	i = sc.leadStart(i)
-	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || isBlank(s[i-1])) {
+	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || chars.IsBlank(s[i-1])) {
 		i--
 	}
 	if sc.lineStart(i) && (i == 0 || s[i-1] != '|') {
 		v := record(s, j+1)
 		return v, isBelow(s[v.start:v.end], k)
 	}
-	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) && (i == 1 || !isQuote(s[i-2])) {
+	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) && (i == 1 || !chars.IsQuote(s[i-2])) {
 		return value{}, false
 	}
-	j = skipBlanks(s, j+1)
-	to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '|')
+	j = chars.SkipBlanks(s, j+1)
+	to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '|')
 	if to <= 0 {
 		return value{}, false
 	}
-	end := skipBlanks(s, j+to+1)
-	if end < len(s) && s[end] != '\n' && s[end] != '\r' && !isQuote(s[end]) {
+	end := chars.SkipBlanks(s, j+to+1)
+	if end < len(s) && s[end] != '\n' && s[end] != '\r' && !chars.IsQuote(s[end]) {
 		return value{}, false // there are more cells
 	}
-	if under := strings.TrimLeft(s[end:min(len(s), end+maxBlanks)], "\r\n \t>"); strings.HasPrefix(under, "|") && isRule(firstLine(under)) {
+	if under := strings.TrimLeft(s[end:min(len(s), end+chars.MaxBlanks)], "\r\n \t>"); strings.HasPrefix(under, "|") && isRule(chars.FirstLine(under)) {
 		return value{}, false // it is the row of names
 	}
-	start, end := unmarked(s, j, trimEnd(s, j, j+to))
+	start, end := lines.Unmarked(s, j, trimEnd(s, j, j+to))
 	v, ok := whole(s, start, end, k)
 	if k == token && v.place == inYAML {
 		v.place = inINI // tables tell what tokens mean
@@ -213,15 +218,15 @@ func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 
 // record is the value of a line name | value, as psql writes the columns of a record.
 func record(s string, j int) value {
-	j = skipBlanks(s, j)
-	end := textEnd(s, j)
+	j = chars.SkipBlanks(s, j)
+	end := lines.TextEnd(s, j)
 	return value{start: j, end: end, place: inINI}
 }
 
 // whole is the value [start, end) if it is one word, or a phrase where the name is one of phrases or passwords.
 func whole(s string, start, end int, k kind) (value, bool) {
 	switch t := s[start:end]; {
-	case !hasSpace(t):
+	case !chars.HasSpace(t):
 		return value{start: start, end: end, place: inYAML}, start < end
 	case k == password && isPhrase(t), k == authz && hasScheme(t), (k == phrase || k == seed) && isWords(t, 3):
 		return value{start: start, end: end, place: inLine}, true
@@ -238,16 +243,16 @@ func (sc *scanner) alone(i, j int, k kind) (value, bool) {
 		if isEscapedLine(s, lead) {
 			eol = escapeAt(s, j, eol)
 		}
-		if end := textEnd(s, j); end-j < maxBare && isBlank(s[j-1]) {
+		if end := lines.TextEnd(s, j); end-j < chars.MaxBare && chars.IsBlank(s[j-1]) {
 			eol = min(eol, end)
 		}
 		start, end := sc.unmarked(i, j, valueEnd(s, j, eol))
 		return whole(s, start, end, k)
 	}
-	if i == 0 || !isQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {
+	if i == 0 || !chars.IsQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {
 		return value{}, false
 	}
-	end := strings.IndexByte(s[j:min(len(s), j+maxBare)], s[i-1])
+	end := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], s[i-1])
 	if end <= 0 {
 		return value{}, false
 	}

@@ -3,18 +3,21 @@ package redact
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
 // joinWords are what sentences are made with and phrases of random words are not.
-var joinWords = set(`a an the is are was be to or and in for with from if when of by at it its this that must not your my our
+var joinWords = chars.Words(`a an the is are was be to or and in for with from if when of by at it its this that must not your my our
 	you has have does please enter set can will should only without new password token secret`)
 
 // tellWords are what prompts and complaints say of a value: "must be at least 8 characters", "is too short".
-var tellWords = set(`must should cannot can't please required requires invalid incorrect wrong missing expired characters minimum
+var tellWords = chars.Words(`must should cannot can't please required requires invalid incorrect wrong missing expired characters minimum
 	maximum least too unauthorized denied provided specified unsupported unconfigured`)
 
 // hintWords do so in company of another, or of a word that joins: passwords of several words may have one.
-var hintWords = set(`enter provide specify choose select optional expires character chars letters digits min max most short long
+var hintWords = chars.Words(`enter provide specify choose select optional expires character chars letters digits min max most short long
 	match matches allowed supported configured unknown stored encrypted hashed generated default string value blank empty
 	field forgot reset confirm change used user's description authentication authenticate authenticates authorization failed
 	not identifies returned example`)
@@ -22,14 +25,14 @@ var hintWords = set(`enter provide specify choose select optional expires charac
 // describes says whether a value of several words speaks of a secret instead of being one: by its words, as a sentence with its
 // stop, or at length. Text without a Latin letter or digit is taken for a label.
 func describes(t string) bool {
-	if !hasSpace(t) {
-		return !hasAlnum(t) && utf8.RuneCountInString(t) < len(t)
+	if !chars.HasSpace(t) {
+		return !chars.HasAlnum(t) && utf8.RuneCountInString(t) < len(t)
 	}
 	words := strings.Fields(t)
 	if len(words) > 24 {
 		return !isWords(t, 12)
 	}
-	if len(words) > 3 && isUpper(t[0]) && (strings.HasSuffix(t, ".") || strings.HasSuffix(t, "?")) && isProse(t) {
+	if len(words) > 3 && chars.IsUpper(t[0]) && (strings.HasSuffix(t, ".") || strings.HasSuffix(t, "?")) && isProse(t) {
 		return true
 	}
 	hints, joins := 0, 0
@@ -49,7 +52,7 @@ func describes(t string) bool {
 // speaksOf says whether a value of several words has the last word of its name among them: {"apiKey": "API key of the
 // account"}. One with "my" in it does not: people's passwords do.
 func speaksOf(t, name string) bool {
-	if !hasSpace(t) || len(t) > maxBare {
+	if !chars.HasSpace(t) || len(t) > chars.MaxBare {
 		return false
 	}
 	w := splitWords(name)
@@ -88,7 +91,7 @@ func isPhrase(t string) bool {
 
 // isShortMix: two or three words that are no sentence.
 func isShortMix(t string) bool {
-	return hasSpace(t) && len(strings.Fields(t)) <= 3 && !isProse(t) && mixed(t)
+	return chars.HasSpace(t) && len(strings.Fields(t)) <= 3 && !isProse(t) && looks.Mixed(t)
 }
 
 // isProse: words with spaces between them, letters and plain punctuation only.
@@ -96,7 +99,7 @@ func isProse(t string) bool {
 	words := 0
 	for _, f := range strings.Fields(t) {
 		for i := 0; i < len(f); i++ {
-			if !isAlpha(f[i]) && f[i] < 0x80 && !strings.ContainsRune(`.,;:!?'"()-/`+"`", rune(f[i])) {
+			if !chars.IsAlpha(f[i]) && f[i] < 0x80 && !strings.ContainsRune(`.,;:!?'"()-/`+"`", rune(f[i])) {
 				return false
 			}
 		}

@@ -46,7 +46,8 @@ package redact
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
 )
 
 // Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
@@ -102,7 +103,7 @@ func (r *Redactor) Text(s string) string {
 
 // hidden is what becomes of a text that does not settle: it is not shown at all.
 func hidden(s string) string {
-	a, b := trimSpace(s)
+	a, b := chars.TrimSpace(s)
 	if end, ok := jsonEnd(s[:b], a); ok && end == b {
 		return `"` + Mark + `"`
 	}
@@ -131,7 +132,7 @@ func replace(s string, spans []span) string {
 	var b strings.Builder
 	at := 0
 	for _, sp := range spans {
-		start, end := runeStart(s, sp.start), runeEnd(s, sp.end)
+		start, end := chars.RuneStart(s, sp.start), chars.RuneEnd(s, sp.end)
 		b.WriteString(s[at:max(at, start)])
 		if sp.text == "" {
 			b.WriteString(Mark)
@@ -142,22 +143,4 @@ func replace(s string, spans []span) string {
 	}
 	b.WriteString(s[at:])
 	return b.String()
-}
-
-// runeStart moves back to the start of the code point that is cut at i. A byte that is of none stays where it is.
-func runeStart(s string, i int) int {
-	for at := i; at > 0 && at < len(s) && i-at < utf8.UTFMax && s[at] >= utf8.RuneSelf; at-- {
-		if utf8.RuneStart(s[at]) {
-			return at
-		}
-	}
-	return i
-}
-
-// runeEnd moves on to the end of the code point that is cut at i.
-func runeEnd(s string, i int) int {
-	for n := 0; n < utf8.UTFMax-1 && i < len(s) && !utf8.RuneStart(s[i]); n++ {
-		i++
-	}
-	return i
 }

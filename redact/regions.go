@@ -1,6 +1,11 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+)
 
 // region is where names that say nothing stand over values of a kind, outside of JSON: {'secrets': {'db': '…'}}, and the
 // lines below "secrets:" that are further in.
@@ -41,15 +46,15 @@ func (sc *scanner) enter(i, j int, k kind) int {
 func (sc *scanner) underEnd(i, j int) int {
 	s := sc.s
 	if j < len(s) && s[j] == '{' {
-		if n := strings.IndexByte(s[j:min(len(s), j+maxBare)], '}'); n > 0 {
+		if n := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '}'); n > 0 {
 			return j + n
 		}
-		return min(len(s), j+maxBare)
+		return min(len(s), j+chars.MaxBare)
 	}
 	if !sc.lineStart(i) {
 		return 0
 	}
-	return deeper(s, i, j)
+	return lines.Deeper(s, i, j)
 }
 
 // wordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
@@ -66,10 +71,10 @@ func (sc *scanner) wordList(i, end int, k kind) int {
 			continue
 		}
 		at := i
-		for i < end && isAlpha(sc.s[i]) {
+		for i < end && chars.IsAlpha(sc.s[i]) {
 			i++
 		}
-		if i == at || i < len(sc.s) && (isAlnum(sc.s[i]) || strings.IndexByte(":=(._", sc.s[i]) >= 0) {
+		if i == at || i < len(sc.s) && (chars.IsAlnum(sc.s[i]) || strings.IndexByte(":=(._", sc.s[i]) >= 0) {
 			break
 		}
 		words.add(sc.s[at:i])
@@ -90,7 +95,7 @@ func (sc *scanner) inRegion(i, end int) kind {
 		return none
 	}
 	name := s[i:end]
-	if end < len(s) && isQuote(s[end]) && i > 0 && s[i-1] == s[end] {
+	if end < len(s) && chars.IsQuote(s[end]) && i > 0 && s[i-1] == s[end] {
 		end++
 	} else if !sc.lineStart(i) && !(i > 0 && (s[i-1] == '{' || s[i-1] == ' ')) {
 		return none
@@ -99,30 +104,4 @@ func (sc *scanner) inRegion(i, end int) kind {
 		return none
 	}
 	return sc.within.kind
-}
-
-// deeper gives the end of the lines after j that are further in than the name at i is in its line.
-func deeper(s string, i, j int) int {
-	indent := 0
-	for a := i; a > 0 && s[a-1] != '\n' && indent < maxName; a-- {
-		indent++
-	}
-	n := strings.IndexByte(s[j:], '\n')
-	if n < 0 {
-		return j
-	}
-	from := j + n + 1
-	end := from
-	for line := from; line < len(s) && line-from < maxQuote; {
-		text := line
-		for text < len(s) && s[text] == ' ' {
-			text++
-		}
-		if text == len(s) || text-line <= indent && s[text] != '\n' {
-			break
-		}
-		end = text + len(firstLine(s[text:]))
-		line = end + 1
-	}
-	return end
 }

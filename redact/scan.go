@@ -4,6 +4,10 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
 // scanner goes through text once from left to right. What a rule takes is passed over; what a rule leaves is looked at by
@@ -29,13 +33,6 @@ type scanner struct {
 	walked   []span // JSON values with strings or secrets; the caller's shapes and views see only the strings in them
 }
 
-// Where within a word a shape may begin, and how much of it is looked at before it is one, are bounded, so that the time
-// stays linear.
-const (
-	maxWord  = 256
-	maxShape = 4096
-)
-
 // find gives the secrets of s in order. At depth zero s is the caller's text, deeper it is the inside of a JSON string, or what
 // another text is read as.
 func (r *Redactor) find(s string, depth int) []span {
@@ -59,7 +56,7 @@ func (r *Redactor) find(s string, depth int) []span {
 
 // findString is for a text that is one JSON string and nothing more.
 func (r *Redactor) findString(s string, depth int) ([]span, bool) {
-	a, b := trimSpace(s)
+	a, b := chars.TrimSpace(s)
 	if b-a < 2 || s[a] != '"' || depth >= maxDepth {
 		return nil, false
 	}
@@ -74,7 +71,7 @@ func (r *Redactor) findString(s string, depth int) ([]span, bool) {
 // step looks at s[i:] and gives the offset to go on from, which is after i.
 func (sc *scanner) step(i int) int {
 	switch c := sc.s[i]; {
-	case isAlnum(c) || c == '_' || c == '-' || c == '$':
+	case chars.IsAlnum(c) || c == '_' || c == '-' || c == '$':
 		return sc.word(i)
 	case c == '{' || c == '[' && !sc.isSubscript(i):
 		return sc.bracket(i, none, "")
@@ -88,7 +85,7 @@ func (sc *scanner) step(i int) int {
 		return sc.userinfo(i + 3)
 	case c == '@':
 		return sc.mysqlDSN(i)
-	case c == '%' && i+3 < len(sc.s) && isHex(sc.s[i+1]) && isHex(sc.s[i+2]):
+	case c == '%' && i+3 < len(sc.s) && chars.IsHex(sc.s[i+1]) && chars.IsHex(sc.s[i+2]):
 		return i + 3 // what is escaped is no part of the word after it
 	}
 	return i + 1
@@ -96,7 +93,7 @@ func (sc *scanner) step(i int) int {
 
 // isSubscript says whether the bracket at i is part of an expression: headers["authorization"].
 func (sc *scanner) isSubscript(i int) bool {
-	return i > 0 && (word(sc.s[i-1]) || sc.s[i-1] == ']' || sc.s[i-1] == ')')
+	return i > 0 && (chars.InWord(sc.s[i-1]) || sc.s[i-1] == ']' || sc.s[i-1] == ')')
 }
 
 // bracket walks a JSON value at i under a name of kind k, or passes the bracket.
@@ -148,7 +145,7 @@ func (sc *scanner) escape(i int) int {
 // none, so a word may be cut; the rest is a word of its own.
 func wordEnd(s string, i int) int {
 	from := i
-	for i < len(s) && i-from < maxShape && (dotted(s[i]) || s[i] == '$') {
+	for i < len(s) && i-from < chars.MaxShape && (chars.InDotted(s[i]) || s[i] == '$') {
 		i++
 	}
 	for i > from && s[i-1] == '.' {
@@ -172,7 +169,7 @@ func (sc *scanner) word(i int) int {
 	}
 	prev := sc.prev
 	sc.prev = [2]int{i, end}
-	if end-i == maxShape {
+	if end-i == chars.MaxShape {
 		sc.cut = end
 	}
 	if end-i <= maxName {
@@ -190,10 +187,10 @@ func (sc *scanner) take(a, b int) int {
 	return b
 }
 
-// shapeIn gives the first shape that begins in [i, end), at its start or after a sign within its first maxWord bytes.
+// shapeIn gives the first shape that begins in [i, end), at its start or after a sign within its first chars.MaxWord bytes.
 func (sc *scanner) shapeIn(i, end int) (int, int) {
-	for p := i; p < min(end, i+maxWord); p++ {
-		if !isAlnum(sc.s[p]) || p == sc.cut || p > i && isAlnum(sc.s[p-1]) && !(isDigit(sc.s[p]) && sc.s[i:p] == "bot") {
+	for p := i; p < min(end, i+chars.MaxWord); p++ {
+		if !chars.IsAlnum(sc.s[p]) || p == sc.cut || p > i && chars.IsAlnum(sc.s[p-1]) && !(chars.IsDigit(sc.s[p]) && sc.s[i:p] == "bot") {
 			continue
 		}
 		if to := shapeAt(sc.s, p); to > 0 {
@@ -209,7 +206,7 @@ func (sc *scanner) pem(i int) int {
 	s := sc.s
 	label := i + len("-----BEGIN ")
 	end := label
-	for end < len(s) && (isUpper(s[end]) || isDigit(s[end]) || s[end] == ' ') {
+	for end < len(s) && (chars.IsUpper(s[end]) || chars.IsDigit(s[end]) || s[end] == ' ') {
 		end++
 	}
 	if !strings.Contains(s[label:end], "PRIVATE KEY") || !strings.HasPrefix(s[end:], "-----") {
@@ -218,7 +215,7 @@ func (sc *scanner) pem(i int) int {
 	end += len("-----")
 	if closes := sc.nextEnd(end); closes >= 0 && !strings.Contains(s[end:min(closes, end+1<<16)], "-----BEGIN") && closes-end < 1<<16 {
 		to := closes + len("-----END")
-		for to < len(s) && (isUpper(s[to]) || isDigit(s[to]) || s[to] == ' ') {
+		for to < len(s) && (chars.IsUpper(s[to]) || chars.IsDigit(s[to]) || s[to] == ' ') {
 			to++
 		}
 		for n := 0; n < 5 && to < len(s) && s[to] == '-'; n++ {
@@ -226,15 +223,15 @@ func (sc *scanner) pem(i int) int {
 		}
 		return to
 	}
-	front := lineFront(s, i)
+	front := lines.Front(s, i)
 	end = nextKeyLine(s, end, front)
-	if first := strings.IndexFunc(s[end:min(len(s), end+16)], func(r rune) bool { return r >= 0x80 || !b64(byte(r)) }); first >= 0 || end+16 > len(s) {
+	if first := strings.IndexFunc(s[end:min(len(s), end+16)], func(r rune) bool { return r >= 0x80 || !chars.InBase64(byte(r)) }); first >= 0 || end+16 > len(s) {
 		return 0 // the words alone
 	}
 	for {
-		end = base64End(s, end, len(s))
+		end = chars.Base64End(s, end, len(s))
 		next := nextKeyLine(s, end, front)
-		if next == end || next == len(s) || !b64(s[next]) {
+		if next == end || next == len(s) || !chars.InBase64(s[next]) {
 			return end
 		}
 		end = next
@@ -247,9 +244,9 @@ func nextKeyLine(s string, j int, front string) int {
 	if strings.HasPrefix(s[j:], `\n`) {
 		return j + len(`\n`)
 	}
-	next := nextLine(s, j, front)
+	next := lines.Next(s, j, front)
 	if next > j {
-		return skipSpace(s, next)
+		return chars.SkipSpace(s, next)
 	}
 	return j
 }
@@ -270,7 +267,7 @@ func (sc *scanner) nextEnd(i int) int {
 func (sc *scanner) userinfo(i int) int {
 	s := sc.s
 	end, at, colon := i, -1, -1
-	for end < len(s) && !isSpace(s[end]) && strings.IndexByte("\"'<>`\\", s[end]) < 0 {
+	for end < len(s) && !chars.IsSpace(s[end]) && strings.IndexByte("\"'<>`\\", s[end]) < 0 {
 		if strings.IndexByte("/?#,()", s[end]) >= 0 && !inPassword(s, colon+1, end, at) {
 			break
 		}
@@ -293,7 +290,7 @@ func (sc *scanner) userinfo(i int) int {
 		}
 		return i
 	}
-	if colon < 0 && at-i >= 20 && looksRandom(s[i:at]) {
+	if colon < 0 && at-i >= 20 && looks.Random(s[i:at]) {
 		return sc.take(i, at)
 	}
 	return i
@@ -302,15 +299,15 @@ func (sc *scanner) userinfo(i int) int {
 // inPassword says whether a sign that ends an authority belongs to a password that was not escaped, which begins at i: there
 // is something before it that is no port, and an '@' and a host after it.
 func inPassword(s string, i, end, at int) bool {
-	if i == 0 || at >= 0 || i == end || digitsEnd(s, i) >= end || s[i] == '[' {
+	if i == 0 || at >= 0 || i == end || chars.DigitsEnd(s, i) >= end || s[i] == '[' {
 		return false
 	}
-	rest := s[end:min(len(s), end+maxBlanks)]
+	rest := s[end:min(len(s), end+chars.MaxBlanks)]
 	for n := 0; n < len(rest)-1; n++ {
 		if rest[n] == '@' {
-			return isAlnum(rest[n+1]) || rest[n+1] == '['
+			return chars.IsAlnum(rest[n+1]) || rest[n+1] == '['
 		}
-		if isSpace(rest[n]) || strings.IndexByte("\"'<>`\\=:", rest[n]) >= 0 {
+		if chars.IsSpace(rest[n]) || strings.IndexByte("\"'<>`\\=:", rest[n]) >= 0 {
 			return false
 		}
 	}
@@ -328,7 +325,7 @@ func (sc *scanner) mysqlDSN(i int) int {
 		low = sc.spans[n-1].end
 	}
 	from := i // of the password: names of users have no colon
-	for a := i - 1; a >= low && a > i-128 && !isSpace(s[a]) && strings.IndexByte("\"'`=/", s[a]) < 0; a-- {
+	for a := i - 1; a >= low && a > i-128 && !chars.IsSpace(s[a]) && strings.IndexByte("\"'`=/", s[a]) < 0; a-- {
 		if s[a] == ':' {
 			from = a + 1
 		}

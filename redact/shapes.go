@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
 // shape is a secret known by how it begins: prefix, then at least min bytes of an alphabet.
@@ -18,19 +22,19 @@ type shape struct {
 // alphabet says which bytes a shape is made of.
 type alphabet func(byte) bool
 
-func alnum(c byte) bool  { return isAlnum(c) }
-func word(c byte) bool   { return isAlnum(c) || c == '_' }
-func dashed(c byte) bool { return isAlnum(c) || c == '_' || c == '-' }
-func dotted(c byte) bool { return dashed(c) || c == '.' }
-func b64(c byte) bool    { return dashed(c) || c == '+' || c == '/' || c == '=' }
-func hexa(c byte) bool   { return isHex(c) }
-func caps(c byte) bool   { return isUpper(c) || isDigit(c) }
+func alnum(c byte) bool  { return chars.IsAlnum(c) }
+func word(c byte) bool   { return chars.InWord(c) }
+func dashed(c byte) bool { return chars.InDashed(c) }
+func dotted(c byte) bool { return chars.InDotted(c) }
+func b64(c byte) bool    { return chars.InBase64(c) }
+func hexa(c byte) bool   { return chars.IsHex(c) }
+func caps(c byte) bool   { return chars.IsUpper(c) || chars.IsDigit(c) }
 func quoted(c byte) bool { return dotted(c) || c == '%' || c == '+' || c == '/' || c == '=' }
-func b58(c byte) bool    { return isAlnum(c) && c != '0' && c != 'O' && c != 'I' && c != 'l' }
+func b58(c byte) bool    { return chars.IsAlnum(c) && c != '0' && c != 'O' && c != 'I' && c != 'l' }
 func path(c byte) bool   { return dashed(c) || c == '/' || c == '@' }
 func bech32(c byte) bool {
-	c = lower(c)
-	return isAlnum(c) && c != '1' && c != 'b' && c != 'i' && c != 'o'
+	c = chars.Lower(c)
+	return chars.IsAlnum(c) && c != '1' && c != 'b' && c != 'i' && c != 'o'
 }
 
 // shapes are tried in order at every start of a word. Ids that are public (AC… of Twilio, pk_live_… of Stripe, public keys)
@@ -42,23 +46,23 @@ var shapes = []shape{
 	{prefix: "sk-or-v1-", chars: dashed, min: 16}, {prefix: "sk-lf-", chars: dashed, min: 16}, {prefix: "sk-", chars: dashed, min: 16, also: keyPart},
 	{prefix: "hf_", chars: alnum, min: 24}, {prefix: "gsk_", chars: alnum, min: 32}, {prefix: "xai-", chars: alnum, min: 40},
 	{prefix: "pplx-", chars: alnum, min: 32}, {prefix: "r8_", chars: alnum, min: 32}, {prefix: "tvly-", chars: dashed, min: 20, also: keyPart},
-	{prefix: "nvapi-", chars: dashed, min: 40}, {prefix: "lsv2_", chars: word, min: 32}, {prefix: "fw_", chars: alnum, min: 22, also: mixed},
+	{prefix: "nvapi-", chars: dashed, min: 40}, {prefix: "lsv2_", chars: word, min: 32}, {prefix: "fw_", chars: alnum, min: 22, also: looks.Mixed},
 	// code hosts and registries
 	{prefix: "ghp_", chars: alnum, min: 20}, {prefix: "gho_", chars: alnum, min: 20}, {prefix: "ghu_", chars: alnum, min: 20},
 	{prefix: "ghs_", chars: alnum, min: 20}, {prefix: "ghr_", chars: alnum, min: 20}, {prefix: "github_pat_", chars: word, min: 22},
 	{prefix: "glpat-", chars: dotted, min: 16}, {prefix: "gldt-", chars: dashed, min: 16}, {prefix: "glrt-", chars: dotted, min: 16},
 	{prefix: "glft-", chars: dashed, min: 16}, {prefix: "glsoat-", chars: dashed, min: 16}, {prefix: "glcbt-", chars: dashed, min: 16},
 	{prefix: "glptt-", chars: dashed, min: 32}, {prefix: "glimt-", chars: dashed, min: 16}, {prefix: "gloas-", chars: dashed, min: 32},
-	{prefix: "glagent-", chars: dashed, min: 32}, {prefix: "ATBB", chars: alnum, min: 28, max: 40, also: mixed},
+	{prefix: "glagent-", chars: dashed, min: 32}, {prefix: "ATBB", chars: alnum, min: 28, max: 40, also: looks.Mixed},
 	{prefix: "ATATT3", chars: b64, min: 60}, {prefix: "ATCTT3", chars: b64, min: 60}, {prefix: "npm_", chars: alnum, min: 36, max: 40},
-	{prefix: "pypi-AgE", chars: dashed, min: 40}, {prefix: "rubygems_", chars: hexa, min: 48}, {prefix: "cio", chars: alnum, min: 32, max: 32, also: mixed},
-	{prefix: "dckr_pat_", chars: dashed, min: 20}, {prefix: "dckr_oat_", chars: dashed, min: 20}, {prefix: "oy2", chars: alnum, min: 43, max: 43, also: mixed},
+	{prefix: "pypi-AgE", chars: dashed, min: 40}, {prefix: "rubygems_", chars: hexa, min: 48}, {prefix: "cio", chars: alnum, min: 32, max: 32, also: looks.Mixed},
+	{prefix: "dckr_pat_", chars: dashed, min: 20}, {prefix: "dckr_oat_", chars: dashed, min: 20}, {prefix: "oy2", chars: alnum, min: 43, max: 43, also: looks.Mixed},
 	{prefix: "sgp_", chars: word, min: 40}, {prefix: "lin_api_", chars: alnum, min: 32}, {prefix: "lin_oauth_", chars: alnum, min: 32},
 	// clouds
 	{prefix: "AKIA", chars: caps, min: 16, max: 16}, {prefix: "ASIA", chars: caps, min: 16, max: 16}, {prefix: "ABIA", chars: caps, min: 16, max: 16},
 	{prefix: "ACCA", chars: caps, min: 16, max: 16}, {prefix: "IQoJb3JpZ2lu", chars: b64, min: 80}, {prefix: "FwoGZXIvYXdz", chars: b64, min: 80},
 	{prefix: "ABSK", chars: b64, min: 100}, {prefix: "AIza", chars: dashed, min: 35, max: 35}, {prefix: "ya29.", chars: dotted, min: 20},
-	{prefix: "GOCSPX-", chars: dashed, min: 24}, {prefix: "1//0", chars: dashed, min: 30}, {prefix: "LTAI", chars: alnum, min: 17, max: 26, also: mixed},
+	{prefix: "GOCSPX-", chars: dashed, min: 24}, {prefix: "1//0", chars: dashed, min: 30}, {prefix: "LTAI", chars: alnum, min: 17, max: 26, also: looks.Mixed},
 	{prefix: "dop_v1_", chars: hexa, min: 64}, {prefix: "doo_v1_", chars: hexa, min: 64}, {prefix: "dor_v1_", chars: hexa, min: 64},
 	{prefix: "tskey-", chars: dashed, min: 20}, {prefix: "fo1_", chars: dashed, min: 40}, {prefix: "fm2_", chars: b64, min: 80},
 	{prefix: "sbp_", chars: hexa, min: 40}, {prefix: "pscale_", chars: dotted, min: 32}, {prefix: "hvs.", chars: dashed, min: 24},
@@ -69,13 +73,13 @@ var shapes = []shape{
 	{prefix: "xoxb-", chars: dashed, min: 16}, {prefix: "xoxp-", chars: dashed, min: 16}, {prefix: "xoxa-", chars: dashed, min: 16},
 	{prefix: "xoxr-", chars: dashed, min: 16}, {prefix: "xoxs-", chars: dashed, min: 16}, {prefix: "xoxc-", chars: dashed, min: 16},
 	{prefix: "xoxd-", chars: quoted, min: 16}, {prefix: "xoxe-", chars: dashed, min: 16}, {prefix: "xoxe.xox", chars: dashed, min: 16},
-	{prefix: "xapp-", chars: dashed, min: 24}, {prefix: "SG.", chars: dotted, min: 40, also: mixed}, {prefix: "SK", chars: hexa, min: 32, max: 32, also: mixed},
+	{prefix: "xapp-", chars: dashed, min: 24}, {prefix: "SG.", chars: dotted, min: 40, also: looks.Mixed}, {prefix: "SK", chars: hexa, min: 32, max: 32, also: looks.Mixed},
 	{prefix: "sk_live_", chars: word, min: 16}, {prefix: "sk_test_", chars: word, min: 16}, {prefix: "rk_live_", chars: word, min: 16},
 	{prefix: "rk_test_", chars: word, min: 16}, {prefix: "whsec_", chars: b64, min: 20}, {prefix: "sk_prod_", chars: word, min: 16},
 	{prefix: "shpat_", chars: hexa, min: 32}, {prefix: "shpca_", chars: hexa, min: 32}, {prefix: "shppa_", chars: hexa, min: 32},
 	{prefix: "shpss_", chars: hexa, min: 32}, {prefix: "sq0atp-", chars: dashed, min: 22}, {prefix: "sq0csp-", chars: dashed, min: 40},
-	{prefix: "key-", chars: hexa, min: 32, max: 32}, {prefix: "xkeysib-", chars: dashed, min: 60}, {prefix: "re_", chars: word, min: 30, also: mixed},
-	{prefix: "EAA", chars: alnum, min: 80, also: mixed}, {prefix: "ntn_", chars: alnum, min: 40}, {prefix: "secret_", chars: alnum, min: 40, max: 48},
+	{prefix: "key-", chars: hexa, min: 32, max: 32}, {prefix: "xkeysib-", chars: dashed, min: 60}, {prefix: "re_", chars: word, min: 30, also: looks.Mixed},
+	{prefix: "EAA", chars: alnum, min: 80, also: looks.Mixed}, {prefix: "ntn_", chars: alnum, min: 40}, {prefix: "secret_", chars: alnum, min: 40, max: 48},
 	{prefix: "figd_", chars: dashed, min: 36}, {prefix: "PMAK-", chars: dashed, min: 50}, {prefix: "NRAK-", chars: caps, min: 27},
 	{prefix: "glsa_", chars: word, min: 32}, {prefix: "glc_eyJ", chars: b64, min: 32}, {prefix: "sntrys_", chars: b64, min: 40},
 	{prefix: "sntryu_", chars: hexa, min: 64}, {prefix: "phx_", chars: alnum, min: 40}, {prefix: "pat-na1-", chars: dashed, min: 32},
@@ -84,16 +88,16 @@ var shapes = []shape{
 	{prefix: "xoxo-", chars: dashed, min: 16}, {prefix: "rk_prod_", chars: word, min: 16}, {prefix: "shippo_test_", chars: hexa, min: 40},
 	{prefix: "duffel_test_", chars: dashed, min: 40}, {prefix: "EZTK", chars: alnum, min: 54, max: 54}, {prefix: "FLWSECK", chars: dashed, min: 16},
 	{prefix: "eyJrIjoi", chars: b64, min: 60}, {prefix: "dt0c01.", chars: dotted, min: 80}, {prefix: "sm_aat_", chars: alnum, min: 16},
-	{prefix: "sm_pat_", chars: alnum, min: 16}, {prefix: "sm_sat_", chars: alnum, min: 16}, {prefix: "sl.", chars: dashed, min: 120, also: mixed},
-	{prefix: "pat", chars: dotted, min: 79, max: 79, also: mixed}, {prefix: "webhook.office.com/webhookb2/", chars: path, min: 60},
+	{prefix: "sm_pat_", chars: alnum, min: 16}, {prefix: "sm_sat_", chars: alnum, min: 16}, {prefix: "sl.", chars: dashed, min: 120, also: looks.Mixed},
+	{prefix: "pat", chars: dotted, min: 79, max: 79, also: looks.Mixed}, {prefix: "webhook.office.com/webhookb2/", chars: path, min: 60},
 	// more hosts and tools
-	{prefix: "glffct-", chars: dashed, min: 16}, {prefix: "GR1348941", chars: dashed, min: 20}, {prefix: "AKCp", chars: alnum, min: 60, also: mixed},
-	{prefix: "cmVmd", chars: alnum, min: 59, also: mixed}, {prefix: "CLOJARS_", chars: alnum, min: 60}, {prefix: "api_org_", chars: alnum, min: 30},
-	{prefix: "ico-", chars: alnum, min: 32, max: 32, also: mixed}, {prefix: "sha256~", chars: dashed, min: 40}, {prefix: "rdme_", chars: alnum, min: 60},
-	{prefix: "tk-us-", chars: dashed, min: 40}, {prefix: "sat.", chars: dotted, min: 60, also: mixed}, {prefix: "atlasv1.", chars: b64, min: 50},
-	{prefix: "API-", chars: caps, min: 26, max: 26, also: mixed}, {prefix: "A3-", chars: dashed, min: 30, max: 40, also: mixed},
-	{prefix: "p8e-", chars: alnum, min: 32, max: 32}, {prefix: "4b1d", chars: alnum, min: 38, max: 38, also: turnsOften},
-	{prefix: "bedrock-api-key-", chars: b64, min: 20}, {prefix: "v1.0-", chars: dashed, min: 150, also: mixed}, {prefix: "fio-u-", chars: b64, min: 60},
+	{prefix: "glffct-", chars: dashed, min: 16}, {prefix: "GR1348941", chars: dashed, min: 20}, {prefix: "AKCp", chars: alnum, min: 60, also: looks.Mixed},
+	{prefix: "cmVmd", chars: alnum, min: 59, also: looks.Mixed}, {prefix: "CLOJARS_", chars: alnum, min: 60}, {prefix: "api_org_", chars: alnum, min: 30},
+	{prefix: "ico-", chars: alnum, min: 32, max: 32, also: looks.Mixed}, {prefix: "sha256~", chars: dashed, min: 40}, {prefix: "rdme_", chars: alnum, min: 60},
+	{prefix: "tk-us-", chars: dashed, min: 40}, {prefix: "sat.", chars: dotted, min: 60, also: looks.Mixed}, {prefix: "atlasv1.", chars: b64, min: 50},
+	{prefix: "API-", chars: caps, min: 26, max: 26, also: looks.Mixed}, {prefix: "A3-", chars: dashed, min: 30, max: 40, also: looks.Mixed},
+	{prefix: "p8e-", chars: alnum, min: 32, max: 32}, {prefix: "4b1d", chars: alnum, min: 38, max: 38, also: looks.TurnsOften},
+	{prefix: "bedrock-api-key-", chars: b64, min: 20}, {prefix: "v1.0-", chars: dashed, min: 150, also: looks.Mixed}, {prefix: "fio-u-", chars: b64, min: 60},
 	{prefix: "s-s4t2", chars: dashed, min: 60},
 	// coins and keys
 	{prefix: "xprv", chars: b58, min: 100}, {prefix: "tprv", chars: b58, min: 100}, {prefix: "yprv", chars: b58, min: 100},
@@ -130,7 +134,7 @@ func shapeAt(s string, i int) int {
 		return jwt(s, i)
 	case s[i] == 'L' && strings.HasPrefix(s[i:], "LS0tLS1CRUdJTi"), s[i] == 'C' && strings.HasPrefix(s[i:], "Ci0tLS0tQkVHSU4g"):
 		return pemInBase64(s, i)
-	case isDigit(s[i]):
+	case chars.IsDigit(s[i]):
 		return telegram(s, i)
 	case s[i] == 'h' && strings.HasPrefix(s[i:], "hooks.slack.com/"):
 		return hook(s, i, "hooks.slack.com/", 30)
@@ -142,7 +146,7 @@ func shapeAt(s string, i int) int {
 
 func (sh *shape) match(s string, from int) int {
 	end := from
-	for end < len(s) && end-from < maxShape && sh.chars(s[end]) {
+	for end < len(s) && end-from < chars.MaxShape && sh.chars(s[end]) {
 		end++
 		if sh.max > 0 && end-from > sh.max {
 			return 0
@@ -154,18 +158,18 @@ func (sh *shape) match(s string, from int) int {
 	}
 	switch n := end - from; {
 	case n >= least:
-	case n*4 >= least*3 && len(sh.prefix) > 2 && isCutOff(s, end) && looksRandom(s[from-len(sh.prefix):end]):
+	case n*4 >= least*3 && len(sh.prefix) > 2 && isCutOff(s, end) && looks.Random(s[from-len(sh.prefix):end]):
 		least = n
 	case whole-from >= least:
 		end = from + least // a key may end in a sign
 	}
-	if end-from < least || sh.also != nil && !sh.also(s[from:min(end, from+maxBare)]) {
+	if end-from < least || sh.also != nil && !sh.also(s[from:min(end, from+chars.MaxBare)]) {
 		return 0
 	}
-	if sh.max > 0 && end < len(s) && isAlnum(s[end]) {
+	if sh.max > 0 && end < len(s) && chars.IsAlnum(s[end]) {
 		return 0
 	}
-	for end-from >= maxShape && end < len(s) && sh.chars(s[end]) {
+	for end-from >= chars.MaxShape && end < len(s) && sh.chars(s[end]) {
 		end++
 	}
 	return end
@@ -174,7 +178,7 @@ func (sh *shape) match(s string, from int) int {
 // keyPart: one of the parts between dashes is a key's, not a word of a class name (sk-folding-cube).
 func keyPart(t string) bool {
 	for p := range strings.FieldsFuncSeq(t, func(r rune) bool { return r == '-' || r == '_' }) {
-		if len(p) >= 12 && mixed(p) || len(p) >= 32 {
+		if len(p) >= 12 && looks.Mixed(p) || len(p) >= 32 {
 			return true
 		}
 	}
@@ -187,7 +191,7 @@ func bolt11(t string) bool {
 	t = strings.TrimPrefix(t, "rt") // lnbcrt
 	t = strings.TrimPrefix(t, "s")  // lntbs
 	n := 0
-	for n < len(t) && isDigit(t[n]) && !(t[n] == '1' && onlyBech32(t[n+1:])) {
+	for n < len(t) && chars.IsDigit(t[n]) && !(t[n] == '1' && onlyBech32(t[n+1:])) {
 		n++
 	}
 	if n > 0 && n < len(t) && strings.IndexByte("munp", t[n]) >= 0 {
@@ -206,14 +210,14 @@ func onlyBech32(t string) bool {
 }
 
 // wif: the letters and digits of 32 random bytes, not of a word or a hash.
-func wif(t string) bool { return entropy(t) >= 4.3 && mixed(t) && turnsOften(t) }
+func wif(t string) bool { return looks.Entropy(t) >= 4.3 && looks.Mixed(t) && looks.TurnsOften(t) }
 
 // jwt: three parts of base64url (five, encrypted), the first a JSON object; the last may be empty or cut off.
 func jwt(s string, i int) int {
 	end, parts := i, 0
 	for parts < 5 {
 		from := end
-		for end < len(s) && dashed(s[end]) && (parts > 0 || end-from < maxShape) {
+		for end < len(s) && dashed(s[end]) && (parts > 0 || end-from < chars.MaxShape) {
 			end++
 		}
 		if parts++; parts <= 2 && end-from < 8 {
@@ -237,12 +241,12 @@ func isHead(t string) bool {
 
 // isCutOff says whether a word that ends at i was longer: it is the last of a text, or dots stand for the rest.
 func isCutOff(s string, i int) bool {
-	rest := strings.TrimLeft(s[i:min(len(s), i+maxBlanks)], " \t\r\n\"'`")
+	rest := strings.TrimLeft(s[i:min(len(s), i+chars.MaxBlanks)], " \t\r\n\"'`")
 	if rest == "" {
-		return len(s)-i < maxBlanks
+		return len(s)-i < chars.MaxBlanks
 	}
 	rest = strings.TrimLeft(rest, "[(<")
-	return strings.HasPrefix(rest, "…") || strings.HasPrefix(rest, "...") || strings.Contains(firstLine(rest), "truncated")
+	return strings.HasPrefix(rest, "…") || strings.HasPrefix(rest, "...") || strings.Contains(chars.FirstLine(rest), "truncated")
 }
 
 // minLine is the least that a line of base64 has before it goes on in another.
@@ -250,40 +254,31 @@ const minLine = 60
 
 // pemInBase64 gives the end of base64 of a private key in PEM at i, which may go on over lines; 0 if it is none.
 func pemInBase64(s string, i int) int {
-	front := lineFront(s, i)
-	line, end := i, base64End(s, i, maxWord)
+	front := lines.Front(s, i)
+	line, end := i, chars.Base64End(s, i, chars.MaxWord)
 	head, _ := base64.RawStdEncoding.DecodeString(s[i : i+min(end-i, 64)/4*4]) // as far as it decodes
 	if !bytes.Contains(head, []byte("PRIVATE KEY-----")) {
 		return 0
 	}
 	for {
-		if end = base64End(s, end, len(s)); end-line < minLine {
+		if end = chars.Base64End(s, end, len(s)); end-line < minLine {
 			return end
 		}
-		if line = nextLine(s, end, front); line == end {
+		if line = lines.Next(s, end, front); line == end {
 			return end
 		}
-		next := base64End(s, line, len(s))
-		if next == line || next < len(s) && !isSpace(s[next]) && !isQuote(s[next]) {
+		next := chars.Base64End(s, line, len(s))
+		if next == line || next < len(s) && !chars.IsSpace(s[next]) && !chars.IsQuote(s[next]) {
 			return end
 		}
 		end = next
 	}
 }
 
-// base64End gives the end of the base64 at i, of at most so many bytes.
-func base64End(s string, i, most int) int {
-	from := i
-	for i < len(s) && i-from < most && b64(s[i]) {
-		i++
-	}
-	return i
-}
-
 // telegram: ten digits, a colon and 35 characters.
 func telegram(s string, i int) int {
 	end := i
-	for end < len(s) && isDigit(s[end]) && end-i <= 11 {
+	for end < len(s) && chars.IsDigit(s[end]) && end-i <= 11 {
 		end++
 	}
 	if end-i < 8 || end-i > 10 || end == len(s) || s[end] != ':' {
@@ -292,7 +287,7 @@ func telegram(s string, i int) int {
 	from := end + 1
 	for end = from; end < len(s) && dashed(s[end]) && end-from <= 36; end++ {
 	}
-	if end-from < 34 || end-from > 36 || !mixed(s[from:end]) {
+	if end-from < 34 || end-from > 36 || !looks.Mixed(s[from:end]) {
 		return 0
 	}
 	return end

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
 // siblings is what the members of an object say of one another: name and value of a pair, and company in which a name
@@ -41,7 +44,7 @@ var companyOf = func() map[string]company {
 			presencepenalty repetitionpenalty repeatpenalty numpredict numctx steps numinferencesteps guidancescale cfgscale cfg
 			sampler samplername scheduler width height negativeprompt prompt messages stop epochs batchsize learningrate lr model`,
 	} {
-		for name := range set(names) {
+		for name := range chars.Words(names) {
 			m[name] |= is
 		}
 	}
@@ -58,16 +61,16 @@ func excused(k kind, t string, c company) bool {
 	case c&excuses[k] == 0:
 		return false
 	case k == token:
-		return !looksRandom(t) && (c&model != 0 || !mixed(t))
+		return !looks.Random(t) && (c&model != 0 || !looks.Mixed(t))
 	case k == phrase:
-		return !hasSpace(t)
+		return !chars.HasSpace(t)
 	}
-	return digitsEnd(t, 0) == len(t)
+	return chars.DigitsEnd(t, 0) == len(t)
 }
 
 // doubt notes the value [start, end) under a name of kind k, if it is a string or a number, which begin with c.
 func (p *siblings) doubt(k kind, start, end int, c byte) {
-	if excuses[k] != 0 && p.doubts[k].end == 0 && (c == '"' || c == '-' || isDigit(c)) {
+	if excuses[k] != 0 && p.doubts[k].end == 0 && (c == '"' || c == '-' || chars.IsDigit(c)) {
 		p.doubts[k] = span{start: start, end: end}
 	}
 }

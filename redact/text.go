@@ -3,12 +3,10 @@ package redact
 import (
 	"strings"
 	"unicode/utf8"
-)
 
-const (
-	maxBlanks = 64      // between a name, its separator and its value
-	maxBare   = 512     // of an unquoted value in running text
-	maxQuote  = 1 << 16 // of a quoted value
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
 // named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
@@ -57,7 +55,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	}
 	a, b, ok := judge(k, text, v.place, name)
 	if !ok {
-		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= inYAML && end-v.start > maxBlanks {
+		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= inYAML && end-v.start > chars.MaxBlanks {
 			sc.left = end
 		}
 		return 0
@@ -68,7 +66,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 			to = max(to, pairsEnd(sc.s, v.start, maxHeader))
 		}
 	}
-	if isAlnum(sc.s[v.start+a]) {
+	if chars.IsAlnum(sc.s[v.start+a]) {
 		to = max(to, shapeAt(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
 	}
 	return sc.take(v.start+a, to)
@@ -76,7 +74,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 
 // codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
 func (sc *scanner) codeBefore(i, end int, k kind) int {
-	from := skipBlanks(sc.s, end)
+	from := chars.SkipBlanks(sc.s, end)
 	if next := wordEnd(sc.s, from); k != pin || next > from && !stopWords[sc.s[from:next]] {
 		return 0
 	}
@@ -85,7 +83,7 @@ func (sc *scanner) codeBefore(i, end int, k kind) int {
 		low = sc.spans[n-1].end
 	}
 	for at := max(low, sc.leadStart(i)); at < i; at = wordEnd(sc.s, at) + 1 {
-		to := digitsEnd(sc.s, at)
+		to := chars.DigitsEnd(sc.s, at)
 		rest := sc.s[to:i]
 		if isCode(sc.s, at, to) && (strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " as ")) {
 			sc.take(at, to)
@@ -97,7 +95,7 @@ func (sc *scanner) codeBefore(i, end int, k kind) int {
 
 // restOf gives where the value [start, end) ends if it was cut for its length: a secret is taken as a whole.
 func (sc *scanner) restOf(start, end int) int {
-	if end-start < maxBare-utf8.UTFMax {
+	if end-start < chars.MaxBare-utf8.UTFMax {
 		return end
 	}
 	for end < len(sc.s) && !endsBare(sc.s[end]) && sc.s[end] != '\\' {
@@ -128,7 +126,7 @@ func (sc *scanner) nameAt(i, end int, prev [2]int) (int, kind) {
 	switch {
 	case k == none && both != none && !strings.ContainsAny(sc.s[i:end], "_.$"):
 		return prev[0], both
-	case k == token && both == none && !strings.HasPrefix(sc.s[skipBlanks(sc.s, end):], "="):
+	case k == token && both == none && !strings.HasPrefix(sc.s[chars.SkipBlanks(sc.s, end):], "="):
 		return i, none
 	case k == token && strongToken[strings.ToLower(sc.s[prev[0]:prev[1]])]:
 		return prev[0], secret
@@ -137,7 +135,7 @@ func (sc *scanner) nameAt(i, end int, prev [2]int) (int, kind) {
 }
 
 // queryNames are secrets as parameters of a URL, where their values look random.
-var queryNames = set(`key code auth k st hash t jwt access signature sig`)
+var queryNames = chars.Words(`key code auth k st hash t jwt access signature sig`)
 
 // unnamed looks at words that are no names of secrets by themselves: parameters of URLs, Basic credentials, flags.
 func (sc *scanner) unnamed(i, end int, prev [2]int) int {
@@ -148,7 +146,7 @@ func (sc *scanner) unnamed(i, end int, prev [2]int) int {
 	case len(w) == 5 && strings.EqualFold(w, "basic") && end < len(s) && s[end] == ' ':
 		return sc.basic(end + 1)
 	case len(w) == 2 && strings.EqualFold(w, "by") && prev[1] > 0 && strings.EqualFold(s[prev[0]:prev[1]], "identified"):
-		j := skipBlanks(s, end)
+		j := chars.SkipBlanks(s, end)
 		if q, ok := openQuote(s, j); ok {
 			return sc.takeUnlessEmpty(q.start, q.close(s))
 		}
@@ -172,7 +170,7 @@ func (sc *scanner) inQuery(i int) bool {
 
 func (sc *scanner) queryValue(i int) int {
 	end := bareEnd(sc.s, i)
-	if t := sc.s[i:end]; looksRandom(t) && !isUUID(t) && len(t) >= 16 {
+	if t := sc.s[i:end]; looks.Random(t) && !looks.IsUUID(t) && len(t) >= 16 {
 		return sc.take(i, end)
 	}
 	return 0
@@ -181,7 +179,7 @@ func (sc *scanner) queryValue(i int) int {
 // basic takes base64 of name:password.
 func (sc *scanner) basic(i int) int {
 	end := i
-	for end < len(sc.s) && b64(sc.s[end]) {
+	for end < len(sc.s) && chars.InBase64(sc.s[end]) {
 		end++
 	}
 	if !isBasic(sc.s[i:end]) {
@@ -225,7 +223,7 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 		j++
 	}
 	if i > 1 && s[i-2:i] == "${" { // a shell's default
-		to := strings.IndexByte(s[j:min(len(s), j+maxBare)], '}')
+		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '}')
 		return value{start: j + 2, end: j + to, place: inLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
 	}
 	if v, ok := sc.pairValue(j); ok {
@@ -237,7 +235,7 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	if to := aboutEnd(s, j); to > 0 && !quotedName {
 		return sc.valueOf(i, to, k)
 	}
-	at := skipBlanks(s, j)
+	at := chars.SkipBlanks(s, j)
 	sep, after := separatorAt(s, at, i)
 	switch sep {
 	case sepAssign:
@@ -248,13 +246,13 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	case sepCompare:
 		return quotedAt(s, after, either(k == token, inHint, inQuote), inHint)
 	case sepComma:
-		if !quotedName || !isQuote(s[i-1]) {
+		if !quotedName || !chars.IsQuote(s[i-1]) {
 			return value{}, false
 		}
 		p := either(k == cookie || sc.isSetter(first-1), inQuote, inHint)
 		return quotedAt(s, after, p, p)
 	case sepTag:
-		to := strings.IndexByte(s[after:min(len(s), after+maxQuote)], '<')
+		to := strings.IndexByte(s[after:min(len(s), after+chars.MaxQuote)], '<')
 		if to < 0 || strings.IndexByte(s[after:after+to], '\n') >= 0 && k != phrase {
 			return value{}, false
 		}
@@ -263,7 +261,7 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 	if at < len(s) && s[at] == '|' {
 		return sc.cell(i, at, k)
 	}
-	if at > j && at-j < maxBlanks && at < len(s) && !quotedName {
+	if at > j && at-j < chars.MaxBlanks && at < len(s) && !quotedName {
 		return sc.spaced(i, at, k)
 	}
 	return value{}, false
@@ -295,21 +293,21 @@ func separatorAt(s string, j, start int) (separator, int) {
 func (sc *scanner) pairValue(j int) (value, bool) {
 	s := sc.s
 	at := j
-	for n := 0; at < len(s) && n < maxBlanks && (isSpace(s[at]) || s[at] == ',' || s[at] == '\\' || s[at] == '"' || s[at] == '\''); n++ {
+	for n := 0; at < len(s) && n < chars.MaxBlanks && (chars.IsSpace(s[at]) || s[at] == ',' || s[at] == '\\' || s[at] == '"' || s[at] == '\''); n++ {
 		at++
 	}
-	if at == j || !hasPrefixFold(s[at:], "value") && !hasPrefixFold(s[at:], "secretvalue") {
+	if at == j || !chars.HasPrefixFold(s[at:], "value") && !chars.HasPrefixFold(s[at:], "secretvalue") {
 		return value{}, false
 	}
 	at = wordEnd(s, at)
 	if q, ok := openQuote(s, at); ok {
 		at = q.start
 	}
-	at = skipBlanks(s, at)
+	at = chars.SkipBlanks(s, at)
 	if at == len(s) || s[at] != ':' && s[at] != '=' {
 		return value{}, false
 	}
-	after := skipBlanks(s, at+1)
+	after := chars.SkipBlanks(s, at+1)
 	if v, ok := quotedAt(s, after, inQuote, inQuote); ok {
 		return v, true
 	}
@@ -322,12 +320,12 @@ func (sc *scanner) pairValue(j int) (value, bool) {
 
 // quotedAt is the quoted value at j after blanks, or the literal that an expression at j begins with: b"…", String("…").
 func quotedAt(s string, j int, p, inCall place) (value, bool) {
-	j = skipBlanks(s, j)
+	j = chars.SkipBlanks(s, j)
 	if q, ok := openQuote(s, j); ok {
 		return value{start: q.start, end: q.close(s), place: p}, true
 	}
 	at := j
-	for at < len(s) && at-j < maxBlanks && (word(s[at]) || s[at] == '.') {
+	for at < len(s) && at-j < chars.MaxBlanks && (chars.InWord(s[at]) || s[at] == '.') {
 		at++
 	}
 	if at-j == 1 || at-j == 2 {
@@ -345,7 +343,7 @@ func quotedAt(s string, j int, p, inCall place) (value, bool) {
 
 // isCode says whether s[j:end] are the six to eight digits of a code that is sent to people, and nothing else.
 func isCode(s string, j, end int) bool {
-	return end-j >= 6 && end-j <= 8 && (end == len(s) || !isAlnum(s[end]) && strings.IndexByte("-_/:%$", s[end]) < 0) && !isDate(s[j:end])
+	return end-j >= 6 && end-j <= 8 && (end == len(s) || !chars.IsAlnum(s[end]) && strings.IndexByte("-_/:%$", s[end]) < 0) && !isDate(s[j:end])
 }
 
 // literalAt is the quoted value at j, or the first of []byte("…") and []string{"…"}.
@@ -359,7 +357,7 @@ func literalAt(s string, j int) (value, bool) {
 }
 
 // cookieSettings are said of a cookie after its value.
-var cookieSettings = set(`domain path expires maxage samesite`)
+var cookieSettings = chars.Words(`domain path expires maxage samesite`)
 
 // spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
 func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
@@ -374,10 +372,10 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		end := spaceEnd(s, j)
 		return value{start: j, end: end, place: inLine}, end-j > 16 || !stopWords[strings.ToLower(s[j:end])]
 	}
-	bare := k == password || hasPrefixFold(s[i:], "bearer")
+	bare := k == password || chars.HasPrefixFold(s[i:], "bearer")
 	for _, is := range [...]string{"is:", "are:"} {
-		if at := skipBlanks(s, j+len(is)); strings.HasPrefix(s[j:], is) {
-			if nextLine(s, at, "") > at {
+		if at := chars.SkipBlanks(s, j+len(is)); strings.HasPrefix(s[j:], is) {
+			if lines.Next(s, at, "") > at {
 				return sc.below(i, at, k)
 			}
 			if v, ok := sc.alone(i, at, k); ok && at > j+len(is) {
@@ -391,11 +389,11 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 	}
 	for _, w := range [...]string{"is ", "was ", "to ", "is: ", "= ", "string = ", "String = ", "varchar = ", "- "} {
 		if strings.HasPrefix(s[j:], w) {
-			j, bare = skipBlanks(s, j+len(w)), true
+			j, bare = chars.SkipBlanks(s, j+len(w)), true
 			break
 		}
 	}
-	if end := digitsEnd(s, j); (k == pin || k == password && bare) && isCode(s, j, end) && (!hasPrefixFold(s[i:], "pin ") || hasPrefixFold(s[i:], "pin code")) {
+	if end := chars.DigitsEnd(s, j); (k == pin || k == password && bare) && isCode(s, j, end) && (!chars.HasPrefixFold(s[i:], "pin ") || chars.HasPrefixFold(s[i:], "pin code")) {
 		return value{start: j, end: end, place: inINI}, true
 	}
 	if end := wordsEnd(s, j); (k == phrase || k == seed) && end > j {
@@ -405,11 +403,11 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		if q, ok := openQuote(s, eq+1); ok {
 			return value{start: q.start, end: q.close(s), place: inText}, true
 		}
-		return value{start: j, end: pairsEnd(s, j, maxBare), place: inText}, true
+		return value{start: j, end: pairsEnd(s, j, chars.MaxBare), place: inText}, true
 	}
 	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
 		v.place = inHint
-		if k == password && !hasSpace(s[v.start:v.end]) {
+		if k == password && !chars.HasSpace(s[v.start:v.end]) {
 			v.place = inYAML
 		}
 		return v, true
@@ -418,7 +416,7 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		return value{}, false
 	}
 	end := trimEnd(s, j, bareEnd(s, j))
-	if hasPrefixFold(s[i:], "bearer") {
+	if chars.HasPrefixFold(s[i:], "bearer") {
 		end = credentialEnd(s, j)
 	}
 	p := either(k == secret || k == token, inText, inHint)

@@ -1,6 +1,11 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/looks"
+)
 
 // place is where a value stands; it says how much the name before it can be believed.
 type place uint8
@@ -20,7 +25,7 @@ const maxHeader = 4096
 
 // judge says which part [a, b) of the value v under a name of kind k is secret.
 func judge(k kind, v string, p place, name string) (a, b int, ok bool) {
-	a, b = trimSpace(v)
+	a, b = chars.TrimSpace(v)
 	t := v[a:b]
 	if k == none || t == "" || t == Mark {
 		return 0, 0, false
@@ -39,7 +44,7 @@ func judge(k kind, v string, p place, name string) (a, b int, ok bool) {
 
 // isChosen says whether what is a version under the name of a package ("cookie": "0.6.0") can be a date as a password.
 func isChosen(k kind, t string) bool {
-	return (k == password || k == pass || k == pin || k == phrase || k == named) && isDigit(t[0])
+	return (k == password || k == pass || k == pin || k == phrase || k == named) && chars.IsDigit(t[0])
 }
 
 // judgers say whether a trimmed value that is no placeholder is secret in its place.
@@ -56,7 +61,7 @@ var judgers = [kinds]func(t string, p place) bool{
 	seed:     judgeSeed,
 	group:    judgeGroup,
 	cookie:   judgeCookie,
-	query:    func(t string, p place) bool { return p == inLine && looksRandom(t) },
+	query:    func(t string, p place) bool { return p == inLine && looks.Random(t) },
 	authz:    func(string, place) bool { return false }, // judgeAuthz
 	named:    func(string, place) bool { return true },
 }
@@ -72,9 +77,9 @@ func judgePassword(t string, p place) bool {
 	case inYAML, inINI:
 		return !isReference(t) && !isPath(t) && !isTypeName(t) && !isVariable(t)
 	case inText:
-		return !isReference(t) && !namesSecret(t) && (looksChosen(t) || looksRandom(t) || isCode(t, 0, digitsEnd(t, 0)))
+		return !isReference(t) && !namesSecret(t) && (looks.Chosen(t) || looks.Random(t) || isCode(t, 0, chars.DigitsEnd(t, 0)))
 	}
-	return looksChosen(t) && mixed(t) && !isReference(t) || looksRandom(t)
+	return looks.Chosen(t) && looks.Mixed(t) && !isReference(t) || looks.Random(t)
 }
 
 func judgeSecret(t string, p place) bool {
@@ -85,101 +90,101 @@ func judgeSecret(t string, p place) bool {
 	case inJSON:
 		return !describes(t)
 	case inQuote:
-		if hasSpace(t) {
+		if chars.HasSpace(t) {
 			return isShortMix(t) || isWords(t, 2) && !describes(t)
 		}
-		return len(t) >= 4 && (isAlnumText(t) || looksChosen(t) || looksRandom(t))
+		return len(t) >= 4 && (looks.IsAlnumText(t) || looks.Chosen(t) || looks.Random(t))
 	case inLine:
-		return !isExpression(t) && (len(t) >= 4 || looksChosen(t))
+		return !isExpression(t) && (len(t) >= 4 || looks.Chosen(t))
 	case inYAML:
 		return standsAlone(t)
 	case inINI:
-		return !isReference(t) && (len(t) >= 6 && mixed(t) || looksRandom(t) || len(t) >= 20 && isWord(t))
+		return !isReference(t) && (len(t) >= 6 && looks.Mixed(t) || looks.Random(t) || len(t) >= 20 && looks.IsWord(t))
 	}
-	return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looksRandom(t) || looksChosen(t) && mixed(t) || isOneCaseKey(t))
+	return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t) || looks.IsOneCaseKey(t))
 }
 
 func judgeToken(t string, p place) bool {
 	switch {
-	case p != inJSON && len(t) < leastDigits[token] && digitsEnd(t, 0) == len(t):
+	case p != inJSON && len(t) < leastDigits[token] && chars.DigitsEnd(t, 0) == len(t):
 		return false // a count
 	case isFile(t) || isSyntax(t) || p != inJSON && isConstant(t):
 		return false
 	}
 	switch p {
 	case inJSON:
-		return !describes(t) && hasAlnum(t) && len(t) >= 3 && (len(t) > 3 || !isWord(t)) && (mixed(t) || strings.IndexByte(t, '/') < 0)
+		return !describes(t) && chars.HasAlnum(t) && len(t) >= 3 && (len(t) > 3 || !looks.IsWord(t)) && (looks.Mixed(t) || strings.IndexByte(t, '/') < 0)
 	case inQuote:
-		return !hasSpace(t) && len(t) >= 6 && !isReference(t) && (mixed(t) || len(t) >= 16 || hasAlnum(t) && !namesSecret(t))
+		return !chars.HasSpace(t) && len(t) >= 6 && !isReference(t) && (looks.Mixed(t) || len(t) >= 16 || chars.HasAlnum(t) && !namesSecret(t))
 	case inLine:
-		return !hasSpace(t) && len(t) >= 4 && !isReference(t) && !namesSecret(t)
+		return !chars.HasSpace(t) && len(t) >= 4 && !isReference(t) && !namesSecret(t)
 	case inYAML:
 		return standsAlone(t)
 	}
-	return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looksRandom(t) || looksChosen(t) && mixed(t))
+	return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t))
 }
 
 // longEnough: what a key has at least that is unquoted or in a list; with signs of source in it, more.
 func longEnough(t string, p place) bool {
-	return len(t) >= 8 || p == inText && len(t) >= 6 && isAlnumText(t)
+	return len(t) >= 8 || p == inText && len(t) >= 6 && looks.IsAlnumText(t)
 }
 
 // standsAlone: a word that is a line's whole value is taken, unless it is an expression, a type, a file, a scope or another name.
 func standsAlone(t string) bool {
 	switch {
-	case len(t) < 4 || hasSpace(t) || !hasAlnum(t) || strings.ContainsAny(t, "{}()[]<>;,"):
+	case len(t) < 4 || chars.HasSpace(t) || !chars.HasAlnum(t) || strings.ContainsAny(t, "{}()[]<>;,"):
 		return false
-	case t[0] == ':' || strings.IndexByte("@&*", t[0]) >= 0 && isIdent(t[1:]) || strings.IndexByte(":.", t[len(t)-1]) >= 0:
+	case t[0] == ':' || strings.IndexByte("@&*", t[0]) >= 0 && looks.IsIdent(t[1:]) || strings.IndexByte(":.", t[len(t)-1]) >= 0:
 		return false
 	case isReference(t) || isTypeName(t) || isFile(t) || scopeWords[strings.ToLower(t)]:
 		return false
 	}
-	return mixed(t) || !namesSecret(t)
+	return looks.Mixed(t) || !namesSecret(t)
 }
 
 func judgeWeak(t string, p place) bool {
 	if p == inJSON || p == inLine || p == inQuote {
-		return looksRandom(t) && !isUUID(t) || isWords(t, 12) || looksChosen(t) && mixed(t) && !isReference(t) && !isPath(t) &&
-			(hasMark(t) || p == inJSON && !wordsAndNumbers(t))
+		return looks.Random(t) && !looks.IsUUID(t) || isWords(t, 12) || looks.Chosen(t) && looks.Mixed(t) && !isReference(t) && !isPath(t) &&
+			(looks.HasMark(t) || p == inJSON && !looks.WordsAndNumbers(t))
 	}
-	return looksRandom(t) && mixed(t) && !isUUID(t) && !isReference(t) || isWords(t, 12)
+	return looks.Random(t) && looks.Mixed(t) && !looks.IsUUID(t) && !isReference(t) || isWords(t, 12)
 }
 
 // judgeInvoice takes what can be paid, also cut short, and not the numbers of shops.
 func judgeInvoice(t string, p place) bool {
-	if len(t) >= 20 && hasPrefixFold(t, "ln") && isAlnumText(t) && mixed(t) {
+	if len(t) >= 20 && chars.HasPrefixFold(t, "ln") && looks.IsAlnumText(t) && looks.Mixed(t) {
 		return true
 	}
-	return looksRandom(t) && !isUUID(t) && (p <= inLine || mixed(t) && !isReference(t))
+	return looks.Random(t) && !looks.IsUUID(t) && (p <= inLine || looks.Mixed(t) && !isReference(t))
 }
 
 func judgePin(t string, p place) bool {
 	digits := 0
 	for i := 0; i < len(t); i++ {
 		switch {
-		case isDigit(t[i]):
+		case chars.IsDigit(t[i]):
 			digits++
-		case t[i] != '-' && t[i] != ' ' && !isAlpha(t[i]):
-			return looksRandom(t)
+		case t[i] != '-' && t[i] != ' ' && !chars.IsAlpha(t[i]):
+			return looks.Random(t)
 		}
 	}
 	if digits == len(t) {
 		return len(t) >= 4 && len(t) <= 12 || p == inJSON && len(t) == 3
 	}
-	return digits >= 2 && len(t) >= 6 && !hasSpace(t) && (len(t) <= 24 || looksRandom(t)) || looksRandom(t)
+	return digits >= 2 && len(t) >= 6 && !chars.HasSpace(t) && (len(t) <= 24 || looks.Random(t)) || looks.Random(t)
 }
 
 // judgePass takes what a password could be and a result of tests could not.
 func judgePass(t string, p place) bool {
 	switch {
-	case scopeWords[strings.ToLower(t)] || hasSpace(t):
+	case scopeWords[strings.ToLower(t)] || chars.HasSpace(t):
 		return false
 	case p <= inLine:
 		return len(t) >= 4 && judgePassword(t, inJSON) && !isReference(t) && !namesSecret(t) && strings.IndexByte(t, '\\') < 0
 	case p == inYAML:
-		return mixed(t) && standsAlone(t) && !strings.HasPrefix(t, "Test")
+		return looks.Mixed(t) && standsAlone(t) && !strings.HasPrefix(t, "Test")
 	}
-	return looksRandom(t) && mixed(t) && !isReference(t)
+	return looks.Random(t) && looks.Mixed(t) && !isReference(t)
 }
 
 // judgePhrase takes words in a row, or what a password would be: an assembler's mnemonic is shorter.
@@ -187,7 +192,7 @@ func judgePhrase(t string, p place) bool {
 	switch {
 	case isWords(t, 3):
 		return p <= inLine || isWords(t, 12)
-	case !hasAlnum(t), isWord(t) && (len(t) < 7 || isCamel(t)), p == inQuote && hasSpace(t) && !isShortMix(t):
+	case !chars.HasAlnum(t), looks.IsWord(t) && (len(t) < 7 || looks.IsCamel(t)), p == inQuote && chars.HasSpace(t) && !isShortMix(t):
 		return false
 	case p <= inQuote:
 		return judgePassword(t, p)
@@ -196,7 +201,7 @@ func judgePhrase(t string, p place) bool {
 	case p == inYAML:
 		return standsAlone(t)
 	}
-	return judgePassword(t, p) && (len(t) >= 8 && mixed(t) || looksRandom(t))
+	return judgePassword(t, p) && (len(t) >= 8 && looks.Mixed(t) || looks.Random(t))
 }
 
 // judgeSeed takes words in a row and what a password would be.
@@ -204,40 +209,40 @@ func judgeSeed(t string, p place) bool {
 	switch {
 	case isWords(t, 3):
 		return p <= inLine && !describes(t) || isWords(t, 12)
-	case hasSpace(t) || !hasAlnum(t) || startsGenerator(t, p) || fillsDatabase(t) || namesSecret(t) || isReference(t):
+	case chars.HasSpace(t) || !chars.HasAlnum(t) || startsGenerator(t, p) || fillsDatabase(t) || namesSecret(t) || isReference(t):
 		return false
 	}
 	switch p {
 	case inJSON:
 		return true
 	case inQuote, inLine:
-		return isWord(t) || mixed(t) || strings.IndexByte(t, '_') < 0
+		return looks.IsWord(t) || looks.Mixed(t) || strings.IndexByte(t, '_') < 0
 	case inYAML:
 		return standsAlone(t)
 	case inINI:
-		return mixed(t) && standsAlone(t)
+		return looks.Mixed(t) && standsAlone(t)
 	}
-	return looksRandom(t) && mixed(t)
+	return looks.Random(t) && looks.Mixed(t)
 }
 
 // startsGenerator: digits, outside of JSON any number of them, short variables, and words for where random numbers begin.
 func startsGenerator(t string, p place) bool {
-	if digitsEnd(t, 0) == len(t) {
+	if chars.DigitsEnd(t, 0) == len(t) {
 		return p != inJSON || !isSecretNumber(t, seed)
 	}
 	return p != inJSON && (len(t) < 6 || len(t) < 20 && strings.HasPrefix(t, "0x")) || t == "random" || t == "time" || scopeWords[strings.ToLower(t)]
 }
 
 // fillsDatabase: seed.ts, db/seeds.
-func fillsDatabase(t string) bool { return strings.ContainsAny(t, "./") && !looksRandom(t) }
+func fillsDatabase(t string) bool { return strings.ContainsAny(t, "./") && !looks.Random(t) }
 
 // judgeGroup takes a word under credentials or secrets where JSON says it is a value; elsewhere these are titles.
 func judgeGroup(t string, p place) bool {
 	switch {
 	case isTypeName(t):
 		return false
-	case p == inJSON && len(t) >= 4 && !hasSpace(t) && !isPath(t) && !isReference(t) && !namesSecret(t) && (isWord(t) || mixed(t)):
-		return !isUUID(t)
+	case p == inJSON && len(t) >= 4 && !chars.HasSpace(t) && !isPath(t) && !isReference(t) && !namesSecret(t) && (looks.IsWord(t) || looks.Mixed(t)):
+		return !looks.IsUUID(t)
 	}
 	return judgeWeak(t, p)
 }
@@ -246,28 +251,28 @@ func judgeCookie(t string, p place) bool {
 	if len(t) > maxHeader {
 		return true
 	}
-	if eq := strings.IndexByte(t, '='); eq > 0 && eq+1 < len(t) && !hasSpace(t[:eq]) {
+	if eq := strings.IndexByte(t, '='); eq > 0 && eq+1 < len(t) && !chars.HasSpace(t[:eq]) {
 		value, _, _ := strings.Cut(t[eq+1:], ";")
-		return !isReference(t[eq+1:]) && (p <= inINI || len(value) >= 6 && mixed(value))
+		return !isReference(t[eq+1:]) && (p <= inINI || len(value) >= 6 && looks.Mixed(value))
 	}
 	switch p {
 	case inJSON:
-		return len(t) >= 4 && !strings.ContainsAny(t, " \\") && hasAlnum(t) && !namesHeader(t) && !scopeWords[strings.ToLower(t)] && !isPath(t) && !isExpression(t)
+		return len(t) >= 4 && !strings.ContainsAny(t, " \\") && chars.HasAlnum(t) && !namesHeader(t) && !scopeWords[strings.ToLower(t)] && !isPath(t) && !isExpression(t)
 	case inLine, inYAML:
 		return standsAlone(t) && !namesHeader(t)
 	}
-	return looksRandom(t)
+	return looks.Random(t)
 }
 
 // schemes stand before the credential in an authorization header.
-var schemes = set(`bearer basic token apikey api-key bot digest negotiate ntlm hawk mac oauth dpop key ssws
+var schemes = chars.Words(`bearer basic token apikey api-key bot digest negotiate ntlm hawk mac oauth dpop key ssws
 	aws4-hmac-sha256 l402 lsat genie-key splunk zoho-oauthtoken discogs privatetoken jwt`)
 
 // judgeAuthz leaves the scheme and takes the rest of v[a:b].
 func judgeAuthz(v string, a, b int, p place) (int, int, bool) {
 	t := v[a:b]
 	if hasScheme(t) {
-		c := skipBlanks(t, strings.IndexByte(t, ' '))
+		c := chars.SkipBlanks(t, strings.IndexByte(t, ' '))
 		return a + c, b, isCredential(t[c:], p)
 	}
 	if len(t) > maxHeader {
@@ -282,7 +287,7 @@ func judgeAuthz(v string, a, b int, p place) (int, int, bool) {
 	if p <= inYAML && standsAlone(t) {
 		return a, b, true
 	}
-	return a, b, !isReference(t) && !strings.ContainsAny(t, " {}()[]<>") && (looksRandom(t) || looksChosen(t) && mixed(t))
+	return a, b, !isReference(t) && !strings.ContainsAny(t, " {}()[]<>") && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t))
 }
 
 // hasScheme says whether t begins with a scheme and a blank.
@@ -294,7 +299,7 @@ func hasScheme(t string) bool {
 // namesHeader says whether what stands under a header is the name of one: Proxy-Authorization, X-Auth, cookieJar.
 func namesHeader(t string) bool {
 	k := (&Redactor{}).classify(t)
-	return k == authz || k == cookie || !mixed(t) && (strings.HasPrefix(t, "X-") || namesSecret(t))
+	return k == authz || k == cookie || !looks.Mixed(t) && (strings.HasPrefix(t, "X-") || namesSecret(t))
 }
 
 // isCredential says whether what follows a scheme is one: it is not another word of the sentence.
@@ -302,7 +307,7 @@ func isCredential(t string, p place) bool {
 	switch {
 	case t == "" || harmless(t, "") || isProse(t) && len(t) < 12:
 		return false
-	case isWord(t) && (stopWords[strings.ToLower(t)] || namesSecret(t)):
+	case looks.IsWord(t) && (stopWords[strings.ToLower(t)] || namesSecret(t)):
 		return false
 	case p <= inLine:
 		return p == inJSON || t[0] != '$'

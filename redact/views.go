@@ -3,6 +3,8 @@ package redact
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
 )
 
 // view reads a text as people read it: it gives the first sequence at or after i that stands for something else, [from, to), and
@@ -111,7 +113,7 @@ func isWritten(t string) bool { return strings.IndexByte(t, '\\') >= 0 || string
 // colourEnd gives the end of a colour, whose bracket ends at i, that has lost its escape: [1;32m; 0 if it is none, but [5m] or [3me.
 func colourEnd(s string, i int) int {
 	from := i
-	for i < len(s) && i-from < maxColour && (isDigit(s[i]) || s[i] == ';') {
+	for i < len(s) && i-from < maxColour && (chars.IsDigit(s[i]) || s[i] == ';') {
 		i++
 	}
 	if i == from || i == len(s) || s[i] != 'm' || s[i-1] == ';' || i+1 < len(s) && s[i+1] == ']' || beginsSecret(s, i) {
@@ -129,7 +131,7 @@ func controlEnd(s string, i int) int {
 		return csiEnd(s, j+1)
 	case isCommand(s[j]):
 		return commandEnd(s, j)
-	case strings.IndexByte("()*+#%", s[j]) >= 0 && j+1 < len(s) && isAlnum(s[j+1]) && !beginsSecret(s, j+1):
+	case strings.IndexByte("()*+#%", s[j]) >= 0 && j+1 < len(s) && chars.IsAlnum(s[j+1]) && !beginsSecret(s, j+1):
 		return j + 2
 	case strings.IndexByte(`78=>\`, s[j]) >= 0:
 		return j + 1
@@ -141,21 +143,21 @@ func controlEnd(s string, i int) int {
 // the word after it, the sequence ends with its parameters; a number of more than three digits is none of them.
 func csiEnd(s string, i int) int {
 	cut := i
-	for cut < len(s) && (isDigit(s[cut]) || s[cut] == ';' || s[cut] == '?') {
-		to := max(digitsEnd(s, cut), cut+1)
+	for cut < len(s) && (chars.IsDigit(s[cut]) || s[cut] == ';' || s[cut] == '?') {
+		to := max(chars.DigitsEnd(s, cut), cut+1)
 		if to-cut > 3 && s[i] != '?' {
 			return cut
 		}
 		cut = to
 	}
 	j := cut
-	for j < len(s) && s[j] >= '0' && s[j] <= '?' && j-i < maxBlanks {
+	for j < len(s) && s[j] >= '0' && s[j] <= '?' && j-i < chars.MaxBlanks {
 		j++
 	}
 	if j < len(s) && strings.IndexByte(` !"$'*`, s[j]) >= 0 {
 		j++
 	}
-	if j < len(s) && (isAlpha(s[j]) || s[j] == '@' || s[j] == '~') && !beginsSecret(s, j) {
+	if j < len(s) && (chars.IsAlpha(s[j]) || s[j] == '@' || s[j] == '~') && !beginsSecret(s, j) {
 		return j + 1
 	}
 	return cut
@@ -185,7 +187,7 @@ func needsFirst(t string) bool {
 // dashedEnd gives the end of the word at i, of which it looks at no more than a name has.
 func dashedEnd(s string, i int) int {
 	from := i
-	for i < len(s) && i-from <= maxName && dashed(s[i]) {
+	for i < len(s) && i-from <= maxName && chars.InDashed(s[i]) {
 		i++
 	}
 	return i
@@ -271,10 +273,10 @@ func (sc *scanner) escaped() {
 func literalsOf(s string, spans []span) (out []span) {
 	for _, sp := range spans {
 		at := sp.start
-		for at > 0 && sp.start-at < maxBlanks && isBlank(s[at-1]) {
+		for at > 0 && sp.start-at < chars.MaxBlanks && chars.IsBlank(s[at-1]) {
 			at--
 		}
-		if at > 0 && sp.end < len(s) && isQuote(s[sp.end]) && s[at-1] == s[sp.end] && (at == 1 || s[at-2] != '\\') {
+		if at > 0 && sp.end < len(s) && chars.IsQuote(s[sp.end]) && s[at-1] == s[sp.end] && (at == 1 || s[at-2] != '\\') {
 			out = append(out, sp)
 		}
 	}

@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/transcriptd/transcriptd/redact/internal/chars"
+)
 
 // walker goes through a JSON value that is known to be valid and gathers spans.
 type walker struct {
@@ -12,16 +16,16 @@ type walker struct {
 }
 
 // inherits are members of an object under a secret name that hold the secret itself: {"password": {"value": "…"}}.
-var inherits = set(`value val plain plaintext raw text content data current secret key token string`)
+var inherits = chars.Words(`value val plain plaintext raw text content data current secret key token string`)
 
 // nameMembers and valueMembers are the halves of a pair written as an object: {"name": "DB_PASSWORD", "value": "…"}.
 var (
-	nameMembers  = set(`name key field header variable var parameter param label id k n`)
-	valueMembers = set(`value val content data v plaintext string secretvalue stringvalue`)
+	nameMembers  = chars.Words(`name key field header variable var parameter param label id k n`)
+	valueMembers = chars.Words(`value val content data v plaintext string secretvalue stringvalue`)
 )
 
 // about are the last words of members that say something of a secret without being one, and of JSON schemas.
-var about = set(`type types title description label name names id ids kind source sources path file files filename uri url urls
+var about = chars.Words(`type types title description label name names id ids kind source sources path file files filename uri url urls
 	ref env required optional placeholder help hint message messages error errors code codes status pattern format minlength maxlength
 	length username user users email host hostname domain port region zone created updated modified expires expiry expiration at
 	on in scope scopes algorithm alg iss issuer audience provider service version permissions role roles policy policies samesite
@@ -44,7 +48,7 @@ func carries(k kind) bool {
 }
 
 // actions begin the names of calls: {"GetPassword": {"shape": "…"}}.
-var actions = set(`get list create delete update describe put batch post patch generate exchange validate verify revoke rotate
+var actions = chars.Words(`get list create delete update describe put batch post patch generate exchange validate verify revoke rotate
 	associate disassociate sign import export`)
 
 func isAction(name string) bool {
@@ -76,12 +80,12 @@ func (w *walker) value(i int, k kind, name string) int {
 var leastDigits = [kinds]int{pin: 4, password: 4, phrase: 4, authz: 4, cookie: 4, secret: 5, token: 6, pass: 6, group: 6, seed: 8, named: 1}
 
 func isSecretNumber(t string, k kind) bool {
-	if k == named && t != "" && (t[0] == '-' || isDigit(t[0])) {
+	if k == named && t != "" && (t[0] == '-' || chars.IsDigit(t[0])) {
 		return true
 	}
 	digits := strings.TrimPrefix(t, "-")
 	least := leastDigits[k]
-	return least > 0 && len(digits) >= least && digitsEnd(digits, 0) == len(digits) && !(k == seed && isDate(digits))
+	return least > 0 && len(digits) >= least && chars.DigitsEnd(digits, 0) == len(digits) && !(k == seed && isDate(digits))
 }
 
 // isDate: 20260301.
@@ -91,15 +95,15 @@ func isDate(digits string) bool {
 
 func (w *walker) object(i int, k kind, name string) int {
 	var p siblings
-	i = skipSpace(w.s, i+1)
+	i = chars.SkipSpace(w.s, i+1)
 	for w.s[i] != '}' {
 		end, _ := stringEnd(w.s, i)
 		member := w.text(i+1, end-1)
 		w.str(i+1, end-1, none, "")
 		i, _ = keyEnd(w.s, i)
-		i = skipSpace(w.s, w.member(i, k, name, member, &p))
+		i = chars.SkipSpace(w.s, w.member(i, k, name, member, &p))
 		if w.s[i] == ',' {
-			i = skipSpace(w.s, i+1)
+			i = chars.SkipSpace(w.s, i+1)
 		}
 	}
 	w.settle(&p)
@@ -198,8 +202,8 @@ func fold(name string) string {
 	var buf [maxFold]byte
 	n := 0
 	for i := 0; i < len(name); i++ {
-		if isAlpha(name[i]) {
-			buf[n] = lower(name[i])
+		if chars.IsAlpha(name[i]) {
+			buf[n] = chars.Lower(name[i])
 			n++
 		}
 	}
