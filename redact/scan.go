@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
 // scanner goes through text once from left to right. What a rule takes is passed over; what a rule leaves is looked at by
@@ -190,10 +191,10 @@ func (sc *scanner) take(a, b int) int {
 // shapeIn gives the first shape that begins in [i, end), at its start or after a sign within its first chars.MaxWord bytes.
 func (sc *scanner) shapeIn(i, end int) (int, int) {
 	for p := i; p < min(end, i+chars.MaxWord); p++ {
-		if !chars.IsAlnum(sc.s[p]) || p == sc.cut || p > i && chars.IsAlnum(sc.s[p-1]) && !(chars.IsDigit(sc.s[p]) && sc.s[i:p] == "bot") {
+		if !tokens.Begins(sc.s[p]) || p == sc.cut || p > i && chars.IsAlnum(sc.s[p-1]) && !(chars.IsDigit(sc.s[p]) && sc.s[i:p] == "bot") {
 			continue
 		}
-		if to := shapeAt(sc.s, p); to > 0 {
+		if to := tokens.At(sc.s, p); to > 0 {
 			return p, to
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
 // named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
@@ -67,7 +68,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		}
 	}
 	if chars.IsAlnum(sc.s[v.start+a]) {
-		to = max(to, shapeAt(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
+		to = max(to, tokens.At(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
 	}
 	return sc.take(v.start+a, to)
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
 // view reads a text as people read it: it gives the first sequence at or after i that stands for something else, [from, to), and
@@ -174,7 +175,7 @@ func beginsSecret(s string, i int) bool {
 	if end < len(s) && s[end] == ' ' {
 		two = dashedEnd(s, end+1)
 	}
-	return needsFirst(s[i:end]) || needsFirst(s[i:two]) || shapeAt(s, i) > 0 && shapeAt(s, i+1) == 0
+	return needsFirst(s[i:end]) || needsFirst(s[i:two]) || tokens.At(s, i) > 0 && tokens.At(s, i+1) == 0
 }
 
 // needsFirst says whether t is the name of a secret, but not without its first letter, nor without its first word.

@@ -1,0 +1,33 @@
+package tokens
+
+// models and what is built on them.
+var models = []Form{
+	{"Anthropic", "sk-ant-", dashed, 16, 0, nil, "gitleaks anthropic-api-key"},
+	{"Cerebras", "csk-", alnum, 40, 0, mixed, "betterleaks cerebras-api-key"},
+	{"Cursor", "key_", hexa, 64, 64, mixed, "betterleaks cursor-api-key"},
+	{"Devin", "apk_", b64, 80, 0, randomPart, "betterleaks devin-service-api-key"},
+	{"Devin", "apk_user_", b64, 100, 0, mixed, "betterleaks devin-personal-api-key"},
+	{"Devin", "cog_", lowerBase32, 52, 52, mixed, "betterleaks devin-service-user-token"},
+	{"ElevenLabs", "sk_", hexa, 48, 48, mixed, "betterleaks elevenlabs-api-key"},
+	{"Fireworks", "fw_", alnum, 22, 0, mixed, "https://docs.fireworks.ai/api-reference/introduction"},
+	{"Google", "AQ.", dashed, 40, 0, randomPart, "betterleaks gcp-gemini-api"},
+	{"Groq", "gsk_", alnum, 32, 0, nil, "betterleaks groq-api-key"},
+	{"Hugging Face", "api_org_", alnum, 30, 0, nil, "gitleaks huggingface-organization-api-token"},
+	{"Hugging Face", "hf_", alnum, 24, 0, nil, "gitleaks huggingface-access-token"},
+	{"LangSmith", "lsv2_", word, 32, 0, nil, "betterleaks langchain-langsmith-personal-access-token"},
+	{"Langfuse", "sk-lf-", dashed, 16, 0, nil, "https://langfuse.com/docs/api"},
+	{"NVIDIA", "nvapi-", dashed, 40, 0, nil, "betterleaks nvidia-api-key"},
+	{"OpenAI and others", "sk-", dashed, 16, 0, keyPart, "gitleaks openai-api-key"},
+	{"OpenAI", "sk-admin-", dashed, 16, 0, nil, "gitleaks openai-api-key"},
+	{"OpenAI", "sk-proj-", dashed, 16, 0, nil, "gitleaks openai-api-key"},
+	{"OpenAI", "sk-svcacct-", dashed, 16, 0, nil, "gitleaks openai-api-key"},
+	{"OpenRouter", "sk-or-v1-", dashed, 16, 0, nil, "betterleaks openrouter-api-key"},
+	{"Perplexity", "pplx-", alnum, 32, 0, nil, "gitleaks perplexity-api-key"},
+	{"Pinecone", "pcsk_", word, 60, 0, mixed, "betterleaks pinecone-api-key"},
+	{"Replicate", "r8_", alnum, 32, 0, nil, "betterleaks replicate-api-token"},
+	{"RunPod", "rpa_", alnum, 30, 0, mixed, "betterleaks runpod-api-key"},
+	{"Tavily", "tvly-", dashed, 20, 0, keyPart, "https://docs.tavily.com/documentation/api-reference/introduction"},
+	{"Together", "tgp_v1_", dashed, 40, 0, mixed, "betterleaks togetherai-api-key"},
+	{"Weights & Biases", "wandb_v1_", word, 60, 0, mixed, "betterleaks weights-and-biases-api-key-v1"},
+	{"xAI", "xai-", dashed, 40, 0, keyPart, "betterleaks xai-api-key"},
+}

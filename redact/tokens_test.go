@@ -1,0 +1,54 @@
+package redact_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/transcriptd/transcriptd/redact"
+)
+
+// tokenExamples are a token of each form, in parts: what stands before the form's prefix, the prefix, and what follows.
+func tokenExamples(t *testing.T) (list [][3]string) {
+	t.Helper()
+	raw, err := os.ReadFile("internal/tokens/testdata/examples.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(parts) == 4 {
+			list = append(list, [3]string(parts[1:]))
+		}
+	}
+	if len(list) < 300 {
+		t.Fatalf("there are %d examples", len(list))
+	}
+	return list
+}
+
+// A token is taken as a whole and alone, with no name beside it.
+func TestTokensStandAlone(t *testing.T) {
+	for _, e := range tokenExamples(t) {
+		token := e[0] + e[1] + e[2]
+		for _, around := range []string{"%", "it is % and so on", "It is %.", "\"%\"", "- %\n- a\n", "(%)", "x=%", "a: %", "`%`,", "https://%", "<b>%</b>"} {
+			text, want := strings.ReplaceAll(around, "%", token), strings.ReplaceAll(around, "%", redact.Mark)
+			if got := redact.Text(text); got != want {
+				t.Errorf("%q became %q", text, got)
+			}
+			promises(t, text)
+		}
+		promises(t, encode(t, map[string]any{"a": token, "n": []any{token}}))
+	}
+}
+
+// Floods of prefixes and of what almost is a token cost no more than other texts do.
+func TestFloodsOfTokens(t *testing.T) {
+	for _, e := range tokenExamples(t) {
+		for _, piece := range []string{
+			e[0] + e[1], e[1] + " ", e[0] + e[1] + e[2][:min(6, len(e[2]))], e[0] + e[1] + e[2], e[0] + e[1] + e[2] + " ",
+			e[1] + "a", e[2][:len(e[2])/2] + "!",
+		} {
+			checkWork(t, piece, strings.Repeat(piece, 1<<14/len(piece)))
+		}
+	}
+}
