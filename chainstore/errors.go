@@ -99,3 +99,6 @@ func (e *ConflictError) Unwrap() error {
 		return ErrAliasMoved
 	}
 }
+
+// NoRow is ErrCorrupt of a path that lacks a row.
+func NoRow(seq uint32) error { return fmt.Errorf("%w: a path has no row %d", ErrCorrupt, seq) }

@@ -2,12 +2,13 @@
 // promises, in bytes, ids and plain values. It knows neither gRPC nor an engine. The engines are in badgerstore and
 // memstore; storetest is the contract suite that each passes.
 //
-// A method takes a whole request, so that an engine that pays for round trips needs one or two for each.
+// A method asks a whole question, so that an engine that pays for round trips needs one or two for each. An engine holds what it reads
+// with, a transaction or a connection, no longer than a call lasts, and in Rows no longer than RowsHold.
 package chainstore
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -61,13 +62,27 @@ type Chain interface {
 	Head() *Header
 	// After is the Seq of the node that Chain was asked about; meaningful only if it was.
 	After() uint32
+	// Compaction is the header of the nearest compaction node on the path, which may be the head; nil without one. The caller must
+	// not change it.
+	Compaction() *Header
+	// Compactions returns the headers of the nearest compaction nodes on the path, nearest first, at most limit; more says that there
+	// are more.
+	Compactions(ctx context.Context, limit int) (headers []*Header, more bool, err error)
 	// Runs are the stretches of the path, nearest to the head first, at most limit: a run begins at the root and at each
 	// node that is not its parent's first child.
 	Runs(limit int) []Run
-	// Rows yields the nodes of the path from one Seq through another (inclusive, at most the head's; nothing if from >
-	// through) in order, until yield fails, and returns that error. Each row and its slices are borrowed: they are
-	// spoilt when yield returns.
-	Rows(ctx context.Context, span Span, yield func(*Row) error) error
+	// Headers returns the headers of the nodes of the path with some Seqs, in the order of these, which is any; one may be asked for
+	// twice. ErrCorrupt where the path has no such row.
+	Headers(ctx context.Context, seqs ...uint32) ([]*Header, error)
+	// FirstWhere finds the first node behind the one with Seq from, where the bounds are met, and the node before it. Both are nil
+	// where they are met at from already, or not at the head. Bounds that are met at a node must be met at all nodes behind it, as
+	// they are while no compaction node comes: none may lie behind from.
+	FirstWhere(ctx context.Context, from uint32, bounds Bounds) (before, first *Header, err error)
+	// Rows yields the nodes of the path that lie in spans, span after span, until yield fails, and returns that error. Each row and
+	// its slices are borrowed: they are spoilt when yield returns, but for Row.Shared. While yield runs, the engine may hold what it
+	// reads with. Once it has held that for RowsHold it goes on in a new read as soon as yield has returned, and as rows never change,
+	// that makes no difference.
+	Rows(ctx context.Context, spans []Span, yield func(*Row) error) error
 	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in the order in which
 	// they were first put; nodes that lie on the path themselves are passed over. Those of the latest spawner are chosen
 	// first, of one spawner those put first, at most limit and SpawnedReach. more says that there are more, or that there may
@@ -79,14 +94,31 @@ type Chain interface {
 // counted together. Part of the contract: may only grow.
 const SpawnedReach = 256
 
-// Span is a part of a path.
+// RowsHold is how long Rows holds what it reads with beside a yield that takes its time.
+const RowsHold = 10 * time.Second
+
+// Span is a part of a path: from one Seq through another (inclusive, at most the head's; nothing if From > Through).
 type Span struct {
 	From, Through uint32
 	// HeadersOnly leaves Row.Payload and Row.Metadata nil.
 	HeadersOnly bool
-	// Again says that these rows, or most of them, are about to be read again: a store that keeps what was read lately may
-	// keep them at once.
-	Again bool
+	// WillReread is a hint: most of these rows are about to be read again. An engine that keeps what was read lately may keep them
+	// at once; any may take no notice. What is yielded is the same.
+	WillReread bool
+}
+
+// Bounds are on what the effective view has heard so far.
+type Bounds struct {
+	// Loops is met where the view has more run loops than that, the lead-in aside.
+	Loops int64
+	// Heard, where HasHeard, is met where the latest user was heard then or later, in milliseconds since the epoch.
+	HasHeard bool
+	Heard    int64
+}
+
+// Met tells whether the view of a header's State.Effective meets the bounds.
+func (b *Bounds) Met(v *runloop.View) bool {
+	return v.Loops > b.Loops && (!b.HasHeard || v.HasLatestUser && v.LatestUser >= b.Heard)
 }
 
 // Run is a stretch of a path, from one Seq through another. Two paths of a namespace that have a run of the same Key share
@@ -96,19 +128,16 @@ type Run struct {
 	From, Through uint32
 }
 
-// HeaderAt reads the header of a node of a chain: ErrCorrupt where the path has no such row.
-func HeaderAt(ctx context.Context, c Chain, seq uint32) (h *Header, err error) {
+// HeaderAt is the header of one node of a chain; see Chain.Headers.
+func HeaderAt(ctx context.Context, c Chain, seq uint32) (*Header, error) {
 	if head := c.Head(); head.Seq == seq {
 		return head, nil
 	}
-	err = c.Rows(ctx, Span{From: seq, Through: seq, HeadersOnly: true}, func(r *Row) error {
-		h, err = r.Header()
-		return err
-	})
-	if err == nil && h == nil {
-		err = fmt.Errorf("%w: a path has no row %d", ErrCorrupt, seq)
+	found, err := c.Headers(ctx, seq)
+	if err != nil {
+		return nil, err
 	}
-	return h, err
+	return found[0], nil
 }
 
 // Row is a node as Rows yields it.
@@ -118,10 +147,12 @@ type Row struct {
 	Seq uint32
 	// Payload is the canonical encoding of the messages; Metadata of the metadata.
 	Payload, Metadata []byte
-	// Kept, if not nil, is memory that never changes and may be kept, but not changed, when the row is no more: Payload is what
-	// lies in it from KeptFrom on, and the payloads of rows that follow may lie directly behind. Else Payload ends with the row.
-	Kept     []byte
-	KeptFrom int
+	// Shared, if not nil, is memory that holds Payload from byte SharedFrom on and outlives the row: it never changes and may be kept,
+	// but not changed, for as long as anyone likes. The payloads of rows that follow may lie directly behind, and what else it holds
+	// is nobody's. An engine that has a row in such memory, a cache say, may give it; none must, and who reads takes a nil for a row
+	// that was not in memory.
+	Shared     []byte
+	SharedFrom int
 }
 
 // Header decodes the row's header into memory of its own: ErrCorrupt.

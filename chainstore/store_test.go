@@ -6,55 +6,44 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// rowsOf is a chain of rows, of which the last is the head.
-type rowsOf struct {
+// askedChain is a chain that answers Headers alone.
+type askedChain struct {
+	chainstore.Chain
 	headers []*chainstore.Header
-	// err, if not nil, is what reading fails with; reads counts the spans read.
+	// err, if not nil, is what Headers fails with; asked are the Seqs that it was asked for.
 	err   error
-	reads []chainstore.Span
+	asked []uint32
 }
 
-func (c *rowsOf) Head() *chainstore.Header      { return c.headers[len(c.headers)-1] }
-func (c *rowsOf) After() uint32                 { return 0 }
-func (c *rowsOf) Runs(int) []chainstore.Run     { return nil }
-func (c *rowsOf) row(seq uint32) chainstore.Row { return chainstore.Row{Seq: seq, Raw: c.raw(seq)} }
-func (c *rowsOf) raw(seq uint32) []byte         { return chainstore.AppendHeader(nil, c.headers[seq]) }
+func (c *askedChain) Head() *chainstore.Header { return c.headers[len(c.headers)-1] }
 
-func (c *rowsOf) Spawned(context.Context, int) ([]*chainstore.Header, bool, error) {
-	return nil, false, nil
-}
-
-func (c *rowsOf) Rows(_ context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	c.reads = append(c.reads, span)
-	for seq := span.From; seq <= span.Through && int(seq) < len(c.headers); seq++ {
-		row := c.row(seq)
-		if err := yield(&row); err != nil {
-			return err
+func (c *askedChain) Headers(_ context.Context, seqs ...uint32) (found []*chainstore.Header, err error) {
+	c.asked = append(c.asked, seqs...)
+	for _, seq := range seqs {
+		if c.err != nil || int(seq) >= len(c.headers) {
+			return nil, errors.Join(c.err, chainstore.NoRow(seq))
 		}
+		found = append(found, c.headers[seq])
 	}
-	return c.err
+	return found, nil
 }
 
 func TestHeaderAt(t *testing.T) {
-	c := &rowsOf{}
+	c := &askedChain{}
 	for i := range byte(4) {
 		c.headers = append(c.headers, &chainstore.Header{ID: chainstore.ID{i}, Seq: uint32(i), FirstPut: int64(i)})
 	}
 	for i, want := range c.headers {
 		h, err := chainstore.HeaderAt(t.Context(), c, uint32(i))
-		if err != nil || h.ID != want.ID || h.Seq != uint32(i) {
+		if err != nil || h != want {
 			t.Errorf("the header at %d is %+v, error %v", i, h, err)
 		}
 	}
-	if len(c.reads) != 3 {
-		t.Errorf("%d reads, want one for each but the head", len(c.reads))
-	}
-	for _, span := range c.reads {
-		if span.From != span.Through || !span.HeadersOnly {
-			t.Errorf("a header was read as %+v", span)
-		}
+	if len(c.asked) != 3 {
+		t.Errorf("asked for %v, want all but the head", c.asked)
 	}
 	if h, err := chainstore.HeaderAt(t.Context(), c, 4); !errors.Is(err, chainstore.ErrCorrupt) || h != nil {
 		t.Errorf("behind the head: %+v, error %v", h, err)
@@ -63,7 +52,30 @@ func TestHeaderAt(t *testing.T) {
 	if _, err := chainstore.HeaderAt(t.Context(), c, 1); !errors.Is(err, c.err) {
 		t.Errorf("error is %v, want %v", err, c.err)
 	}
-	if _, err := chainstore.HeaderAt(t.Context(), c, 4); !errors.Is(err, c.err) {
-		t.Errorf("error is %v, want %v", err, c.err)
+}
+
+func TestBounds(t *testing.T) {
+	heard := func(loops, at int64) *runloop.View {
+		v := &runloop.View{HasLatestUser: true, LatestUser: at}
+		v.Loops = loops
+		return v
+	}
+	for _, x := range []struct {
+		bounds chainstore.Bounds
+		view   *runloop.View
+		want   bool
+	}{
+		{chainstore.Bounds{}, &runloop.View{}, false},
+		{chainstore.Bounds{Loops: -1}, &runloop.View{}, true},
+		{chainstore.Bounds{Loops: 2}, heard(2, 0), false},
+		{chainstore.Bounds{Loops: 2}, heard(3, 0), true},
+		{chainstore.Bounds{Loops: -1, HasHeard: true}, &runloop.View{}, false},
+		{chainstore.Bounds{Loops: -1, HasHeard: true, Heard: 5}, heard(1, 4), false},
+		{chainstore.Bounds{Loops: -1, HasHeard: true, Heard: 5}, heard(1, 5), true},
+		{chainstore.Bounds{Loops: 1, HasHeard: true, Heard: 5}, heard(1, 5), false},
+	} {
+		if got := x.bounds.Met(x.view); got != x.want {
+			t.Errorf("%+v is met by %+v: %t, want %t", x.bounds, x.view, got, x.want)
+		}
 	}
 }

@@ -206,9 +206,9 @@ func (p *payloadCounter) Chain(ctx context.Context, namespace string, head chain
 	return countedChain{c, p}, err
 }
 
-func (c countedChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	return c.Chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		if !span.HeadersOnly {
+func (c countedChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	return c.Chain.Rows(ctx, spans, func(row *chainstore.Row) error {
+		if row.Payload != nil {
 			c.counter.rows++
 			c.counter.bytes += len(row.Payload)
 		}

@@ -49,7 +49,7 @@ func newEndless(t *testing.T, size int, n uint32) *endless {
 		t.Fatal(err)
 	}
 	e := &endless{Store: store, template: c.Head(), n: n, watch: func(uint32) {}}
-	err = c.Rows(t.Context(), chainstore.Span{}, func(r *chainstore.Row) error {
+	err = c.Rows(t.Context(), []chainstore.Span{{}}, func(r *chainstore.Row) error {
 		e.payload = append(e.payload, r.Payload...)
 		return nil
 	})
@@ -67,6 +67,20 @@ func (e *endless) Chain(context.Context, string, chainstore.Ref, *chainstore.ID)
 
 func (c *endlessChain) Runs(int) []chainstore.Run { return nil }
 
+func (c *endlessChain) Compaction() *chainstore.Header { return nil }
+
+func (c *endlessChain) Compactions(context.Context, int) ([]*chainstore.Header, bool, error) {
+	return nil, false, nil
+}
+
+func (c *endlessChain) Headers(context.Context, ...uint32) ([]*chainstore.Header, error) {
+	return nil, nil
+}
+
+func (c *endlessChain) FirstWhere(context.Context, uint32, chainstore.Bounds) (before, first *chainstore.Header, err error) {
+	return nil, nil, nil
+}
+
 func (c *endlessChain) Spawned(context.Context, int) ([]*chainstore.Header, bool, error) {
 	return nil, false, nil
 }
@@ -74,8 +88,8 @@ func (c *endlessChain) Spawned(context.Context, int) ([]*chainstore.Header, bool
 func (c *endlessChain) Head() *chainstore.Header { return c.head }
 func (c *endlessChain) After() uint32            { return c.after }
 
-func (c *endlessChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	for seq := span.From; seq <= min(span.Through, c.head.Seq); seq++ {
+func (c *endlessChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	for seq := spans[0].From; seq <= min(spans[0].Through, c.head.Seq); seq++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -22,11 +22,11 @@ func (s lending) Chain(ctx context.Context, namespace string, head chainstore.Re
 
 type lentChain struct{ chainstore.Chain }
 
-func (c lentChain) Rows(ctx context.Context, span chainstore.Span, visit func(*chainstore.Row) error) error {
-	return c.Chain.Rows(ctx, span, func(row *chainstore.Row) error {
+func (c lentChain) Rows(ctx context.Context, spans []chainstore.Span, visit func(*chainstore.Row) error) error {
+	return c.Chain.Rows(ctx, spans, func(row *chainstore.Row) error {
 		own := *row
-		own.Kept = slices.Clone(row.Payload)
-		own.Payload = own.Kept
+		own.Shared = slices.Clone(row.Payload)
+		own.Payload = own.Shared
 		return visit(&own)
 	})
 }

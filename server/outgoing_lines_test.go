@@ -190,10 +190,10 @@ type rowsChain struct {
 	store *rowsStore
 }
 
-func (c *rowsChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+func (c *rowsChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
 	c.store.reading.Add(1)
 	defer c.store.reading.Add(-1)
-	return c.Chain.Rows(ctx, span, yield)
+	return c.Chain.Rows(ctx, spans, yield)
 }
 
 // A call that waits for room reads nothing meanwhile: while rows are read, the store keeps all that was written since, and Close waits.

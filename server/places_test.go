@@ -38,11 +38,11 @@ type openedChain struct {
 	store *openedStore
 }
 
-func (c *openedChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+func (c *openedChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
 	c.store.reading.Add(1)
 	defer c.store.reading.Add(-1)
 	<-c.store.opened
-	return c.Chain.Rows(ctx, span, yield)
+	return c.Chain.Rows(ctx, spans, yield)
 }
 
 // lookThrough calls each method that looks through messages.

@@ -47,13 +47,13 @@ type watchedChain struct {
 	ahead func(context.Context) error
 }
 
-func (w watchedChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	if span.From > 0 {
+func (w watchedChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	if spans[0].From > 0 {
 		if err := w.ahead(ctx); err != nil {
 			return err
 		}
 	}
-	return w.Chain.Rows(ctx, span, yield)
+	return w.Chain.Rows(ctx, spans, yield)
 }
 
 // readChain reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.

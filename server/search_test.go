@@ -335,8 +335,8 @@ func (s spoilt) Chain(ctx context.Context, namespace string, head chainstore.Ref
 	return spoiltChain{c}, err
 }
 
-func (c spoiltChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	return c.Chain.Rows(ctx, span, func(row *chainstore.Row) error {
+func (c spoiltChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	return c.Chain.Rows(ctx, spans, func(row *chainstore.Row) error {
 		row.Payload = row.Payload[:max(0, len(row.Payload)-1)]
 		return yield(row)
 	})

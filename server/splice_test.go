@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -39,8 +40,8 @@ type alteredChain struct {
 	change func(*chainstore.Row)
 }
 
-func (c *alteredChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	return c.Chain.Rows(ctx, span, func(r *chainstore.Row) error {
+func (c *alteredChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	return c.Chain.Rows(ctx, spans, func(r *chainstore.Row) error {
 		row := *r
 		c.change(&row)
 		return yield(&row)
@@ -203,7 +204,10 @@ func (g *gaps) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 
 type gapChain struct{ chainstore.Chain }
 
-func (c *gapChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	span.Through = min(span.Through, c.Head().Seq-1)
-	return c.Chain.Rows(ctx, span, yield)
+func (c *gapChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	short := slices.Clone(spans)
+	for i := range short {
+		short[i].Through = min(short[i].Through, c.Head().Seq-1)
+	}
+	return c.Chain.Rows(ctx, short, yield)
 }

@@ -13,18 +13,22 @@ type chain struct {
 	s  *Store
 	ns uint32
 	*cache.Node
-	after uint32
+	after      uint32
+	compaction *chainstore.Header
 	// reader is the cache's number of who reads it.
 	reader int64
 }
 
-// Chain finds a head; see chainstore.ChainReader. It reads the alias or id and, of a head that was not read lately, the row,
-// and a seek for each 64 forks.
+// Chain finds a head; see chainstore.ChainReader. It reads the alias or id and, of a head and of a compaction node that were not read
+// lately, the rows, and a seek for each 64 forks.
 func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
 	c := &chain{s: s, reader: s.source.Caches.Rows.Begin()}
 	err := s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) (err error) {
 		c.ns = v.Namespace
-		if c.Node, err = v.Head(ref); err != nil || after == nil {
+		if c.Node, err = v.Head(ref); err != nil {
+			return err
+		}
+		if c.compaction, err = v.Compaction(c.Node); err != nil || after == nil {
 			return err
 		}
 		p, found, err := v.PlaceOf(*after)
@@ -61,9 +65,46 @@ func (c *chain) Runs(limit int) (runs []chainstore.Run) {
 	return runs
 }
 
-// Rows reads one range for each fork within the span; see chainstore.Chain. What the database wrote since stays on its
-// disk until Rows returns.
-func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+// Compaction is read when the chain is found; see chainstore.Chain.
+func (c *chain) Compaction() *chainstore.Header { return c.compaction }
+
+// Compactions reads each, and the node before it, in a seek; see chainstore.Chain.
+func (c *chain) Compactions(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
+	err = c.read(ctx, func(v *snapshot.Snapshot) error {
+		headers, more, err = v.Compactions(ctx, c.Lineage, c.reader, c.compaction, limit)
+		return err
+	})
+	return headers, more, err
+}
+
+// Headers reads each in one seek; see chainstore.Chain.
+func (c *chain) Headers(ctx context.Context, seqs ...uint32) (headers []*chainstore.Header, err error) {
+	err = c.read(ctx, func(v *snapshot.Snapshot) error {
+		headers, err = v.Headers(ctx, c.Lineage, c.reader, seqs)
+		return err
+	})
+	return headers, err
+}
+
+// FirstWhere takes about as many seeks as the distance from the head has binary digits, twice; see chainstore.Chain.
+func (c *chain) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bounds) (before, first *chainstore.Header, err error) {
+	err = c.read(ctx, func(v *snapshot.Snapshot) error {
+		before, first, err = v.FirstWhere(ctx, c.Lineage, c.reader, from, c.Header, func(h *chainstore.Header) bool {
+			return bounds.Met(&h.State.Effective)
+		})
+		return err
+	})
+	return before, first, err
+}
+
+// Rows reads one range for each fork within a span; see chainstore.Chain. What the database wrote since stays on its
+// disk for chainstore.RowsHold, or until Rows returns.
+func (c *chain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	return c.read(ctx, func(v *snapshot.Snapshot) error { return v.LongRows(ctx, c.Lineage, c.reader, spans, yield) })
+}
+
+// read runs f on a snapshot of the chain's namespace.
+func (c *chain) read(ctx context.Context, f func(*snapshot.Snapshot) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,5 +113,5 @@ func (c *chain) Rows(ctx context.Context, span chainstore.Span, yield func(*chai
 		return err
 	}
 	defer v.Close()
-	return v.Rows(ctx, c.Lineage, c.reader, span, yield)
+	return f(v)
 }

@@ -67,7 +67,7 @@ func rowsOf(s *Store, head chainstore.ID) (rows int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = c.Rows(context.Background(), chainstore.Span{Through: c.Head().Seq}, func(*chainstore.Row) error {
+	err = c.Rows(context.Background(), []chainstore.Span{{Through: c.Head().Seq}}, func(*chainstore.Row) error {
 		rows++
 		return nil
 	})

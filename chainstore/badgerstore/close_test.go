@@ -36,7 +36,7 @@ func TestCloseWaitsForReadsAndEndsThem(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return c.Rows(context.Background(), chainstore.Span{Through: c.Head().Seq}, func(*chainstore.Row) error {
+			return c.Rows(context.Background(), []chainstore.Span{{Through: c.Head().Seq}}, func(*chainstore.Row) error {
 				step()
 				return nil
 			})

@@ -218,7 +218,7 @@ func readOne(t *testing.T, s *Store, id chainstore.ID) {
 		t.Fatal(err)
 	}
 	seq := c.Head().Seq
-	if err := c.Rows(t.Context(), chainstore.Span{From: seq, Through: seq}, func(*chainstore.Row) error { return nil }); err != nil {
+	if err := c.Rows(t.Context(), []chainstore.Span{{From: seq, Through: seq}}, func(*chainstore.Row) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 }

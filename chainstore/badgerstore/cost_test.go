@@ -75,7 +75,7 @@ func longChain(tb testing.TB, s *Store, name string, depth int) (end chainstore.
 func readFrom(tb testing.TB, s *Store, head chainstore.ID, from uint32) (rows int) {
 	c, err := s.Chain(context.Background(), testNamespace, chainstore.Ref{ID: head}, nil)
 	if err == nil {
-		err = c.Rows(context.Background(), chainstore.Span{From: from, Through: c.Head().Seq}, func(*chainstore.Row) error {
+		err = c.Rows(context.Background(), []chainstore.Span{{From: from, Through: c.Head().Seq}}, func(*chainstore.Row) error {
 			rows++
 			return nil
 		})

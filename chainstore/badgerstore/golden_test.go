@@ -123,7 +123,7 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 			continue
 		}
 		line("%x %d", chainstore.AppendHeader(nil, c.Head()), c.Head().Seq)
-		err = c.Rows(ctx, chainstore.Span{Through: c.Head().Seq}, func(r *chainstore.Row) error {
+		err = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(r *chainstore.Row) error {
 			line(" %d %x %x %q", r.Seq, []byte(r.Raw), goldenSum(r.Payload), r.Metadata)
 			return nil
 		})

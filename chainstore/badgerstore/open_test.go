@@ -134,7 +134,7 @@ func TestNothingRunsAfterClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := make(chan error)
-	err = c.Rows(context.Background(), chainstore.Span{}, func(*chainstore.Row) error {
+	err = c.Rows(context.Background(), []chainstore.Span{{}}, func(*chainstore.Row) error {
 		go func() { closed <- s.Close() }()
 		waitFor(t, s.source.Versions.IsShut)
 		select {

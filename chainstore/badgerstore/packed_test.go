@@ -106,7 +106,7 @@ func payloadsOf(s *Store, head chainstore.ID) (payloads []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.Rows(context.Background(), chainstore.Span{Through: c.Head().Seq}, func(r *chainstore.Row) error {
+	err = c.Rows(context.Background(), []chainstore.Span{{Through: c.Head().Seq}}, func(r *chainstore.Row) error {
 		payloads = append(payloads, string(r.Payload))
 		return nil
 	})

@@ -49,11 +49,11 @@ func benchmarkConversations(b *testing.B, s *Store, heads []chainstore.ID, again
 		i++
 		chain, show := chainOf(b, s, heads[next(i)]), func(*chainstore.Row) error { return nil }
 		if again {
-			if err := chain.Rows(b.Context(), chainstore.Span{Through: 1 << 20, HeadersOnly: true, Again: true}, show); err != nil {
+			if err := chain.Rows(b.Context(), []chainstore.Span{{Through: 1 << 20, HeadersOnly: true, WillReread: true}}, show); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if err := chain.Rows(b.Context(), chainstore.Span{Through: 1 << 20}, show); err != nil {
+		if err := chain.Rows(b.Context(), []chainstore.Span{{Through: 1 << 20}}, show); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -65,12 +65,12 @@ func (g *growing) scan(span chainstore.Span) (missed int) {
 	g.t.Helper()
 	before := g.s.source.Caches.Rows.Metrics()
 	next, kept := 0, map[int][]byte{}
-	err := chainOf(g.t, g.s, g.head).Rows(g.t.Context(), span, func(r *chainstore.Row) error {
+	err := chainOf(g.t, g.s, g.head).Rows(g.t.Context(), []chainstore.Span{span}, func(r *chainstore.Row) error {
 		if !bytes.Equal(r.Payload, g.payloads[next]) {
 			return fmt.Errorf("the payload of row %d is another", next)
 		}
-		if r.Kept != nil {
-			kept[next] = r.Kept[r.KeptFrom:][:len(r.Payload)]
+		if r.Shared != nil {
+			kept[next] = r.Shared[r.SharedFrom:][:len(r.Payload)]
 		}
 		next++
 		return nil
@@ -136,7 +136,7 @@ func TestAgainKeepsWhatFits(t *testing.T) {
 	}
 	g := newGrowing(t, s, 500)
 	g.grow(3000)
-	span := chainstore.Span{Through: 2999, Again: true}
+	span := chainstore.Span{Through: 2999, WillReread: true}
 	g.scan(span)
 	if missed := g.scan(span); missed > 2860 {
 		t.Errorf("%d of 3000 rows are not in the cache", missed)
@@ -155,7 +155,7 @@ func TestAgainInTurns(t *testing.T) {
 	for range 4 {
 		missed = 0
 		for _, g := range all {
-			missed += g.scan(chainstore.Span{Through: 95, Again: true})
+			missed += g.scan(chainstore.Span{Through: 95, WillReread: true})
 		}
 	}
 	if missed > 150 {
@@ -172,7 +172,7 @@ func TestBlockGrows(t *testing.T) {
 		{From: 8, Through: 10}, {From: 8, Through: 10}, {From: 4, Through: 10}, {From: 4, Through: 13}, {From: 0, Through: 13}, {From: 0, Through: 15},
 	} {
 		c := chainOf(t, s, g.head).(*chain)
-		err := c.Rows(t.Context(), span, func(r *chainstore.Row) error {
+		err := c.Rows(t.Context(), []chainstore.Span{span}, func(r *chainstore.Row) error {
 			if !bytes.Equal(r.Payload, g.payloads[r.Seq]) {
 				return fmt.Errorf("the payload of row %d is another", r.Seq)
 			}

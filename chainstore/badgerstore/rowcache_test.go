@@ -53,7 +53,7 @@ func plant(t *testing.T, s *Store, random *rand.Rand, chains int) []planted {
 func idOfRow(t *testing.T, s *Store, head chainstore.ID, seq uint32) (id chainstore.ID) {
 	t.Helper()
 	c := chainOf(t, s, head)
-	err := c.Rows(t.Context(), chainstore.Span{From: seq, Through: seq}, func(r *chainstore.Row) error {
+	err := c.Rows(t.Context(), []chainstore.Span{{From: seq, Through: seq}}, func(r *chainstore.Row) error {
 		id = r.Raw.ID()
 		return nil
 	})
@@ -79,9 +79,9 @@ func (c *planted) check(ctx context.Context, s *Store, random *rand.Rand) error 
 		return err
 	}
 	from := random.IntN(len(c.payloads))
-	span := chainstore.Span{From: uint32(from), Through: uint32(from + random.IntN(len(c.payloads)-from)), HeadersOnly: random.IntN(4) == 0, Again: random.IntN(4) == 0}
+	span := chainstore.Span{From: uint32(from), Through: uint32(from + random.IntN(len(c.payloads)-from)), HeadersOnly: random.IntN(4) == 0, WillReread: random.IntN(4) == 0}
 	next, enough := span.From, random.IntN(100)
-	err = chain.Rows(ctx, span, func(r *chainstore.Row) error {
+	err = chain.Rows(ctx, []chainstore.Span{span}, func(r *chainstore.Row) error {
 		if enough--; enough == 0 {
 			return snapshot.ErrStop
 		}
@@ -155,7 +155,7 @@ func TestHotReadsAskForNothing(t *testing.T) {
 		before := [3]uint64{}
 		before[0], before[1], before[2] = s.Reads()
 		rows := 0
-		if err := chainOf(t, s, *end).Rows(t.Context(), chainstore.Span{Through: 1 << 20}, func(*chainstore.Row) error {
+		if err := chainOf(t, s, *end).Rows(t.Context(), []chainstore.Span{{Through: 1 << 20}}, func(*chainstore.Row) error {
 			rows++
 			return nil
 		}); err != nil {

@@ -161,7 +161,7 @@ func TestReadersOfSpoiltRows(t *testing.T) {
 	for _, id := range ids {
 		c, err := s.Chain(ctx, "default", chainstore.Ref{ID: id}, nil)
 		if err == nil {
-			err = c.Rows(ctx, chainstore.Span{Through: c.Head().Seq}, func(*chainstore.Row) error { return nil })
+			err = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(*chainstore.Row) error { return nil })
 		}
 		if err == nil {
 			continue

@@ -198,7 +198,7 @@ func TestMangleSpoilsRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Rows(t.Context(), chainstore.Span{}, func(r *chainstore.Row) error {
+		err = c.Rows(t.Context(), []chainstore.Span{{}}, func(r *chainstore.Row) error {
 			if first != "" && first != string(r.Payload) {
 				t.Error("the store's own bytes were spoilt")
 			}

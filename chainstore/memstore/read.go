@@ -71,7 +71,78 @@ func (p *path) Runs(limit int) (runs []chainstore.Run) {
 	return runs
 }
 
-func (p *path) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+// Compaction is the last compaction node of the path; see chainstore.Chain.
+func (p *path) Compaction() *chainstore.Header {
+	for _, n := range slices.Backward(p.nodes) {
+		if n.header.Covers.Present {
+			return n.header
+		}
+	}
+	return nil
+}
+
+// Compactions walks back along the path; see chainstore.Chain.
+func (p *path) Compactions(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
+	_, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	for _, n := range slices.Backward(p.nodes) {
+		if n.header.Covers.Present {
+			headers = append(headers, n.header)
+		}
+	}
+	return first(headers, limit), len(headers) > max(limit, 0), nil
+}
+
+// Headers are those of the path; see chainstore.Chain.
+func (p *path) Headers(ctx context.Context, seqs ...uint32) (headers []*chainstore.Header, err error) {
+	_, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for _, seq := range seqs {
+		if int(seq) >= len(p.nodes) {
+			return nil, chainstore.NoRow(seq)
+		}
+		headers = append(headers, p.nodes[seq].header)
+	}
+	return headers, nil
+}
+
+// FirstWhere looks at every node; see chainstore.Chain.
+func (p *path) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bounds) (before, first *chainstore.Header, err error) {
+	_, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	for i := int(from); i < len(p.nodes); i++ {
+		switch h := p.nodes[i].header; {
+		case !bounds.Met(&h.State.Effective):
+			before = h
+		case before == nil:
+			return nil, nil, nil
+		default:
+			return before, h, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// Rows yields what is in memory and holds nothing; see chainstore.Chain.
+func (p *path) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	for i := range spans {
+		if err := p.rows(ctx, &spans[i], yield); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (p *path) rows(ctx context.Context, span *chainstore.Span, yield func(*chainstore.Row) error) error {
 	for seq := span.From; seq <= span.Through && int(seq) < len(p.nodes); seq++ {
 		_, unlock, err := p.store.read(ctx, "")
 		if err != nil {
@@ -87,7 +158,7 @@ func (p *path) Rows(ctx context.Context, span chainstore.Span, yield func(*chain
 			return err
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // Spawned looks at every node; see chainstore.Chain.

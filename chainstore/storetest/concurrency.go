@@ -269,7 +269,7 @@ func (f *fixture) readWhole(last *uint32) error {
 	*last = seq
 	var ended chainstore.ID
 	rows := uint32(0)
-	err = c.Rows(f.ctx(), chainstore.Span{From: from, Through: seq}, func(r *chainstore.Row) error {
+	err = c.Rows(f.ctx(), []chainstore.Span{{From: from, Through: seq}}, func(r *chainstore.Row) error {
 		ended = r.Raw.ID()
 		rows++
 		return nil

@@ -171,7 +171,7 @@ func checks() []check {
 	for _, part := range [][]check{
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
-		verifyChecks(), compactionChecks(), runChecks(), randomChecks(), registerChecks(), readChecks(),
+		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
 	} {
 		all = append(all, part...)
 	}

@@ -79,7 +79,12 @@ func (d *dumper) chain(ctx context.Context, s chainstore.Store, head chainstore.
 			d.line(" run %d from %d through %d", d.runs[r.Key], r.From, r.Through)
 		}
 	}
-	return c.Rows(ctx, chainstore.Span{Through: h.Seq}, func(r *chainstore.Row) error {
+	if !d.f.skips(Headers) {
+		if err := d.questions(ctx, c); err != nil {
+			return err
+		}
+	}
+	return c.Rows(ctx, []chainstore.Span{{Through: h.Seq}}, func(r *chainstore.Row) error {
 		h, err := r.Header()
 		if err != nil {
 			return err

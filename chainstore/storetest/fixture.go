@@ -266,7 +266,7 @@ func (f *fixture) head(ref chainstore.Ref, after *chainstore.ID) chainstore.Chai
 func (f *fixture) rows(c chainstore.Chain, span chainstore.Span) []kept {
 	f.Helper()
 	var out []kept
-	f.ok(c.Rows(f.ctx(), span, func(r *chainstore.Row) error {
+	f.ok(c.Rows(f.ctx(), []chainstore.Span{span}, func(r *chainstore.Row) error {
 		h, err := r.Header()
 		if err != nil {
 			return err

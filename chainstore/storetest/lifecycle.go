@@ -100,12 +100,17 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	errs := map[string]error{}
 	_, errs["Commit"] = f.store.Commit(ctx, f.ns, f.change([]Node{root(user("never"))}))
 	_, errs["Chain"] = f.store.Chain(ctx, f.ns, idRef(id), nil)
-	errs["Rows"] = c.Rows(ctx, chainstore.Span{Through: c.Head().Seq}, func(*chainstore.Row) error { return nil })
+	errs["Rows"] = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(*chainstore.Row) error { return nil })
+	_, errs["Headers"] = c.Headers(ctx, 0)
 	_, errs["Children"] = f.store.Children(ctx, f.ns, idRef(id), nil, 10)
 	_, errs["Alias"] = f.store.Alias(ctx, f.ns, "x")
 	_, _, errs["Aliases"] = f.store.Aliases(ctx, f.ns, chainstore.AliasQuery{Limit: 10})
 	_, _, errs["AliasesOf"] = f.store.AliasesOf(ctx, f.ns, id, 10)
 	_, errs["AliasHistory"] = f.store.AliasHistory(ctx, f.ns, "x")
+	if !f.skips(Headers) {
+		_, _, errs["FirstWhere"] = c.FirstWhere(ctx, 0, chainstore.Bounds{})
+		_, _, errs["Compactions"] = c.Compactions(ctx, 1)
+	}
 	if !f.skips(Find) {
 		_, errs["Find"] = f.store.Find(ctx, f.ns, "0", 10)
 	}
@@ -154,7 +159,7 @@ func cancelledWhileReading(f *fixture) {
 	ctx, cancel := context.WithCancel(f.ctx())
 	defer cancel()
 	rows := 0
-	err := f.head(idRef(ids[2999]), nil).Rows(ctx, chainstore.Span{Through: 2999}, func(*chainstore.Row) error {
+	err := f.head(idRef(ids[2999]), nil).Rows(ctx, []chainstore.Span{{Through: 2999}}, func(*chainstore.Row) error {
 		if rows++; rows == 10 {
 			cancel()
 		}
@@ -259,7 +264,7 @@ func closeUnderWriters(f *fixture) {
 				if err == nil {
 					var c chainstore.Chain
 					if c, err = f.store.Chain(f.ctx(), f.ns, idRef(ids[199]), nil); err == nil {
-						err = c.Rows(f.ctx(), chainstore.Span{Through: 199}, func(*chainstore.Row) error { return nil })
+						err = c.Rows(f.ctx(), []chainstore.Span{{Through: 199}}, func(*chainstore.Row) error { return nil })
 					}
 				}
 				if err != nil {

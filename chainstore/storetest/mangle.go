@@ -128,8 +128,8 @@ func (m *mangled) Chain(ctx context.Context, namespace string, head chainstore.R
 
 type mangledChain struct{ chainstore.Chain }
 
-func (c *mangledChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	return c.Chain.Rows(ctx, span, func(r *chainstore.Row) error {
+func (c *mangledChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	return c.Chain.Rows(ctx, spans, func(r *chainstore.Row) error {
 		lent := chainstore.Row{
 			Raw: slices.Clone(r.Raw), Seq: r.Seq, Payload: slices.Clone(r.Payload), Metadata: slices.Clone(r.Metadata),
 		}

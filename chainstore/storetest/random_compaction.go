@@ -47,7 +47,7 @@ func (p *program) path(parent chainstore.Parent) (headers []*chainstore.Header) 
 	if c == nil || err != nil {
 		return nil
 	}
-	p.f.ok(c.Rows(p.f.ctx(), chainstore.Span{Through: c.Head().Seq, HeadersOnly: true}, func(r *chainstore.Row) error {
+	p.f.ok(c.Rows(p.f.ctx(), []chainstore.Span{{Through: c.Head().Seq, HeadersOnly: true}}, func(r *chainstore.Row) error {
 		h, err := r.Header()
 		headers = append(headers, h)
 		return err
@@ -174,7 +174,7 @@ func (p *program) read(id chainstore.ID) (path []told, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.Rows(p.f.ctx(), chainstore.Span{Through: c.Head().Seq}, func(r *chainstore.Row) error {
+	err = c.Rows(p.f.ctx(), []chainstore.Span{{Through: c.Head().Seq}}, func(r *chainstore.Row) error {
 		h, err := r.Header()
 		if err != nil {
 			return err

@@ -206,7 +206,7 @@ func yieldFails(f *fixture) {
 	ids := f.long(chainstore.Parent{}, 20)
 	stop := errors.New("stop")
 	n := 0
-	err := f.head(idRef(ids[19]), nil).Rows(f.ctx(), chainstore.Span{Through: 19}, func(*chainstore.Row) error {
+	err := f.head(idRef(ids[19]), nil).Rows(f.ctx(), []chainstore.Span{{Through: 19}}, func(*chainstore.Row) error {
 		if n++; n == 7 {
 			return stop
 		}

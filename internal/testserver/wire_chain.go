@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -143,8 +144,38 @@ func digest(hex string) (*[32]byte, error) {
 func (c *wireChain) Head() *chainstore.Header { return c.header }
 func (c *wireChain) After() uint32            { return c.after }
 
+// Compaction is nil: what Chain assembles has no compaction nodes, and links are not on the wire.
+func (c *wireChain) Compaction() *chainstore.Header { return nil }
+
+// Compactions is not asked: the wire writes no compaction nodes for a suite that gives it those it wants.
+func (c *wireChain) Compactions(context.Context, int) ([]*chainstore.Header, bool, error) {
+	return nil, false, errNotOnWire
+}
+
+// Headers are those of the rows.
+func (c *wireChain) Headers(ctx context.Context, seqs ...uint32) (headers []*chainstore.Header, err error) {
+	spans := make([]chainstore.Span, len(seqs))
+	for i, seq := range seqs {
+		spans[i] = chainstore.Span{From: seq, Through: seq, HeadersOnly: true}
+	}
+	err = c.Rows(ctx, spans, func(r *chainstore.Row) error {
+		h, err := r.Header()
+		headers = append(headers, h)
+		return err
+	})
+	if err == nil && len(headers) < len(seqs) {
+		err = chainstore.NoRow(slices.Max(seqs))
+	}
+	return headers, err
+}
+
+// FirstWhere tells nothing: loops and users' times are not on the wire.
+func (c *wireChain) FirstWhere(context.Context, uint32, chainstore.Bounds) (before, first *chainstore.Header, err error) {
+	return nil, nil, errNotOnWire
+}
+
 // Rows yields the rows of the path as assembled.
-func (c *wireChain) Rows(ctx context.Context, span chainstore.Span, yield func(*chainstore.Row) error) error {
+func (c *wireChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
 	if c.path == nil {
 		_, path, err := c.assemble(ctx, c.namespace, chainstore.Ref{ID: c.header.ID}, "")
 		if err != nil {
@@ -152,6 +183,15 @@ func (c *wireChain) Rows(ctx context.Context, span chainstore.Span, yield func(*
 		}
 		c.path = path
 	}
+	for i := range spans {
+		if err := c.rows(ctx, &spans[i], yield); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (c *wireChain) rows(ctx context.Context, span *chainstore.Span, yield func(*chainstore.Row) error) error {
 	for seq := span.From; seq <= span.Through && int(seq) < len(c.path); seq++ {
 		n := &c.path[seq]
 		h, err := c.headerOf(ctx, n.info.NodeId, n.payload)
@@ -170,7 +210,7 @@ func (c *wireChain) Rows(ctx context.Context, span chainstore.Span, yield func(*
 			break
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 func (c *wireChain) seen(id string) *transcriptv1.GetNodeResponse {

@@ -380,8 +380,9 @@ func (g *RowFill) wants(in int) bool {
 	}
 }
 
-// Flush hands what was collected to the cache.
+// Flush hands what was collected to the cache. What comes next begins anew, in the same block too.
 func (g *RowFill) Flush() {
+	defer func() { g.key, g.had, g.since, g.rows = blockKey{}, nil, 0, nil }()
 	if g.rows == nil {
 		return
 	}
@@ -392,7 +393,6 @@ func (g *RowFill) Flush() {
 	}
 	g.usual = rowEnd{heads + heads/8, payloads + payloads/8}
 	g.Cache.extend(g)
-	g.key, g.had, g.since, g.rows = blockKey{}, nil, 0, nil
 }
 
 // trimmed is b in memory that is hardly larger.

@@ -79,7 +79,7 @@ func Open(ctx context.Context, store chainstore.Store, req Request, now int64) (
 	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
 		err = a.openConversation(ctx, policy, req.GetCondenseLast())
 	} else {
-		err = a.openWhole(ctx)
+		a.openWhole()
 	}
 	a.NotModified = a.Etag == req.GetIfNoneMatch()
 	return a, err
@@ -108,15 +108,13 @@ func checkOptions(req Request) error {
 
 // openWhole finds how the full or the effective view lies. Behind a compaction that the caller does not know, the
 // effective view is another, and the whole of it is the reply.
-func (a *Assembly) openWhole(ctx context.Context) (err error) {
+func (a *Assembly) openWhole() {
 	a.Etag = etag(a.Chain.Head().ID, a.Full, a.detail)
 	link := a.Chain.Head().Compaction
 	if a.base = a.after; a.Full || !link.Present || a.base != nil && link.Seq <= a.Chain.After() {
-		return nil
+		return
 	}
-	a.base = nil
-	a.view, err = OpenEffective(ctx, a.Chain)
-	return err
+	a.base, a.view = nil, OpenEffective(a.Chain)
 }
 
 func etag(head chainstore.ID, full bool, detail transcriptv1.NodeDetail) string {

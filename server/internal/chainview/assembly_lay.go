@@ -21,19 +21,10 @@ func (a *Assembly) Lay(ctx context.Context, f *Frame, most int) (*transcriptv1.R
 		}
 		return f, nil
 	})
-	for _, span := range a.spans() {
-		next := span.From
-		err := a.Chain.Rows(ctx, span, func(row *chainstore.Row) error {
-			next++
-			return into.Add(ctx, row)
-		})
-		if err == nil && span.From <= span.Through {
-			err = Reached(span, next)
-		}
-		if err != nil {
-			f.Drop()
-			return nil, err
-		}
+	err := ReadAll(ctx, a.Chain, a.spans(), func(row *chainstore.Row) error { return into.Add(ctx, row) })
+	if err != nil {
+		f.Drop()
+		return nil, err
 	}
 	return a.Report(report), nil
 }
@@ -59,14 +50,9 @@ func (a *Assembly) Expected(ctx context.Context, limit int64) (most int, exactly
 
 // baseBytes is the size of the view of the base.
 func (a *Assembly) baseBytes(ctx context.Context) (bytes int64, err error) {
-	span := chainstore.Span{From: a.Chain.After(), Through: a.Chain.After(), HeadersOnly: true}
-	err = a.Chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		h, err := row.Header()
-		if err != nil {
-			return err
-		}
-		bytes = a.totals(h).Bytes
-		return nil
-	})
-	return bytes, err
+	h, err := chainstore.HeaderAt(ctx, a.Chain, a.Chain.After())
+	if err != nil {
+		return 0, err
+	}
+	return a.totals(h).Bytes, nil
 }

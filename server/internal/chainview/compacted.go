@@ -13,19 +13,13 @@ import (
 // Compact plans and reads what a compaction through a node keeps; summary is the caller's, empty for none.
 func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summaryOnly bool, summary string, through uint32) (*Compacted, error) {
 	o := compaction.Options{Policy: *policy, Compact: &compaction.Compact{SummaryOnly: summaryOnly}}
-	if policy.NeedsSizes() {
-		var err error
-		if o.Preamble, err = e.preambleSize(ctx); err != nil {
-			return nil, err
-		}
-	}
 	made := &Compacted{policy: policy}
 	if summary != "" {
 		made.addMade(compaction.Summary(summary))
 		size := made.after
 		o.Compact.Summary = &size
 	}
-	plan, before, err := e.plan(ctx, compaction.NewPlanner(o), through)
+	plan, before, err := e.plan(ctx, o, through)
 	if err != nil {
 		return nil, err
 	}

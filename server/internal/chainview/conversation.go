@@ -21,10 +21,7 @@ type conversation struct {
 
 // openConversation plans the conversation.
 func (a *Assembly) openConversation(ctx context.Context, policy compaction.Policy, condenseLast bool) error {
-	view, err := OpenEffective(ctx, a.Chain)
-	if err != nil {
-		return err
-	}
+	view := OpenEffective(a.Chain)
 	plan, err := view.converse(ctx, policy, condenseLast)
 	if err != nil {
 		return err
@@ -39,22 +36,16 @@ func (a *Assembly) openConversation(ctx context.Context, policy compaction.Polic
 // and the start of the window is not read, and so most of what is read is shown.
 func (e *Effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
-	if e.again = !policy.NeedsSizes(); !e.again {
-		var err error
-		if o.Preamble, err = e.preambleSize(ctx); err != nil {
-			return nil, err
-		}
-	}
+	e.again = !policy.NeedsSizes()
 	start, found, err := e.windowStart(ctx, &policy)
 	if err != nil {
 		return nil, err
 	}
-	p := compaction.NewPlanner(o)
 	if !found {
-		plan, _, err := e.plan(ctx, p, e.chain.Head().Seq)
+		plan, _, err := e.plan(ctx, o, e.chain.Head().Seq)
 		return plan, err
 	}
-	return e.planFrom(ctx, p, start)
+	return e.planFrom(ctx, compaction.NewPlanner(o), start)
 }
 
 // etag names the view: the start of the window stands for the time that ages are counted from.

@@ -33,13 +33,31 @@ func (e *Effective) firstCovered() uint32 {
 	return e.state().PreambleEnd.Seq
 }
 
-// lastAnswered is the last node, but none before first, at which no call is unanswered.
-func lastAnswered(ctx context.Context, chain chainstore.Chain, first uint32) (*chainstore.Header, error) {
-	for seq := int64(chain.Head().Seq); seq >= int64(first); seq-- {
-		h, err := chainstore.HeaderAt(ctx, chain, uint32(seq))
-		if err != nil || h.State.Group.Unanswered() == 0 {
-			return h, err
-		}
+// lastAnswered is the last node, but none before first, at which no call is unanswered: mostly the head, else one of the few before it.
+func lastAnswered(ctx context.Context, chain chainstore.Chain, first uint32) (found *chainstore.Header, err error) {
+	if h := chain.Head(); h.Seq >= first && h.State.Group.Unanswered() == 0 {
+		return h, nil
 	}
-	return nil, chainstore.ErrOpenCalls
+	through := chain.Head().Seq
+	for rows := uint32(16); found == nil && through > first; rows *= 4 {
+		span := chainstore.Span{From: first, Through: through - 1, HeadersOnly: true}
+		if through-first > rows {
+			span.From = through - rows
+		}
+		err := ReadAll(ctx, chain, []chainstore.Span{span}, func(row *chainstore.Row) error {
+			h, err := row.Header()
+			if err == nil && h.State.Group.Unanswered() == 0 {
+				found = h
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		through = span.From
+	}
+	if found == nil {
+		err = chainstore.ErrOpenCalls
+	}
+	return found, err
 }

@@ -2,6 +2,7 @@ package chainview
 
 import (
 	"context"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -12,7 +13,7 @@ import (
 // compaction nodes left out.
 type Effective struct {
 	chain chainstore.Chain
-	// compaction is the header of the nearest compaction node; nil without one.
+	// compaction is chain.Compaction().
 	compaction *chainstore.Header
 	// again says that most rows whose headers are read are shown after that.
 	again bool
@@ -25,34 +26,12 @@ type viewRow struct {
 	from, through int
 }
 
-// OpenEffective finds how the effective view of a chain lies.
-func OpenEffective(ctx context.Context, chain chainstore.Chain) (*Effective, error) {
-	e := &Effective{chain: chain}
-	link := chain.Head().Compaction
-	if !link.Present {
-		return e, nil
-	}
-	var err error
-	e.compaction, err = chainstore.HeaderAt(ctx, chain, link.Seq)
-	return e, err
+// OpenEffective tells how the effective view of a chain lies.
+func OpenEffective(chain chainstore.Chain) *Effective {
+	return &Effective{chain: chain, compaction: chain.Compaction()}
 }
 
 func (e *Effective) state() *runloop.State { return &e.chain.Head().State }
-
-// preamble yields the rows of the preamble, the last perhaps with the first of its messages only.
-func (e *Effective) preamble(ctx context.Context, headersOnly bool, yield func(*viewRow) error) error {
-	for _, span := range e.preambleSpans() {
-		span.HeadersOnly = headersOnly
-		err := e.rows(ctx, span, func(r *viewRow) error {
-			r.through, _ = e.parts(r.Row)
-			return yield(r)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // preambleSpans are the rows that the preamble lies in; none without one.
 func (e *Effective) preambleSpans() []chainstore.Span {
@@ -138,32 +117,17 @@ func (e *Effective) before(a, b runloop.Place) bool {
 	return a.Before(b)
 }
 
-// read yields the rows of spans of the body, which it gives the right messages of; older compaction nodes have none.
+// read yields the rows of spans of the body, which it gives the right messages of; older compaction nodes have none. Rows are borrowed,
+// as those of a chain.
 func (e *Effective) read(ctx context.Context, spans []chainstore.Span, headersOnly bool, yield func(*viewRow) error) error {
-	for _, span := range spans {
-		span.HeadersOnly, span.Again = headersOnly, headersOnly && e.again
-		err := e.rows(ctx, span, func(r *viewRow) error {
-			r.from, r.through = e.parts(r.Row)
-			return yield(r)
-		})
-		if err != nil {
-			return err
-		}
+	asked := slices.Clone(spans)
+	for i := range asked {
+		asked[i].HeadersOnly, asked[i].WillReread = headersOnly, headersOnly && e.again
 	}
-	return nil
-}
-
-// rows yields whole rows, every one of a span. Rows are borrowed, as those of a chain.
-func (e *Effective) rows(ctx context.Context, span chainstore.Span, yield func(*viewRow) error) error {
-	next := span.From
 	var one viewRow
-	err := e.chain.Rows(ctx, span, func(row *chainstore.Row) error {
-		next++
-		one = viewRow{Row: row, through: row.Raw.MessageCount()}
+	return ReadAll(ctx, e.chain, asked, func(row *chainstore.Row) error {
+		one = viewRow{Row: row}
+		one.from, one.through = e.parts(row)
 		return yield(&one)
 	})
-	if err != nil || span.From > span.Through {
-		return err
-	}
-	return Reached(span, next)
 }

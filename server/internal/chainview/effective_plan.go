@@ -35,39 +35,45 @@ func (e *Effective) shown(plan *compaction.Plan, through uint32) []chainstore.Sp
 	return spans
 }
 
-// plan feeds a planner everything behind the preamble, through a node, and adds up what the view shows there.
-func (e *Effective) plan(ctx context.Context, p *compaction.Planner, through uint32) (*compaction.Plan, compaction.Size, error) {
+// plan plans over everything behind the preamble, through a node, and adds up what the view shows there. The preamble is read too where
+// its size counts.
+func (e *Effective) plan(ctx context.Context, o compaction.Options, through uint32) (*compaction.Plan, compaction.Size, error) {
+	spans := e.body(through)
+	if o.Policy.NeedsSizes() {
+		spans = joined(append(e.preambleSpans(), spans...))
+	}
 	var shown compaction.Size
 	var h chainstore.Header
-	err := e.read(ctx, e.body(through), true, func(r *viewRow) error {
+	var p *compaction.Planner // not before the size of the preamble is known
+	err := e.read(ctx, spans, true, func(r *viewRow) error {
 		if err := r.MessagesInto(&h); err != nil {
 			return err
 		}
+		if p == nil {
+			if o.Policy.NeedsSizes() {
+				addMessages(&o.Preamble, &h, 0, r.from)
+			}
+			if r.from == r.through {
+				return nil
+			}
+			p = compaction.NewPlanner(o)
+		}
 		feed(p, &h, r.from, r.through)
-		addRow(&shown, &h, r)
+		addMessages(&shown, &h, r.from, r.through)
 		return nil
 	})
 	if err != nil {
 		return nil, shown, err
 	}
+	if p == nil {
+		p = compaction.NewPlanner(o)
+	}
 	return p.Plan(), shown, nil
 }
 
-// preambleSize is what the view shows of the preamble.
-func (e *Effective) preambleSize(ctx context.Context) (size compaction.Size, err error) {
-	err = e.preamble(ctx, true, func(r *viewRow) error {
-		h, err := r.Header()
-		if err == nil {
-			addRow(&size, h, r)
-		}
-		return err
-	})
-	return size, err
-}
-
-// addRow adds what the effective view shows of a row's messages.
-func addRow(s *compaction.Size, h *chainstore.Header, r *viewRow) {
-	for i := r.from; i < r.through; i++ {
+// addMessages adds what the effective view shows of a node's messages from one through the one before another.
+func addMessages(s *compaction.Size, h *chainstore.Header, from, through int) {
+	for i := from; i < through; i++ {
 		addShown(s, &h.Messages[i])
 	}
 }

@@ -2,6 +2,7 @@ package chainview
 
 import (
 	"context"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
@@ -35,16 +36,34 @@ func (o *origins) source(ctx context.Context, h *chainstore.Header, i int) (runl
 	if from.Node != "" {
 		return from, nil
 	}
-	put, err := chainstore.HeaderAt(ctx, o.chain, p.Place.Seq)
-	if err != nil {
+	if err := o.name(ctx, h); err != nil {
 		return from, err
+	}
+	from.Node = o.prefixes[p.Place.Seq]
+	return from, nil
+}
+
+// name looks up the nodes that the results in a compaction node were put in.
+func (o *origins) name(ctx context.Context, h *chainstore.Header) error {
+	var seqs []uint32
+	for i, p := range h.Provenance {
+		if p.Present && h.Messages[i].Role == runloop.Tool {
+			seqs = append(seqs, p.Place.Seq)
+		}
+	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	ids, err := IDsAt(ctx, o.chain, seqs...)
+	if err != nil {
+		return err
 	}
 	if o.prefixes == nil {
 		o.prefixes = map[uint32]string{}
 	}
-	from.Node = put.ID.Prefix()
-	o.prefixes[p.Place.Seq] = from.Node
-	return from, nil
+	for i, id := range ids {
+		o.prefixes[seqs[i]] = id.Prefix()
+	}
+	return nil
 }
 
 // line makes message i of a node, the result of a call, its line.

@@ -15,7 +15,7 @@ import (
 // RowsWhile yields the rows of a span until yield wants no more.
 func RowsWhile(ctx context.Context, chain chainstore.Chain, span chainstore.Span, yield func(*chainstore.Row) (more bool, err error)) error {
 	enough := errors.New("enough")
-	err := chain.Rows(ctx, span, func(row *chainstore.Row) error {
+	err := chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) error {
 		more, err := yield(row)
 		if err == nil && !more {
 			err = enough
@@ -24,6 +24,22 @@ func RowsWhile(ctx context.Context, chain chainstore.Chain, span chainstore.Span
 	})
 	if errors.Is(err, enough) {
 		return nil
+	}
+	return err
+}
+
+// ReadAll yields every row of spans, span after span: chainstore.ErrCorrupt where one does not come.
+func ReadAll(ctx context.Context, chain chainstore.Chain, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	came := int64(0)
+	err := chain.Rows(ctx, spans, func(row *chainstore.Row) error {
+		came++
+		return yield(row)
+	})
+	for i := 0; i < len(spans) && err == nil; i++ {
+		if n := int64(spans[i].Through) + 1 - int64(spans[i].From); n > 0 {
+			err = Reached(spans[i], spans[i].From+uint32(min(came, n)))
+			came -= n
+		}
 	}
 	return err
 }
@@ -48,7 +64,7 @@ func DecodeMessage(h *chainstore.Header, i int, payload []byte) (*transcriptv1.M
 // ReadRow calls read with the row of a node of a chain, which is borrowed, and its header.
 func ReadRow(ctx context.Context, chain chainstore.Chain, seq uint32, read func(*chainstore.Row, *chainstore.Header) error) error {
 	found := false
-	err := chain.Rows(ctx, chainstore.Span{From: seq, Through: seq}, func(r *chainstore.Row) error {
+	err := chain.Rows(ctx, []chainstore.Span{{From: seq, Through: seq}}, func(r *chainstore.Row) error {
 		found = true
 		h, err := r.Header()
 		if err != nil {
@@ -57,14 +73,9 @@ func ReadRow(ctx context.Context, chain chainstore.Chain, seq uint32, read func(
 		return read(r, h)
 	})
 	if err == nil && !found {
-		err = NoRow(seq)
+		err = chainstore.NoRow(seq)
 	}
 	return err
-}
-
-// NoRow is the error where a chain lacks a row.
-func NoRow(seq uint32) error {
-	return fmt.Errorf("%w: a path has no row %d", chainstore.ErrCorrupt, seq)
 }
 
 // MessageAt reads and decodes one message of a chain.
@@ -78,32 +89,58 @@ func MessageAt(ctx context.Context, chain chainstore.Chain, at runloop.Place) (m
 
 // LinksOf looks up the links of a node of a chain.
 func LinksOf(ctx context.Context, chain chainstore.Chain, h *chainstore.Header) (l wire.Links, err error) {
-	if h.Seq > 0 {
-		if l.Parent, err = IDAt(ctx, chain, h.Seq-1); err != nil {
-			return l, err
-		}
+	spans := LinkSpans(h)
+	if len(spans) == 0 {
+		return l, nil
 	}
-	if h.Covers.Present {
-		l.Covers, err = IDAt(ctx, chain, h.Covers.Seq)
-	}
+	err = ReadAll(ctx, chain, spans, func(row *chainstore.Row) error {
+		AddLink(&l, h, row)
+		return nil
+	})
 	return l, err
 }
 
-// IDAt is the id of a node of a chain.
-func IDAt(ctx context.Context, chain chainstore.Chain, seq uint32) (*chainstore.ID, error) {
-	if h := chain.Head(); h.Seq == seq {
-		return &h.ID, nil
+// LinkSpans are the rows that tell the links of a node, to be given to AddLink.
+func LinkSpans(h *chainstore.Header) (spans []chainstore.Span) {
+	if h.Covers.Present {
+		spans = append(spans, idSpan(h.Covers.Seq))
 	}
-	var id *chainstore.ID
-	err := chain.Rows(ctx, chainstore.Span{From: seq, Through: seq, HeadersOnly: true}, func(row *chainstore.Row) error {
-		found := row.Raw.ID()
-		id = &found
+	if h.Seq > 0 && (!h.Covers.Present || h.Covers.Seq+1 != h.Seq) {
+		spans = append(spans, idSpan(h.Seq-1))
+	}
+	return spans
+}
+
+// AddLink adds what a row tells of the links of a node.
+func AddLink(l *wire.Links, h *chainstore.Header, row *chainstore.Row) {
+	id := row.Raw.ID()
+	if row.Seq+1 == h.Seq {
+		l.Parent = &id
+	}
+	if h.Covers.Present && row.Seq == h.Covers.Seq {
+		l.Covers = &id
+	}
+}
+
+// idSpan is one row, read for its id.
+func idSpan(seq uint32) chainstore.Span {
+	return chainstore.Span{From: seq, Through: seq, HeadersOnly: true}
+}
+
+// IDsAt are the ids of nodes of a chain, in the order of their Seqs as given.
+func IDsAt(ctx context.Context, chain chainstore.Chain, seqs ...uint32) (ids []chainstore.ID, err error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	spans := make([]chainstore.Span, len(seqs))
+	for i, seq := range seqs {
+		spans[i] = idSpan(seq)
+	}
+	err = ReadAll(ctx, chain, spans, func(row *chainstore.Row) error {
+		ids = append(ids, row.Raw.ID())
 		return nil
 	})
-	if err == nil && id == nil {
-		err = NoRow(seq)
-	}
-	return id, err
+	return ids, err
 }
 
 // entry is a message of a payload.

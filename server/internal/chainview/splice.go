@@ -101,8 +101,8 @@ func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainsto
 	if err != nil {
 		return err
 	}
-	if row.Kept != nil {
-		f.Share(row.Kept, row.KeptFrom, len(row.Payload))
+	if row.Shared != nil {
+		f.Share(row.Shared, row.SharedFrom, len(row.Payload))
 	} else {
 		f.add(row.Payload)
 	}

@@ -9,36 +9,22 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// bounds is where a window may start: at the first loop of at least a number, counted from 0 without the lead-in, at or
-// behind the first user message of a time.
-type bounds struct {
-	loop   int64
-	aged   bool
-	oldest int64
-}
-
-// met tells whether a window may start at or before where a fold ends. It stays true as the fold goes on.
-func (b *bounds) met(v *runloop.View) bool {
-	return v.Loops > b.loop && (!b.aged || v.HasLatestUser && v.LatestUser >= b.oldest)
-}
-
-// windowStart finds, in about as many reads as its distance from the head has binary digits, and a few, the place where
-// the loops of a window begin. found is false where that is not behind the compaction node, or does not depend on
-// positions and times alone: then everything behind the preamble is to be planned over.
+// windowStart finds the place where the loops of a window begin. found is false where that is not behind the compaction node, or does
+// not depend on positions and times alone: then everything behind the preamble is to be planned over.
 func (e *Effective) windowStart(ctx context.Context, policy *compaction.Policy) (start runloop.Place, found bool, err error) {
 	s := e.state()
-	b := bounds{loop: policy.FirstLoop(max(0, s.Effective.Loops-1))}
-	b.oldest, b.aged = policy.OldestTime()
-	if !s.PreambleClosed || s.Effective.Loops == 0 || policy.NeedsSizes() || b.loop == 0 && !b.aged {
+	b := chainstore.Bounds{Loops: policy.FirstLoop(max(0, s.Effective.Loops-1))}
+	b.Heard, b.HasHeard = policy.OldestTime()
+	if !s.PreambleClosed || s.Effective.Loops == 0 || policy.NeedsSizes() || b.Loops == 0 && !b.HasHeard {
 		return start, false, nil
 	}
 	start = s.Effective.Loop.Start // nobody has spoken since
-	if b.met(&s.Effective) {
-		before, node, err := e.firstMet(ctx, &b)
+	if b.Met(&s.Effective) {
+		before, node, err := e.chain.FirstWhere(ctx, e.floor(), b)
 		if err != nil || node == nil {
 			return start, false, err
 		}
-		start = b.startIn(&before.State.Effective, node)
+		start = startIn(&b, &before.State.Effective, node)
 	}
 	return start, start.Seq > e.floor(), nil
 }
@@ -51,48 +37,9 @@ func (e *Effective) floor() uint32 {
 	return e.state().PreambleEnd.Seq
 }
 
-// firstMet finds the first node at which the bounds are met, which the head meets, and the node before: galloping back
-// from the head, then halving. nil where they are met at the floor already.
-func (e *Effective) firstMet(ctx context.Context, b *bounds) (before, node *chainstore.Header, err error) {
-	node = e.chain.Head()
-	look := func(seq uint32) error {
-		h, err := e.at(ctx, seq)
-		switch {
-		case err != nil:
-		case b.met(&h.State.Effective):
-			node = h
-		default:
-			before = h
-		}
-		return err
-	}
-	for step := uint32(1); before == nil; step *= 2 {
-		if node.Seq == e.floor() {
-			return nil, nil, nil
-		}
-		if err := look(node.Seq - min(step, node.Seq-e.floor())); err != nil {
-			return nil, nil, err
-		}
-	}
-	for before.Seq+1 < node.Seq {
-		if err := look(before.Seq + (node.Seq-before.Seq)/2); err != nil {
-			return nil, nil, err
-		}
-	}
-	return before, node, nil
-}
-
-// at is the header of a node at or behind the floor.
-func (e *Effective) at(ctx context.Context, seq uint32) (*chainstore.Header, error) {
-	if e.compaction != nil && seq == e.compaction.Seq {
-		return e.compaction, nil
-	}
-	return chainstore.HeaderAt(ctx, e.chain, seq)
-}
-
 // startIn is the place of the first message of the loop in which the bounds are met, which is in a node, but not before
 // it, where the view is as given.
-func (b *bounds) startIn(before *runloop.View, h *chainstore.Header) runloop.Place {
+func startIn(b *chainstore.Bounds, before *runloop.View, h *chainstore.Header) runloop.Place {
 	v := *before
 	for i := range h.Messages {
 		m := &h.Messages[i]
@@ -106,7 +53,7 @@ func (b *bounds) startIn(before *runloop.View, h *chainstore.Header) runloop.Pla
 		if at := m.SentAt(h.FirstPut); m.Role == runloop.User && !m.Summary && (!v.HasLatestUser || at > v.LatestUser) {
 			v.LatestUser, v.HasLatestUser = at, true
 		}
-		if b.met(&v) {
+		if b.Met(&v) {
 			break
 		}
 	}
@@ -139,24 +86,31 @@ func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, start r
 	return p.Plan(), nil
 }
 
-// feedEarly feeds a planner what lies before the first loop; behind a compaction node something can.
+// feedEarly feeds a planner what lies before the first loop; behind a compaction node something can. Mostly the node itself, whose
+// header is there, has a loop.
 func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start runloop.Place) error {
 	begun := errors.New("a run loop has begun")
-	err := e.read(ctx, e.body(start.Seq), true, func(r *viewRow) error {
-		h, err := r.Header()
-		if err != nil {
-			return err
-		}
-		if h.Seq == start.Seq {
-			r.through = int(start.Index)
-		}
-		for i := r.from; i < r.through; i++ {
+	each := func(h *chainstore.Header, from, through int) error {
+		for i := from; i < through; i++ {
 			if feed(p, h, i, i+1); p.Begun() {
 				return begun
 			}
 		}
 		return nil
-	})
+	}
+	err := each(e.compaction, 0, len(e.compaction.Messages))
+	if rest := e.body(start.Seq)[1:]; err == nil && len(rest) > 0 {
+		err = e.read(ctx, rest, true, func(r *viewRow) error {
+			h, err := r.Header()
+			if err != nil {
+				return err
+			}
+			if h.Seq == start.Seq {
+				r.through = int(start.Index)
+			}
+			return each(h, r.from, r.through)
+		})
+	}
 	if errors.Is(err, begun) {
 		return nil
 	}

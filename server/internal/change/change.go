@@ -212,7 +212,7 @@ func (b *Builder) onlyCompacted(ctx context.Context, store chainstore.Store, nam
 		return false
 	}
 	span := chainstore.Span{From: chain.After() + 1, Through: chain.Head().Seq, HeadersOnly: true}
-	return chain.Rows(ctx, span, func(r *chainstore.Row) error {
+	return chain.Rows(ctx, []chainstore.Span{span}, func(r *chainstore.Row) error {
 		if !r.Raw.IsCompaction() {
 			return chainstore.ErrAliasMoved
 		}

@@ -110,10 +110,7 @@ func (c *request) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	if err != nil {
 		return nil, wire.MissingFromChain("head", "through_id", c.moved(ctx, err, false))
 	}
-	e, err := chainview.OpenEffective(ctx, chain)
-	if err != nil {
-		return nil, err
-	}
+	e := chainview.OpenEffective(chain)
 	through, err := e.CoverThrough(ctx, c.through != nil)
 	if err != nil {
 		return nil, c.moved(ctx, err, false)

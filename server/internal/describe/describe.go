@@ -28,6 +28,7 @@ type description struct {
 	store     chainstore.Store
 	namespace string
 	chain     chainstore.Chain
+	rows      rowReads
 	// items is the entries of a list, text the code points of the text block.
 	items, text int
 	// off asks for the head alone, content for previews.
@@ -35,6 +36,10 @@ type description struct {
 	preview      wire.Preview
 	// now and staleAfter are in milliseconds.
 	now, staleAfter int64
+	// said is the last node that is no compaction node, or the last of more of these than are listed.
+	said *chainstore.Header
+	// spawn is the nearest node of the chain that was spawned; nil without one.
+	spawn *spawn
 }
 
 // Chain tells the state of a chain from its head's header and the rows that this names; now, in milliseconds, is the
@@ -44,7 +49,7 @@ func Chain(ctx context.Context, store chainstore.Store, req *transcriptv1.Descri
 	if err != nil {
 		return nil, err
 	}
-	d := &description{store: store, namespace: wire.Namespace(req.Namespace), now: now}
+	d := &description{store: store, namespace: wire.Namespace(req.Namespace), now: now, rows: rowReads{}}
 	if err := d.parse(req); err != nil {
 		return nil, err
 	}
@@ -99,20 +104,30 @@ func parseStaleAfter(after *durationpb.Duration) (int64, error) {
 	return after.Seconds*1000 + int64(after.Nanos)/1e6, nil
 }
 
+// tell gathers what rows have to tell, and reads them together.
 func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeResponse, err error) {
 	h := d.head()
 	reply = &transcriptv1.DescribeResponse{
 		HeadId: h.ID.String(), HeadAt: wire.Timestamp(h.FirstPut), Age: d.since(h.FirstPut),
 		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
 	}
-	if reply.Loop, err = d.loop(ctx); err != nil {
-		return nil, err
-	}
-	if reply.Lineage, err = d.lineage(ctx); err != nil {
+	d.loop(reply)
+	if err := d.lineage(ctx, reply); err != nil {
 		return nil, err
 	}
 	if err := d.tables(ctx, reply); err != nil {
 		return nil, err
+	}
+	if err := d.rows.read(ctx, d.chain); err != nil {
+		return nil, err
+	}
+	if err := d.stale(ctx, reply.Loop); err != nil {
+		return nil, err
+	}
+	if d.spawn != nil {
+		if reply.Lineage.Inheritance, err = d.spawn.inheritance(ctx, d); err != nil {
+			return nil, err
+		}
 	}
 	if reply.Aliases, reply.MoreAliases, err = d.store.AliasesOf(ctx, d.namespace, h.ID, d.items); err != nil {
 		return nil, err

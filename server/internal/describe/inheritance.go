@@ -24,30 +24,39 @@ const (
 	maxInherited = 64
 )
 
-// inheritance tells what a spawned node, of the chain, has of the chain that spawned it.
-func (d *description) inheritance(ctx context.Context, spawned *chainstore.Header) (transcriptv1.Inheritance, error) {
+// spawn is a node of the chain that another node spawned.
+type spawn struct {
+	// header is its own; parent that of the node before it, nil for a root.
+	header, parent *chainstore.Header
+	// asked is the text of its first user message, if it has one.
+	asked string
+	found bool
+}
+
+// inheritance tells what a spawned node has of the chain that spawned it.
+func (s *spawn) inheritance(ctx context.Context, d *description) (transcriptv1.Inheritance, error) {
 	const (
 		failed    = transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED
 		none      = transcriptv1.Inheritance_INHERITANCE_NONE
 		arguments = transcriptv1.Inheritance_INHERITANCE_ARGUMENTS
 		prefix    = transcriptv1.Inheritance_INHERITANCE_PREFIX
 	)
-	spawner, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: spawned.SpawnedFrom.Node}, nil)
+	shares, err := s.sharesPrefix(ctx, d)
+	if err != nil || shares {
+		return prefix, err
+	}
+	spawner, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: s.header.SpawnedFrom.Node}, nil)
 	if errors.Is(err, chainstore.ErrNodeNotFound) {
 		return none, nil
 	}
 	if err != nil {
 		return failed, err
 	}
-	shares, err := d.sharesPrefix(ctx, spawned)
-	if err != nil || shares {
-		return prefix, err
-	}
-	asked, err := d.firstAsked(ctx, spawned.Seq)
+	asked, err := s.firstAsked(ctx, d)
 	if err != nil || asked == "" {
 		return none, err
 	}
-	given, err := callArguments(ctx, spawner, spawned.SpawnedFrom.CallID)
+	given, err := callArguments(ctx, spawner, s.header.SpawnedFrom.CallID)
 	if err != nil {
 		return failed, err
 	}
@@ -60,50 +69,60 @@ func (d *description) inheritance(ctx context.Context, spawned *chainstore.Heade
 // sharesPrefix tells whether what comes before a spawned node is its spawner's past too, at least in part: the node was put
 // behind its spawner, or behind an ancestor of it, and that behind the preamble, for equal preambles are shared by
 // all who have them.
-func (d *description) sharesPrefix(ctx context.Context, spawned *chainstore.Header) (bool, error) {
-	if spawned.Seq == 0 {
+func (s *spawn) sharesPrefix(ctx context.Context, d *description) (bool, error) {
+	if s.parent == nil || !s.parent.State.PreambleClosed {
 		return false, nil
 	}
-	parent, err := chainstore.HeaderAt(ctx, d.chain, spawned.Seq-1)
-	if err != nil || !parent.State.PreambleClosed {
-		return false, err
-	}
-	spawner := spawned.SpawnedFrom.Node
-	for _, pair := range [][2]chainstore.ID{{spawner, parent.ID}, {parent.ID, spawner}} {
+	spawner := s.header.SpawnedFrom.Node
+	for _, pair := range [][2]chainstore.ID{{spawner, s.parent.ID}, {s.parent.ID, spawner}} {
 		_, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: pair[0]}, &pair[1])
 		switch {
 		case err == nil:
 			return true, nil
-		case !errors.Is(err, chainstore.ErrNotAncestor) && !errors.Is(err, chainstore.ErrNodeNotFound):
+		case errors.Is(err, chainstore.ErrNodeNotFound): // there is no such spawner
+			return false, nil
+		case !errors.Is(err, chainstore.ErrNotAncestor):
 			return false, err
 		}
 	}
 	return false, nil
 }
 
-// firstAsked is the text of the first user message from a node of the chain on; empty where the next few nodes have none.
-func (d *description) firstAsked(ctx context.Context, seq uint32) (string, error) {
-	var at *runloop.Place
-	span := chainstore.Span{From: seq, Through: min(seq+inheritedNodes-1, d.head().Seq), HeadersOnly: true}
-	err := chainview.RowsWhile(ctx, d.chain, span, func(r *chainstore.Row) (more bool, err error) {
+// firstAsked is the text of the first user message from the spawned node on; empty where the next few nodes have none.
+func (s *spawn) firstAsked(ctx context.Context, d *description) (text string, err error) {
+	if s.found {
+		return s.asked, nil
+	}
+	seq := s.header.Seq
+	span := chainstore.Span{From: seq + 1, Through: min(seq+inheritedNodes-1, d.head().Seq)}
+	if span.From > span.Through {
+		return "", nil
+	}
+	err = chainview.RowsWhile(ctx, d.chain, span, func(r *chainstore.Row) (more bool, err error) {
 		h, err := r.Header()
-		if err != nil || h.Covers.Present {
-			return true, err
+		if err != nil {
+			return false, err
 		}
-		isUser := func(m runloop.Brief) bool { return m.Role == runloop.User }
-		if i := slices.IndexFunc(h.Messages, isUser); i >= 0 {
-			at = &runloop.Place{Seq: h.Seq, Index: uint32(i)}
-		}
-		return at == nil, nil
+		text, s.found, err = userText(r, h)
+		return !s.found, err
 	})
-	if err != nil || at == nil {
-		return "", err
+	return text, err
+}
+
+// userText is the text of the first user message of a row, which was put there.
+func userText(row *chainstore.Row, h *chainstore.Header) (text string, found bool, err error) {
+	if h.Covers.Present {
+		return "", false, nil
 	}
-	m, err := chainview.MessageAt(ctx, d.chain, *at)
+	i := slices.IndexFunc(h.Messages, func(m runloop.Brief) bool { return m.Role == runloop.User })
+	if i < 0 {
+		return "", false, nil
+	}
+	m, err := chainview.DecodeMessage(h, i, row.Payload)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return wire.MessageText(m), nil
+	return wire.MessageText(m), true, nil
 }
 
 // callArguments are the arguments of the head's calls with an id; with an absent id, those of all its calls.

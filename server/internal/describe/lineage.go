@@ -5,93 +5,92 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // lineage tells where the chain comes from and what it started.
-func (d *description) lineage(ctx context.Context) (*transcriptv1.Lineage, error) {
+func (d *description) lineage(ctx context.Context, reply *transcriptv1.DescribeResponse) error {
 	h := d.head()
-	lineage := &transcriptv1.Lineage{Ancestors: int64(h.Seq), Forks: int64(h.Forks)}
-	for _, tell := range []func(context.Context, *transcriptv1.Lineage) error{
-		d.forks, d.compactions, d.spawnedFrom, d.spawned,
-	} {
-		if err := tell(ctx, lineage); err != nil {
-			return nil, err
-		}
+	reply.Lineage = &transcriptv1.Lineage{Ancestors: int64(h.Seq), Forks: int64(h.Forks)}
+	d.forks(reply.Lineage)
+	d.spawnedFrom(reply.Lineage)
+	if err := d.compactions(ctx, reply); err != nil {
+		return err
 	}
-	return lineage, nil
+	return d.spawned(ctx, reply.Lineage)
 }
 
-// forks lists the nearest nodes that are not their parent's first child, each read for its id.
-func (d *description) forks(ctx context.Context, lineage *transcriptv1.Lineage) error {
+// forks lists the nearest nodes that are not their parent's first child.
+func (d *description) forks(lineage *transcriptv1.Lineage) {
 	if lineage.Forks == 0 {
-		return nil
+		return
 	}
 	for _, run := range d.chain.Runs(d.items) {
 		if run.From == 0 {
 			continue
 		}
-		id, err := chainview.IDAt(ctx, d.chain, run.From)
-		if err != nil {
-			return err
-		}
-		lineage.ForkNodes = append(lineage.ForkNodes, pathNode(*id, run.From))
+		fork := &transcriptv1.PathNode{Ancestors: int64(run.From)}
+		lineage.ForkNodes = append(lineage.ForkNodes, fork)
+		d.rows.header(run.From, func(h *chainstore.Header) error {
+			fork.NodeId = h.ID.String()
+			return nil
+		})
 	}
-	return nil
 }
 
-// compactions lists the nearest compaction nodes: each is named by the header of the node before the one nearer.
-func (d *description) compactions(ctx context.Context, lineage *transcriptv1.Lineage) error {
-	link := d.head().Compaction
-	for link.Present && len(lineage.Compactions) < d.items {
-		h, err := chainstore.HeaderAt(ctx, d.chain, link.Seq)
-		if err != nil {
-			return err
-		}
-		covers, err := chainview.IDAt(ctx, d.chain, h.Covers.Seq)
-		if err != nil {
-			return err
-		}
-		info := &transcriptv1.CompactionInfo{
-			NodeId: h.ID.String(), Ancestors: int64(h.Seq), CoversThrough: covers.String(),
-			Messages: int64(len(h.Messages)), Bytes: int64(h.PayloadLength),
-			Summary: len(h.Messages) > 0 && h.Messages[0].Summary,
-		}
-		lineage.Compactions = append(lineage.Compactions, info)
-		if link, err = d.compactionBefore(ctx, h.Seq); err != nil {
-			return err
-		}
-	}
-	lineage.MoreCompactions = link.Present
-	return nil
-}
-
-func (d *description) compactionBefore(ctx context.Context, seq uint32) (link chainstore.Link, err error) {
-	if seq == 0 {
-		return link, nil
-	}
-	h, err := chainstore.HeaderAt(ctx, d.chain, seq-1)
-	if err != nil {
-		return link, err
-	}
-	return h.Compaction, nil
-}
-
-// spawnedFrom tells which call started the chain, of the nearest node that has such a link.
-func (d *description) spawnedFrom(ctx context.Context, lineage *transcriptv1.Lineage) error {
-	link := d.head().Spawned
-	if !link.Present {
+// compactions lists the nearest compaction nodes, and asks for the node before those in which the chain ends.
+func (d *description) compactions(ctx context.Context, reply *transcriptv1.DescribeResponse) error {
+	if d.chain.Compaction() == nil {
+		d.said = d.head()
 		return nil
 	}
-	h, err := chainstore.HeaderAt(ctx, d.chain, link.Seq)
+	headers, more, err := d.chain.Compactions(ctx, d.items)
 	if err != nil {
 		return err
 	}
-	lineage.SpawnedNodeId = h.ID.String()
-	lineage.SpawnedFrom = spawnedFromRef(h.SpawnedFrom)
-	lineage.Inheritance, err = d.inheritance(ctx, h)
-	return err
+	reply.Lineage.MoreCompactions = more
+	last := int64(d.head().Seq)
+	for _, h := range headers {
+		info := &transcriptv1.CompactionInfo{
+			NodeId: h.ID.String(), Ancestors: int64(h.Seq),
+			Messages: int64(len(h.Messages)), Bytes: int64(h.PayloadLength),
+			Summary: len(h.Messages) > 0 && h.Messages[0].Summary,
+		}
+		reply.Lineage.Compactions = append(reply.Lineage.Compactions, info)
+		d.rows.header(h.Covers.Seq, func(covered *chainstore.Header) error {
+			info.CoversThrough = covered.ID.String()
+			return nil
+		})
+		if int64(h.Seq) == last {
+			last--
+		}
+	}
+	d.rows.header(uint32(max(0, last)), func(h *chainstore.Header) error {
+		d.said = h
+		return nil
+	})
+	return nil
+}
+
+// spawnedFrom tells which call started the chain, of the nearest node that has such a link.
+func (d *description) spawnedFrom(lineage *transcriptv1.Lineage) {
+	link := d.head().Spawned
+	if !link.Present {
+		return
+	}
+	d.spawn = &spawn{}
+	d.rows.ask(link.Seq, true, func(row *chainstore.Row, h *chainstore.Header) (err error) {
+		lineage.SpawnedNodeId, lineage.SpawnedFrom = h.ID.String(), spawnedFromRef(h.SpawnedFrom)
+		d.spawn.header = h
+		d.spawn.asked, d.spawn.found, err = userText(row, h)
+		return err
+	})
+	if link.Seq > 0 {
+		d.rows.header(link.Seq-1, func(h *chainstore.Header) error {
+			d.spawn.parent = h
+			return nil
+		})
+	}
 }
 
 func spawnedFromRef(from *chainstore.SpawnedFrom) *transcriptv1.SpawnedFromRef {

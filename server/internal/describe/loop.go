@@ -10,44 +10,34 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// loop tells of the last run loop of the effective view and of what the head awaits. It reads the row in which the loop
+// loop tells of the last run loop of the effective view and of what the head awaits. It needs the row in which the loop
 // begins, and with previews the head's.
-func (d *description) loop(ctx context.Context) (*transcriptv1.LoopStatus, error) {
+func (d *description) loop(reply *transcriptv1.DescribeResponse) {
 	h := d.head()
 	l := &h.State.Effective.Loop
 	status := &transcriptv1.LoopStatus{State: chainview.LoopState(l, true), LeadIn: l.Phase != runloop.None && l.LeadIn}
+	reply.Loop = status
 	d.pending(status)
-	if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
-		last, err := d.lastSaid(ctx)
-		if err != nil {
-			return nil, err
-		}
-		status.Stale = d.now-last > d.staleAfter
-	}
 	if l.Phase != runloop.None {
-		if err := d.began(ctx, l, status); err != nil {
-			return nil, err
-		}
+		d.began(l, status)
 	}
 	if d.content {
-		var err error
-		if status.LastPreview, err = d.lastText(ctx); err != nil {
-			return nil, err
-		}
+		d.lastText(status)
 	}
-	return status, nil
 }
 
-// lastSaid is when the last node was put that is no compaction node: condensing is no life sign.
-func (d *description) lastSaid(ctx context.Context) (int64, error) {
-	h := d.head()
-	for h.Covers.Present && h.Seq > 0 {
-		var err error
-		if h, err = chainstore.HeaderAt(ctx, d.chain, h.Seq-1); err != nil {
-			return 0, err
-		}
+// stale tells whether an open loop has waited too long since the last node that is no compaction node: condensing is no life sign.
+func (d *description) stale(ctx context.Context, status *transcriptv1.LoopStatus) (err error) {
+	if status.State != transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
+		return nil
 	}
-	return h.FirstPut, nil
+	for err == nil && d.said.Covers.Present && d.said.Seq > 0 { // more compaction nodes in a row than are listed
+		d.said, err = chainstore.HeaderAt(ctx, d.chain, d.said.Seq-1)
+	}
+	if err == nil {
+		status.Stale = d.now-d.said.FirstPut > d.staleAfter
+	}
+	return err
 }
 
 // pending lists the calls at the head without a result.
@@ -64,43 +54,43 @@ func (d *description) pending(status *transcriptv1.LoopStatus) {
 	}
 }
 
-// began reads the first message of a loop: its id and time, and as a preview its text where it is the user's.
-func (d *description) began(ctx context.Context, l *runloop.Loop, status *transcriptv1.LoopStatus) error {
-	h, err := chainstore.HeaderAt(ctx, d.chain, l.Start.Seq)
-	if err != nil {
-		return err
-	}
-	if int64(l.Start.Index) >= int64(len(h.Messages)) {
-		return chainview.NoRow(l.Start.Seq)
-	}
-	first := &h.Messages[l.Start.Index]
-	at := first.SentAt(h.FirstPut)
-	status.First, status.StartedAt = wire.MessagePlace(h, int(l.Start.Index)), wire.Timestamp(at)
-	if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
-		status.OpenFor = d.since(at)
-	}
-	if d.content && first.Role == runloop.User {
-		status.UserPreview, err = d.begins(ctx, l.Start)
+// began tells of the first message of a loop: its id and time, and as a preview its text where it is the user's.
+func (d *description) began(l *runloop.Loop, status *transcriptv1.LoopStatus) {
+	d.rows.ask(l.Start.Seq, d.content, func(row *chainstore.Row, h *chainstore.Header) error {
+		if int64(l.Start.Index) >= int64(len(h.Messages)) {
+			return chainstore.NoRow(l.Start.Seq)
+		}
+		first := &h.Messages[l.Start.Index]
+		at := first.SentAt(h.FirstPut)
+		status.First, status.StartedAt = wire.MessagePlace(h, int(l.Start.Index)), wire.Timestamp(at)
+		if status.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
+			status.OpenFor = d.since(at)
+		}
+		if d.content && first.Role == runloop.User {
+			return d.begins(&status.UserPreview, h, int(l.Start.Index), row)
+		}
+		return nil
+	})
+}
+
+// begins tells the beginning of a message's text.
+func (d *description) begins(text *string, h *chainstore.Header, i int, row *chainstore.Row) error {
+	m, err := chainview.DecodeMessage(h, i, row.Payload)
+	if err == nil {
+		d.preview.Add(text, m)
 	}
 	return err
 }
 
-// begins is the beginning of a message's text.
-func (d *description) begins(ctx context.Context, at runloop.Place) (text string, err error) {
-	m, err := chainview.MessageAt(ctx, d.chain, at)
-	if err == nil {
-		d.preview.Add(&text, m)
-	}
-	return text, err
-}
-
-// lastText is the beginning of the text of the head's last message with text; empty without one.
-func (d *description) lastText(ctx context.Context) (string, error) {
+// lastText tells the beginning of the text of the head's last message with text; nothing without one.
+func (d *description) lastText(status *transcriptv1.LoopStatus) {
 	h := d.head()
 	for i := len(h.Messages) - 1; i >= 0; i-- {
 		if h.Messages[i].TextOctets > 0 {
-			return d.begins(ctx, runloop.Place{Seq: h.Seq, Index: uint32(i)})
+			d.rows.ask(h.Seq, true, func(row *chainstore.Row, h *chainstore.Header) error {
+				return d.begins(&status.LastPreview, h, i, row)
+			})
+			return
 		}
 	}
-	return "", nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/redact"
-	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -31,8 +30,8 @@ func (d *description) tables(ctx context.Context, reply *transcriptv1.DescribeRe
 	slices.SortStableFunc(set, func(a, b chainstore.Variable) int { return cmp.Compare(b.Seq, a.Seq) })
 	shown, _ := firstOf(set, d.items)
 	reply.MoreVariables = int32(len(set) - len(shown))
-	reply.Variables, err = d.variables(ctx, shown)
-	return err
+	d.variables(reply, shown)
+	return nil
 }
 
 // tools lists tools in the order of their first call, and counts the calls of those that it does not list.
@@ -49,33 +48,30 @@ func (d *description) tools(tables *chainstore.Tables, reply *transcriptv1.Descr
 }
 
 // variables tells of variables that come in the order of their nodes, latest first; each node is read once.
-func (d *description) variables(ctx context.Context, set []chainstore.Variable) ([]*transcriptv1.VariableInfo, error) {
-	var infos []*transcriptv1.VariableInfo
-	for len(set) > 0 {
-		n := 1
-		for n < len(set) && set[n].Seq == set[0].Seq {
-			n++
+func (d *description) variables(reply *transcriptv1.DescribeResponse, set []chainstore.Variable) {
+	reply.Variables = make([]*transcriptv1.VariableInfo, len(set))
+	for from := 0; from < len(set); {
+		through := from + 1
+		for through < len(set) && set[through].Seq == set[from].Seq {
+			through++
 		}
-		err := chainview.ReadRow(ctx, d.chain, set[0].Seq, func(r *chainstore.Row, h *chainstore.Header) error {
+		of, infos := set[from:through], reply.Variables[from:through]
+		d.rows.ask(of[0].Seq, true, func(r *chainstore.Row, h *chainstore.Header) error {
 			values, err := variableValues(r)
 			if err != nil {
 				return err
 			}
-			for _, v := range set[:n] {
+			for i, v := range of {
 				value, ok := values[v.Name]
 				if !ok {
 					return fmt.Errorf("%w: node %s does not set a variable that the table has of it", chainstore.ErrCorrupt, h.ID)
 				}
-				infos = append(infos, d.variable(v, h.ID, value))
+				infos[i] = d.variable(v, h.ID, value)
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		set = set[n:]
+		from = through
 	}
-	return infos, nil
 }
 
 // variableKey is what the metadata keys of variables begin with.

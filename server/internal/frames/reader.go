@@ -251,12 +251,12 @@ func (r *reader) batch(ctx context.Context, enter func(context.Context) error) e
 // read lays rows of a span into frames until there are enough, and moves its From behind them. full: the next does not fit the batch.
 func (r *reader) read(ctx context.Context, span *chainstore.Span) (full bool, err error) {
 	whole := *span
-	err = r.chain.Rows(ctx, whole, func(row *chainstore.Row) error {
+	err = r.chain.Rows(ctx, []chainstore.Span{whole}, func(row *chainstore.Row) error {
 		if full = len(row.Payload) > r.left; full {
 			r.need = len(row.Payload)
 			return errBatch
 		}
-		r.waited = r.waited || row.Kept == nil
+		r.waited = r.waited || row.Shared == nil
 		before := r.ready + r.open.Size()
 		if err := r.into.Add(ctx, row); err != nil {
 			return err

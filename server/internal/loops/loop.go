@@ -71,7 +71,7 @@ func (s *loopScan) headers(ctx context.Context) error {
 	start := s.loop.Start
 	span := chainstore.Span{From: max(start.Seq, 1) - 1, Through: s.lastRow(), HeadersOnly: true}
 	var parent runloop.Loop
-	err := s.chain.Rows(ctx, span, func(row *chainstore.Row) error {
+	err := s.chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) error {
 		h, err := row.Header()
 		switch {
 		case err != nil:
@@ -93,7 +93,7 @@ func (s *loopScan) headers(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && s.reply.First == nil {
-		err = chainview.NoRow(start.Seq)
+		err = chainstore.NoRow(start.Seq)
 	}
 	return err
 }

@@ -217,7 +217,7 @@ func (w *callWalk) headers(ctx context.Context, nodes []chainstore.CallPlace) ([
 		}
 		return headers, nil
 	}
-	err := w.chain.Rows(ctx, span, func(row *chainstore.Row) (err error) {
+	err := w.chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) (err error) {
 		if next >= 0 && row.Seq == nodes[next].Seq {
 			headers[next], err = row.Header()
 			next--
@@ -225,7 +225,7 @@ func (w *callWalk) headers(ctx context.Context, nodes []chainstore.CallPlace) ([
 		return err
 	})
 	if err == nil && next >= 0 {
-		err = chainview.NoRow(nodes[next].Seq)
+		err = chainstore.NoRow(nodes[next].Seq)
 	}
 	if err != nil {
 		return nil, err

@@ -145,7 +145,7 @@ func (s *spanScan) read(ctx context.Context, chain *scannedChain) error {
 	limited, cancel := s.limit(ctx)
 	defer cancel()
 	span := chainstore.Span{From: s.from, Through: s.before.Seq}
-	err := chain.Rows(ctx, span, func(row *chainstore.Row) error {
+	err := chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) error {
 		if s.nodes > 0 && s.tooLarge() {
 			return errLargeSpan
 		}

@@ -70,11 +70,11 @@ func Prepare(ctx context.Context, v *snapshot.Snapshot, change *chainstore.Chang
 	if err := derive.MayCover(snapshot.Derived(parent), covers, v.HeaderAt); err != nil {
 		return nil, err
 	}
-	r, err := derive.NewRefold(in, snapshot.Derived(parent), covers, v.Headers(ctx))
+	r, err := derive.NewRefold(in, snapshot.Derived(parent), covers, v.FoldHeaders(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Extend(parent.Lineage, v.Headers(ctx))
+	return r, r.Extend(parent.Lineage, v.FoldHeaders(ctx))
 }
 
 // base is the nearest ancestor of node i of a change that is not of the change, with its lineage; direct says that it is

@@ -131,6 +131,31 @@ func (v *Snapshot) Head(ref chainstore.Ref) (*cache.Node, error) {
 	return whole, nil
 }
 
+// Compaction reads the header of the nearest compaction node on the path to a node whose lineage is known; nil without one.
+func (v *Snapshot) Compaction(n *cache.Node) (*chainstore.Header, error) {
+	switch link := n.Header.Compaction; {
+	case !link.Present:
+		return nil, nil
+	case link.Seq == n.At.Seq:
+		return n.Header, nil
+	default:
+		return v.keptHeader(n.Lineage.Locate(link.Seq))
+	}
+}
+
+// keptHeader is HeaderAt of a node that many chains ask for.
+func (v *Snapshot) keptHeader(at chainstore.Place) (*chainstore.Header, error) {
+	if n := v.s.readNodes.At(cache.NodePlace{Namespace: v.Namespace, At: at}); n != nil {
+		return n.Header, nil
+	}
+	n, err := v.NodeAt(at)
+	if err != nil {
+		return nil, err
+	}
+	v.s.readNodes.Offer(n, v.Seen)
+	return n.Header, nil
+}
+
 // NodeAt reads the header of the node at a place, which is there.
 func (v *Snapshot) NodeAt(at chainstore.Place) (*cache.Node, error) {
 	h, err := v.HeaderAt(at)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -11,26 +12,27 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
-// Rows yields the rows of a span of a chain to a reader; of one whose number is 0, the cache takes no notice.
-func (v *Snapshot) Rows(ctx context.Context, l *chainstore.Lineage, reader int64, span chainstore.Span, yield func(*chainstore.Row) error) error {
-	if span.From > min(span.Through, l.Head.Seq) {
-		return nil
-	}
-	s := rowScan{
-		ctx: ctx, v: v, headersOnly: span.HeadersOnly, yield: yield,
-		fill: cache.RowFill{Cache: v.s.Caches.Rows, Namespace: v.Namespace, Seen: v.Seen, Reader: reader, All: span.Again},
-	}
+// Rows yields the rows of spans of a chain, span after span, to a reader; of one whose number is 0, the cache takes no notice.
+func (v *Snapshot) Rows(ctx context.Context, l *chainstore.Lineage, reader int64, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	s := v.scan(ctx, reader, yield)
 	defer s.close()
-	stretches := l.Within(span.From, span.Through)
-	if s.prefix = layout.TableKey(v.Namespace, layout.TableNodes); len(stretches) == 1 {
-		s.prefix = layout.SegmentKey(v.Namespace, stretches[0].Key)
+	return s.spans(l, spans)
+}
+
+// LongRows is Rows for a caller who may take its time: it goes on in a snapshot of the newest state once it has held one for
+// chainstore.RowsHold. v, which Open made, is then that one.
+func (v *Snapshot) LongRows(ctx context.Context, l *chainstore.Lineage, reader int64, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	s := v.scan(ctx, reader, yield)
+	defer s.close()
+	s.renews, s.due = true, v.s.Clock()+chainstore.RowsHold
+	return s.spans(l, spans)
+}
+
+func (v *Snapshot) scan(ctx context.Context, reader int64, yield func(*chainstore.Row) error) *rowScan {
+	return &rowScan{
+		ctx: ctx, v: v, yield: yield,
+		fill: cache.RowFill{Cache: v.s.Caches.Rows, Namespace: v.Namespace, Seen: v.Seen, Reader: reader},
 	}
-	for _, part := range stretches {
-		if err := s.stretch(part); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // rowScan yields rows from the cache, and from a cursor what is not there.
@@ -48,16 +50,70 @@ type rowScan struct {
 	scratch *[]byte
 	// out is what is yielded: its memory serves all rows.
 	out chainstore.Row
+	// renews says that the scan goes on in another snapshot once it is due, by the source's clock.
+	renews bool
+	due    time.Duration
+}
+
+// spans yields the rows of spans.
+func (s *rowScan) spans(l *chainstore.Lineage, spans []chainstore.Span) error {
+	s.prefix = s.v.rowsPrefix(l, spans)
+	for i, span := range spans {
+		if span.From > min(span.Through, l.Head.Seq) {
+			continue
+		}
+		if i > 0 {
+			s.fill.Flush()
+		}
+		s.headersOnly, s.fill.All = span.HeadersOnly, span.WillReread
+		for _, part := range l.Within(span.From, span.Through) {
+			if err := s.stretch(part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rowsPrefix is what the keys of all rows in spans begin with: that of their segment where all lie in one.
+func (v *Snapshot) rowsPrefix(l *chainstore.Lineage, spans []chainstore.Span) []byte {
+	first, last := l.Head.Seq, uint32(0)
+	for _, span := range spans {
+		first, last = min(first, span.From), max(last, min(span.Through, l.Head.Seq))
+	}
+	if segment := l.Locate(first).Segment; segment == l.Locate(last).Segment {
+		return layout.SegmentKey(v.Namespace, segment)
+	}
+	return layout.TableKey(v.Namespace, layout.TableNodes)
 }
 
 func (s *rowScan) close() {
-	s.fill.Flush()
-	if s.cursor != nil {
-		s.cursor.Close()
-	}
+	s.leave()
 	if s.scratch != nil && cap(*s.scratch) <= maxScratch {
 		s.v.s.scratches.Put(s.scratch)
 	}
+}
+
+// leave lets go of what holds the snapshot.
+func (s *rowScan) leave() {
+	s.fill.Flush()
+	if s.cursor != nil {
+		s.cursor.Close()
+		s.cursor = nil
+	}
+}
+
+// overdue tells whether the scan has held its snapshot long enough.
+func (s *rowScan) overdue() bool { return s.renews && s.v.s.Clock() >= s.due }
+
+// renew goes on in a snapshot of the newest state. Rows never change, so it has those that are yet to come.
+func (s *rowScan) renew() error {
+	s.leave()
+	if err := s.v.renew(); err != nil {
+		return err
+	}
+	s.fill.Seen, s.due = s.v.Seen, s.v.s.Clock()+chainstore.RowsHold
+	return nil
 }
 
 // maxScratch is how much memory of a scan is kept for another: that of blocks of usual rows.
@@ -76,6 +132,11 @@ func (s *rowScan) stretch(part chainstore.Run) error {
 	for next, end := uint64(part.From), uint64(part.Through)+1; next < end; {
 		if err := s.goesOn(); err != nil {
 			return err
+		}
+		if s.overdue() {
+			if err := s.renew(); err != nil {
+				return err
+			}
 		}
 		at := chainstore.Place{Segment: part.Key, Seq: uint32(next)}
 		n, err := s.cached(at, end-next)
@@ -122,7 +183,7 @@ func (s *rowScan) kept(at chainstore.Place) *cache.Block {
 }
 
 // scanned yields the rows from a place on from the database, at most limit, none of the place's block that the cache has and
-// none behind the end of a block behind which the cache goes on, and tells how many those are.
+// none behind the end of a block behind which the cache goes on, nor after the scan is overdue, and tells how many those are.
 func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err error) {
 	if n := s.kept(at).Before(at.Seq); n > 0 {
 		limit = min(limit, uint64(n))
@@ -136,7 +197,7 @@ func (s *rowScan) scanned(at chainstore.Place, limit uint64) (n uint64, err erro
 		if n++; err != nil || n == limit {
 			return n, err
 		}
-		if at = at.Next(); at.Seq%cache.BlockRows == 0 && s.kept(at).Has(at.Seq) {
+		if at = at.Next(); at.Seq%cache.BlockRows == 0 && s.kept(at).Has(at.Seq) || s.overdue() {
 			return n, nil
 		}
 		if chunks > 0 && s.headersOnly {
@@ -200,7 +261,7 @@ func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 
 // pass yields a row; kept is not nil where its payload lies in the cache, where rows do not change, from a byte of kept on.
 func (s *rowScan) pass(at chainstore.Place, r *layout.Row, kept []byte, from int) error {
-	s.out = chainstore.Row{Raw: r.Header, Seq: at.Seq, Kept: kept, KeptFrom: from}
+	s.out = chainstore.Row{Raw: r.Header, Seq: at.Seq, Shared: kept, SharedFrom: from}
 	if !s.headersOnly {
 		s.out.Payload, s.out.Metadata = r.Payload, r.Metadata
 	}
@@ -271,11 +332,118 @@ func (c *Cursor) Whole(at chainstore.Place, b []byte) (r layout.Row, kept []byte
 	return r, kept, err == nil, err
 }
 
-// Headers reads one range for each fork.
-func (v *Snapshot) Headers(ctx context.Context) derive.Headers {
+// Headers reads the headers of the nodes of a chain with some Seqs, in their order: ErrCorrupt where the chain has no such node.
+func (v *Snapshot) Headers(ctx context.Context, l *chainstore.Lineage, reader int64, seqs []uint32) ([]*chainstore.Header, error) {
+	spans := make([]chainstore.Span, len(seqs))
+	for i, seq := range seqs {
+		if seq > l.Head.Seq {
+			return nil, chainstore.NoRow(seq)
+		}
+		spans[i] = chainstore.Span{From: seq, Through: seq, HeadersOnly: true}
+	}
+	headers := make([]*chainstore.Header, 0, len(seqs))
+	err := v.Rows(ctx, l, reader, spans, func(r *chainstore.Row) error {
+		h, err := r.Header()
+		headers = append(headers, h)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return headers, nil
+}
+
+// Compactions reads the headers of a chain's compaction nodes, nearest first, at most limit; nearest is the first, nil without one. The
+// node before each names the next.
+func (v *Snapshot) Compactions(ctx context.Context, l *chainstore.Lineage, reader int64, nearest *chainstore.Header, limit int) (headers []*chainstore.Header, more bool, err error) {
+	s := headerScan{rowScan: v.scan(ctx, reader, nil)}
+	defer s.close()
+	s.prefix = layout.TableKey(v.Namespace, layout.TableNodes)
+	for h := nearest; h != nil; {
+		if len(headers) >= limit {
+			return headers, true, nil
+		}
+		headers = append(headers, h)
+		if h.Seq == 0 {
+			break
+		}
+		before, err := s.header(l.Locate(h.Seq - 1))
+		if err != nil {
+			return nil, false, err
+		}
+		switch link := before.Compaction; {
+		case !link.Present:
+			h = nil
+		case link.Seq == before.Seq:
+			h = before
+		default:
+			if h, err = s.header(l.Locate(link.Seq)); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	return headers, false, nil
+}
+
+// FirstWhere finds the first node of a chain behind a Seq where a header is right, and the one before it: galloping back from the head,
+// which is known, then halving. Both are nil where the one at the Seq is right already, or the head is not. right stays true along the
+// chain once it is.
+func (v *Snapshot) FirstWhere(
+	ctx context.Context, l *chainstore.Lineage, reader int64, from uint32, head *chainstore.Header, right func(*chainstore.Header) bool,
+) (before, first *chainstore.Header, err error) {
+	if from >= head.Seq || !right(head) {
+		return nil, nil, nil
+	}
+	s := headerScan{rowScan: v.scan(ctx, reader, nil)}
+	defer s.close()
+	s.prefix = v.rowsPrefix(l, []chainstore.Span{{From: from, Through: head.Seq}})
+	look := func(seq uint32) error {
+		h, err := s.header(l.Locate(seq))
+		switch {
+		case err != nil:
+		case right(h):
+			first = h
+		default:
+			before = h
+		}
+		return err
+	}
+	first = head
+	for step := uint32(1); before == nil; step *= 2 {
+		if first.Seq == from {
+			return nil, nil, nil
+		}
+		if err := look(first.Seq - min(step, first.Seq-from)); err != nil {
+			return nil, nil, err
+		}
+	}
+	for before.Seq+1 < first.Seq {
+		if err := look(before.Seq + (first.Seq-before.Seq)/2); err != nil {
+			return nil, nil, err
+		}
+	}
+	return before, first, nil
+}
+
+// headerScan reads headers one by one.
+type headerScan struct{ *rowScan }
+
+func (s headerScan) header(at chainstore.Place) (h *chainstore.Header, err error) {
+	s.fill.Flush()
+	s.headersOnly = true
+	s.yield = func(r *chainstore.Row) error {
+		h, err = r.Header()
+		return err
+	}
+	err = s.stretch(chainstore.Run{Key: at.Segment, From: at.Seq, Through: at.Seq})
+	return h, err
+}
+
+// FoldHeaders reads one range for each fork.
+func (v *Snapshot) FoldHeaders(ctx context.Context) derive.Headers {
 	return func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 		span := chainstore.Span{From: from, Through: through, HeadersOnly: true}
-		return v.Rows(ctx, l, 0, span, func(r *chainstore.Row) error {
+		return v.Rows(ctx, l, 0, []chainstore.Span{span}, func(r *chainstore.Row) error {
 			h, err := r.Header()
 			if err != nil {
 				return err

@@ -42,6 +42,17 @@ func (v *Snapshot) Close() {
 	v.s.Versions.end(v.Seen)
 }
 
+// renew makes a snapshot that Open made one of the newest state. After an error, ErrClosed, it is as it was.
+func (v *Snapshot) renew() error {
+	ts, ok := v.s.Versions.begin()
+	if !ok {
+		return chainstore.ErrClosed
+	}
+	v.Close()
+	v.snap, v.Seen = v.s.DB.Snapshot(ts), ts
+	return nil
+}
+
 // Read runs f on a snapshot of a namespace. In a namespace that was never written to, it runs on one whose number no row
 // has.
 func (s *Source) Read(ctx context.Context, namespace string, f func(*Snapshot) error) error {

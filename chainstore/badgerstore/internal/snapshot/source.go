@@ -5,6 +5,7 @@ package snapshot
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -19,6 +20,8 @@ type Source struct {
 	// readNodes is that of caches; nil where reads ask the database.
 	readNodes *cache.Nodes
 	scratches sync.Pool // *[]byte, of scans
+	// Clock tells the time since some moment: how long a snapshot was held.
+	Clock func() time.Duration
 	// Copied are the bytes of values that were copied out of the database's memory.
 	Copied atomic.Uint64
 }
@@ -27,10 +30,16 @@ type Source struct {
 func NewSource(db *badgerdb.DB, caches *cache.Caches, keepsReads bool) *Source {
 	s := &Source{
 		DB: db, Versions: NewVersions(db.Discard, db.MaxVersion()), Names: newNamespaceNumbers(), Caches: caches,
-		scratches: sync.Pool{New: func() any { return new([]byte) }},
+		scratches: sync.Pool{New: func() any { return new([]byte) }}, Clock: clock(),
 	}
 	if keepsReads {
 		s.readNodes = caches.Nodes
 	}
 	return s
+}
+
+// clock tells the time since now.
+func clock() func() time.Duration {
+	began := time.Now()
+	return func() time.Duration { return time.Since(began) }
 }

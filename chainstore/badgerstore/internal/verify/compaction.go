@@ -45,7 +45,7 @@ func (c *checker) derive(
 	if in.Compaction == nil {
 		return derive.Append(in, seat, parent, derive.CallsBefore(parent, in.Messages, c.Snapshot))
 	}
-	read := c.Snapshot.Headers(c.ctx)
+	read := c.Snapshot.FoldHeaders(c.ctx)
 	made, err := derive.Compact(in, seat, parent, parent.Lineage.Locate(h.Covers.Seq), nil,
 		func(l *chainstore.Lineage, from, through uint32, f func(*chainstore.Header) error) error {
 			return read(l, from, through, func(h *chainstore.Header) error {
