@@ -83,6 +83,11 @@ type Chain interface {
 	// reads with. Once it has held that for RowsHold it goes on in a new read as soon as yield has returned, and as rows never change,
 	// that makes no difference.
 	Rows(ctx context.Context, spans []Span, yield func(*Row) error) error
+	// Calls returns where the path through a Seq, at most the head's, has calls and results of a call id, latest node first, at most
+	// limit.
+	Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) ([]CallPlace, error)
+	// Tables returns the tools called on the path and the variables set on it.
+	Tables(ctx context.Context) (Tables, error)
 	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in the order in which
 	// they were first put; nodes that lie on the path themselves are passed over. Those of the latest spawner are chosen
 	// first, of one spawner those put first, at most limit and SpawnedReach. more says that there are more, or that there may
@@ -172,18 +177,11 @@ type TreeReader interface {
 	// beginning behind the child named by after. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound
 	// where after is no child of it.
 	Children(ctx context.Context, namespace string, node Ref, after *ID, limit int) ([]*Header, error)
-	// Calls returns where the path to a head has calls and results of a call id, latest node first, at most limit.
-	// ErrNodeNotFound, ErrAliasNotFound.
-	Calls(ctx context.Context, namespace string, head Ref, id runloop.Optional, limit int) ([]CallPlace, error)
-	// Tables returns the tools called on the path to a head and the variables set on it. ErrNodeNotFound,
-	// ErrAliasNotFound.
-	Tables(ctx context.Context, namespace string, head Ref) (Tables, error)
 }
 
 // CallPlace is a node that has calls or results of some call id.
 type CallPlace struct {
-	Node ID
-	Seq  uint32
+	Header *Header
 	// Messages are the messages concerned, in order.
 	Messages []CallMessage
 }

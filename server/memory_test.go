@@ -14,6 +14,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -71,6 +72,14 @@ func (c *endlessChain) Compaction() *chainstore.Header { return nil }
 
 func (c *endlessChain) Compactions(context.Context, int) ([]*chainstore.Header, bool, error) {
 	return nil, false, nil
+}
+
+func (c *endlessChain) Calls(context.Context, runloop.Optional, uint32, int) ([]chainstore.CallPlace, error) {
+	return nil, nil
+}
+
+func (c *endlessChain) Tables(context.Context) (chainstore.Tables, error) {
+	return chainstore.Tables{}, nil
 }
 
 func (c *endlessChain) Headers(context.Context, ...uint32) ([]*chainstore.Header, error) {

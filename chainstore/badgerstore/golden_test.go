@@ -109,6 +109,20 @@ func allRows(tb testing.TB, s *Store) map[string][]byte {
 	return rows
 }
 
+// goldenPlace is a chainstore.CallPlace as the golden dump writes it down.
+type goldenPlace struct {
+	Node     chainstore.ID
+	Seq      uint32
+	Messages []chainstore.CallMessage
+}
+
+func goldenPlaces(places []chainstore.CallPlace) (out []goldenPlace) {
+	for _, p := range places {
+		out = append(out, goldenPlace{p.Header.ID, p.Header.Seq, p.Messages})
+	}
+	return out
+}
+
 // everything writes down what can be seen of the nodes and aliases of the golden program.
 func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chainstore.ID) string {
 	tb.Helper()
@@ -128,11 +142,11 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 			return nil
 		})
 		line(" rows: %v", err)
-		tables, err := s.Tables(ctx, namespace, ref)
+		tables, err := c.Tables(ctx)
 		line(" tables %+v %v", tables, err)
 		for _, call := range []runloop.Optional{{}, runloop.Some(""), runloop.Some("c1"), runloop.Some("c2")} {
-			places, err := s.Calls(ctx, namespace, ref, call, 100)
-			line(" calls %+v %v", places, err)
+			places, err := c.Calls(ctx, call, c.Head().Seq, 100)
+			line(" calls %+v %v", goldenPlaces(places), err)
 		}
 		children, err := s.Children(ctx, namespace, ref, nil, 100)
 		for _, h := range children {

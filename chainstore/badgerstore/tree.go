@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"errors"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
-	"github.com/transcriptd/transcriptd/chainstore/derive"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // Find scans the ids with a prefix; see chainstore.TreeReader.
@@ -148,81 +145,4 @@ func (p *childPage) firstChild() (h *chainstore.Header, err error) {
 		return err
 	})
 	return h, err
-}
-
-// Calls seeks once in each segment on the path; see chainstore.TreeReader.
-func (s *Store) Calls(ctx context.Context, namespace string, head chainstore.Ref, id runloop.Optional, limit int) (places []chainstore.CallPlace, err error) {
-	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
-		h, err := v.Head(head)
-		if err != nil || limit <= 0 {
-			return err
-		}
-		return recalls(ctx, v, h.Lineage, derive.KeyOf(id), func(at chainstore.Place, r *derive.Recall) error {
-			node, err := v.IDAt(at)
-			if err != nil {
-				return err
-			}
-			places = append(places, chainstore.CallPlace{Node: node, Seq: at.Seq, Messages: r.Messages})
-			if len(places) == limit {
-				return snapshot.ErrStop
-			}
-			return nil
-		})
-	})
-	return places, err
-}
-
-// recalls runs f on the nodes of a chain that have calls or results of an id, latest first, until f fails; errStop is
-// no error.
-func recalls(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {
-	c := v.Iterate(layout.TableKey(v.Namespace, layout.TableRecall))
-	defer c.Close()
-	l.Runs(func(part chainstore.Run) bool {
-		if err = ctx.Err(); err == nil {
-			err = recallsIn(c, part, call, f)
-		}
-		return err == nil
-	})
-	if errors.Is(err, snapshot.ErrStop) {
-		return nil
-	}
-	return err
-}
-
-// recallsIn is that of a stretch; here errStop is an error.
-func recallsIn(c *snapshot.Cursor, part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
-	prefix := layout.RecallPrefix(c.V.Namespace, part.Key, call)
-	for c.Seek(layout.RecallKey(c.V.Namespace, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.Within(prefix); c.Next() {
-		at, _, err := layout.ParseRecallKey(c.Key())
-		if err != nil {
-			return err
-		}
-		err = c.Value(func(value []byte) error {
-			r, err := layout.ParseRecall(value)
-			if err != nil {
-				return err
-			}
-			return f(at, &r)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Tables reads a row for each of the two; see chainstore.TreeReader.
-func (s *Store) Tables(ctx context.Context, namespace string, ref chainstore.Ref) (t chainstore.Tables, err error) {
-	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
-		head, err := v.Head(ref)
-		if err != nil {
-			return err
-		}
-		tables, err := v.TablesOf(head.Header, head.Lineage)
-		if tables != nil {
-			t = *tables
-		}
-		return err
-	})
-	return t, err
 }

@@ -57,21 +57,17 @@ func (s *Store) Children(ctx context.Context, name string, ref chainstore.Ref, a
 	return first(children, limit), nil
 }
 
-// Calls looks at every message of the path; see chainstore.TreeReader.
-func (s *Store) Calls(ctx context.Context, name string, head chainstore.Ref, id runloop.Optional, limit int) ([]chainstore.CallPlace, error) {
-	ns, unlock, err := s.read(ctx, name)
+// Calls looks at every message of the path; see chainstore.Chain.
+func (p *path) Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) ([]chainstore.CallPlace, error) {
+	_, unlock, err := p.store.read(ctx, p.namespace)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	n, err := ns.find(head)
-	if err != nil {
-		return nil, err
-	}
 	var places []chainstore.CallPlace
-	for ; n != nil; n = n.parent {
-		if messages := n.callMessages(id); len(messages) > 0 {
-			places = append(places, chainstore.CallPlace{Node: n.id(), Seq: n.header.Seq, Messages: messages})
+	for _, n := range slices.Backward(p.nodes) {
+		if messages := n.callMessages(id); n.header.Seq <= through && len(messages) > 0 {
+			places = append(places, chainstore.CallPlace{Header: n.header, Messages: messages})
 		}
 	}
 	return first(places, limit), nil
@@ -89,19 +85,14 @@ func (n *node) callMessages(id runloop.Optional) []chainstore.CallMessage {
 	return out
 }
 
-// Tables counts along the path; see chainstore.TreeReader.
-func (s *Store) Tables(ctx context.Context, name string, head chainstore.Ref) (chainstore.Tables, error) {
-	var t chainstore.Tables
-	ns, unlock, err := s.read(ctx, name)
+// Tables counts along the path; see chainstore.Chain.
+func (p *path) Tables(ctx context.Context) (t chainstore.Tables, err error) {
+	_, unlock, err := p.store.read(ctx, p.namespace)
 	if err != nil {
 		return t, err
 	}
 	defer unlock()
-	n, err := ns.find(head)
-	if err != nil {
-		return t, err
-	}
-	for _, n := range n.path() {
+	for _, n := range p.nodes {
 		for _, f := range n.put() {
 			for _, c := range f.Calls {
 				countTool(&t, c.Name)

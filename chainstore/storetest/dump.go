@@ -137,18 +137,20 @@ func (d *dumper) index(ctx context.Context, s chainstore.Store, id chainstore.ID
 		d.line(" found %v", ids)
 		errs = append(errs, err)
 	}
-	if !d.f.skips(Tables) {
-		t, err := s.Tables(ctx, d.f.ns, idRef(id))
-		d.line(" tables %v %d %v", t.Tools, t.OtherCalls, t.Variables)
-		errs = append(errs, d.absentOr("tables", err))
+	c, err := s.Chain(ctx, d.f.ns, idRef(id), nil)
+	if err != nil {
+		return errors.Join(append(errs, d.absentOr("index", err))...)
 	}
-	for _, call := range d.calls {
-		if !d.f.skips(Calls) {
-			errs = append(errs, d.call(ctx, s, id, runloop.Some(call)))
-		}
+	if !d.f.skips(Tables) {
+		t, err := c.Tables(ctx)
+		d.line(" tables %v %d %v", t.Tools, t.OtherCalls, t.Variables)
+		errs = append(errs, err)
 	}
 	if !d.f.skips(Calls) {
-		errs = append(errs, d.call(ctx, s, id, runloop.Optional{}))
+		for _, call := range d.calls {
+			errs = append(errs, d.call(ctx, c, runloop.Some(call)))
+		}
+		errs = append(errs, d.call(ctx, c, runloop.Optional{}))
 	}
 	return errors.Join(errs...)
 }
@@ -168,12 +170,16 @@ func (d *dumper) spawned(ctx context.Context, s chainstore.Store, head chainstor
 	return nil
 }
 
-func (d *dumper) call(ctx context.Context, s chainstore.Store, id chainstore.ID, call runloop.Optional) error {
-	places, err := s.Calls(ctx, d.f.ns, idRef(id), call, 1000)
-	if err != nil {
-		return d.absentOr("calls", err)
+func (d *dumper) call(ctx context.Context, c chainstore.Chain, call runloop.Optional) error {
+	for _, through := range []uint32{c.Head().Seq, c.Head().Seq / 2} {
+		places, err := c.Calls(ctx, call, through, 1000)
+		if err != nil {
+			return err
+		}
+		for _, p := range places {
+			d.line(" calls %v through %d: %s %d %v", call, through, p.Header.ID.Prefix(), p.Header.Seq, p.Messages)
+		}
 	}
-	d.line(" calls %v %v", call, places)
 	return nil
 }
 

@@ -118,10 +118,10 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 		_, _, errs["Spawned"] = c.Spawned(ctx, 10)
 	}
 	if !f.skips(Calls) {
-		_, errs["Calls"] = f.store.Calls(ctx, f.ns, idRef(id), runloop.Some("1"), 10)
+		_, errs["Calls"] = c.Calls(ctx, runloop.Some("1"), 0, 10)
 	}
 	if !f.skips(Tables) {
-		_, errs["Tables"] = f.store.Tables(ctx, f.ns, idRef(id))
+		_, errs["Tables"] = c.Tables(ctx)
 	}
 	if !f.skips(Statistics) {
 		_, errs["Stats"] = f.store.Stats(ctx, f.ns)

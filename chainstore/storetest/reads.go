@@ -70,7 +70,8 @@ func readsByDepth(f *fixture) {
 			g.put(under(byID(ids[depth-2]), user(fmt.Sprint(more))))
 		}))
 		costs["a place"] = append(costs["a place"], g.count(func() {
-			_, err := g.store.Calls(g.ctx(), g.ns, idRef(head), runloop.Some("never"), 1)
+			c := g.head(idRef(head), nil)
+			_, err := c.Calls(g.ctx(), runloop.Some("never"), c.Head().Seq, 1)
 			g.ok(err)
 			g.tables(idRef(head))
 		}))

@@ -21,11 +21,17 @@ func recallChecks() []check {
 // out with a minus.
 func (f *fixture) places(head chainstore.ID, id runloop.Optional, limit int) string {
 	f.Helper()
-	got, err := f.store.Calls(f.ctx(), f.ns, idRef(head), id, limit)
+	c := f.head(idRef(head), nil)
+	return f.placesThrough(c, id, c.Head().Seq, limit)
+}
+
+func (f *fixture) placesThrough(c chainstore.Chain, id runloop.Optional, through uint32, limit int) string {
+	f.Helper()
+	got, err := c.Calls(f.ctx(), id, through, limit)
 	f.ok(err)
 	var b strings.Builder
 	for _, p := range got {
-		fmt.Fprintf(&b, "%d:", p.Seq)
+		fmt.Fprintf(&b, "%d:", p.Header.Seq)
 		for _, m := range p.Messages {
 			b.WriteString(map[bool]string{true: "r", false: "c"}[m.Result])
 			if m.LeftOut {
@@ -34,7 +40,8 @@ func (f *fixture) places(head chainstore.ID, id runloop.Optional, limit int) str
 			fmt.Fprintf(&b, "%d", m.Index)
 		}
 		b.WriteString(" ")
-		equal(f, "the node at that place", f.rows(f.head(idRef(head), nil), chainstore.Span{From: p.Seq, Through: p.Seq})[0].header.ID, p.Node)
+		seq := p.Header.Seq
+		equal(f, "the node at that place", f.rows(c, chainstore.Span{From: seq, Through: seq})[0].header.ID, p.Header.ID)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -57,10 +64,14 @@ func callsAcrossForks(f *fixture) {
 		equal(f, "the places of "+c.id, f.places(c.head, runloop.Some(c.id), 100), c.want)
 	}
 	equal(f, "two places", f.places(deep[3], runloop.Some("a"), 2), "8:r-0 7:r0")
-	_, err := f.store.Calls(f.ctx(), f.ns, idRef(unknownID(1)), runloop.Some("a"), 1)
-	f.fails(err, chainstore.ErrNodeNotFound)
-	_, err = f.store.Calls(f.ctx(), f.ns, aliasRef("nobody"), runloop.Some("a"), 1)
-	f.fails(err, chainstore.ErrAliasNotFound)
+	c := f.head(idRef(deep[3]), nil)
+	for through, want := range map[uint32]string{
+		0: "", 1: "1:c0", 2: "2:r0 1:c0", 5: "2:r0 1:c0", 6: "6:c0 2:r0 1:c0", 7: "7:r0 6:c0 2:r0 1:c0", 8: "8:r-0 7:r0 6:c0 2:r0 1:c0",
+		1 << 31: "8:r-0 7:r0 6:c0 2:r0 1:c0",
+	} {
+		equal(f, fmt.Sprint("the places through ", through), f.placesThrough(c, runloop.Some("a"), through, 100), want)
+	}
+	equal(f, "the places through 7, the first of them", f.placesThrough(c, runloop.Some("a"), 7, 1), "7:r0")
 	f.clean()
 }
 
@@ -89,7 +100,7 @@ func callsOfEveryForm(f *fixture) {
 
 func (f *fixture) tables(ref chainstore.Ref) chainstore.Tables {
 	f.Helper()
-	t, err := f.store.Tables(f.ctx(), f.ns, ref)
+	t, err := f.head(ref, nil).Tables(f.ctx())
 	f.ok(err)
 	return t
 }
@@ -130,10 +141,6 @@ func tablesAcrossForks(f *fixture) {
 	more := []chainstore.ToolCount{tool("write", 1), tool("read", 3), {Calls: 1}, tool("", 1)}
 	check(aliasRef("head"), more, []chainstore.Variable{variable("b", 1), variable("a", 3), variable("c", 3)})
 	check(idRef(fork), append(base, tool("exec", 1)), []chainstore.Variable{variable("a", 1), variable("b", 1), variable("d", 2)})
-	_, err := f.store.Tables(f.ctx(), f.ns, idRef(unknownID(1)))
-	f.fails(err, chainstore.ErrNodeNotFound)
-	_, err = f.store.Tables(f.ctx(), f.ns, aliasRef("nobody"))
-	f.fails(err, chainstore.ErrAliasNotFound)
 	f.clean()
 }
 

@@ -250,11 +250,3 @@ func key(parts ...any) string {
 	}
 	return b.String()
 }
-
-func (w *wire) Calls(context.Context, string, chainstore.Ref, runloop.Optional, int) ([]chainstore.CallPlace, error) {
-	return nil, errNotOnWire
-}
-
-func (w *wire) Tables(context.Context, string, chainstore.Ref) (chainstore.Tables, error) {
-	return chainstore.Tables{}, errNotOnWire
-}

@@ -152,6 +152,15 @@ func (c *wireChain) Compactions(context.Context, int) ([]*chainstore.Header, boo
 	return nil, false, errNotOnWire
 }
 
+// Calls and Tables are not on the wire as such.
+func (c *wireChain) Calls(context.Context, runloop.Optional, uint32, int) ([]chainstore.CallPlace, error) {
+	return nil, errNotOnWire
+}
+
+func (c *wireChain) Tables(context.Context) (chainstore.Tables, error) {
+	return chainstore.Tables{}, errNotOnWire
+}
+
 // Headers are those of the rows.
 func (c *wireChain) Headers(ctx context.Context, seqs ...uint32) (headers []*chainstore.Header, err error) {
 	spans := make([]chainstore.Span, len(seqs))

@@ -21,7 +21,7 @@ func (d *description) tables(ctx context.Context, reply *transcriptv1.DescribeRe
 	if !h.Tools.Present && !h.Variables.Present {
 		return nil
 	}
-	tables, err := d.store.Tables(ctx, d.namespace, chainstore.Ref{ID: h.ID})
+	tables, err := d.chain.Tables(ctx)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (r *request) findResult(ctx context.Context, at *putPlace) (*recalled, erro
 	if r.byID && id != r.id {
 		return nil, ErrToolCallNotFound
 	}
-	w := r.walk(id, at.h.ID, at)
+	w := r.walk(id, at.h.Seq, at)
 	if at.brief().Mark.LeftOut == runloop.Shown {
 		found, err := w.pick(ctx, func(c *recalled) bool { return c.result != nil && c.result.same(at) }, r.later)
 		if err != nil || found == nil {
@@ -147,9 +147,9 @@ func (r *request) findCall(ctx context.Context, at *putPlace) (*recalled, error)
 	return found, nil
 }
 
-// groupEnd is the node in which the group of a message with calls ends, or the last one of the chain that has a part in it.
-func (r *request) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID, err error) {
-	end = at.h.ID
+// groupEnd is the Seq of the node in which the group of a message with calls ends, or the last one of the chain that has a part in it.
+func (r *request) groupEnd(ctx context.Context, at *putPlace) (end uint32, err error) {
+	end = at.h.Seq
 	var g chainview.Groups
 	span := chainstore.Span{From: at.h.Seq, Through: r.chain.Head().Seq, HeadersOnly: true}
 	err = chainview.RowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
@@ -168,7 +168,7 @@ func (r *request) groupEnd(ctx context.Context, at *putPlace) (end chainstore.ID
 				return false, nil
 			}
 			if m.Mark.LeftOut == runloop.Shown {
-				end = h.ID
+				end = h.Seq
 			}
 		}
 		return true, nil

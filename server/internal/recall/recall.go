@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -122,7 +123,7 @@ func (r *request) find(ctx context.Context) (*recalled, error) {
 // findID finds the call that so many others of its id come after. Where the chain has no call with the id, that is the
 // latest result with it.
 func (r *request) findID(ctx context.Context) (*recalled, error) {
-	w := r.walk(r.id, r.chain.Head().ID, nil)
+	w := r.walk(r.id, r.chain.Head().Seq, nil)
 	found, err := w.pick(ctx, func(*recalled) bool {
 		r.occurrence--
 		return r.occurrence < 0
@@ -140,6 +141,9 @@ func (r *request) findID(ctx context.Context) (*recalled, error) {
 func (r *request) reply(ctx context.Context, found *recalled) (*transcriptv1.RecallToolCallResponse, error) {
 	reply := &transcriptv1.RecallToolCallResponse{State: found.state(), EarlierOccurrences: found.earlier}
 	full := false
+	if err := r.messages(ctx, found); err != nil {
+		return nil, err
+	}
 	if c := found.call; c != nil {
 		reply.CallPlace, reply.At = wire.MessagePlace(c.h, c.index), c.at()
 		if !r.later {
@@ -192,6 +196,35 @@ func (r *request) call(ctx context.Context, at *putPlace, nth int) (*transcriptv
 		return calls[nth], nil
 	}
 	return nil, fmt.Errorf("%w: node %s has fewer calls than its header says", chainstore.ErrCorrupt, at.h.ID)
+}
+
+// messages reads what the reply is made of, at once.
+func (r *request) messages(ctx context.Context, found *recalled) error {
+	var wanted []*putPlace
+	if found.call != nil && !r.later {
+		wanted = append(wanted, found.call)
+	}
+	if found.result != nil {
+		wanted = append(wanted, found.result)
+	}
+	wanted = slices.DeleteFunc(wanted, func(p *putPlace) bool { return p.message != nil })
+	var spans []chainstore.Span
+	for _, p := range wanted {
+		if n := len(spans); n == 0 || spans[n-1].From != p.h.Seq {
+			spans = append(spans, chainstore.Span{From: p.h.Seq, Through: p.h.Seq})
+		}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	return chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) (err error) {
+		for _, p := range wanted {
+			if p.h.Seq == row.Seq && err == nil {
+				p.message, err = chainview.DecodeMessage(p.h, p.index, row.Payload)
+			}
+		}
+		return err
+	})
 }
 
 // message reads a message; the second time it is remembered.

@@ -18,8 +18,6 @@ import (
 const (
 	// firstCallChunk is the nodes that the index is asked for at first, mostly a call and its result; maxCallChunk, later.
 	firstCallChunk, maxCallChunk = 4, 32
-	// closeTogether is the rows for each that is looked for which are read rather than each by itself.
-	closeTogether = 4
 )
 
 // putPlace is where a message was put.
@@ -74,7 +72,7 @@ type callWalk struct {
 	*request
 	id runloop.Optional
 	// from is the node that the walk begins in; upTo, if not nil, the last message there that it looks at.
-	from chainstore.ID
+	from uint32
 	upTo *putPlace
 	// any says that a call was found; orphan is the latest result that is left out.
 	any    bool
@@ -83,7 +81,7 @@ type callWalk struct {
 	read int
 }
 
-func (r *request) walk(id runloop.Optional, from chainstore.ID, upTo *putPlace) *callWalk {
+func (r *request) walk(id runloop.Optional, from uint32, upTo *putPlace) *callWalk {
 	return &callWalk{request: r, id: id, from: from, upTo: upTo}
 }
 
@@ -171,66 +169,24 @@ func (w *callWalk) calls(ctx context.Context) iter.Seq2[*recalled, error] {
 // messages yields the messages that have calls of the id or are shown results of it, latest first; after an error nothing.
 func (w *callWalk) messages(ctx context.Context) iter.Seq2[*putPlace, error] {
 	return func(yield func(*putPlace, error) bool) {
-		from := w.from
+		through := w.from
 		for limit := firstCallChunk; ; limit = min(4*limit, maxCallChunk) {
-			nodes, err := w.store.Calls(ctx, w.namespace, chainstore.Ref{ID: from}, w.id, limit)
-			var headers []*chainstore.Header
-			if err == nil {
-				headers, err = w.headers(ctx, nodes)
-			}
-			for i, h := range headers {
-				if !w.node(h, nodes[i].Messages, yield) {
-					return
-				}
-			}
-			if err == nil && (len(nodes) < limit || headers[limit-1].Seq == 0) {
-				return
-			}
-			var before *chainstore.Header
-			if err == nil {
-				before, err = chainstore.HeaderAt(ctx, w.chain, headers[limit-1].Seq-1)
-			}
+			nodes, err := w.chain.Calls(ctx, w.id, through, limit)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			from = before.ID
-		}
-	}
-}
-
-// headers reads the headers of nodes, which come latest first: in one go where they lie close together.
-func (w *callWalk) headers(ctx context.Context, nodes []chainstore.CallPlace) ([]*chainstore.Header, error) {
-	headers := make([]*chainstore.Header, len(nodes))
-	if len(nodes) == 0 {
-		return nil, nil
-	}
-	next := len(nodes) - 1
-	span := chainstore.Span{From: nodes[next].Seq, Through: nodes[0].Seq, HeadersOnly: true}
-	if int64(span.Through)-int64(span.From) >= int64(closeTogether*len(nodes)) {
-		for i := range nodes {
-			h, err := chainstore.HeaderAt(ctx, w.chain, nodes[i].Seq)
-			if err != nil {
-				return nil, err
+			for i := range nodes {
+				if !w.node(nodes[i].Header, nodes[i].Messages, yield) {
+					return
+				}
 			}
-			headers[i] = h
+			if len(nodes) < limit || nodes[limit-1].Header.Seq == 0 {
+				return
+			}
+			through = nodes[limit-1].Header.Seq - 1
 		}
-		return headers, nil
 	}
-	err := w.chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) (err error) {
-		if next >= 0 && row.Seq == nodes[next].Seq {
-			headers[next], err = row.Header()
-			next--
-		}
-		return err
-	})
-	if err == nil && next >= 0 {
-		err = chainstore.NoRow(nodes[next].Seq)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return headers, nil
 }
 
 // node yields the messages of a node; it tells whether yield wants more.
