@@ -36,7 +36,7 @@ func Run(ctx context.Context, store chainstore.Store, req *transcriptv1.CompactR
 	}
 }
 
-// ErrTooLarge: what a compaction would write is over a node's limits.
+// ErrTooLarge says that what a compaction would write is over a node's limits.
 var ErrTooLarge = errors.New("the compaction is over a node's limits")
 
 // request is a request to compact, judged.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -27,7 +28,7 @@ type registrar struct {
 	first sync.Once
 	// gated are the methods that have a gate, by full name.
 	gated map[string]bool
-	// faults are of methods that have no row in the table of methods, or a wrong one.
+	// faults are of methods that have no row in the table of methods, or a wrong one, and of handlers without a method.
 	faults error
 }
 
@@ -35,14 +36,15 @@ type registrar struct {
 func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	d := *desc
 	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
-	var framed map[string]grpc.MethodHandler
-	if s, ok := service.(framing); ok {
-		framed = s.Handlers()
+	own := map[string]grpc.MethodHandler{}
+	if s, ok := service.(Framing); ok {
+		own = maps.Clone(s.Handlers())
 	}
 	for n := range d.Methods {
 		m := &d.Methods[n]
-		if own, ok := framed[m.MethodName]; ok {
-			m.Handler = own
+		if handler, ok := own[m.MethodName]; ok {
+			m.Handler = handler
+			delete(own, m.MethodName)
 		}
 		m.Handler = r.gate(d.ServiceName, m.MethodName).Unary(m.Handler)
 	}
@@ -50,11 +52,14 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 		s := &d.Streams[n]
 		s.Handler = r.gate(d.ServiceName, s.StreamName).stream(s.Handler)
 	}
+	for name := range own {
+		r.faults = errors.Join(r.faults, fmt.Errorf("service %s has no method %s to handle", d.ServiceName, name))
+	}
 	r.Server.RegisterService(&d, service)
 }
 
-// framing is a service that handles some methods by itself, by name, since their replies are not those that are generated.
-type framing interface {
+// Framing is a service that handles some methods by itself, by name, since their replies are not those that are generated.
+type Framing interface {
 	Handlers() map[string]grpc.MethodHandler
 }
 

@@ -57,6 +57,9 @@ func TestMethodsWithoutARow(t *testing.T) {
 		}}},
 	}
 	for how, register := range map[string]func(reflection.GRPCServer){
+		"no method": func(services reflection.GRPCServer) {
+			services.RegisterService(&grpc.ServiceDesc{ServiceName: "empty.Service", HandlerType: (*any)(nil)}, doing{})
+		},
 		"without a row":  func(services reflection.GRPCServer) { services.RegisterService(strange, c) },
 		"without a gate": func(services reflection.GRPCServer) { services.(*registrar).Server.RegisterService(strange, c) },
 	} {
@@ -84,7 +87,15 @@ func TestLogTellsThatCallsCannotBeEnded(t *testing.T) {
 // A second transport counts in the metrics of the first.
 func TestRegistererIsShared(t *testing.T) {
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	if bareTransport(registry, log).metrics.ServerMetrics != bareTransport(registry, log).metrics.ServerMetrics {
+	first, second := bareTransport(registry, log), bareTransport(registry, log)
+	if first.metrics.ServerMetrics != second.metrics.ServerMetrics {
 		t.Error("the second has metrics that nobody gathers")
 	}
+}
+
+// doing handles a method that its service does not have.
+type doing struct{}
+
+func (doing) Handlers() map[string]grpc.MethodHandler {
+	return map[string]grpc.MethodHandler{"Do": nil}
 }
