@@ -52,8 +52,9 @@ func isBelow(t string, k kind) bool {
 		return true
 	case password, secret, token, pass, phrase:
 		return looks.Mixed(t) && (looks.Chosen(t) || looks.Random(t))
+	default:
+		return false
 	}
-	return false
 }
 
 // unmarked is the value [start, end) of the name at i without the marks around it, and without those at its end that close what

@@ -295,8 +295,9 @@ func headerKind(b string) kind {
 	switch nouns[b] {
 	case authz, cookie:
 		return nouns[b]
+	default:
+		return either(b == "auth", authz, none)
 	}
-	return either(b == "auth", authz, none)
 }
 
 // strongToken stand before tokens where they are secrets.

@@ -258,6 +258,7 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 			return value{}, false
 		}
 		return value{start: after, end: after + to, place: inQuote}, true
+	default:
 	}
 	if at < len(s) && s[at] == '|' {
 		return sc.cell(i, at, k)

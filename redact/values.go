@@ -78,8 +78,9 @@ func judgePassword(t string, p place) bool {
 		return !isReference(t) && !isPath(t) && !isTypeName(t) && !isVariable(t)
 	case inText:
 		return !isReference(t) && !namesSecret(t) && (looks.Chosen(t) || looks.Random(t) || isCode(t, 0, chars.DigitsEnd(t, 0)))
+	default:
+		return looks.Chosen(t) && looks.Mixed(t) && !isReference(t) || looks.Random(t)
 	}
-	return looks.Chosen(t) && looks.Mixed(t) && !isReference(t) || looks.Random(t)
 }
 
 func judgeSecret(t string, p place) bool {
@@ -100,8 +101,9 @@ func judgeSecret(t string, p place) bool {
 		return standsAlone(t)
 	case inINI:
 		return !isReference(t) && (len(t) >= 6 && looks.Mixed(t) || looks.Random(t) || len(t) >= 20 && looks.IsWord(t))
+	default:
+		return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t) || looks.IsOneCaseKey(t))
 	}
-	return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t) || looks.IsOneCaseKey(t))
 }
 
 func judgeToken(t string, p place) bool {
@@ -120,8 +122,9 @@ func judgeToken(t string, p place) bool {
 		return !chars.HasSpace(t) && len(t) >= 4 && !isReference(t) && !namesSecret(t)
 	case inYAML:
 		return standsAlone(t)
+	default:
+		return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t))
 	}
-	return longEnough(t, p) && !isReference(t) && !namesSecret(t) && (looks.Random(t) || looks.Chosen(t) && looks.Mixed(t))
 }
 
 // longEnough: what a key has at least that is unquoted or in a list; with signs of source in it, more.
@@ -221,8 +224,9 @@ func judgeSeed(t string, p place) bool {
 		return standsAlone(t)
 	case inINI:
 		return looks.Mixed(t) && standsAlone(t)
+	default:
+		return looks.Random(t) && looks.Mixed(t)
 	}
-	return looks.Random(t) && looks.Mixed(t)
 }
 
 // startsGenerator: digits, outside of JSON any number of them, short variables, and words for where random numbers begin.
@@ -260,8 +264,9 @@ func judgeCookie(t string, p place) bool {
 		return len(t) >= 4 && !strings.ContainsAny(t, " \\") && chars.HasAlnum(t) && !namesHeader(t) && !scopeWords[strings.ToLower(t)] && !isPath(t) && !isExpression(t)
 	case inLine, inYAML:
 		return standsAlone(t) && !namesHeader(t)
+	default:
+		return looks.Random(t)
 	}
-	return looks.Random(t)
 }
 
 // schemes stand before the credential in an authorization header.

@@ -121,6 +121,7 @@ func (c *Compacted) keep(ctx context.Context, h *chainstore.Header, at *message,
 		k.entry, k.shortened = cutOrWhole(at.bytes, c.policy.MaxUserChars)
 	case compaction.CutReply:
 		k.entry, k.shortened = cutOrWhole(at.bytes, c.policy.MaxReplyChars)
+	default:
 	}
 	messages, err := canonical.DecodePayload(k.entry)
 	if err != nil {
@@ -128,7 +129,7 @@ func (c *Compacted) keep(ctx context.Context, h *chainstore.Header, at *message,
 	}
 	m := messages[0]
 	k.facts, k.origin = canonical.FactsOf(m), m.Origin
-	call, _ := c.pairs.next(&k.facts)
+	call := c.pairs.next(&k.facts)
 	if at.action != compaction.Line {
 		return k, nil
 	}

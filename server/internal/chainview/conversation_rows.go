@@ -169,7 +169,7 @@ func (w *conversationWriter) paired(ctx context.Context, at *message) error {
 		return err
 	}
 	m, f := decoded[0], canonical.FactsOf(decoded[0])
-	call, _ := w.calls.next(&f)
+	call := w.calls.next(&f)
 	if at.action == compaction.Keep {
 		return w.keep(ctx, at.brief, at.bytes)
 	}

@@ -142,6 +142,7 @@ func (s *loopScan) add(h *chainstore.Header, i int) {
 		}
 	case runloop.Assistant, runloop.Tool:
 		s.opening = false
+	default:
 	}
 	if m.CanReply() {
 		s.answer, s.answered = runloop.Place{Seq: h.Seq, Index: uint32(i)}, true

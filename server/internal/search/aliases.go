@@ -21,8 +21,8 @@ type aliasPoint struct {
 	reported *reportedRuns
 }
 
-// append appends the cursor, with the last of the runs, at most so many.
-func (a *aliasPoint) append(b []byte, runs int) []byte {
+// cursor is its cursor, with the last of the runs, at most so many.
+func (a *aliasPoint) cursor(runs int) (b []byte) {
 	var place []byte
 	if a.place != nil {
 		place = a.place.cursor()
@@ -104,7 +104,7 @@ type aliasWalk struct {
 
 // cursor goes on with a place in the chain of the present alias, or behind it.
 func (w *aliasWalk) cursor(place *resumePoint) []byte {
-	return (&aliasPoint{w.name, place, w.reported}).append(nil, w.Limits.Runs)
+	return (&aliasPoint{w.name, place, w.reported}).cursor(w.Limits.Runs)
 }
 
 // walk searches the chains of the aliases behind the present one, of one at least, or looks at as many names that were deleted as

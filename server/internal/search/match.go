@@ -112,8 +112,9 @@ func instructions(re *syntax.Regexp) int {
 		return len(re.Rune)
 	case syntax.OpRepeat:
 		return n * max(re.Min, re.Max)
+	default:
+		return n
 	}
-	return n
 }
 
 func largePattern() error {

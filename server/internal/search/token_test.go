@@ -36,10 +36,10 @@ func FuzzSearchCursor(f *testing.F) {
 	reported := &reportedRuns{runs: map[uint64]reportedRun{7: {3, 1}, 1: {0, 2}}}
 	f.Add(place.cursor())
 	f.Add(resumePoint{head, runloop.Place{Seq: 1}}.cursor())
-	f.Add((&aliasPoint{"a", &place, reported}).append(nil, 10))
-	f.Add((&aliasPoint{"a", nil, reported}).append(nil, 1))
-	f.Add((&aliasPoint{"\xff", &place, reported}).append(nil, 10))
-	f.Add((&aliasPoint{"b", &resumePoint{chainstore.ID{1}, runloop.Place{}}, newReportedRuns()}).append(nil, 10))
+	f.Add((&aliasPoint{"a", &place, reported}).cursor(10))
+	f.Add((&aliasPoint{"a", nil, reported}).cursor(1))
+	f.Add((&aliasPoint{"\xff", &place, reported}).cursor(10))
+	f.Add((&aliasPoint{"b", &resumePoint{chainstore.ID{1}, runloop.Place{}}, newReportedRuns()}).cursor(10))
 	f.Fuzz(func(t *testing.T, cursor []byte) {
 		if place, err := parseResumePoint(cursor); err == nil {
 			if again, err := parseResumePoint(place.cursor()); err != nil || again != place {
@@ -47,8 +47,8 @@ func FuzzSearchCursor(f *testing.F) {
 			}
 		}
 		if at, err := parseAliasPoint(cursor, ""); err == nil {
-			again := at.append(nil, math.MaxInt)
-			if back, err := parseAliasPoint(again, ""); err != nil || !bytes.Equal(back.append(nil, math.MaxInt), again) {
+			again := at.cursor(math.MaxInt)
+			if back, err := parseAliasPoint(again, ""); err != nil || !bytes.Equal(back.cursor(math.MaxInt), again) {
 				t.Errorf("%x comes back as other than it was, %v", again, err)
 			}
 		}

@@ -163,7 +163,7 @@ func (p *passage) pass(ctx context.Context, req any, decode func(any) error) err
 
 // tell shows the interceptors a call whose request was refused, with an empty one, as though its handler refused it.
 func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grpc.UnaryServerInterceptor, refusal error) (any, error) {
-	refuse := func(context.Context, any) (any, error) { return nil, refusal }
+	refuse := func(context.Context, any) (any, error) { return nil, refusal } //nolint:unparam // gRPC's handlers have a reply
 	return next(srv, ctx, func(any) error { return nil },
 		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 			return interceptor(ctx, req, info, refuse)
