@@ -134,8 +134,8 @@ var mutations = []mutation{
 		"byte(boolToInt(condenseLast)), byte", "0, byte",
 	},
 	{
-		"the start of a window is looked for one loop too early", "server/internal/chainview/window.go",
-		"return v.Loops > b.loop", "return v.Loops >= b.loop",
+		"the start of a window is looked for one loop too early", "chainstore/store.go",
+		"return v.Loops > b.Loops", "return v.Loops >= b.Loops",
 	},
 }
 
