@@ -19,8 +19,9 @@ import (
 type scannedChain struct {
 	chainstore.Chain
 	// alias is that by which it was found; empty where the chain was asked for.
-	alias  string
-	starts chainview.LoopStarts
+	alias string
+	// unplaced are the hits taken whose run loops begin in nodes that were not read.
+	unplaced []*hit
 }
 
 // scan looks at the messages before a place, down to the node low, newest first, until the page has ended. It tells where
@@ -30,54 +31,156 @@ func (p *page) scan(ctx context.Context, chain *scannedChain, low uint32, before
 		if before.Index == 0 {
 			before = runloop.Place{Seq: before.Seq - 1, Index: math.MaxUint32}
 		}
-		span, err := p.read(ctx, chain, low, before)
-		if err != nil {
-			return before, false, err
-		}
-		before, err = p.take(ctx, chain, span)
-		if err != nil {
+		if before, err = p.read(ctx, chain, low, before); err != nil {
 			return before, false, err
 		}
 		if p.ended() {
 			break
 		}
 	}
-	return before, before.Seq < low || before.Seq == low && before.Index == 0, nil
+	return before, before.Seq < low || before.Seq == low && before.Index == 0, chain.placeLoops(ctx)
 }
 
-// errLargeSpan: a read takes too much at once.
-var errLargeSpan = errors.New("too much for one read")
-
-// read looks at the nodes directly before a place, as many as the page reads at once. Where these turn out to be too
-// large, or to take too long, it begins again with the last alone, of which it looks at as much as there is time for.
-func (p *page) read(ctx context.Context, chain *scannedChain, low uint32, before runloop.Place) (*spanScan, error) {
-	for {
-		from := low
-		if n := uint32(p.rows); before.Seq-low >= n {
-			from = before.Seq - n + 1
-		}
-		s := &spanScan{page: p, before: before, from: from, left: runloop.Place{Seq: from}, began: p.Now()}
-		err := s.read(ctx, chain)
-		p.reply.ScannedBytes += s.bytes
-		p.readBytes += s.readBytes
-		switch {
-		case err == nil:
-			p.reply.ScannedNodes += int64(s.nodes)
-			p.rows = s.goodSize()
-			return s, nil
-		case !errors.Is(err, errLargeSpan):
-			return nil, err
-		}
-		p.rows = 1
+// placeLoops looks up where the run loops of hits begin.
+func (c *scannedChain) placeLoops(ctx context.Context) error {
+	var seqs []uint32
+	for _, h := range c.unplaced {
+		seqs = append(seqs, h.loop.Start.Seq)
 	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	ids, err := chainview.IDsAt(ctx, c, seqs...)
+	if err != nil {
+		return err
+	}
+	for _, h := range c.unplaced {
+		i, _ := slices.BinarySearch(seqs, h.loop.Start.Seq)
+		h.RunLoop.NodeId = ids[i].String()
+	}
+	c.unplaced = nil
+	return nil
 }
+
+// errLargeSpan: a span takes too much at once.
+var errLargeSpan = errors.New("too much for one span")
+
+// read looks at the nodes before a place, span after span, as many at once as seems right, and tells where to go on, which is further.
+// Where nodes turn out to be too large, or to take too long, it begins again with the last alone, of which it looks at as much as there
+// is time for.
+func (p *page) read(ctx context.Context, chain *scannedChain, low uint32, before runloop.Place) (next runloop.Place, err error) {
+	for next = before; next == before; p.rows = 1 {
+		next, err = p.readPlanned(ctx, chain, p.plan(chain, low, before))
+		if !errors.Is(err, errLargeSpan) {
+			return next, err
+		}
+	}
+	return next, nil
+}
+
+// readPlanned looks at the nodes of spans. Errors: errLargeSpan; where it goes on is told beside.
+func (p *page) readPlanned(ctx context.Context, chain *scannedChain, scans []*spanScan) (next runloop.Place, err error) {
+	r := &chainRead{page: p, chain: chain, scans: scans, next: scans[0].before, cancel: func() {}}
+	defer func() { r.cancel() }()
+	var spans []chainstore.Span
+	for _, s := range scans {
+		if s.from > 0 {
+			spans = append(spans, chainstore.Span{From: s.from - 1, Through: s.from - 1, HeadersOnly: true})
+		}
+		spans = append(spans, chainstore.Span{From: s.from, Through: s.before.Seq})
+	}
+	enough := errors.New("enough")
+	err = chain.Rows(ctx, spans, func(row *chainstore.Row) error {
+		more, err := r.row(ctx, row)
+		if err == nil && !more {
+			err = enough
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, enough):
+		return r.next, nil
+	case err == nil:
+		err = chainstore.NoRow(r.scans[0].due())
+	}
+	return r.next, err
+}
+
+// mostSpans are planned at once.
+const mostSpans = 64
+
+// plan divides the nodes before a place into spans, newest first: a span has up to four times as many nodes as the one before, but
+// not more than usually make up a span of bytes.
+func (p *page) plan(chain *scannedChain, low uint32, before runloop.Place) (scans []*spanScan) {
+	t := &chain.Head().State.Full.Totals
+	usual := max(1, int(int64(p.Limits.Span)*t.Nodes/max(1, t.Bytes)))
+	for n := p.rows; len(scans) < mostSpans; n = min(4*n, usual, maxSpanRows) {
+		s := &spanScan{page: p, alias: chain.alias, before: before, from: low}
+		if before.Seq-low >= uint32(n) {
+			s.from = before.Seq - uint32(n) + 1
+		}
+		s.left = runloop.Place{Seq: s.from}
+		scans = append(scans, s)
+		if s.from == low {
+			break
+		}
+		before = runloop.Place{Seq: s.from - 1, Index: math.MaxUint32}
+	}
+	return scans
+}
+
+// chainRead is one read of a chain.
+type chainRead struct {
+	*page
+	chain *scannedChain
+	// scans are the spans that are not read to their ends, the first under way if it has begun.
+	scans []*spanScan
+	// next is where to go on.
+	next runloop.Place
+	// limited is the context of the span under way, ended by cancel.
+	limited context.Context
+	cancel  func()
+}
+
+// row takes the next row: the one before a span, of which the header counts, or one of the span. It tells whether more are wanted.
+func (r *chainRead) row(ctx context.Context, row *chainstore.Row) (more bool, err error) {
+	s := r.scans[0]
+	if row.Seq != s.due() {
+		return false, chainstore.NoRow(s.due())
+	}
+	if !s.begun {
+		s.begun, s.began, r.ids = true, r.Now(), r.ids[:0]
+		r.limited, r.cancel = s.limit(ctx)
+		if s.from > 0 {
+			h, err := row.Header()
+			if err == nil {
+				s.first = h.State
+			}
+			return true, err
+		}
+	}
+	if err = s.node(r.limited, row); err == nil && row.Seq < s.before.Seq {
+		return true, nil
+	}
+	r.cancel()
+	r.reply.ScannedBytes += s.bytes
+	r.readBytes += s.readBytes
+	if err != nil {
+		return false, err
+	}
+	r.reply.ScannedNodes += int64(s.nodes)
+	r.scans, r.rows = r.scans[1:], s.goodSize()
+	r.next = r.take(r.chain, s)
+	return !r.ended() && r.next == s.left && len(r.scans) > 0 && r.scans[0].size() <= 2*r.rows, nil
+}
+
+// maxSpanRows is the most nodes of a span.
+const maxSpanRows = 4096
 
 // goodSize is how many nodes to read next: as many as make up a span of bytes and take a part of the page's time, but not many
 // more than now, and about as many as have the hits that are missing.
 func (s *spanScan) goodSize() int {
-	const most = 4096
 	p := s.page
-	n := min(most, 4*p.rows, int(int64(p.Limits.Span)*int64(s.nodes)/max(1, s.readBytes)))
+	n := min(maxSpanRows, 4*s.nodes, int(int64(p.Limits.Span)*int64(s.nodes)/max(1, s.readBytes)))
 	if took := p.Now().Sub(s.began); took > 0 {
 		n = min(n, int(p.Limits.Time/8*time.Duration(s.nodes)/took))
 	}
@@ -89,21 +192,26 @@ func (s *spanScan) goodSize() int {
 
 // take puts the hits of a span into the reply, newest first, until the page is full. It tells where to go on: the part of
 // a span whose hits were not all taken is read again.
-func (p *page) take(ctx context.Context, chain *scannedChain, s *spanScan) (next runloop.Place, err error) {
+func (p *page) take(chain *scannedChain, s *spanScan) (next runloop.Place) {
 	next = s.left
 	if s.found > len(s.hits) {
 		next = s.hits[0].place
 	}
 	for i, h := range slices.Backward(s.hits) {
-		if h.RunLoop, err = chain.starts.Place(ctx, chain, &h.loop); err != nil {
-			return next, err
+		if h.loop.Phase != runloop.None {
+			h.RunLoop = &transcriptv1.MessagePlace{NodeId: chainstore.ID{}.String(), MessageIndex: int32(h.loop.Start.Index)}
+			if start := h.loop.Start.Seq; start >= s.from {
+				h.RunLoop.NodeId = p.ids[start-s.from].String()
+			} else {
+				chain.unplaced = append(chain.unplaced, h)
+			}
 		}
 		p.reply.Hits = append(p.reply.Hits, h.SearchHit)
 		if p.size += 4 + proto.Size(h.SearchHit); p.size >= p.Limits.Reply && i > 0 {
-			return h.place, nil
+			return h.place
 		}
 	}
-	return next, nil
+	return next
 }
 
 // hit is a hit of a span.
@@ -113,14 +221,16 @@ type hit struct {
 	loop  runloop.Loop
 }
 
-// spanScan is one read of nodes in their order. Of its hits it keeps as many of the last as the page takes.
+// spanScan looks at nodes in their order. Of its hits it keeps as many of the last as the page takes.
 type spanScan struct {
 	page   *page
 	alias  string
 	from   uint32
 	before runloop.Place
 	// left is the place before which nothing was looked at.
-	left  runloop.Place
+	left runloop.Place
+	// begun says that its first row, or that before it, has come, which was at began.
+	begun bool
 	began time.Time
 
 	hits  []*hit
@@ -133,31 +243,27 @@ type spanScan struct {
 	last  chainstore.RawHeader
 }
 
-func (s *spanScan) read(ctx context.Context, chain *scannedChain) error {
-	s.alias = chain.alias
-	if s.from > 0 {
-		h, err := chainstore.HeaderAt(ctx, chain, s.from-1)
-		if err != nil {
-			return err
-		}
-		s.first = h.State
+// size is how many nodes there are.
+func (s *spanScan) size() int { return int(s.before.Seq - s.from + 1) }
+
+// due is the row that has to come next.
+func (s *spanScan) due() uint32 {
+	if !s.begun && s.from > 0 {
+		return s.from - 1
 	}
-	limited, cancel := s.limit(ctx)
-	defer cancel()
-	span := chainstore.Span{From: s.from, Through: s.before.Seq}
-	err := chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) error {
-		if s.nodes > 0 && s.tooLarge() {
-			return errLargeSpan
-		}
-		s.nodes++
-		err := s.row(limited, row)
-		s.last = append(s.last[:0], row.Raw...)
-		return err
-	})
-	if err != nil {
-		return err
+	return s.from + uint32(s.nodes)
+}
+
+// node looks at the next node.
+func (s *spanScan) node(ctx context.Context, row *chainstore.Row) error {
+	if s.nodes > 0 && s.tooLarge() {
+		return errLargeSpan
 	}
-	return chainview.Reached(span, s.from+uint32(s.nodes))
+	s.nodes++
+	s.page.ids = append(s.page.ids, row.Raw.ID())
+	err := s.row(ctx, row)
+	s.last = append(s.last[:0], row.Raw...)
+	return err
 }
 
 // alone tells whether the span is of one node. Such a span is never too large: it ends within the node.

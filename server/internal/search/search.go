@@ -200,6 +200,8 @@ type page struct {
 	readBytes int64
 	// rows is how many nodes the next read takes.
 	rows int
+	// ids are those of the nodes of the present span so far.
+	ids []chainstore.ID
 }
 
 // ended tells whether the page takes no more.
