@@ -6,10 +6,11 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // assigned finds the value after a separator. The name is [i, end), the separator [at, after).
-func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
+func (sc *scanner) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 	s := sc.s
 	marked := lines.AfterMarks(s, after) // **Password:** x
 	j := chars.SkipBlanks(s, marked)
@@ -28,10 +29,10 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	if s[j] == '`' && i > 0 && s[i-1] == ':' {
 		return value{}, false // a role of reStructuredText: :token:`name`
 	}
-	if k == query && !(s[at] == '=' && sc.inQuery(i)) {
+	if k == names.Query && !(s[at] == '=' && sc.inQuery(i)) {
 		return value{}, false
 	}
-	if (k == authz || k == cookie) && s[at] == ':' || k == authz && s[at] == '=' && hasScheme(s[j:]) {
+	if (k == names.Authz || k == names.Cookie) && s[at] == ':' || k == names.Authz && s[at] == '=' && hasScheme(s[j:]) {
 		return sc.header(i, j, k)
 	}
 	if v, ok := literalAt(s, j); ok {
@@ -55,8 +56,8 @@ func (sc *scanner) assigned(i, end, at, after int, k kind) (value, bool) {
 	if (s[j] == '|' || s[j] == '>') && s[at] == ':' {
 		return sc.block(i, j)
 	}
-	if k == phrase || k == seed || k == weak {
-		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k != weak && to == sc.lineEnd(j) && isWords(s[j:to], 3)) {
+	if k == names.Phrase || k == names.Seed || k == names.Weak {
+		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k != names.Weak && to == sc.lineEnd(j) && isWords(s[j:to], 3)) {
 			return value{start: j, end: to, place: inLine}, true
 		}
 	}
@@ -84,7 +85,7 @@ func aboutEnd(s string, j int) int {
 }
 
 // valueOf is the value of the name at i behind the colon that ends at j, between which more is said.
-func (sc *scanner) valueOf(i, j int, k kind) (value, bool) {
+func (sc *scanner) valueOf(i, j int, k names.Kind) (value, bool) {
 	j = chars.SkipBlanks(sc.s, j)
 	if lines.Next(sc.s, j, "") > j {
 		return sc.below(i, j, k)
@@ -100,12 +101,12 @@ func (sc *scanner) valueOf(i, j int, k kind) (value, bool) {
 }
 
 // bare is the unquoted value at j of the name at i, with the separator [at, after) between them.
-func (sc *scanner) bare(i, at, after, j int, k kind) (value, bool) {
+func (sc *scanner) bare(i, at, after, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	tight := s[at] == '=' && after == j && at > 0 && !chars.IsBlank(s[at-1]) || s[at] == '%'
 	first := sc.lineStart(i)
 	switch {
-	case k == query:
+	case k == names.Query:
 		end := bareEnd(s, j)
 		return value{start: j, end: end, place: inLine}, true
 	case tight && (sc.inQuery(i) || s[at] == '%'):
@@ -241,7 +242,7 @@ func (sc *scanner) block(i, j int) (value, bool) {
 }
 
 // header is the value of an authorization or cookie header at j; its name, of kind k, is at i.
-func (sc *scanner) header(i, j int, k kind) (value, bool) {
+func (sc *scanner) header(i, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	if v, ok := literalAt(s, j); ok {
 		return v, true
@@ -276,7 +277,7 @@ func (sc *scanner) header(i, j int, k kind) (value, bool) {
 		for to = commentStart(s, j, to); to > j && chars.IsBlank(s[to-1]); to-- {
 		}
 	}
-	if p == inText && k == cookie {
+	if p == inText && k == names.Cookie {
 		return value{start: j, end: min(to, pairsEnd(s, j, chars.MaxBare)), place: p}, true
 	}
 	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to

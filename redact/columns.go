@@ -6,13 +6,14 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // column is the place of a cell in the rows of a table, and the name at its head.
 type column struct {
 	cell int
 	name string
-	kind kind
+	kind names.Kind
 }
 
 // columns takes the values below names in tables with '|' between their cells, as Markdown, psql and mysql write them. A rule
@@ -53,7 +54,7 @@ func isRule(line string) bool {
 func (r *Redactor) columnsOf(row string) (out []column) {
 	for n, cell := range strings.Split(row, "|") {
 		name := strings.Trim(cell, lines.Marks+": \t\r")
-		if k := r.classify(name); k != none {
+		if k := r.names.Kind(name); k != names.None {
 			out = append(out, column{n, name, k})
 		}
 	}
@@ -75,7 +76,7 @@ func appendCells(spans []span, row string, i int, cols []column) []span {
 		a, b := chars.TrimSpace(cell)
 		a, b = lines.Unmarked(cell, a, b)
 		t := cell[a:b]
-		if (c.kind == secret || c.kind == token) && !looks.Random(t) {
+		if (c.kind == names.Secret || c.kind == names.Token) && !looks.Random(t) {
 			continue // the name of one
 		}
 		if from, to, ok := judge(c.kind, t, inINI, c.name); ok && isBelow(t, c.kind) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // quote is an opening quote: its sign, how many backslashes stand before it, and where its text begins.
@@ -102,9 +103,9 @@ func credentialEnd(s string, i int) int {
 }
 
 // fieldEnd is bareEnd for the value of a name of kind k: a cookie's has a '=' in it.
-func fieldEnd(s string, i int, k kind) int {
+func fieldEnd(s string, i int, k names.Kind) int {
 	end := bareEnd(s, i)
-	if k == cookie && end < len(s) && s[end] == '=' {
+	if k == names.Cookie && end < len(s) && s[end] == '=' {
 		return bareEnd(s, end+1)
 	}
 	return end

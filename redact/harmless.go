@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // typeWords are types, states and other words that stand where a value could.
@@ -25,7 +26,7 @@ func harmless(t, name string) bool {
 	if sameWords(t, name) {
 		return true
 	}
-	return looks.IsScreaming(t) && strings.IndexByte(t, '_') > 0 && (&Redactor{}).classify(t) != none
+	return looks.IsScreaming(t) && strings.IndexByte(t, '_') > 0 && names.Of(t) != names.None
 }
 
 // isVersion: 1.2.3, ^0.5.0, >=12.20.0: packages are called cookie, token and secret.
@@ -186,7 +187,7 @@ func isSized(t string) bool {
 
 // namesSecret says whether unquoted text is a name of a secret in source rather than one: userToken, jwt_secret.
 func namesSecret(t string) bool {
-	return looks.IsIdent(t) && (&Redactor{}).classify(t) != none
+	return looks.IsIdent(t) && names.Of(t) != names.None
 }
 
 // isVariable says the same of text that may as well be a password made of words: newPassword, not my_password.

@@ -6,12 +6,13 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // below is the value that stands alone on a line after the one that ends at j, under the name at i of kind k: on the next that is
 // not empty. What tools put before the name on its line may stand before the value too. A list of lines, as source and JSON write
 // one, is read as its lines. A word that could be another is none.
-func (sc *scanner) below(i, j int, k kind) (value, bool) {
+func (sc *scanner) below(i, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	front := lines.Front(s, i)
 	at := lines.Next(s, j, front)
@@ -40,17 +41,17 @@ func (sc *scanner) below(i, j int, k kind) (value, bool) {
 }
 
 // isBelow says whether t, which stands alone where a value of kind k could, looks like one.
-func isBelow(t string, k kind) bool {
-	if (k == phrase || k == seed) && isWords(t, 12) {
+func isBelow(t string, k names.Kind) bool {
+	if (k == names.Phrase || k == names.Seed) && isWords(t, 12) {
 		return true
 	}
 	if t == "" || chars.HasSpace(t) || strings.ContainsAny(t, "{}()[]<>;,\"'`") || strings.HasSuffix(t, ":") || strings.HasSuffix(t, "++") || strings.HasSuffix(t, "--") {
 		return false
 	}
 	switch k {
-	case pin, named:
+	case names.PIN, names.Named:
 		return true
-	case password, secret, token, pass, phrase:
+	case names.Password, names.Secret, names.Token, names.Pass, names.Phrase:
 		return looks.Mixed(t) && (looks.Chosen(t) || looks.Random(t))
 	default:
 		return false

@@ -6,6 +6,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // list is what the elements of a JSON list have in common.
@@ -16,13 +17,13 @@ type list struct {
 	first    span // the inside of the first element, if it is a string
 	key      bool // the lines of a private key in PEM go on, of which there were so many
 	keyLines int
-	flag     kind // what the element before this one means, if it is a flag: ["--password", "…"]
+	flag     names.Kind // what the element before this one means, if it is a flag: ["--password", "…"]
 	name     string
 	above    string // the lines before this one, from one on that ends with a name: ["password:", "…"]
 	below    int    // how many lines may still come below it
 }
 
-func (w *walker) array(i int, k kind, name string) int {
+func (w *walker) array(i int, k names.Kind, name string) int {
 	l := list{words: wordList{plain: true, short: true}}
 	row := w.row
 	first := len(w.spans)
@@ -41,19 +42,19 @@ func (w *walker) array(i int, k kind, name string) int {
 		w.spans = append(w.spans[:first], l.items...)
 	case l.words.n == 0 && l.n == len(l.items) && isKey(w.s, k, name, l.items):
 		w.spans = append(w.spans[:first], zeros(l.items)...)
-	case row && l.n == 2 && k == none && l.first.end > 0 && w.s[i-1] == '"':
+	case row && l.n == 2 && k == names.None && l.first.end > 0 && w.s[i-1] == '"':
 		w.second(&l)
 	}
 	return i + 1
 }
 
 // element walks the element at i of a list under a name of kind k.
-func (w *walker) element(i int, k kind, name string, l *list) int {
+func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 	if w.s[i] != '"' {
 		w.endKey(l)
-		l.flag, l.above = none, ""
+		l.flag, l.above = names.None, ""
 		end := w.value(i, elementKind(k), name)
-		if k != none && (chars.IsDigit(w.s[i]) || w.s[i] == '-') {
+		if k != names.None && (chars.IsDigit(w.s[i]) || w.s[i] == '-') {
 			l.items = append(l.items, span{start: i, end: end})
 		}
 		return end
@@ -63,25 +64,25 @@ func (w *walker) element(i int, k kind, name string, l *list) int {
 	if l.n == 0 {
 		l.first = inside
 	}
-	if k == phrase || k == seed {
+	if k == names.Phrase || k == names.Seed {
 		l.words.add(w.text(i+1, end-1))
 		if end-i > 4 && w.s[i+1:end-1] != Mark {
 			l.items = append(l.items, inside)
 		}
 	}
-	if l.flag != none && w.s[i+1] != '-' && w.argument(inside, l) {
+	if l.flag != names.None && w.s[i+1] != '-' && w.argument(inside, l) {
 		return end
 	}
-	l.flag = none
+	l.flag = names.None
 	if w.keyLine(inside, l) {
 		return end
 	}
 	if w.below(inside, l) {
 		return end
 	}
-	if k == none && w.s[i+1] == '-' && !chars.IsBlank(w.s[i+2]) && !strings.HasPrefix(w.s[i+1:], "-----") {
+	if k == names.None && w.s[i+1] == '-' && !chars.IsBlank(w.s[i+2]) && !strings.HasPrefix(w.s[i+1:], "-----") {
 		l.name = w.text(i+1, end-1)
-		l.flag = w.r.classify(l.name)
+		l.flag = w.r.names.Kind(l.name)
 	}
 	w.str(i+1, end-1, k, name)
 	return end
@@ -116,9 +117,9 @@ func (w *walker) endKey(l *list) {
 }
 
 // elementKind: a number in a list is no pin.
-func elementKind(k kind) kind {
-	if k == pin {
-		return weak
+func elementKind(k names.Kind) names.Kind {
+	if k == names.PIN {
+		return names.Weak
 	}
 	return k
 }
@@ -166,7 +167,7 @@ func endsInName(line string) bool {
 // argument takes the string after a flag.
 func (w *walker) argument(at span, l *list) bool {
 	k := l.flag
-	l.flag = none
+	l.flag = names.None
 	text := w.text(at.start, at.end)
 	a, b, ok := judge(k, text, inLine, l.name)
 	if !ok || len(text) != at.end-at.start {
@@ -182,7 +183,7 @@ func (w *walker) second(l *list) {
 	at := chars.SkipSpace(w.s, l.first.end+1)
 	start := chars.SkipSpace(w.s, at+1) + 1
 	end, _ := stringEnd(w.s, start-1)
-	if a, b, ok := w.judged(start, end-1, w.r.classify(name), name); ok {
+	if a, b, ok := w.judged(start, end-1, w.r.names.Kind(name), name); ok {
 		w.put(start, end-1, span{start: a, end: b})
 	}
 }
@@ -191,8 +192,8 @@ func (w *walker) second(l *list) {
 const minKey = 16
 
 // isKey says whether the numbers of a list are the bytes of a key that is not gone already.
-func isKey(s string, k kind, name string, numbers []span) bool {
-	if len(numbers) < minKey || k != secret && k != phrase && (k != seed || isPlural(name)) {
+func isKey(s string, k names.Kind, name string, numbers []span) bool {
+	if len(numbers) < minKey || k != names.Secret && k != names.Phrase && (k != names.Seed || names.IsPlural(name)) {
 		return false
 	}
 	any := false
@@ -229,9 +230,6 @@ func (l *wordList) add(t string) {
 }
 
 // isPhrase says whether a list under a name of kind k is a phrase, word by word.
-func (l *wordList) isPhrase(k kind) bool {
-	return k == phrase && l.n >= 11 || l.n >= 3 && l.plain && !l.short && (k == phrase || k == seed)
+func (l *wordList) isPhrase(k names.Kind) bool {
+	return k == names.Phrase && l.n >= 11 || l.n >= 3 && l.plain && !l.short && (k == names.Phrase || k == names.Seed)
 }
-
-// isPlural tells cookies by their names from the settings of one, and from the package that is called so.
-func isPlural(name string) bool { return strings.HasSuffix(name, "s") || strings.HasSuffix(name, "S") }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // maxLead is how many words before a name on its line may belong to it: "My new wifi password: …".
@@ -32,7 +33,7 @@ func (sc *scanner) isOpening(i int, q quote) bool {
 }
 
 // member is the value of a quoted name: "name": "…", 'name' => '…', or a number.
-func (sc *scanner) member(at, after int, k kind) (value, bool) {
+func (sc *scanner) member(at, after int, k names.Kind) (value, bool) {
 	s := sc.s
 	if s[at] != ':' && !strings.HasPrefix(s[at:], "=>") {
 		return value{}, false
@@ -61,7 +62,7 @@ func (sc *scanner) isSetter(i int) bool {
 	for a > 0 && i-a < 24 && chars.IsAlpha(sc.s[a-1]) {
 		a--
 	}
-	return setters[fold(sc.s[a:i-1])]
+	return setters[names.Fold(sc.s[a:i-1])]
 }
 
 // amongPairs says whether the value that ends at end, of the name at i, is one of several on a line without a sign of source:
@@ -111,10 +112,10 @@ func isPairSign(t string, side int) bool {
 
 // isEnv says whether the name at i is one of a command whose next word is its value: ENV name value, setx name value.
 func (sc *scanner) isEnv(i int) bool {
-	before := sc.s[max(0, i-maxName):i]
+	before := sc.s[max(0, i-names.MaxName):i]
 	if n := strings.LastIndexByte(before, '\n'); n >= 0 {
 		before = before[n+1:]
-	} else if i > maxName {
+	} else if i > names.MaxName {
 		return false
 	}
 	before = strings.TrimSpace(before)
@@ -132,7 +133,7 @@ func (sc *scanner) isEnv(i int) bool {
 
 // attribute is the value after an attribute that is its name: <entry key="…">value<, or in a multipart form
 // form-data; name="…", an empty line, and the value. The name, of kind k, begins at i, what is after its quote at j.
-func (sc *scanner) attribute(i, j int, k kind) (value, bool) {
+func (sc *scanner) attribute(i, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	before := s[:i-1]
 	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
@@ -183,7 +184,7 @@ func untilTag(s string, i int) value {
 }
 
 // cell is the value in the last cell of a table's row whose first cell is the name [i, j): | name | value |.
-func (sc *scanner) cell(i, j int, k kind) (value, bool) {
+func (sc *scanner) cell(i, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	i = sc.leadStart(i)
 	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || chars.IsBlank(s[i-1])) {
@@ -210,7 +211,7 @@ func (sc *scanner) cell(i, j int, k kind) (value, bool) {
 	}
 	start, end := lines.Unmarked(s, j, trimEnd(s, j, j+to))
 	v, ok := whole(s, start, end, k)
-	if k == token && v.place == inYAML {
+	if k == names.Token && v.place == inYAML {
 		v.place = inINI // tables tell what tokens mean
 	}
 	return v, ok
@@ -224,11 +225,11 @@ func record(s string, j int) value {
 }
 
 // whole is the value [start, end) if it is one word, or a phrase where the name is one of phrases or passwords.
-func whole(s string, start, end int, k kind) (value, bool) {
+func whole(s string, start, end int, k names.Kind) (value, bool) {
 	switch t := s[start:end]; {
 	case !chars.HasSpace(t):
 		return value{start: start, end: end, place: inYAML}, start < end
-	case k == password && isPhrase(t), k == authz && hasScheme(t), (k == phrase || k == seed) && isWords(t, 3):
+	case k == names.Password && isPhrase(t), k == names.Authz && hasScheme(t), (k == names.Phrase || k == names.Seed) && isWords(t, 3):
 		return value{start: start, end: end, place: inLine}, true
 	}
 	return value{}, false
@@ -236,7 +237,7 @@ func whole(s string, start, end int, k kind) (value, bool) {
 
 // alone is what stands between j and the end of its line, or of the quotes around a header, for the name at i with ':' after
 // it, if it is a value and nothing else.
-func (sc *scanner) alone(i, j int, k kind) (value, bool) {
+func (sc *scanner) alone(i, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	if lead := sc.leadStart(i); sc.leads(i) {
 		eol := sc.lineEnd(j)

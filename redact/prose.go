@@ -6,6 +6,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // joinWords are what sentences are made with and phrases of random words are not.
@@ -55,21 +56,17 @@ func speaksOf(t, name string) bool {
 	if !chars.HasSpace(t) || len(t) > chars.MaxBare {
 		return false
 	}
-	w := splitWords(name)
-	for w.n > 1 && tails[string(w.word(w.n-1))] {
-		w.n--
-	}
-	if w.n == 0 {
+	last := names.Noun(name)
+	if last == "" {
 		return false
 	}
-	noun := string(trimDigits(w.word(w.n - 1)))
 	found := false
 	for _, w := range strings.Fields(t) {
 		w = plainWord(w)
 		if w == "my" {
 			return false
 		}
-		found = found || w == noun || strings.TrimSuffix(w, "s") == noun || nouns[w] == password && nouns[noun] == password
+		found = found || w == last || strings.TrimSuffix(w, "s") == last || names.IsPassword(w) && names.IsPassword(last)
 	}
 	return found
 }

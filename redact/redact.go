@@ -48,6 +48,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
@@ -70,19 +71,13 @@ type Options struct {
 
 // Redactor replaces secrets. The zero value has the built-in rules alone. It is immutable: calls may run at once.
 type Redactor struct {
-	names  map[string]bool // words joined with '_'
+	names  names.Own
 	shapes []*regexp.Regexp
 }
 
 // New returns a Redactor with the built-in rules and what o adds. The slices of o are copied.
 func New(o Options) *Redactor {
-	r := &Redactor{names: make(map[string]bool, len(o.Names)), shapes: append([]*regexp.Regexp(nil), o.Shapes...)}
-	for _, name := range o.Names {
-		if w := splitWords(name); w.n > 0 {
-			r.names[w.join(0)] = true
-		}
-	}
-	return r
+	return &Redactor{names: names.NewOwn(o.Names), shapes: append([]*regexp.Regexp(nil), o.Shapes...)}
 }
 
 // Text returns s without its secrets, by the built-in rules. See the package comment for what holds.
@@ -113,7 +108,7 @@ func hidden(s string) string {
 // Value returns a value that stands under a name: Mark if the name means a secret and the value looks like one, as a
 // member of a JSON object would be judged, else Text(value).
 func (r *Redactor) Value(name, value string) string {
-	k := r.classify(name)
+	k := r.names.Kind(name)
 	if a, b, ok := judge(k, value, inJSON, name); ok {
 		value = replace(value, []span{{start: a, end: b}})
 	}

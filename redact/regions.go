@@ -5,12 +5,13 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // region is where names that say nothing stand over values of a kind, outside of JSON: {'secrets': {'db': '…'}}, and the
 // lines below "secrets:" that are further in.
 type region struct {
-	kind kind
+	kind names.Kind
 	end  int
 }
 
@@ -19,8 +20,8 @@ const maxList = 2048
 
 // enter begins a region with what is under the name at i, whose value begins at j; or takes a phrase that is a list. It gives
 // the offset to go on from, or 0.
-func (sc *scanner) enter(i, j int, k kind) int {
-	if i < sc.within.end || !carries(k) {
+func (sc *scanner) enter(i, j int, k names.Kind) int {
+	if i < sc.within.end || !names.Carries(k) {
 		return 0
 	}
 	if j < len(sc.s) && sc.s[j] == '[' {
@@ -33,10 +34,10 @@ func (sc *scanner) enter(i, j int, k kind) int {
 	if next := sc.wordList(j, min(end, j+maxList), k); next > 0 {
 		return next
 	}
-	if k == group || k == cookie || k == password {
+	if k == names.Group || k == names.Cookie || k == names.Password {
 		sc.within = region{k, end}
-		if k == group {
-			sc.within.kind = secret
+		if k == names.Group {
+			sc.within.kind = names.Secret
 		}
 	}
 	return 0
@@ -58,8 +59,8 @@ func (sc *scanner) underEnd(i, j int) int {
 }
 
 // wordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
-func (sc *scanner) wordList(i, end int, k kind) int {
-	if k != phrase && k != seed {
+func (sc *scanner) wordList(i, end int, k names.Kind) int {
+	if k != names.Phrase && k != names.Seed {
 		return 0
 	}
 	first := len(sc.spans)
@@ -89,19 +90,19 @@ func (sc *scanner) wordList(i, end int, k kind) int {
 }
 
 // inRegion gives the kind of the word [i, end) if it is a key of the region that the scanner is in.
-func (sc *scanner) inRegion(i, end int) kind {
+func (sc *scanner) inRegion(i, end int) names.Kind {
 	s := sc.s
 	if i >= sc.within.end {
-		return none
+		return names.None
 	}
 	name := s[i:end]
 	if end < len(s) && chars.IsQuote(s[end]) && i > 0 && s[i-1] == s[end] {
 		end++
 	} else if !sc.lineStart(i) && !(i > 0 && (s[i-1] == '{' || s[i-1] == ' ')) {
-		return none
+		return names.None
 	}
-	if !strings.HasPrefix(s[end:], ":") || strings.HasPrefix(s[end:], "://") || isAbout(name) {
-		return none
+	if !strings.HasPrefix(s[end:], ":") || strings.HasPrefix(s[end:], "://") || names.IsAbout(name) {
+		return names.None
 	}
 	return sc.within.kind
 }

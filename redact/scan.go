@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
@@ -65,7 +66,7 @@ func (r *Redactor) findString(s string, depth int) ([]span, bool) {
 		return nil, false
 	}
 	w := walker{r: r, s: s, depth: depth}
-	w.str(a+1, b-1, none, "")
+	w.str(a+1, b-1, names.None, "")
 	return w.spans, true
 }
 
@@ -75,7 +76,7 @@ func (sc *scanner) step(i int) int {
 	case chars.IsAlnum(c) || c == '_' || c == '-' || c == '$':
 		return sc.word(i)
 	case c == '{' || c == '[' && !sc.isSubscript(i):
-		return sc.bracket(i, none, "")
+		return sc.bracket(i, names.None, "")
 	case c == '\\':
 		return sc.escape(i)
 	case c == '\n':
@@ -98,7 +99,7 @@ func (sc *scanner) isSubscript(i int) bool {
 }
 
 // bracket walks a JSON value at i under a name of kind k, or passes the bracket.
-func (sc *scanner) bracket(i int, k kind, name string) int {
+func (sc *scanner) bracket(i int, k names.Kind, name string) int {
 	if sc.depth >= maxDepth || strings.HasPrefix(sc.s[i:], Mark) {
 		return i + 1
 	}
@@ -136,13 +137,13 @@ func (sc *scanner) escape(i int) int {
 		sc.command = ""
 	}
 	end := wordEnd(sc.s, i+1)
-	if sc.r.classify(sc.s[i+1:end]) != none && sc.r.classify(sc.s[min(i+2, end):end]) == none {
+	if sc.r.names.Kind(sc.s[i+1:end]) != names.None && sc.r.names.Kind(sc.s[min(i+2, end):end]) == names.None {
 		return i + 1 // the letter belongs to a name: \token
 	}
 	return i + 2
 }
 
-// wordEnd gives the end of the word at i: letters, digits, '_', '-', '$' and '.' between them. Names longer than maxName are
+// wordEnd gives the end of the word at i: letters, digits, '_', '-', '$' and '.' between them. Names longer than names.MaxName are
 // none, so a word may be cut; the rest is a word of its own.
 func wordEnd(s string, i int) int {
 	from := i
@@ -173,7 +174,7 @@ func (sc *scanner) word(i int) int {
 	if end-i == chars.MaxShape {
 		sc.cut = end
 	}
-	if end-i <= maxName {
+	if end-i <= names.MaxName {
 		if next := sc.named(i, end, prev); next > 0 {
 			return next
 		}

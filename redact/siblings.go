@@ -7,18 +7,19 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // siblings is what the members of an object say of one another: name and value of a pair, and company in which a name
 // means something else.
 type siblings struct {
-	name     kind // what the value of its name member means as a name
+	name     names.Kind // what the value of its name member means as a name
 	nameText string
 	nameAt   span
 	start    int // inside of the string under value; 0 if there is none
 	end      int
 	company  company
-	doubts   [kinds]span // of each kind the first value that company may make harmless
+	doubts   [names.Kinds]span // of each kind the first value that company may make harmless
 }
 
 // company is what stands beside a value and takes the secret out of its name.
@@ -52,24 +53,24 @@ var companyOf = func() map[string]company {
 }()
 
 // excuses is the company that matters to names of a kind.
-var excuses = [kinds]company{token: model | lexer, seed: sampling, phrase: assembly, pass: tests}
+var excuses = [names.Kinds]company{names.Token: model | lexer, names.Seed: sampling, names.Phrase: assembly, names.Pass: tests}
 
 // excused says whether company makes the value t under a name of kind k harmless: no phrase, no password and nothing that
 // looks random.
-func excused(k kind, t string, c company) bool {
+func excused(k names.Kind, t string, c company) bool {
 	switch {
 	case c&excuses[k] == 0:
 		return false
-	case k == token:
+	case k == names.Token:
 		return !looks.Random(t) && (c&model != 0 || !looks.Mixed(t))
-	case k == phrase:
+	case k == names.Phrase:
 		return !chars.HasSpace(t)
 	}
 	return chars.DigitsEnd(t, 0) == len(t)
 }
 
 // doubt notes the value [start, end) under a name of kind k, if it is a string or a number, which begin with c.
-func (p *siblings) doubt(k kind, start, end int, c byte) {
+func (p *siblings) doubt(k names.Kind, start, end int, c byte) {
 	if excuses[k] != 0 && p.doubts[k].end == 0 && (c == '"' || c == '-' || chars.IsDigit(c)) {
 		p.doubts[k] = span{start: start, end: end}
 	}
@@ -77,13 +78,13 @@ func (p *siblings) doubt(k kind, start, end int, c byte) {
 
 // settle gives back what company excuses, and judges the value of a pair.
 func (w *walker) settle(p *siblings) {
-	for _, k := range [...]kind{token, seed, phrase, pass} {
+	for _, k := range [...]names.Kind{names.Token, names.Seed, names.Phrase, names.Pass} {
 		at := p.doubts[k]
 		if p.company&excuses[k] != 0 && at.end > 0 && excused(k, strings.Trim(w.s[at.start:at.end], `"-`), p.company) {
 			w.giveBack(at.start, at.end)
 		}
 	}
-	if p.name == none || p.start == 0 {
+	if p.name == names.None || p.start == 0 {
 		return
 	}
 	w.giveBack(p.nameAt.start, p.nameAt.end)
@@ -95,7 +96,7 @@ func (w *walker) settle(p *siblings) {
 // giveBack leaves of what was found in the value [start, end) what is secret without a name.
 func (w *walker) giveBack(start, end int) {
 	again := walker{r: w.r, s: w.s, depth: w.depth}
-	again.value(start, none, "")
+	again.value(start, names.None, "")
 	w.put(start, end, again.spans...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
@@ -23,12 +24,12 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	}
 	start, k := sc.nameAt(i, end, prev)
 	in := sc.inRegion(i, end)
-	if in != none && (k == none || k == query) {
+	if in != names.None && (k == names.None || k == names.Query) {
 		k = in
 	} else {
-		in = none
+		in = names.None
 	}
-	if k == none {
+	if k == names.None {
 		return sc.unnamed(i, end, prev)
 	}
 	name := sc.s[start:end]
@@ -42,7 +43,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		}
 		return sc.enter(start, v.start, k)
 	}
-	if in != none && v.place > inQuote {
+	if in != names.None && v.place > inQuote {
 		v.place = inINI // the name says nothing
 	}
 	text := sc.s[v.start:v.end]
@@ -63,7 +64,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	}
 	to := v.start + b
 	if b == len(text) {
-		if to = sc.restOf(v.start, v.end); k == cookie && v.place == inText {
+		if to = sc.restOf(v.start, v.end); k == names.Cookie && v.place == inText {
 			to = max(to, pairsEnd(sc.s, v.start, maxHeader))
 		}
 	}
@@ -74,9 +75,9 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 }
 
 // codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
-func (sc *scanner) codeBefore(i, end int, k kind) int {
+func (sc *scanner) codeBefore(i, end int, k names.Kind) int {
 	from := chars.SkipBlanks(sc.s, end)
-	if next := wordEnd(sc.s, from); k != pin || next > from && !stopWords[sc.s[from:next]] {
+	if next := wordEnd(sc.s, from); k != names.PIN || next > from && !stopWords[sc.s[from:next]] {
 		return 0
 	}
 	low := 0
@@ -106,7 +107,7 @@ func (sc *scanner) restOf(start, end int) int {
 }
 
 // bracketOf walks a JSON value under a name; 0 if it is none.
-func (sc *scanner) bracketOf(i int, k kind, name string) int {
+func (sc *scanner) bracketOf(i int, k names.Kind, name string) int {
 	if end := sc.bracket(i, k, name); end > i+1 {
 		return end
 	}
@@ -115,22 +116,22 @@ func (sc *scanner) bracketOf(i int, k kind, name string) int {
 
 // nameAt gives where the name that ends with the word [i, end) begins, one word earlier where two are a name ("api key"),
 // and what it means.
-func (sc *scanner) nameAt(i, end int, prev [2]int) (int, kind) {
-	k := sc.r.classify(sc.s[i:end])
-	if k == password || k == authz || prev[1] == 0 || prev[1]+1 != i || sc.s[prev[1]] != ' ' || end-prev[0] > maxName {
+func (sc *scanner) nameAt(i, end int, prev [2]int) (int, names.Kind) {
+	k := sc.r.names.Kind(sc.s[i:end])
+	if k == names.Password || k == names.Authz || prev[1] == 0 || prev[1]+1 != i || sc.s[prev[1]] != ' ' || end-prev[0] > names.MaxName {
 		return i, k
 	}
-	if _, last := nouns[strings.ToLower(sc.s[i:end])]; !last && len(sc.r.names) == 0 {
+	if !names.EndsName(strings.ToLower(sc.s[i:end])) && len(sc.r.names) == 0 {
 		return i, k
 	}
-	both := sc.r.classify(sc.s[prev[0]:end])
+	both := sc.r.names.Kind(sc.s[prev[0]:end])
 	switch {
-	case k == none && both != none && !strings.ContainsAny(sc.s[i:end], "_.$"):
+	case k == names.None && both != names.None && !strings.ContainsAny(sc.s[i:end], "_.$"):
 		return prev[0], both
-	case k == token && both == none && !strings.HasPrefix(sc.s[chars.SkipBlanks(sc.s, end):], "="):
-		return i, none
-	case k == token && strongToken[strings.ToLower(sc.s[prev[0]:prev[1]])]:
-		return prev[0], secret
+	case k == names.Token && both == names.None && !strings.HasPrefix(sc.s[chars.SkipBlanks(sc.s, end):], "="):
+		return i, names.None
+	case k == names.Token && names.StrongToken[strings.ToLower(sc.s[prev[0]:prev[1]])]:
+		return prev[0], names.Secret
 	}
 	return i, k
 }
@@ -209,7 +210,7 @@ const (
 )
 
 // valueAfter finds the value of the name [i, end).
-func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
+func (sc *scanner) valueAfter(i, end int, k names.Kind) (value, bool) {
 	s := sc.s
 	j := end
 	quotedName := false
@@ -245,16 +246,16 @@ func (sc *scanner) valueAfter(i, end int, k kind) (value, bool) {
 		}
 		return sc.assigned(i, end, at, after, k)
 	case sepCompare:
-		return quotedAt(s, after, either(k == token, inHint, inQuote), inHint)
+		return quotedAt(s, after, either(k == names.Token, inHint, inQuote), inHint)
 	case sepComma:
 		if !quotedName || !chars.IsQuote(s[i-1]) {
 			return value{}, false
 		}
-		p := either(k == cookie || sc.isSetter(first-1), inQuote, inHint)
+		p := either(k == names.Cookie || sc.isSetter(first-1), inQuote, inHint)
 		return quotedAt(s, after, p, p)
 	case sepTag:
 		to := strings.IndexByte(s[after:min(len(s), after+chars.MaxQuote)], '<')
-		if to < 0 || strings.IndexByte(s[after:after+to], '\n') >= 0 && k != phrase {
+		if to < 0 || strings.IndexByte(s[after:after+to], '\n') >= 0 && k != names.Phrase {
 			return value{}, false
 		}
 		return value{start: after, end: after + to, place: inQuote}, true
@@ -362,7 +363,7 @@ func literalAt(s string, j int) (value, bool) {
 var cookieSettings = chars.Words(`domain path expires maxage samesite`)
 
 // spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
-func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
+func (sc *scanner) spaced(i, j int, k names.Kind) (value, bool) {
 	s := sc.s
 	if s[i] == '-' {
 		if s[j] == '-' {
@@ -374,7 +375,7 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 		end := spaceEnd(s, j)
 		return value{start: j, end: end, place: inLine}, end-j > 16 || !stopWords[strings.ToLower(s[j:end])]
 	}
-	bare := k == password || chars.HasPrefixFold(s[i:], "bearer")
+	bare := k == names.Password || chars.HasPrefixFold(s[i:], "bearer")
 	for _, is := range [...]string{"is:", "are:"} {
 		if at := chars.SkipBlanks(s, j+len(is)); strings.HasPrefix(s[j:], is) {
 			if lines.Next(s, at, "") > at {
@@ -395,13 +396,13 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 			break
 		}
 	}
-	if end := chars.DigitsEnd(s, j); (k == pin || k == password && bare) && isCode(s, j, end) && (!chars.HasPrefixFold(s[i:], "pin ") || chars.HasPrefixFold(s[i:], "pin code")) {
+	if end := chars.DigitsEnd(s, j); (k == names.PIN || k == names.Password && bare) && isCode(s, j, end) && (!chars.HasPrefixFold(s[i:], "pin ") || chars.HasPrefixFold(s[i:], "pin code")) {
 		return value{start: j, end: end, place: inINI}, true
 	}
-	if end := wordsEnd(s, j); (k == phrase || k == seed) && end > j {
+	if end := wordsEnd(s, j); (k == names.Phrase || k == names.Seed) && end > j {
 		return value{start: j, end: end, place: inHint}, true
 	}
-	if eq := wordEnd(s, j); k == cookie && strings.HasPrefix(s[eq:], "=") && !cookieSettings[fold(s[j:eq])] {
+	if eq := wordEnd(s, j); k == names.Cookie && strings.HasPrefix(s[eq:], "=") && !cookieSettings[names.Fold(s[j:eq])] {
 		if q, ok := openQuote(s, eq+1); ok {
 			return value{start: q.start, end: q.close(s), place: inText}, true
 		}
@@ -409,18 +410,25 @@ func (sc *scanner) spaced(i, j int, k kind) (value, bool) {
 	}
 	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
 		v.place = inHint
-		if k == password && !chars.HasSpace(s[v.start:v.end]) {
+		if k == names.Password && !chars.HasSpace(s[v.start:v.end]) {
 			v.place = inYAML
 		}
 		return v, true
 	}
-	if !bare || k == authz || k == cookie || k == weak || k == query {
+	if !bare || k == names.Authz || k == names.Cookie || k == names.Weak || k == names.Query {
 		return value{}, false
 	}
 	end := trimEnd(s, j, bareEnd(s, j))
 	if chars.HasPrefixFold(s[i:], "bearer") {
 		end = credentialEnd(s, j)
 	}
-	p := either(k == secret || k == token, inText, inHint)
+	p := either(k == names.Secret || k == names.Token, inText, inHint)
 	return value{start: j, end: end, place: p}, j < end
+}
+
+func either[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
 }

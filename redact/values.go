@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // place is where a value stands; it says how much the name before it can be believed.
@@ -24,16 +25,16 @@ const (
 const maxHeader = 4096
 
 // judge says which part [a, b) of the value v under a name of kind k is secret.
-func judge(k kind, v string, p place, name string) (a, b int, ok bool) {
+func judge(k names.Kind, v string, p place, name string) (a, b int, ok bool) {
 	a, b = chars.TrimSpace(v)
 	t := v[a:b]
-	if k == none || t == "" || t == Mark {
+	if k == names.None || t == "" || t == Mark {
 		return 0, 0, false
 	}
-	if p <= inQuote && k != named && speaksOf(t, name) {
+	if p <= inQuote && k != names.Named && speaksOf(t, name) {
 		return 0, 0, false
 	}
-	if k == authz {
+	if k == names.Authz {
 		return judgeAuthz(v, a, b, p)
 	}
 	if harmless(t, name) && !(p <= inQuote && isDollarWord(t)) || isVersion(t) && !isChosen(k, t) {
@@ -43,27 +44,27 @@ func judge(k kind, v string, p place, name string) (a, b int, ok bool) {
 }
 
 // isChosen says whether what is a version under the name of a package ("cookie": "0.6.0") can be a date as a password.
-func isChosen(k kind, t string) bool {
-	return (k == password || k == pass || k == pin || k == phrase || k == named) && chars.IsDigit(t[0])
+func isChosen(k names.Kind, t string) bool {
+	return (k == names.Password || k == names.Pass || k == names.PIN || k == names.Phrase || k == names.Named) && chars.IsDigit(t[0])
 }
 
 // judgers say whether a trimmed value that is no placeholder is secret in its place.
-var judgers = [kinds]func(t string, p place) bool{
-	none:     func(string, place) bool { return false },
-	password: judgePassword,
-	secret:   judgeSecret,
-	token:    judgeToken,
-	weak:     judgeWeak,
-	invoice:  judgeInvoice,
-	pin:      judgePin,
-	pass:     judgePass,
-	phrase:   judgePhrase,
-	seed:     judgeSeed,
-	group:    judgeGroup,
-	cookie:   judgeCookie,
-	query:    func(t string, p place) bool { return p == inLine && looks.Random(t) },
-	authz:    func(string, place) bool { return false }, // judgeAuthz
-	named:    func(string, place) bool { return true },
+var judgers = [names.Kinds]func(t string, p place) bool{
+	names.None:     func(string, place) bool { return false },
+	names.Password: judgePassword,
+	names.Secret:   judgeSecret,
+	names.Token:    judgeToken,
+	names.Weak:     judgeWeak,
+	names.Invoice:  judgeInvoice,
+	names.PIN:      judgePin,
+	names.Pass:     judgePass,
+	names.Phrase:   judgePhrase,
+	names.Seed:     judgeSeed,
+	names.Group:    judgeGroup,
+	names.Cookie:   judgeCookie,
+	names.Query:    func(t string, p place) bool { return p == inLine && looks.Random(t) },
+	names.Authz:    func(string, place) bool { return false }, // judgeAuthz
+	names.Named:    func(string, place) bool { return true },
 }
 
 func judgePassword(t string, p place) bool {
@@ -108,7 +109,7 @@ func judgeSecret(t string, p place) bool {
 
 func judgeToken(t string, p place) bool {
 	switch {
-	case p != inJSON && len(t) < leastDigits[token] && chars.DigitsEnd(t, 0) == len(t):
+	case p != inJSON && len(t) < leastDigits[names.Token] && chars.DigitsEnd(t, 0) == len(t):
 		return false // a count
 	case isFile(t) || isSyntax(t) || p != inJSON && isConstant(t):
 		return false
@@ -232,7 +233,7 @@ func judgeSeed(t string, p place) bool {
 // startsGenerator: digits, outside of JSON any number of them, short variables, and words for where random numbers begin.
 func startsGenerator(t string, p place) bool {
 	if chars.DigitsEnd(t, 0) == len(t) {
-		return p != inJSON || !isSecretNumber(t, seed)
+		return p != inJSON || !isSecretNumber(t, names.Seed)
 	}
 	return p != inJSON && (len(t) < 6 || len(t) < 20 && strings.HasPrefix(t, "0x")) || t == "random" || t == "time" || scopeWords[strings.ToLower(t)]
 }
@@ -303,8 +304,8 @@ func hasScheme(t string) bool {
 
 // namesHeader says whether what stands under a header is the name of one: Proxy-Authorization, X-Auth, cookieJar.
 func namesHeader(t string) bool {
-	k := (&Redactor{}).classify(t)
-	return k == authz || k == cookie || !looks.Mixed(t) && (strings.HasPrefix(t, "X-") || namesSecret(t))
+	k := names.Of(t)
+	return k == names.Authz || k == names.Cookie || !looks.Mixed(t) && (strings.HasPrefix(t, "X-") || namesSecret(t))
 }
 
 // isCredential says whether what follows a scheme is one: it is not another word of the sentence.

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
@@ -175,20 +176,13 @@ func beginsSecret(s string, i int) bool {
 	if end < len(s) && s[end] == ' ' {
 		two = dashedEnd(s, end+1)
 	}
-	return needsFirst(s[i:end]) || needsFirst(s[i:two]) || tokens.At(s, i) > 0 && tokens.At(s, i+1) == 0
-}
-
-// needsFirst says whether t is the name of a secret, but not without its first letter, nor without its first word.
-func needsFirst(t string) bool {
-	names := func(t string) bool { return (&Redactor{}).classify(t) != none }
-	w := splitWords(t)
-	return names(t) && !names(t[1:]) && (w.n < 2 || !names(t[w.from[1]:]))
+	return names.NeedsFirst(s[i:end]) || names.NeedsFirst(s[i:two]) || tokens.At(s, i) > 0 && tokens.At(s, i+1) == 0
 }
 
 // dashedEnd gives the end of the word at i, of which it looks at no more than a name has.
 func dashedEnd(s string, i int) int {
 	from := i
-	for i < len(s) && i-from <= maxName && chars.InDashed(s[i]) {
+	for i < len(s) && i-from <= names.MaxName && chars.InDashed(s[i]) {
 		i++
 	}
 	return i
