@@ -179,8 +179,9 @@ func headerKind(b string) Kind {
 	switch nouns[b] {
 	case Authz, Cookie:
 		return nouns[b]
+	default:
+		return when(b == "auth", Authz)
 	}
-	return when(b == "auth", Authz)
 }
 
 func unless(not bool, k Kind) Kind {
