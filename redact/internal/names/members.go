@@ -31,7 +31,7 @@ var about = chars.Words(`type types title description label name names id ids ki
 
 // IsAbout says whether a member of an object under a secret name is beside the secret: {"secrets": {"provider": "vault"}}.
 func IsAbout(member string) bool {
-	w := Split(member)
+	w := split(member)
 	return w.n == 0 || about[string(w.word(w.n-1))]
 }
 
@@ -45,8 +45,9 @@ func Carries(k Kind) bool {
 var actions = chars.Words(`get list create delete update describe put batch post patch generate exchange validate verify revoke rotate
 	associate disassociate sign import export`)
 
+// IsAction says whether a name is that of a call.
 func IsAction(name string) bool {
-	w := Split(name)
+	w := split(name)
 	return w.n > 1 && actions[string(w.word(0))]
 }
 

@@ -11,7 +11,7 @@ type Own map[string]bool
 func NewOwn(spellings []string) Own {
 	o := make(Own, len(spellings))
 	for _, name := range spellings {
-		if w := Split(name); w.n > 0 {
+		if w := split(name); w.n > 0 {
 			o[w.join(0)] = true
 		}
 	}
@@ -26,7 +26,7 @@ func (o Own) Kind(name string) Kind {
 	if len(name) < 2 || len(name) > MaxName {
 		return None
 	}
-	w := Split(name)
+	w := split(name)
 	for ; w.n > 0; w.n-- {
 		if o.has(&w) {
 			return Named
@@ -42,7 +42,7 @@ func (o Own) Kind(name string) Kind {
 }
 
 // has says whether the words, or those from one of them on, are one of the names.
-func (o Own) has(w *Words) bool {
+func (o Own) has(w *nameWords) bool {
 	if len(o) == 0 {
 		return false
 	}
@@ -56,7 +56,7 @@ func (o Own) has(w *Words) bool {
 
 // Noun is the last word of a name that says something of what it means, without digits at its end; "" if there is none.
 func Noun(name string) string {
-	w := Split(name)
+	w := split(name)
 	for w.n > 1 && tails[string(w.word(w.n-1))] {
 		w.n--
 	}
@@ -78,14 +78,14 @@ func IsPassword(w string) bool { return nouns[w] == Password }
 // NeedsFirst says whether t is the name of a secret, but not without its first letter, nor without its first word.
 func NeedsFirst(t string) bool {
 	is := func(t string) bool { return Of(t) != None }
-	w := Split(t)
+	w := split(t)
 	return is(t) && !is(t[1:]) && (w.n < 2 || !is(t[w.from[1]:]))
 }
 
 // SetterKind is what the words of a name mean that come after set or with. What it is a method of does not matter.
 func (o Own) SetterKind(name string) Kind {
 	name = name[strings.LastIndexByte(name, '.')+1:]
-	w := Split(name)
+	w := split(name)
 	if w.n < 2 || string(w.word(0)) != "set" && string(w.word(0)) != "with" {
 		return None
 	}
@@ -93,7 +93,7 @@ func (o Own) SetterKind(name string) Kind {
 }
 
 // kind judges by the last word; false if it is not one that ends a secret's name.
-func (w *Words) kind() (Kind, bool) {
+func (w *nameWords) kind() (Kind, bool) {
 	if w.n == 0 {
 		return None, false
 	}

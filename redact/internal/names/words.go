@@ -6,23 +6,23 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 )
 
-const (
-	maxWords = 12
-	MaxName  = 96
-)
+// MaxName is how many bytes a name has at most.
+const MaxName = 96
 
-// Words is a name split into lower-case words.
-type Words struct {
+const maxWords = 12
+
+// nameWords is a name split into lower-case words.
+type nameWords struct {
 	buf  [MaxName]byte
 	from [maxWords]uint8
 	to   [maxWords]uint8
 	n    int
 }
 
-func (w *Words) word(i int) []byte { return w.buf[w.from[i]:w.to[i]] }
+func (w *nameWords) word(i int) []byte { return w.buf[w.from[i]:w.to[i]] }
 
 // join gives the words from i on, joined with '_'.
-func (w *Words) join(i int) string {
+func (w *nameWords) join(i int) string {
 	var b strings.Builder
 	for j := i; j < w.n; j++ {
 		if j > i {
@@ -33,11 +33,11 @@ func (w *Words) join(i int) string {
 	return b.String()
 }
 
-// Split splits at everything but letters and digits and where camelCase turns: "x-APIKey2" is x, api, key2. A name
+// split splits at everything but letters and digits and where camelCase turns: "x-APIKey2" is x, api, key2. A name
 // that is too long or has too many words has none.
-func Split(name string) (w Words) {
+func split(name string) (w nameWords) {
 	if len(name) > MaxName {
-		return Words{}
+		return nameWords{}
 	}
 	open := false
 	for i := 0; i < len(name); i++ {
@@ -51,7 +51,7 @@ func Split(name string) (w Words) {
 		}
 		if !open {
 			if w.n == maxWords {
-				return Words{}
+				return nameWords{}
 			}
 			w.from[w.n] = uint8(i)
 			w.n++
