@@ -54,7 +54,7 @@ func (t *transcripts) whole(ctx context.Context, a *chainview.Assembly) (*chainv
 		return nil, nil, err
 	}
 	if c := reply.CallOf(ctx); c != nil && (!exactly || most <= smallFrame) { // mostly it turns out to be small
-		f := t.outgoing.Frame(c.Held, most, exactly)
+		f := t.replies.Frame(c.Held, most, exactly)
 		report, err := a.Lay(ctx, f, smallFrame)
 		if !errors.Is(err, chainview.ErrLarge) {
 			return f, report, err
@@ -64,11 +64,11 @@ func (t *transcripts) whole(ctx context.Context, a *chainview.Assembly) (*chainv
 	if a.Describes() {
 		bytes = wire.MaxReply // what is told of nodes is more than small ones have
 	}
-	h, err := t.outgoing.Expect(ctx, bytes)
+	h, err := t.replies.Expect(ctx, bytes)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := t.outgoing.Frame(h, most, exactly)
+	f := t.replies.Frame(h, most, exactly)
 	report, err := a.Lay(ctx, f, wire.MaxReply)
 	return f, report, err
 }

@@ -39,7 +39,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 		return nil, wire.MissingFrom("node", err)
 	}
 	if !req.OmitMessages {
-		if _, err := t.outgoing.Expect(ctx, int64(chain.Head().PayloadLength)+reply.SmallReply-smallFrame); err != nil {
+		if _, err := t.replies.Expect(ctx, int64(chain.Head().PayloadLength)+reply.SmallReply-smallFrame); err != nil {
 			return nil, err
 		}
 	}

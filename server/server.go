@@ -109,7 +109,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 // register registers what the server serves.
 func (s *Server) register(services reflection.GRPCServer) {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, outgoing: s.transport.Replies, scans: s.scans,
+		store: s.store, now: s.now, renderers: s.renderers, replies: s.transport.Replies, scans: s.scans,
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
@@ -135,9 +135,15 @@ type transcripts struct {
 	store     chainstore.Store
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
-	// outgoing and scans are the server's.
-	outgoing *reply.Limiter
-	scans    *semaphore.Weighted
+	// replies and scans are the server's.
+	replies *reply.Limiter
+	scans   *semaphore.Weighted
+}
+
+// BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used
+// again. Interceptors outside of the server's find it at their call's server.
+func (t *transcripts) BytesLaid() int64 {
+	return t.replies.Buffers.Laid()
 }
 
 // admin is AdminService: a method for each rpc, in a file of its own.

@@ -9,7 +9,7 @@ import (
 )
 
 // StreamAssemble reads and sends batch by batch, and reads the next while it sends one: in constant memory, four batches
-// at most and the rows that filled them. Batches have room of outgoing; where there is none, a batch is a frame, and one that is
+// at most and the rows that filled them. Batches take room for replies; where there is none, a batch is a frame, and one that is
 // larger waits.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
@@ -23,7 +23,7 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 	if a.NotModified {
 		return w.Send(&chainview.Frame{}, &transcriptv1.Report{})
 	}
-	last, report, err := frames.ReadAll(ctx, a, t.outgoing, t.scans, w.SendAll)
+	last, report, err := frames.ReadAll(ctx, a, t.replies, t.scans, w.SendAll)
 	if err != nil {
 		return err
 	}

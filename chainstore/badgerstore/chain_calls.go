@@ -32,8 +32,8 @@ func (c *chain) Calls(ctx context.Context, id runloop.Optional, through uint32, 
 	return places, err
 }
 
-// recalls runs f on the nodes of a chain through a Seq that have calls or results of an id, latest first, until f fails; errStop is
-// no error.
+// recalls runs f on the nodes of a chain through a Seq that have calls or results of an id, latest first, until f fails;
+// snapshot.ErrStop is no error.
 func recalls(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, through uint32, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {
 	c := v.Iterate(layout.TableKey(v.Namespace, layout.TableRecall))
 	defer c.Close()
@@ -52,7 +52,7 @@ func recalls(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, t
 	return err
 }
 
-// recallsIn is that of a stretch; here errStop is an error.
+// recallsIn is that of a stretch; here snapshot.ErrStop is an error.
 func recallsIn(c *snapshot.Cursor, part chainstore.Run, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) error {
 	prefix := layout.RecallPrefix(c.V.Namespace, part.Key, call)
 	for c.Seek(layout.RecallKey(c.V.Namespace, chainstore.Place{Segment: part.Key, Seq: part.Through}, call)); c.Within(prefix); c.Next() {

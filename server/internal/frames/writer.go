@@ -15,6 +15,7 @@ type Writer struct {
 	First *transcriptv1.StreamAssembleResponse
 }
 
+// SendAll sends the frames of a batch, in order.
 func (w *Writer) SendAll(full []*chainview.Frame) error {
 	for _, f := range full {
 		if err := w.Send(f, nil); err != nil {

@@ -21,9 +21,9 @@ import (
 // registrar registers services each of whose methods has a gate.
 type registrar struct {
 	*grpc.Server
-	intake *receive.Limiter
-	guard  access.Guard
-	log    *slog.Logger
+	requests *receive.Limiter
+	guard    access.Guard
+	log      *slog.Logger
 	// first looks at the first call.
 	first sync.Once
 	// gated are the methods that have a gate, by full name.
@@ -84,7 +84,7 @@ func (r *registrar) gate(service, method string) *Gate {
 		return nil
 	}
 	r.gated["/"+service+"/"+method] = true
-	return &Gate{Method: m, Guard: r.guard, Room: r.intake.Of(m.Kind), Look: r.look}
+	return &Gate{Method: m, Guard: r.guard, Room: r.requests.Of(m.Kind), Look: r.look}
 }
 
 // check is the error where a method of a service has no gate.
@@ -205,21 +205,21 @@ type gatedStream struct {
 	grpc.ServerStream
 	gate *Gate
 	who  access.Principal
-	// portion is that of the request that was received last; nil before the first.
-	portion *receive.Reservation
+	// request is the room of the request that was received last; nil before the first.
+	request *receive.Reservation
 }
 
 func (s *gatedStream) RecvMsg(m any) error {
 	s.leave()
-	s.portion = &receive.Reservation{Quota: s.gate.Room}
-	if err := s.portion.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
+	s.request = &receive.Reservation{Quota: s.gate.Room}
+	if err := s.request.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
 	}
 	return s.gate.permit(s.Context(), s.who, m)
 }
 
 func (s *gatedStream) leave() {
-	if s.portion != nil {
-		s.portion.Release()
+	if s.request != nil {
+		s.request.Release()
 	}
 }

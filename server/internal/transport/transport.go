@@ -87,7 +87,7 @@ func (t *Transport) Serve(register func(reflection.GRPCServer), extra ...grpc.Se
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 	)...)
-	services := &registrar{Server: server, intake: t.Requests, guard: t.Guard, log: t.log, gated: map[string]bool{}}
+	services := &registrar{Server: server, requests: t.Requests, guard: t.Guard, log: t.log, gated: map[string]bool{}}
 	register(services)
 	if err := services.check(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type connection struct {
 	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
 	// replies.
 	share, batches, own *byteQuota
-	// places are how many of the places of outgoing the connection may take or wait for.
+	// places are how many of the Limiter's places the connection may take or wait for.
 	places *semaphore.Weighted
 	// written is how many bytes were written to it; bytes is what replies to it hold.
 	written, bytes atomic.Int64

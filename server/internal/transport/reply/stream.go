@@ -12,7 +12,7 @@ import (
 // replyStream is a stream whose replies have room until they are sent, also those of which no frame was made: of Verify and of reflection.
 type replyStream struct {
 	grpc.ServerStream
-	outgoing *Limiter
+	limiter *Limiter
 }
 
 func (s *replyStream) SendMsg(m any) error {
@@ -40,9 +40,9 @@ func (s *replyStream) room(bytes int64) (h *Held, err error) {
 	case bytes <= tinyReply:
 		return nil, nil
 	case bytes <= SmallReply:
-		h, err = s.outgoing.TakeSmall(s.Context())
+		h, err = s.limiter.TakeSmall(s.Context())
 	default:
-		h, err = s.outgoing.Take(s.Context(), bytes)
+		h, err = s.limiter.Take(s.Context(), bytes)
 	}
 	if err == nil {
 		h.shrink(bytes)
