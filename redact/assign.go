@@ -10,15 +10,15 @@ import (
 )
 
 // assigned finds the value after a separator. The name is [i, end), the separator [at, after).
-func (sc *scanner) assigned(i, end, at, after int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
+	s := pg.s
 	marked := lines.AfterMarks(s, after) // **Password:** x
 	j := chars.SkipBlanks(s, marked)
 	if j == len(s) {
 		return value{}, false
 	}
 	if s[at] == ':' && lines.Next(s, j, "") > j {
-		v, ok := sc.below(i, j, k)
+		v, ok := pg.below(i, j, k)
 		if ok || lines.AfterJoin(s, j) > j {
 			return v, ok
 		}
@@ -29,11 +29,11 @@ func (sc *scanner) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 	if s[j] == '`' && i > 0 && s[i-1] == ':' {
 		return value{}, false // a role of reStructuredText: :token:`name`
 	}
-	if k == names.Query && !(s[at] == '=' && sc.inQuery(i)) {
+	if k == names.Query && !(s[at] == '=' && pg.inQuery(i)) {
 		return value{}, false
 	}
 	if (k == names.Authz || k == names.Cookie) && s[at] == ':' || k == names.Authz && s[at] == '=' && hasScheme(s[j:]) {
-		return sc.header(i, j, k)
+		return pg.header(i, j, k)
 	}
 	if v, ok := literalAt(s, j); ok {
 		open := v.end == len(s) || s[v.end] == '\n'
@@ -42,26 +42,26 @@ func (sc *scanner) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 	if s[j] == '{' || s[j] == '[' {
 		return value{start: j, json: true}, !strings.HasPrefix(s[j:], Mark)
 	}
-	if v, ok := sc.typed(j); ok {
+	if v, ok := pg.typed(j); ok {
 		return v, true
 	}
 	if s[j] == '\n' || s[j] == '\r' {
 		return value{start: j, json: true}, s[at] == ':'
 	}
 	if s[j] == '|' {
-		if v, ok := sc.cell(i, j, k); ok {
+		if v, ok := pg.cell(i, j, k); ok {
 			return v, true
 		}
 	}
 	if (s[j] == '|' || s[j] == '>') && s[at] == ':' {
-		return sc.block(i, j)
+		return pg.block(i, j)
 	}
 	if k == names.Phrase || k == names.Seed || k == names.Weak {
-		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k != names.Weak && to == sc.lineEnd(j) && isWords(s[j:to], 3)) {
+		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k != names.Weak && to == pg.lineEnd(j) && isWords(s[j:to], 3)) {
 			return value{start: j, end: to, place: inLine}, true
 		}
 	}
-	return sc.bare(i, at, after, j, k)
+	return pg.bare(i, at, after, j, k)
 }
 
 // aboutEnd gives the end of what is said between a name that ends at j and its colon, and of that: Password for ada: …,
@@ -85,37 +85,37 @@ func aboutEnd(s string, j int) int {
 }
 
 // valueOf is the value of the name at i behind the colon that ends at j, between which more is said.
-func (sc *scanner) valueOf(i, j int, k names.Kind) (value, bool) {
-	j = chars.SkipBlanks(sc.s, j)
-	if lines.Next(sc.s, j, "") > j {
-		return sc.below(i, j, k)
+func (pg *page) valueOf(i, j int, k names.Kind) (value, bool) {
+	j = chars.SkipBlanks(pg.s, j)
+	if lines.Next(pg.s, j, "") > j {
+		return pg.below(i, j, k)
 	}
-	v, ok := sc.alone(i, j, k)
-	if q, quoted := openQuote(sc.s, j); !ok && quoted {
-		v.start, v.end = q.start, q.close(sc.s)
+	v, ok := pg.alone(i, j, k)
+	if q, quoted := openQuote(pg.s, j); !ok && quoted {
+		v.start, v.end = q.start, q.close(pg.s)
 	} else if !ok {
-		v.start, v.end = sc.unmarked(i, j, trimEnd(sc.s, j, bareEnd(sc.s, j)))
+		v.start, v.end = pg.unmarked(i, j, trimEnd(pg.s, j, bareEnd(pg.s, j)))
 	}
 	v.place = inHint
 	return v, v.start < v.end
 }
 
 // bare is the unquoted value at j of the name at i, with the separator [at, after) between them.
-func (sc *scanner) bare(i, at, after, j int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) bare(i, at, after, j int, k names.Kind) (value, bool) {
+	s := pg.s
 	tight := s[at] == '=' && after == j && at > 0 && !chars.IsBlank(s[at-1]) || s[at] == '%'
-	first := sc.lineStart(i)
+	first := pg.lineStart(i)
 	switch {
 	case k == names.Query:
 		end := bareEnd(s, j)
 		return value{start: j, end: end, place: inLine}, true
-	case tight && (sc.inQuery(i) || s[at] == '%'):
+	case tight && (pg.inQuery(i) || s[at] == '%'):
 		return value{start: j, end: fieldEnd(s, j, k), place: inLine}, true
 	case tight && s[i] == '-':
 		return value{start: j, end: spaceEnd(s, j), place: inLine}, true
-	case tight && first && !sc.endsInComma(j):
-		return sc.setting(i, at, j)
-	case s[at] == '=' && sc.inPairs(i):
+	case tight && first && !pg.endsInComma(j):
+		return pg.setting(i, at, j)
+	case s[at] == '=' && pg.inPairs(i):
 		end := pairEnd(s, j)
 		return value{start: j, end: end, place: inLine}, true
 	case tight && i > 0 && chars.IsQuote(s[i-1]):
@@ -127,17 +127,17 @@ func (sc *scanner) bare(i, at, after, j int, k names.Kind) (value, bool) {
 		}
 		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, looks.IsScreaming(s[i:at])))), place: inLine}, true
 	case s[at] == ':' && after == at+1:
-		if v, ok := sc.alone(i, j, k); ok {
+		if v, ok := pg.alone(i, j, k); ok {
 			return v, true
 		}
 	case first && after < j:
-		if end := valueEnd(s, j, sc.lineEnd(j)); end > j && !chars.HasSpace(s[j:end]) {
+		if end := valueEnd(s, j, pg.lineEnd(j)); end > j && !chars.HasSpace(s[j:end]) {
 			p := either(strings.IndexByte(s[i:at], '-') > 0, inYAML, inINI) // source has no such names
 			return value{start: j, end: end, place: p}, true
 		}
 	}
-	j, end := sc.unmarked(i, j, trimEnd(s, j, fieldEnd(s, j, k)))
-	if sc.amongPairs(i, end) {
+	j, end := pg.unmarked(i, j, trimEnd(s, j, fieldEnd(s, j, k)))
+	if pg.amongPairs(i, end) {
 		return value{start: j, end: end, place: inYAML}, true
 	}
 	if end < len(s) && strings.IndexByte("([", s[end]) >= 0 {
@@ -147,9 +147,9 @@ func (sc *scanner) bare(i, at, after, j int, k names.Kind) (value, bool) {
 }
 
 // setting is the value of a line name=value: of the name [i, at), at j.
-func (sc *scanner) setting(i, at, j int) (value, bool) {
-	s := sc.s
-	end := sc.lineEnd(j)
+func (pg *page) setting(i, at, j int) (value, bool) {
+	s := pg.s
+	end := pg.lineEnd(j)
 	if sp := wordBreak(s[j:min(end, j+chars.MaxBare)]); sp >= 0 {
 		end = j + sp
 	}
@@ -169,8 +169,8 @@ func (sc *scanner) setting(i, at, j int) (value, bool) {
 }
 
 // lineStart says whether only signs, numbers, "export " or what tools put before a line stand before i on its line.
-func (sc *scanner) lineStart(i int) bool {
-	s := sc.s
+func (pg *page) lineStart(i int) bool {
+	s := pg.s
 	a := i
 	for a > 0 && i-a < lines.MaxFront && s[a-1] != '\n' && !isEscapedLine(s, a) {
 		a--
@@ -186,7 +186,7 @@ func (sc *scanner) lineStart(i int) bool {
 }
 
 // leads says whether the name at i begins its line, alone or with the words before it.
-func (sc *scanner) leads(i int) bool { return sc.lineStart(sc.leadStart(i)) || sc.lineStart(i) }
+func (pg *page) leads(i int) bool { return pg.lineStart(pg.leadStart(i)) || pg.lineStart(i) }
 
 // isEscapedLine says whether a line of a string in source, or of JSON that was cut off, begins at i: \n and \r are before it.
 func isEscapedLine(s string, i int) bool {
@@ -194,31 +194,31 @@ func isEscapedLine(s string, i int) bool {
 }
 
 // inPairs says whether name=value pairs with ';' between them go on at i: Server=x;Password=y.
-func (sc *scanner) inPairs(i int) bool {
-	for i > 0 && chars.IsBlank(sc.s[i-1]) {
+func (pg *page) inPairs(i int) bool {
+	for i > 0 && chars.IsBlank(pg.s[i-1]) {
 		i--
 	}
-	return i > 0 && sc.s[i-1] == ';'
+	return i > 0 && pg.s[i-1] == ';'
 }
 
 // lineEnd gives the end of the line that i is on.
-func (sc *scanner) lineEnd(i int) int {
-	if i > sc.eol || i < sc.eolFrom {
-		sc.eolFrom = i
-		sc.eol = len(sc.s)
-		if n := strings.IndexByte(sc.s[i:], '\n'); n >= 0 {
-			sc.eol = i + n
+func (pg *page) lineEnd(i int) int {
+	if i > pg.eol || i < pg.eolFrom {
+		pg.eolFrom = i
+		pg.eol = len(pg.s)
+		if n := strings.IndexByte(pg.s[i:], '\n'); n >= 0 {
+			pg.eol = i + n
 		}
 	}
-	if sc.eol > i && sc.s[sc.eol-1] == '\r' {
-		return sc.eol - 1
+	if pg.eol > i && pg.s[pg.eol-1] == '\r' {
+		return pg.eol - 1
 	}
-	return sc.eol
+	return pg.eol
 }
 
 // typed is a value after a type: password: str = "…".
-func (sc *scanner) typed(j int) (value, bool) {
-	s := sc.s
+func (pg *page) typed(j int) (value, bool) {
+	s := pg.s
 	at := j
 	for at < len(s) && at-j < chars.MaxBlanks && (chars.InWord(s[at]) || strings.IndexByte(".[]|<>?&", s[at]) >= 0) {
 		at++
@@ -231,9 +231,9 @@ func (sc *scanner) typed(j int) (value, bool) {
 }
 
 // block is a YAML block scalar: the lines after "name: |" that are further in than the name.
-func (sc *scanner) block(i, j int) (value, bool) {
-	s := sc.s
-	eol := sc.lineEnd(j)
+func (pg *page) block(i, j int) (value, bool) {
+	s := pg.s
+	eol := pg.lineEnd(j)
 	if eol-j > 3 || eol >= len(s) {
 		return value{}, false
 	}
@@ -242,13 +242,13 @@ func (sc *scanner) block(i, j int) (value, bool) {
 }
 
 // header is the value of an authorization or cookie header at j; its name, of kind k, is at i.
-func (sc *scanner) header(i, j int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) header(i, j int, k names.Kind) (value, bool) {
+	s := pg.s
 	if v, ok := literalAt(s, j); ok {
 		return v, true
 	}
 	if s[j] == '[' || s[j] == '{' {
-		if sc.isJSON(j) {
+		if pg.isJSON(j) {
 			return value{start: j, json: true}, true
 		}
 		if to := strings.IndexByte(s[j:min(len(s), j+chars.MaxQuote)], ']'); to > 0 && s[j] == '[' {
@@ -257,9 +257,9 @@ func (sc *scanner) header(i, j int, k names.Kind) (value, bool) {
 		return value{start: j, json: true}, s[j] == '{'
 	}
 	p := inText
-	to := sc.headerEnd(j)
+	to := pg.headerEnd(j)
 	if (i == 0 || !chars.IsQuote(s[i-1])) && manyPairs(s[j:to]) {
-		to = sc.lineEnd(j)
+		to = pg.lineEnd(j)
 	}
 	quoted := to < len(s) && chars.IsQuote(s[to])
 	for to > j && chars.IsSpace(s[to-1]) {
@@ -272,7 +272,7 @@ func (sc *scanner) header(i, j int, k names.Kind) (value, bool) {
 		if strings.IndexByte(s[j:to], ' ') > 0 { // a scheme or pairs, not a word of a sentence
 			p = inLine
 		}
-	case sc.leads(i):
+	case pg.leads(i):
 		p = inLine
 		for to = commentStart(s, j, to); to > j && chars.IsBlank(s[to-1]); to-- {
 		}
@@ -302,9 +302,9 @@ func manyPairs(t string) bool {
 }
 
 // endsInComma says whether the line that j is on goes on as a list of arguments.
-func (sc *scanner) endsInComma(j int) bool {
-	end := sc.lineEnd(j)
-	return end > j && sc.s[end-1] == ','
+func (pg *page) endsInComma(j int) bool {
+	end := pg.lineEnd(j)
+	return end > j && pg.s[end-1] == ','
 }
 
 // schemeEnd cuts a header's value after the credential where the scheme has just one word.
@@ -322,17 +322,17 @@ func schemeEnd(s string, j, to int) int {
 }
 
 // headerEnd gives the first quote, end of line, or \r, \n or quote as an escape from j on.
-func (sc *scanner) headerEnd(j int) int {
-	if j >= sc.stopFrom && j <= sc.stop {
-		return sc.stop
+func (pg *page) headerEnd(j int) int {
+	if j >= pg.stopFrom && j <= pg.stop {
+		return pg.stop
 	}
-	s := sc.s
-	sc.stopFrom = j
+	s := pg.s
+	pg.stopFrom = j
 	for ; j < len(s) && s[j] != '\n' && s[j] != '\r' && !chars.IsQuote(s[j]); j++ {
 		if s[j] == '\\' && j+1 < len(s) && (s[j+1] == 'n' || s[j+1] == 'r' || chars.IsQuote(s[j+1]) || s[j+1] == '\\') {
 			break
 		}
 	}
-	sc.stop = j
+	pg.stop = j
 	return j
 }

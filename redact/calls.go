@@ -6,24 +6,24 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
-// call takes the first argument of a call whose name is the name [i, end) of a secret with set or with before it, in any spelling, or
-// which is a method of that name: setPassword("…"), with_api_key("…"), builder.password("…").
-func (sc *scanner) call(i, end int) int {
-	q, ok := openQuote(sc.s, end+1)
+// callSecret gives the first argument of a call whose name is the name [i, end) of a secret with set or with before it, in any spelling, or
+// which is a method of that name: setPassword("…"), with_api_key("…"), builder.password("…"); 0, 0 if it is no secret.
+func callSecret(s string, own names.Own, i, end int) (from, to int) {
+	q, ok := openQuote(s, end+1)
 	if !ok || end-i > names.MaxName {
-		return 0
+		return 0, 0
 	}
-	name, p := sc.s[i:end], inQuote
-	k := sc.r.names.SetterKind(name)
-	if k == names.None && (i > 0 && sc.s[i-1] == '.' || strings.IndexByte(name, '.') > 0) {
-		k, p = sc.r.names.Kind(name), inHint
+	name, p := s[i:end], inQuote
+	k := own.SetterKind(name)
+	if k == names.None && (i > 0 && s[i-1] == '.' || strings.IndexByte(name, '.') > 0) {
+		k, p = own.Kind(name), inHint
 		if k != names.Password && k != names.Secret && k != names.Named {
-			return 0
+			return 0, 0
 		}
 	}
-	text := sc.s[q.start:q.close(sc.s)]
+	text := s[q.start:q.close(s)]
 	if a, b, ok := judge(k, text, p, name); ok {
-		return sc.take(q.start+a, q.start+b)
+		return q.start + a, q.start + b
 	}
-	return 0
+	return 0, 0
 }

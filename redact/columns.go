@@ -16,21 +16,20 @@ type column struct {
 	kind names.Kind
 }
 
-// columns takes the values below names in tables with '|' between their cells, as Markdown, psql and mysql write them. A rule
+// columns gives the values below names in tables with '|' between their cells, as Markdown, psql and mysql write them. A rule
 // follows the row of names, and the table ends with a line that has no cells.
-func (sc *scanner) columns() {
-	if strings.IndexByte(sc.s, '|') < 0 {
-		return
+func columns(s string, own names.Own) (found []span) {
+	if strings.IndexByte(s, '|') < 0 {
+		return nil
 	}
-	var found []span
 	var cols []column
 	head := ""
-	for i := 0; i < len(sc.s); {
-		line := chars.FirstLine(sc.s[i:])
+	for i := 0; i < len(s); {
+		line := chars.FirstLine(s[i:])
 		switch isRow := strings.IndexByte(line, '|') >= 0 && len(line) <= maxHeader; {
 		case isRule(line):
 			if len(cols) == 0 {
-				cols = sc.r.columnsOf(head)
+				cols = columnsOf(head, own)
 			}
 			head = ""
 		case isRow:
@@ -41,20 +40,14 @@ func (sc *scanner) columns() {
 		}
 		i += len(line) + 1
 	}
-	sc.spans = merge(sc.spans, found)
-}
-
-// isRule says whether a line of a table is none of its rows: |---|:-:|, +----+ and ----+----.
-func isRule(line string) bool {
-	line = strings.TrimSpace(line)
-	return len(line) > 2 && strings.Trim(line, "|+-: \t>") == "" && strings.Contains(line, "-") && strings.ContainsAny(line, "|+")
+	return found
 }
 
 // columnsOf are the columns of a row of names whose names mean secrets.
-func (r *Redactor) columnsOf(row string) (out []column) {
+func columnsOf(row string, own names.Own) (out []column) {
 	for n, cell := range strings.Split(row, "|") {
 		name := strings.Trim(cell, lines.Marks+": \t\r")
-		if k := r.names.Kind(name); k != names.None {
+		if k := own.Kind(name); k != names.None {
 			out = append(out, column{n, name, k})
 		}
 	}

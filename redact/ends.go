@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"encoding/base64"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
@@ -231,21 +230,15 @@ func trimEnd(s string, i, end int) int {
 	return end
 }
 
-// isBasic says whether t is base64 of printable text with a colon.
-func isBasic(t string) bool {
-	if len(t) < 8 || len(t) > 1024 {
-		return false
+// wordEnd gives the end of the word at i: letters, digits, '_', '-', '$' and '.' between them. Names longer than names.MaxName are
+// none, so a word may be cut; the rest is a word of its own.
+func wordEnd(s string, i int) int {
+	from := i
+	for i < len(s) && i-from < chars.MaxShape && (chars.InDotted(s[i]) || s[i] == '$') {
+		i++
 	}
-	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(t, "="))
-	if err != nil {
-		return false
+	for i > from && s[i-1] == '.' {
+		i--
 	}
-	colon := false
-	for _, c := range text {
-		if c < ' ' || c == 0x7F {
-			return false
-		}
-		colon = colon || c == ':'
-	}
-	return colon
+	return i
 }

@@ -16,82 +16,84 @@ var programs = map[string][]string{
 	"openssl": {"-passin:", "-passout:", "-pass:"},
 }
 
-// noteCommand remembers the program that a line runs. "docker" is one only where it logs in.
-func (sc *scanner) noteCommand(w string) {
-	if sc.command == "" || w == "login" {
+// command is the program that a line runs, of those that take secrets with flags; with " login" behind it where it logs in.
+type command string
+
+// note remembers the program, if w is one. "docker" is one only where it logs in.
+func (c *command) note(w string) {
+	if *c == "" || w == "login" {
 		if w == "login" {
-			if sc.command == "docker" || sc.command == "podman" || sc.command == "helm" || sc.command == "az" {
-				sc.command += " login"
+			if *c == "docker" || *c == "podman" || *c == "helm" || *c == "az" {
+				*c += " login"
 			}
 			return
 		}
 		if _, ok := programs[w]; ok {
-			sc.command = w
+			*c = command(w)
 		}
 	}
 }
 
-// flag takes the secret of the flag [i, end), which may have it glued on.
-func (sc *scanner) flag(i, end int) int {
-	program, login := strings.CutSuffix(sc.command, " login")
-	w := sc.s[i:end]
+// flagSecret gives the secret of the flag s[i:end], which may have it glued on; 0, 0 if it has none.
+func (c command) flagSecret(s string, i, end int) (from, to int) {
+	program, login := strings.CutSuffix(string(c), " login")
+	w := s[i:end]
 	for _, f := range programs[program] {
 		name, form := f, byte(0)
 		if n := len(f) - 1; strings.IndexByte(": =!%", f[n]) >= 0 {
 			name, form = f[:n], f[n]
 		}
 		if form == 0 && len(w) > len(name) && strings.HasPrefix(w, name) && !strings.HasPrefix(w, "--") {
-			return sc.glued(i+len(name), end)
+			return glued(s, i+len(name), end)
 		}
 		if form == ':' && len(w) > len(name) && len(name) == 2 && strings.HasPrefix(w, name) {
-			return sc.flagValue(i+len(name), i, form)
+			return flagValue(s, i+len(name), i, form)
 		}
 		if w != name || form == '!' && !login {
 			continue
 		}
-		if next := sc.flagValue(chars.SkipBlanks(sc.s, end), end, form); next > 0 {
-			return next
+		if from, to := flagValue(s, chars.SkipBlanks(s, end), end, form); to > 0 {
+			return from, to
 		}
 	}
-	return 0
+	return 0, 0
 }
 
-// glued takes what is left of a shell's word after the flag.
-func (sc *scanner) glued(i, end int) int {
-	to := max(end, spaceEnd(sc.s, i))
-	if t := sc.s[i:to]; harmless(t, "") || chars.DigitsEnd(t, 0) == len(t) && len(t) < 6 {
-		return 0
+// glued is what is left of a shell's word after the flag.
+func glued(s string, i, end int) (from, to int) {
+	to = max(end, spaceEnd(s, i))
+	if t := s[i:to]; harmless(t, "") || chars.DigitsEnd(t, 0) == len(t) && len(t) < 6 {
+		return 0, 0
 	}
-	return sc.take(i, to)
+	return i, to
 }
 
-// flagValue takes the next word, or what follows a sign in it.
-func (sc *scanner) flagValue(j, after int, form byte) int {
-	s := sc.s
+// flagValue is the word at j, or what follows a sign in it.
+func flagValue(s string, j, after int, form byte) (from, to int) {
 	if j == len(s) || j == after && !chars.IsQuote(s[j]) {
-		return 0
+		return 0, 0
 	}
 	start, end := j, spaceEnd(s, j)
 	if q, ok := openQuote(s, j); ok {
 		start, end = q.start, q.close(s)
 	} else if s[j] == '-' {
-		return 0
+		return 0, 0
 	}
 	t := s[start:end]
 	switch form {
 	case ':', '%':
 		c := strings.IndexByte(t, form)
 		if c < 0 || c+1 == len(t) || chars.DigitsEnd(t, 0) == c {
-			return 0
+			return 0, 0
 		}
 		start, t = start+c+1, t[c+1:]
 	case '=':
 		if strings.IndexByte(t, '=') < 0 {
-			return 0
+			return 0, 0
 		}
 	}
 	if t == "" || t == Mark || harmless(t, "") || isReference(t) {
-		return 0
+		return 0, 0
 	}
-	return sc.take(start, end)
+	return start, end
 }

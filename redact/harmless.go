@@ -270,3 +270,11 @@ func wordyPath(t string) bool {
 	}
 	return true
 }
+
+// sameWords: a value that is its own name in another spelling (apiKey: "api_key", password: "Password").
+func sameWords(t, name string) bool {
+	if len(t) > names.MaxName || name == "" {
+		return false
+	}
+	return chars.SameLetters(t, name)
+}

@@ -216,21 +216,7 @@ func unescape(c byte) byte {
 	return c
 }
 
-func hex4(s string) rune { return hexValue(s[:4]) }
-
-func hexValue(s string) rune {
-	var r rune
-	for i := range len(s) {
-		c := chars.Lower(s[i])
-		r <<= 4
-		if chars.IsDigit(c) {
-			r |= rune(c - '0')
-		} else {
-			r |= rune(c-'a') + 10
-		}
-	}
-	return r
-}
+func hex4(s string) rune { return chars.HexValue(s[:4]) }
 
 // toRaw carries the spans found in unquote(raw) back to raw, where raw begins at offset base. Their texts are escaped once.
 func toRaw(raw string, base int, spans []span) []span {
@@ -246,7 +232,7 @@ func toRaw(raw string, base int, spans []span) []span {
 	}
 	for _, sp := range spans {
 		start := advance(sp.start)
-		out = append(out, span{start, advance(sp.end), escape(sp.text)})
+		out = append(out, span{start: start, end: advance(sp.end), text: escape(sp.text)})
 	}
 	return out
 }

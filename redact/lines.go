@@ -5,15 +5,14 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
-	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // below is the value that stands alone on a line after the one that ends at j, under the name at i of kind k: on the next that is
 // not empty. What tools put before the name on its line may stand before the value too. A list of lines, as source and JSON write
 // one, is read as its lines. A word that could be another is none.
-func (sc *scanner) below(i, j int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) below(i, j int, k names.Kind) (value, bool) {
+	s := pg.s
 	front := lines.Front(s, i)
 	at := lines.Next(s, j, front)
 	for n := 0; n < lines.MaxEmpty && at > j; n++ {
@@ -33,50 +32,32 @@ func (sc *scanner) below(i, j int, k names.Kind) (value, bool) {
 	if strings.HasPrefix(s[at:end], "- ") {
 		at += len("- ") // of a list of its own
 	}
-	start, end := sc.unmarked(i, at, end)
+	start, end := pg.unmarked(i, at, end)
 	if end-start > 2 && chars.IsQuote(s[start]) && s[start] == s[end-1] {
 		start, end = start+1, end-1
 	}
 	return value{start: start, end: end, place: inINI}, isBelow(s[start:end], k)
 }
 
-// isBelow says whether t, which stands alone where a value of kind k could, looks like one.
-func isBelow(t string, k names.Kind) bool {
-	if (k == names.Phrase || k == names.Seed) && isWords(t, 12) {
-		return true
-	}
-	if t == "" || chars.HasSpace(t) || strings.ContainsAny(t, "{}()[]<>;,\"'`") || strings.HasSuffix(t, ":") || strings.HasSuffix(t, "++") || strings.HasSuffix(t, "--") {
-		return false
-	}
-	switch k {
-	case names.PIN, names.Named:
-		return true
-	case names.Password, names.Secret, names.Token, names.Pass, names.Phrase:
-		return looks.Mixed(t) && (looks.Chosen(t) || looks.Random(t))
-	default:
-		return false
-	}
-}
-
 // unmarked is the value [start, end) of the name at i without the marks around it, and without those at its end that close what
 // was opened before the name.
-func (sc *scanner) unmarked(i, start, end int) (int, int) {
-	start, end = lines.Unmarked(sc.s, start, end)
-	if start == end || strings.IndexByte(lines.Marks, sc.s[end-1]) < 0 {
+func (pg *page) unmarked(i, start, end int) (int, int) {
+	start, end = lines.Unmarked(pg.s, start, end)
+	if start == end || strings.IndexByte(lines.Marks, pg.s[end-1]) < 0 {
 		return start, end
 	}
-	return start, start + len(strings.TrimSuffix(sc.s[start:end], sc.marksBefore(i)))
+	return start, start + len(strings.TrimSuffix(pg.s[start:end], pg.marksBefore(i)))
 }
 
 // marksBefore are the marks before the name at i, or before the words that lead to it.
-func (sc *scanner) marksBefore(i int) string {
-	from := sc.leadStart(i)
+func (pg *page) marksBefore(i int) string {
+	from := pg.leadStart(i)
 	to := from
-	for from > 0 && to-from < 3 && strings.IndexByte(lines.Marks, sc.s[from-1]) >= 0 {
+	for from > 0 && to-from < 3 && strings.IndexByte(lines.Marks, pg.s[from-1]) >= 0 {
 		from--
 	}
-	for to < i+3 && to < len(sc.s) && sc.s[to] == '_' {
+	for to < i+3 && to < len(pg.s) && pg.s[to] == '_' {
 		to++
 	}
-	return sc.s[from:to]
+	return pg.s[from:to]
 }

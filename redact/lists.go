@@ -5,7 +5,6 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
-	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
@@ -82,7 +81,7 @@ func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 	}
 	if k == names.None && w.s[i+1] == '-' && !chars.IsBlank(w.s[i+2]) && !strings.HasPrefix(w.s[i+1:], "-----") {
 		l.name = w.text(i+1, end-1)
-		l.flag = w.r.names.Kind(l.name)
+		l.flag = w.names.Kind(l.name)
 	}
 	w.str(i+1, end-1, k, name)
 	return end
@@ -134,7 +133,10 @@ func (w *walker) below(at span, l *list) bool {
 	above := l.above
 	switch {
 	case endsInName(line):
-		l.above = either(len(above) > chars.MaxBare, "", above) + line + "\n"
+		if len(above) > chars.MaxBare {
+			l.above = ""
+		}
+		l.above += line + "\n"
 		l.below = lines.MaxEmpty
 	case l.below > 0 && above != "":
 		l.above += line + "\n"
@@ -147,9 +149,9 @@ func (w *walker) below(at span, l *list) bool {
 	}
 	first := len(w.spans)
 	var spans []span
-	for _, sp := range w.r.find(above+line, w.depth+1) {
+	for _, sp := range w.find(above+line, w.depth+1) {
 		if sp.start >= len(above) {
-			spans = append(spans, span{sp.start - len(above), sp.end - len(above), sp.text})
+			spans = append(spans, span{start: sp.start - len(above), end: sp.end - len(above), text: sp.text})
 		}
 	}
 	w.spans = append(w.spans, toRaw(w.s[at.start:at.end], at.start, spans)...)
@@ -183,7 +185,7 @@ func (w *walker) second(l *list) {
 	at := chars.SkipSpace(w.s, l.first.end+1)
 	start := chars.SkipSpace(w.s, at+1) + 1
 	end, _ := stringEnd(w.s, start-1)
-	if a, b, ok := w.judged(start, end-1, w.r.names.Kind(name), name); ok {
+	if a, b, ok := w.judged(start, end-1, w.names.Kind(name), name); ok {
 		w.put(start, end-1, span{start: a, end: b})
 	}
 }
@@ -214,22 +216,4 @@ func zeros(numbers []span) []span {
 		numbers[i+1].text = "0"
 	}
 	return numbers
-}
-
-// wordList is what the words of a list have in common.
-type wordList struct {
-	n     int
-	plain bool // each is one word of a phrase: three letters or more
-	short bool // each is short and in upper case, as an assembler's mnemonics are
-}
-
-func (l *wordList) add(t string) {
-	l.n++
-	l.plain = l.plain && looks.IsWord(t) && len(t) >= 3 && len(t) <= 12
-	l.short = l.short && looks.IsScreaming(t) && len(t) <= 5
-}
-
-// isPhrase says whether a list under a name of kind k is a phrase, word by word.
-func (l *wordList) isPhrase(k names.Kind) bool {
-	return k == names.Phrase && l.n >= 11 || l.n >= 3 && l.plain && !l.short && (k == names.Phrase || k == names.Seed)
 }

@@ -66,7 +66,7 @@ func literalEnd(s string, j int) (to int, with string) {
 		return j + 1, "\t"
 	case 'x':
 		if j+2 < len(s) && chars.IsHex(s[j+1]) && chars.IsHex(s[j+2]) {
-			if c := hexValue(s[j+1 : j+3]); c < utf8.RuneSelf {
+			if c := chars.HexValue(s[j+1 : j+3]); c < utf8.RuneSelf {
 				return j + 3, string(c)
 			}
 		}
@@ -76,14 +76,14 @@ func literalEnd(s string, j int) (to int, with string) {
 		}
 	case 'U':
 		if end := hexEnd(s, j+1, 8); end == j+9 {
-			return end, string(hexValue(s[j+1 : end]))
+			return end, string(chars.HexValue(s[j+1 : end]))
 		}
 	case 'u':
 		if end := hexEnd(s, j+2, 6); strings.HasPrefix(s[j:], "u{") && end > j+2 && strings.HasPrefix(s[end:], "}") {
-			return end + 1, string(hexValue(s[j+2 : end]))
+			return end + 1, string(chars.HexValue(s[j+2 : end]))
 		}
 		if j+4 < len(s) && chars.IsHex(s[j+1]) && chars.IsHex(s[j+2]) && chars.IsHex(s[j+3]) && chars.IsHex(s[j+4]) {
-			return j + 5, string(hexValue(s[j+1 : j+5]))
+			return j + 5, string(chars.HexValue(s[j+1 : j+5]))
 		}
 	}
 	for _, name := range [...]string{"e[", "E[", "33["} {

@@ -12,8 +12,8 @@ import (
 const maxLead = 4
 
 // leadStart gives where the words that end with the one at i begin: plain words with single blanks between them.
-func (sc *scanner) leadStart(i int) int {
-	s := sc.s
+func (pg *page) leadStart(i int) int {
+	s := pg.s
 	for n := 0; n < maxLead && i > 1 && s[i-1] == ' ' && chars.IsAlnum(s[i-2]); n++ {
 		at := i - 1
 		for at > 0 && i-at < chars.MaxBlanks && chars.IsAlnum(s[at-1]) {
@@ -28,13 +28,13 @@ func (sc *scanner) leadStart(i int) int {
 }
 
 // isOpening says whether the quote before i is the one that the quote q after a name closes.
-func (sc *scanner) isOpening(i int, q quote) bool {
-	return i > 0 && chars.IsQuote(sc.s[i-1]) && sc.s[i-1] == q.sign
+func (pg *page) isOpening(i int, q quote) bool {
+	return i > 0 && chars.IsQuote(pg.s[i-1]) && pg.s[i-1] == q.sign
 }
 
 // member is the value of a quoted name: "name": "…", 'name' => '…', or a number.
-func (sc *scanner) member(at, after int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) member(at, after int, k names.Kind) (value, bool) {
+	s := pg.s
 	if s[at] != ':' && !strings.HasPrefix(s[at:], "=>") {
 		return value{}, false
 	}
@@ -54,26 +54,26 @@ var setters = chars.Words(`get getenv env set setenv putenv setdefault setheader
 	setproperty define setitem`)
 
 // isSetter says whether the quote at i opens the first argument of one of them.
-func (sc *scanner) isSetter(i int) bool {
-	if i < 2 || sc.s[i-1] != '(' {
+func (pg *page) isSetter(i int) bool {
+	if i < 2 || pg.s[i-1] != '(' {
 		return false
 	}
 	a := i - 1
-	for a > 0 && i-a < 24 && chars.IsAlpha(sc.s[a-1]) {
+	for a > 0 && i-a < 24 && chars.IsAlpha(pg.s[a-1]) {
 		a--
 	}
-	return setters[names.Fold(sc.s[a:i-1])]
+	return setters[names.Fold(pg.s[a:i-1])]
 }
 
 // amongPairs says whether the value that ends at end, of the name at i, is one of several on a line without a sign of source:
 // user: ada, password: …
-func (sc *scanner) amongPairs(i, end int) bool {
-	s := sc.s
+func (pg *page) amongPairs(i, end int) bool {
+	s := pg.s
 	from := max(0, i-chars.MaxBare)
 	if n := strings.LastIndexByte(s[from:i], '\n'); n >= 0 {
 		from += n + 1
 	}
-	to := min(sc.lineEnd(end), end+chars.MaxBare)
+	to := min(pg.lineEnd(end), end+chars.MaxBare)
 	before, after := strings.TrimRight(s[from:i], " "), s[end:to]
 	if !(isPairSign(before, -1) && strings.ContainsAny(before, ":=")) && !(isPairSign(after, 1) && strings.ContainsAny(after, ":=")) {
 		return false
@@ -111,8 +111,8 @@ func isPairSign(t string, side int) bool {
 }
 
 // isEnv says whether the name at i is one of a command whose next word is its value: ENV name value, setx name value.
-func (sc *scanner) isEnv(i int) bool {
-	before := sc.s[max(0, i-names.MaxName):i]
+func (pg *page) isEnv(i int) bool {
+	before := pg.s[max(0, i-names.MaxName):i]
 	if n := strings.LastIndexByte(before, '\n'); n >= 0 {
 		before = before[n+1:]
 	} else if i > names.MaxName {
@@ -133,8 +133,8 @@ func (sc *scanner) isEnv(i int) bool {
 
 // attribute is the value after an attribute that is its name: <entry key="…">value<, or in a multipart form
 // form-data; name="…", an empty line, and the value. The name, of kind k, begins at i, what is after its quote at j.
-func (sc *scanner) attribute(i, j int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) attribute(i, j int, k names.Kind) (value, bool) {
+	s := pg.s
 	before := s[:i-1]
 	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
 		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '<')
@@ -147,7 +147,7 @@ func (sc *scanner) attribute(i, j int, k names.Kind) (value, bool) {
 	for _, empty := range [...]string{"\r\n\r\n", "\n\n"} {
 		if strings.HasPrefix(s[j:], empty) && strings.HasSuffix(before, "form-data; name=") {
 			start := j + len(empty)
-			return value{start: start, end: min(sc.lineEnd(start), start+chars.MaxQuote), place: inQuote}, true
+			return value{start: start, end: min(pg.lineEnd(start), start+chars.MaxQuote), place: inQuote}, true
 		}
 	}
 	return value{}, false
@@ -184,17 +184,17 @@ func untilTag(s string, i int) value {
 }
 
 // cell is the value in the last cell of a table's row whose first cell is the name [i, j): | name | value |.
-func (sc *scanner) cell(i, j int, k names.Kind) (value, bool) {
-	s := sc.s
-	i = sc.leadStart(i)
+func (pg *page) cell(i, j int, k names.Kind) (value, bool) {
+	s := pg.s
+	i = pg.leadStart(i)
 	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || chars.IsBlank(s[i-1])) {
 		i--
 	}
-	if sc.lineStart(i) && (i == 0 || s[i-1] != '|') {
+	if pg.lineStart(i) && (i == 0 || s[i-1] != '|') {
 		v := record(s, j+1)
 		return v, isBelow(s[v.start:v.end], k)
 	}
-	if i == 0 || s[i-1] != '|' || !sc.lineStart(i-1) && (i == 1 || !chars.IsQuote(s[i-2])) {
+	if i == 0 || s[i-1] != '|' || !pg.lineStart(i-1) && (i == 1 || !chars.IsQuote(s[i-2])) {
 		return value{}, false
 	}
 	j = chars.SkipBlanks(s, j+1)
@@ -237,17 +237,17 @@ func whole(s string, start, end int, k names.Kind) (value, bool) {
 
 // alone is what stands between j and the end of its line, or of the quotes around a header, for the name at i with ':' after
 // it, if it is a value and nothing else.
-func (sc *scanner) alone(i, j int, k names.Kind) (value, bool) {
-	s := sc.s
-	if lead := sc.leadStart(i); sc.leads(i) {
-		eol := sc.lineEnd(j)
+func (pg *page) alone(i, j int, k names.Kind) (value, bool) {
+	s := pg.s
+	if lead := pg.leadStart(i); pg.leads(i) {
+		eol := pg.lineEnd(j)
 		if isEscapedLine(s, lead) {
 			eol = escapeAt(s, j, eol)
 		}
 		if end := lines.TextEnd(s, j); end-j < chars.MaxBare && chars.IsBlank(s[j-1]) {
 			eol = min(eol, end)
 		}
-		start, end := sc.unmarked(i, j, valueEnd(s, j, eol))
+		start, end := pg.unmarked(i, j, valueEnd(s, j, eol))
 		return whole(s, start, end, k)
 	}
 	if i == 0 || !chars.IsQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {
@@ -268,4 +268,10 @@ func isHeader(before, name string) bool {
 		}
 	}
 	return strings.IndexByte(name, '-') > 0
+}
+
+// isRule says whether a line of a table is none of its rows: |---|:-:|, +----+ and ----+----.
+func isRule(line string) bool {
+	line = strings.TrimSpace(line)
+	return len(line) > 2 && strings.Trim(line, "|+-: \t>") == "" && strings.Contains(line, "-") && strings.ContainsAny(line, "|+")
 }

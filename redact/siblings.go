@@ -89,15 +89,14 @@ func (w *walker) settle(p *siblings) {
 	}
 	w.giveBack(p.nameAt.start, p.nameAt.end)
 	if a, b, ok := w.judged(p.start, p.end, p.name, p.nameText); ok {
-		w.put(p.start, p.end, span{a, b, ""})
+		w.put(p.start, p.end, span{start: a, end: b})
 	}
 }
 
 // giveBack leaves of what was found in the value [start, end) what is secret without a name.
 func (w *walker) giveBack(start, end int) {
-	again := walker{r: w.r, s: w.s, depth: w.depth}
-	again.value(start, names.None, "")
-	w.put(start, end, again.spans...)
+	again := walker{names: w.names, find: w.find, s: w.s, depth: w.depth}
+	w.put(start, end, again.Value(start, names.None, "")...)
 }
 
 // put replaces the spans within [start, end) of the text.

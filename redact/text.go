@@ -2,193 +2,11 @@ package redact
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
-	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
-	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
-
-// named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
-// offset to go on from, or 0 if nothing was taken.
-func (sc *scanner) named(i, end int, prev [2]int) int {
-	if end < sc.left {
-		return 0
-	}
-	if strings.HasPrefix(sc.s[end:], "(") {
-		if next := sc.call(i, end); next > 0 {
-			return next
-		}
-	}
-	start, k := sc.nameAt(i, end, prev)
-	in := sc.inRegion(i, end)
-	if in != names.None && (k == names.None || k == names.Query) {
-		k = in
-	} else {
-		in = names.None
-	}
-	if k == names.None {
-		return sc.unnamed(i, end, prev)
-	}
-	name := sc.s[start:end]
-	v, ok := sc.valueAfter(start, end, k)
-	if !ok {
-		return sc.codeBefore(start, end, k)
-	}
-	if v.json {
-		if next := sc.bracketOf(v.start, k, name); next > 0 {
-			return next
-		}
-		return sc.enter(start, v.start, k)
-	}
-	if in != names.None && v.place > inQuote {
-		v.place = inINI // the name says nothing
-	}
-	text := sc.s[v.start:v.end]
-	if strings.HasPrefix(text, Mark) {
-		return 0
-	}
-	if strings.HasPrefix(text, "-----BEGIN ") {
-		if to := sc.pem(v.start); to > 0 {
-			return sc.take(v.start, to)
-		}
-	}
-	a, b, ok := judge(k, text, v.place, name)
-	if !ok {
-		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= inYAML && end-v.start > chars.MaxBlanks {
-			sc.left = end
-		}
-		return 0
-	}
-	to := v.start + b
-	if b == len(text) {
-		if to = sc.restOf(v.start, v.end); k == names.Cookie && v.place == inText {
-			to = max(to, pairsEnd(sc.s, v.start, maxHeader))
-		}
-	}
-	if chars.IsAlnum(sc.s[v.start+a]) {
-		to = max(to, tokens.At(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
-	}
-	return sc.take(v.start+a, to)
-}
-
-// codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
-func (sc *scanner) codeBefore(i, end int, k names.Kind) int {
-	from := chars.SkipBlanks(sc.s, end)
-	if next := wordEnd(sc.s, from); k != names.PIN || next > from && !stopWords[sc.s[from:next]] {
-		return 0
-	}
-	low := 0
-	if n := len(sc.spans); n > 0 {
-		low = sc.spans[n-1].end
-	}
-	for at := max(low, sc.leadStart(i)); at < i; at = wordEnd(sc.s, at) + 1 {
-		to := chars.DigitsEnd(sc.s, at)
-		rest := sc.s[to:i]
-		if isCode(sc.s, at, to) && (strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " as ")) {
-			sc.take(at, to)
-			return end
-		}
-	}
-	return 0
-}
-
-// restOf gives where the value [start, end) ends if it was cut for its length: a secret is taken as a whole.
-func (sc *scanner) restOf(start, end int) int {
-	if end-start < chars.MaxBare-utf8.UTFMax {
-		return end
-	}
-	for end < len(sc.s) && !endsBare(sc.s[end]) && sc.s[end] != '\\' {
-		end++
-	}
-	return end
-}
-
-// bracketOf walks a JSON value under a name; 0 if it is none.
-func (sc *scanner) bracketOf(i int, k names.Kind, name string) int {
-	if end := sc.bracket(i, k, name); end > i+1 {
-		return end
-	}
-	return 0
-}
-
-// nameAt gives where the name that ends with the word [i, end) begins, one word earlier where two are a name ("api key"),
-// and what it means.
-func (sc *scanner) nameAt(i, end int, prev [2]int) (int, names.Kind) {
-	k := sc.r.names.Kind(sc.s[i:end])
-	if k == names.Password || k == names.Authz || prev[1] == 0 || prev[1]+1 != i || sc.s[prev[1]] != ' ' || end-prev[0] > names.MaxName {
-		return i, k
-	}
-	if !names.EndsName(strings.ToLower(sc.s[i:end])) && len(sc.r.names) == 0 {
-		return i, k
-	}
-	both := sc.r.names.Kind(sc.s[prev[0]:end])
-	switch {
-	case k == names.None && both != names.None && !strings.ContainsAny(sc.s[i:end], "_.$"):
-		return prev[0], both
-	case k == names.Token && both == names.None && !strings.HasPrefix(sc.s[chars.SkipBlanks(sc.s, end):], "="):
-		return i, names.None
-	case k == names.Token && names.StrongToken[strings.ToLower(sc.s[prev[0]:prev[1]])]:
-		return prev[0], names.Secret
-	}
-	return i, k
-}
-
-// queryNames are secrets as parameters of a URL, where their values look random.
-var queryNames = chars.Words(`key code auth k st hash t jwt access signature sig`)
-
-// unnamed looks at words that are no names of secrets by themselves: parameters of URLs, Basic credentials, flags.
-func (sc *scanner) unnamed(i, end int, prev [2]int) int {
-	s := sc.s
-	switch w := s[i:end]; {
-	case end < len(s) && s[end] == '=' && sc.inQuery(i) && queryNames[strings.ToLower(w)]:
-		return sc.queryValue(end + 1)
-	case len(w) == 5 && strings.EqualFold(w, "basic") && end < len(s) && s[end] == ' ':
-		return sc.basic(end + 1)
-	case len(w) == 2 && strings.EqualFold(w, "by") && prev[1] > 0 && strings.EqualFold(s[prev[0]:prev[1]], "identified"):
-		j := chars.SkipBlanks(s, end)
-		if q, ok := openQuote(s, j); ok {
-			return sc.takeUnlessEmpty(q.start, q.close(s))
-		}
-	case w[0] == '-' && sc.command != "":
-		return sc.flag(i, end)
-	}
-	return 0
-}
-
-func (sc *scanner) takeUnlessEmpty(a, b int) int {
-	if t := sc.s[a:b]; t == "" || t == Mark || harmless(t, "") {
-		return 0
-	}
-	return sc.take(a, b)
-}
-
-// inQuery says whether a parameter of a URL begins at i.
-func (sc *scanner) inQuery(i int) bool {
-	return i > 0 && (sc.s[i-1] == '?' || sc.s[i-1] == '&' || sc.s[i-1] == '#') || strings.HasSuffix(sc.s[:i], "&amp;")
-}
-
-func (sc *scanner) queryValue(i int) int {
-	end := bareEnd(sc.s, i)
-	if t := sc.s[i:end]; looks.Random(t) && !looks.IsUUID(t) && len(t) >= 16 {
-		return sc.take(i, end)
-	}
-	return 0
-}
-
-// basic takes base64 of name:password.
-func (sc *scanner) basic(i int) int {
-	end := i
-	for end < len(sc.s) && chars.InBase64(sc.s[end]) {
-		end++
-	}
-	if !isBasic(sc.s[i:end]) {
-		return 0
-	}
-	return sc.take(i, end)
-}
 
 // value is where a value is and how it stands there.
 type value struct {
@@ -210,14 +28,14 @@ const (
 )
 
 // valueAfter finds the value of the name [i, end).
-func (sc *scanner) valueAfter(i, end int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
+	s := pg.s
 	j := end
 	quotedName := false
-	first := sc.leadStart(i)
-	if q, ok := openQuote(s, j); ok && sc.isOpening(first, q) {
+	first := pg.leadStart(i)
+	if q, ok := openQuote(s, j); ok && pg.isOpening(first, q) {
 		j, end, quotedName = q.start, q.start, true
-		if v, ok := sc.attribute(first, j, k); ok {
+		if v, ok := pg.attribute(first, j, k); ok {
 			return v, true
 		}
 	}
@@ -228,30 +46,30 @@ func (sc *scanner) valueAfter(i, end int, k names.Kind) (value, bool) {
 		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '}')
 		return value{start: j + 2, end: j + to, place: inLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
 	}
-	if v, ok := sc.pairValue(j); ok {
+	if v, ok := pg.pairValue(j); ok {
 		return v, true
 	}
 	if v, ok := tagged(s, j); ok {
 		return v, isBelow(s[v.start:v.end], k)
 	}
 	if to := aboutEnd(s, j); to > 0 && !quotedName {
-		return sc.valueOf(i, to, k)
+		return pg.valueOf(i, to, k)
 	}
 	at := chars.SkipBlanks(s, j)
 	sep, after := separatorAt(s, at, i)
 	switch sep {
 	case sepAssign:
-		if v, ok := sc.member(at, after, k); ok && quotedName {
+		if v, ok := pg.member(at, after, k); ok && quotedName {
 			return v, true
 		}
-		return sc.assigned(i, end, at, after, k)
+		return pg.assigned(i, end, at, after, k)
 	case sepCompare:
 		return quotedAt(s, after, either(k == names.Token, inHint, inQuote), inHint)
 	case sepComma:
 		if !quotedName || !chars.IsQuote(s[i-1]) {
 			return value{}, false
 		}
-		p := either(k == names.Cookie || sc.isSetter(first-1), inQuote, inHint)
+		p := either(k == names.Cookie || pg.isSetter(first-1), inQuote, inHint)
 		return quotedAt(s, after, p, p)
 	case sepTag:
 		to := strings.IndexByte(s[after:min(len(s), after+chars.MaxQuote)], '<')
@@ -262,10 +80,10 @@ func (sc *scanner) valueAfter(i, end int, k names.Kind) (value, bool) {
 	default:
 	}
 	if at < len(s) && s[at] == '|' {
-		return sc.cell(i, at, k)
+		return pg.cell(i, at, k)
 	}
 	if at > j && at-j < chars.MaxBlanks && at < len(s) && !quotedName {
-		return sc.spaced(i, at, k)
+		return pg.spaced(i, at, k)
 	}
 	return value{}, false
 }
@@ -293,8 +111,8 @@ func separatorAt(s string, j, start int) (separator, int) {
 
 // pairValue finds the value in {name: "PASSWORD", value: "…"}, <add key="password" value="…"/> and the like; j is after the
 // name and its quote.
-func (sc *scanner) pairValue(j int) (value, bool) {
-	s := sc.s
+func (pg *page) pairValue(j int) (value, bool) {
+	s := pg.s
 	at := j
 	for n := 0; at < len(s) && n < chars.MaxBlanks && (chars.IsSpace(s[at]) || s[at] == ',' || s[at] == '\\' || s[at] == '"' || s[at] == '\''); n++ {
 		at++
@@ -318,7 +136,7 @@ func (sc *scanner) pairValue(j int) (value, bool) {
 		return value{}, false
 	}
 	p := either(strings.IndexByte(s[j:at], '\n') >= 0, inYAML, inText)
-	return value{start: after, end: min(sc.lineEnd(after), bareEnd(s, after)), place: p}, true
+	return value{start: after, end: min(pg.lineEnd(after), bareEnd(s, after)), place: p}, true
 }
 
 // quotedAt is the quoted value at j after blanks, or the literal that an expression at j begins with: b"…", String("…").
@@ -344,11 +162,6 @@ func quotedAt(s string, j int, p, inCall place) (value, bool) {
 	return value{}, false
 }
 
-// isCode says whether s[j:end] are the six to eight digits of a code that is sent to people, and nothing else.
-func isCode(s string, j, end int) bool {
-	return end-j >= 6 && end-j <= 8 && (end == len(s) || !chars.IsAlnum(s[end]) && strings.IndexByte("-_/:%$", s[end]) < 0) && !isDate(s[j:end])
-}
-
 // literalAt is the quoted value at j, or the first of []byte("…") and []string{"…"}.
 func literalAt(s string, j int) (value, bool) {
 	for _, slice := range [...]string{"[]byte(", "[]string{"} {
@@ -363,8 +176,8 @@ func literalAt(s string, j int) (value, bool) {
 var cookieSettings = chars.Words(`domain path expires maxage samesite`)
 
 // spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
-func (sc *scanner) spaced(i, j int, k names.Kind) (value, bool) {
-	s := sc.s
+func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
+	s := pg.s
 	if s[i] == '-' {
 		if s[j] == '-' {
 			return value{}, false
@@ -379,14 +192,14 @@ func (sc *scanner) spaced(i, j int, k names.Kind) (value, bool) {
 	for _, is := range [...]string{"is:", "are:"} {
 		if at := chars.SkipBlanks(s, j+len(is)); strings.HasPrefix(s[j:], is) {
 			if lines.Next(s, at, "") > at {
-				return sc.below(i, at, k)
+				return pg.below(i, at, k)
 			}
-			if v, ok := sc.alone(i, at, k); ok && at > j+len(is) {
+			if v, ok := pg.alone(i, at, k); ok && at > j+len(is) {
 				return v, true
 			}
 		}
 	}
-	if sc.isEnv(i) {
+	if pg.isEnv(i) {
 		end := spaceEnd(s, j)
 		return value{start: j, end: end, place: inLine}, true
 	}
@@ -431,4 +244,9 @@ func either[T any](first bool, a, b T) T {
 		return a
 	}
 	return b
+}
+
+// inQuery says whether a parameter of a URL begins at i.
+func (pg *page) inQuery(i int) bool {
+	return i > 0 && (pg.s[i-1] == '?' || pg.s[i-1] == '&' || pg.s[i-1] == '#') || strings.HasSuffix(pg.s[:i], "&amp;")
 }

@@ -51,7 +51,7 @@ func (v view) back(s string, base int, spans []span) []span {
 	for _, sp := range spans {
 		start, _ := place(sp.start)
 		_, end := place(sp.end - 1)
-		out = append(out, span{base + start, base + end, sp.text})
+		out = append(out, span{start: base + start, end: base + end, text: sp.text})
 	}
 	return out
 }
@@ -220,7 +220,7 @@ func (r *Redactor) findOnScreen(s string, depth int) ([]span, bool) {
 	for from, to, _ := screen(s, 0); from < len(s); from, to, _ = screen(s, to) {
 		if to-from > 2 && s[from] == esc && isCommand(s[from+1]) {
 			for _, sp := range r.find(s[from+2:to-1], depth+1) {
-				inside = append(inside, span{from + 2 + sp.start, from + 2 + sp.end, sp.text})
+				inside = append(inside, span{start: from + 2 + sp.start, end: from + 2 + sp.end, text: sp.text})
 			}
 		}
 	}

@@ -1,19 +1,30 @@
 package redact
 
 import (
-	"strings"
-
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // walker goes through a JSON value that is known to be valid and gathers spans.
 type walker struct {
-	r     *Redactor
+	names names.Own
+	find  func(s string, depth int) []span // what is secret in a string
 	s     string
 	depth int  // how many JSON strings the text is in
 	row   bool // the next list is an element of a list
 	spans []span
+}
+
+// Value gives what is secret in the JSON value at i, which stands under a name of kind k.
+func (w *walker) Value(i int, k names.Kind, name string) []span {
+	w.value(i, k, name)
+	return w.spans
+}
+
+// String gives what is secret in the string with the inside [a, b).
+func (w *walker) String(a, b int) []span {
+	w.str(a, b, names.None, "")
+	return w.spans
 }
 
 // value walks the value at i, which stands under a name of kind k, and gives its end.
@@ -30,27 +41,9 @@ func (w *walker) value(i int, k names.Kind, name string) int {
 	}
 	end, _ := scalarEnd(w.s, i)
 	if isSecretNumber(w.s[i:end], k) {
-		w.spans = append(w.spans, span{i, end, `"` + Mark + `"`})
+		w.spans = append(w.spans, span{start: i, end: end, text: `"` + Mark + `"`})
 	}
 	return end
-}
-
-// leastDigits of a whole number that is a secret under a name; none where there is no row. What is shorter counts, switches or
-// limits something. A seed of less, or a date, starts a generator; longer ones do too, beside the parameters of a model.
-var leastDigits = [names.Kinds]int{names.PIN: 4, names.Password: 4, names.Phrase: 4, names.Authz: 4, names.Cookie: 4, names.Secret: 5, names.Token: 6, names.Pass: 6, names.Group: 6, names.Seed: 8, names.Named: 1}
-
-func isSecretNumber(t string, k names.Kind) bool {
-	if k == names.Named && t != "" && (t[0] == '-' || chars.IsDigit(t[0])) {
-		return true
-	}
-	digits := strings.TrimPrefix(t, "-")
-	least := leastDigits[k]
-	return least > 0 && len(digits) >= least && chars.DigitsEnd(digits, 0) == len(digits) && !(k == names.Seed && isDate(digits))
-}
-
-// isDate: 20260301.
-func isDate(digits string) bool {
-	return len(digits) == 8 && (digits[:2] == "19" || digits[:2] == "20") && digits[4:6] <= "12" && digits[6:] <= "31"
 }
 
 func (w *walker) object(i int, k names.Kind, name string) int {
@@ -72,7 +65,7 @@ func (w *walker) object(i int, k names.Kind, name string) int {
 
 // member walks the value at i of a member and notes in p what it is to the others.
 func (w *walker) member(i int, k names.Kind, name, member string, p *siblings) int {
-	under, as := w.r.names.Kind(member), member
+	under, as := w.names.Kind(member), member
 	folded := names.Fold(member)
 	if companyOf[folded]&excuses[under] != 0 {
 		under = names.None // token_str
@@ -84,7 +77,7 @@ func (w *walker) member(i int, k names.Kind, name, member string, p *siblings) i
 	if w.s[i] == '"' {
 		if names.NameMembers[folded] && p.name == names.None {
 			p.nameText = w.text(i+1, end-1)
-			p.name, p.nameAt = w.r.names.Kind(p.nameText), span{start: i, end: end}
+			p.name, p.nameAt = w.names.Kind(p.nameText), span{start: i, end: end}
 		}
 		if names.ValueMembers[folded] && p.start == 0 {
 			p.start, p.end = i+1, end-1
@@ -124,12 +117,12 @@ func (w *walker) str(a, b int, k names.Kind, name string) {
 		return
 	}
 	if from, to, ok := w.judged(a, b, k, name); ok {
-		w.spans = append(w.spans, span{from, to, ""})
+		w.spans = append(w.spans, span{start: from, end: to})
 		return
 	}
 	raw := w.s[a:b]
 	decoded := w.text(a, b)
-	spans := w.r.find(decoded, w.depth+1)
+	spans := w.find(decoded, w.depth+1)
 	if len(spans) > 0 {
 		w.spans = append(w.spans, toRaw(raw, a, spans)...)
 	}
@@ -148,6 +141,6 @@ func (w *walker) judged(a, b int, k names.Kind, name string) (from, to int, ok b
 	if len(decoded) == b-a {
 		return a + from, a + to, true
 	}
-	sp := toRaw(w.s[a:b], a, []span{{from, to, ""}})[0]
+	sp := toRaw(w.s[a:b], a, []span{{start: from, end: to}})[0]
 	return sp.start, sp.end, true
 }

@@ -37,3 +37,18 @@ func Lower(c byte) byte {
 	}
 	return c
 }
+
+// HexValue is the number that hexadecimal digits write.
+func HexValue(s string) rune {
+	var r rune
+	for i := range len(s) {
+		c := Lower(s[i])
+		r <<= 4
+		if IsDigit(c) {
+			r |= rune(c - '0')
+		} else {
+			r |= rune(c-'a') + 10
+		}
+	}
+	return r
+}

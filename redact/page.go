@@ -1,0 +1,26 @@
+package redact
+
+// page is a text in which it is looked where the value of a name stands. What was looked for on a line is remembered, so that the
+// time stays linear.
+type page struct {
+	s        string
+	notJSON  int // no JSON value begins before this offset that has not been tried
+	eol      int // the end of the line that holds eolFrom
+	eolFrom  int
+	stop     int // where a header's value that begins in [stopFrom, stop] ends
+	stopFrom int
+}
+
+func newPage(s string) *page { return &page{s: s, eol: -1, stop: -1} }
+
+// isJSON says whether a JSON value begins at i. What is none is gone over once, so that the time stays linear.
+func (pg *page) isJSON(i int) bool {
+	if i < pg.notJSON {
+		return false
+	}
+	end, ok := jsonEnd(pg.s, i)
+	if !ok {
+		pg.notJSON = end
+	}
+	return ok
+}
