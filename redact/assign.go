@@ -40,7 +40,7 @@ func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 		return v, !open || chars.HasAlnum(s[v.start:v.end]) // else the quote closes what was opened before the name
 	}
 	if s[j] == '{' || s[j] == '[' {
-		return value{start: j, json: true}, !strings.HasPrefix(s[j:], Mark)
+		return value{start: j, json: true}, !strings.HasPrefix(s[j:], mark)
 	}
 	if v, ok := pg.typed(j); ok {
 		return v, true

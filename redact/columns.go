@@ -26,7 +26,7 @@ func columns(s string, own names.Own) (found []span) {
 	head := ""
 	for i := 0; i < len(s); {
 		line := chars.FirstLine(s[i:])
-		switch isRow := strings.IndexByte(line, '|') >= 0 && len(line) <= maxHeader; {
+		switch isRow := strings.IndexByte(line, '|') >= 0 && len(line) <= chars.MaxHeader; {
 		case isRule(line):
 			if len(cols) == 0 {
 				cols = columnsOf(head, own)

@@ -92,7 +92,7 @@ func flagValue(s string, j, after int, form byte) (from, to int) {
 			return 0, 0
 		}
 	}
-	if t == "" || t == Mark || harmless(t, "") || isReference(t) {
+	if t == "" || t == mark || harmless(t, "") || isReference(t) {
 		return 0, 0
 	}
 	return start, end

@@ -65,7 +65,7 @@ func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 	}
 	if k == names.Phrase || k == names.Seed {
 		l.words.add(w.text(i+1, end-1))
-		if end-i > 4 && w.s[i+1:end-1] != Mark {
+		if end-i > 4 && w.s[i+1:end-1] != mark {
 			l.items = append(l.items, inside)
 		}
 	}
@@ -211,7 +211,7 @@ func isKey(s string, k names.Kind, name string, numbers []span) bool {
 
 // zeros puts a mark in place of the first of a key's bytes, and zeros in place of the others.
 func zeros(numbers []span) []span {
-	numbers[0].text = `"` + Mark + `"`
+	numbers[0].text = `"` + mark + `"`
 	for i := range numbers[1:] {
 		numbers[i+1].text = "0"
 	}

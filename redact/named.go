@@ -46,7 +46,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		v.place = inINI // the name says nothing
 	}
 	text := sc.s[v.start:v.end]
-	if strings.HasPrefix(text, Mark) {
+	if strings.HasPrefix(text, mark) {
 		return 0
 	}
 	if strings.HasPrefix(text, "-----BEGIN ") {
@@ -64,7 +64,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 	to := v.start + b
 	if b == len(text) {
 		if to = sc.restOf(v.start, v.end); k == names.Cookie && v.place == inText {
-			to = max(to, pairsEnd(sc.s, v.start, maxHeader))
+			to = max(to, pairsEnd(sc.s, v.start, chars.MaxHeader))
 		}
 	}
 	if chars.IsAlnum(sc.s[v.start+a]) {
@@ -156,7 +156,7 @@ func (sc *scanner) unnamed(i, end int, prev [2]int) int {
 }
 
 func (sc *scanner) takeUnlessEmpty(a, b int) int {
-	if t := sc.s[a:b]; t == "" || t == Mark || harmless(t, "") {
+	if t := sc.s[a:b]; t == "" || t == mark || harmless(t, "") {
 		return 0
 	}
 	return sc.take(a, b)

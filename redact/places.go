@@ -83,18 +83,18 @@ func (pg *page) amongPairs(i, end int) bool {
 
 // hasSource says whether a sign of source is in t. Those of marks are none, also of one that t has only a part of.
 func hasSource(t string) bool {
-	if n := strings.IndexByte(t, ']') + 1; strings.HasSuffix(Mark, t[:n]) {
+	if n := strings.IndexByte(t, ']') + 1; strings.HasSuffix(mark, t[:n]) {
 		t = t[n:]
 	}
 	for {
 		n := strings.IndexAny(t, "(){}[]<>\"'`$;")
 		switch {
-		case n < 0 || strings.HasPrefix(Mark, t[n:]):
+		case n < 0 || strings.HasPrefix(mark, t[n:]):
 			return false
-		case !strings.HasPrefix(t[n:], Mark):
+		case !strings.HasPrefix(t[n:], mark):
 			return true
 		}
-		t = t[n+len(Mark):]
+		t = t[n+len(mark):]
 	}
 }
 

@@ -45,14 +45,13 @@ package redact
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
-const Mark = "[redacted]"
+const Mark = mark
 
 // passes bounds how often a text is gone over until nothing changes; two is usual, three is rare.
 const passes = 8
@@ -100,9 +99,9 @@ func (r *Redactor) Text(s string) string {
 func hidden(s string) string {
 	a, b := chars.TrimSpace(s)
 	if end, ok := jsonEnd(s[:b], a); ok && end == b {
-		return `"` + Mark + `"`
+		return `"` + mark + `"`
 	}
-	return Mark
+	return mark
 }
 
 // Value returns a value that stands under a name: Mark if the name means a secret and the value looks like one, as a
@@ -113,29 +112,4 @@ func (r *Redactor) Value(name, value string) string {
 		value = replace(value, []span{{start: a, end: b}})
 	}
 	return r.Text(value)
-}
-
-// span is a range of bytes and what replaces it; text is empty for Mark.
-type span struct {
-	start, end int
-	text       string
-}
-
-// replace puts the spans' texts in place. Spans are ordered and do not overlap. A span that begins or ends within a code
-// point takes all of it, so valid UTF-8 stays valid whatever the spans are.
-func replace(s string, spans []span) string {
-	var b strings.Builder
-	at := 0
-	for _, sp := range spans {
-		start, end := chars.RuneStart(s, sp.start), chars.RuneEnd(s, sp.end)
-		b.WriteString(s[at:max(at, start)])
-		if sp.text == "" {
-			b.WriteString(Mark)
-		} else {
-			b.WriteString(sp.text)
-		}
-		at = max(at, end)
-	}
-	b.WriteString(s[at:])
-	return b.String()
 }

@@ -99,7 +99,7 @@ func (sc *scanner) isSubscript(i int) bool {
 
 // bracket walks a JSON value at i under a name of kind k, or passes the bracket.
 func (sc *scanner) bracket(i int, k names.Kind, name string) int {
-	if sc.depth >= maxDepth || strings.HasPrefix(sc.s[i:], Mark) {
+	if sc.depth >= maxDepth || strings.HasPrefix(sc.s[i:], mark) {
 		return i + 1
 	}
 	if !sc.page.isJSON(i) {

@@ -48,6 +48,6 @@ func appendMatches(found []span, re *regexp.Regexp, s string, from, to int) []sp
 
 // touchesMark says whether [a, b) overlaps a Mark.
 func touchesMark(s string, a, b int) bool {
-	from, to := max(0, a-len(Mark)+1), min(len(s), b+len(Mark)-1)
-	return strings.Contains(s[from:to], Mark)
+	from, to := max(0, a-len(mark)+1), min(len(s), b+len(mark)-1)
+	return strings.Contains(s[from:to], mark)
 }

@@ -21,14 +21,11 @@ const (
 	inHint               // less than an assignment: ("name", "value"), name == "value", password is value
 )
 
-// maxHeader is how long a header's value can be and still be something else than a secret.
-const maxHeader = 4096
-
 // judge says which part [a, b) of the value v under a name of kind k is secret.
 func judge(k names.Kind, v string, p place, name string) (a, b int, ok bool) {
 	a, b = chars.TrimSpace(v)
 	t := v[a:b]
-	if k == names.None || t == "" || t == Mark {
+	if k == names.None || t == "" || t == mark {
 		return 0, 0, false
 	}
 	if p <= inQuote && k != names.Named && speaksOf(t, name) {
@@ -253,7 +250,7 @@ func judgeGroup(t string, p place) bool {
 }
 
 func judgeCookie(t string, p place) bool {
-	if len(t) > maxHeader {
+	if len(t) > chars.MaxHeader {
 		return true
 	}
 	if eq := strings.IndexByte(t, '='); eq > 0 && eq+1 < len(t) && !chars.HasSpace(t[:eq]) {
@@ -281,7 +278,7 @@ func judgeAuthz(v string, a, b int, p place) (int, int, bool) {
 		c := chars.SkipBlanks(t, strings.IndexByte(t, ' '))
 		return a + c, b, isCredential(t[c:], p)
 	}
-	if len(t) > maxHeader {
+	if len(t) > chars.MaxHeader {
 		return a, b, true
 	}
 	if harmless(t, "authorization") || schemes[strings.ToLower(t)] || namesHeader(t) {

@@ -128,7 +128,7 @@ func colourEnd(s string, i int) int {
 func controlEnd(s string, i int) int {
 	j := i + 1
 	switch {
-	case j == len(s) || strings.HasPrefix(s[j:], Mark):
+	case j == len(s) || strings.HasPrefix(s[j:], mark):
 	case s[j] == '[':
 		return csiEnd(s, j+1)
 	case isCommand(s[j]):
@@ -206,95 +206,12 @@ func commandEnd(s string, i int) int {
 // isCommand says whether a sequence with text of its own begins with an escape and c: of a link, a window's title.
 func isCommand(c byte) bool { return strings.IndexByte("]P^_X", c) >= 0 }
 
-// findOnScreen finds what is secret in a text with colours or with characters that are not seen: in what a terminal shows, and in
-// the texts of sequences.
-func (r *Redactor) findOnScreen(s string, depth int) ([]span, bool) {
-	if depth >= maxDepth || !onScreen(s) {
-		return nil, false
-	}
-	text, ok := view(screen).read(s)
-	if !ok {
-		return nil, false
-	}
-	var inside []span
+// commandTexts are the texts within sequences of control, of links and titles, without the byte that ends each.
+func commandTexts(s string) (texts []span) {
 	for from, to, _ := screen(s, 0); from < len(s); from, to, _ = screen(s, to) {
 		if to-from > 2 && s[from] == esc && isCommand(s[from+1]) {
-			for _, sp := range r.find(s[from+2:to-1], depth+1) {
-				inside = append(inside, span{start: from + 2 + sp.start, end: from + 2 + sp.end, text: sp.text})
-			}
+			texts = append(texts, span{start: from + 2, end: to - 1})
 		}
 	}
-	return merge(view(screen).back(s, 0, r.find(text, depth+1)), inside), true
-}
-
-// escaped finds anew what is secret between JSON values where that has escapes or entities: in what they stand for. JSON has
-// escapes of its own, which the walker knows. A mark that is a JSON string there has no quotes here: it is not known how they
-// are written.
-func (sc *scanner) escaped() {
-	if sc.depth >= maxDepth || strings.IndexByte(sc.s, '\\') < 0 && strings.IndexByte(sc.s, '&') < 0 && !strings.Contains(sc.s, "^[[") {
-		return
-	}
-	var out []span
-	rest, from := sc.spans, 0
-	next := func(to int) (spans []span) {
-		n := 0
-		for n < len(rest) && rest[n].start < to {
-			n++
-		}
-		spans, rest = rest[:n], rest[n:]
-		return spans
-	}
-	for _, v := range append(sc.walked, span{start: len(sc.s), end: len(sc.s)}) {
-		between := next(v.start)
-		gap, as := sc.s[from:v.start], view(literals)
-		if strings.Contains(gap, `\"`) {
-			as = quotedLiterals
-		}
-		if text, ok := as.read(gap); ok {
-			between = merge(literalsOf(sc.s, between), as.back(gap, from, sc.r.find(text, sc.depth+1)))
-			for i := range between {
-				if strings.IndexByte(between[i].text, '"') >= 0 {
-					between[i].text = ""
-				}
-			}
-		}
-		out = append(append(out, between...), next(v.end)...)
-		from = v.end
-	}
-	sc.spans = out
-}
-
-// literalsOf are the spans that are all there is between two quotes: there an escape is part of the secret.
-func literalsOf(s string, spans []span) (out []span) {
-	for _, sp := range spans {
-		at := sp.start
-		for at > 0 && sp.start-at < chars.MaxBlanks && chars.IsBlank(s[at-1]) {
-			at--
-		}
-		if at > 0 && sp.end < len(s) && chars.IsQuote(s[sp.end]) && s[at-1] == s[sp.end] && (at == 1 || s[at-2] != '\\') {
-			out = append(out, sp)
-		}
-	}
-	return out
-}
-
-// merge gives the spans of both lists in order, and those that overlap as one. Each list is in order.
-func merge(a, b []span) []span {
-	if len(b) == 0 {
-		return a
-	}
-	out := make([]span, 0, len(a)+len(b))
-	for len(a) > 0 || len(b) > 0 {
-		if len(a) == 0 || len(b) > 0 && b[0].start < a[0].start {
-			a, b = b, a
-		}
-		next := a[0]
-		a = a[1:]
-		if n := len(out) - 1; n >= 0 && next.start < out[n].end {
-			out[n] = span{start: out[n].start, end: max(out[n].end, next.end)}
-			continue
-		}
-		out = append(out, next)
-	}
-	return out
+	return texts
 }

@@ -41,7 +41,7 @@ func (w *walker) value(i int, k names.Kind, name string) int {
 	}
 	end, _ := scalarEnd(w.s, i)
 	if isSecretNumber(w.s[i:end], k) {
-		w.spans = append(w.spans, span{start: i, end: end, text: `"` + Mark + `"`})
+		w.spans = append(w.spans, span{start: i, end: end, text: `"` + mark + `"`})
 	}
 	return end
 }

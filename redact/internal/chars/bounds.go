@@ -7,4 +7,5 @@ const (
 	MaxBlanks = 64      // between a name, its separator and its value
 	MaxBare   = 512     // of an unquoted value in running text
 	MaxQuote  = 1 << 16 // of a quoted value
+	MaxHeader = 4096    // of a header's value, which can still be something else than a secret
 )
