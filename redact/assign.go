@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
@@ -40,7 +41,7 @@ func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 		return v, !open || chars.HasAlnum(s[v.start:v.end]) // else the quote closes what was opened before the name
 	}
 	if s[j] == '{' || s[j] == '[' {
-		return value{start: j, json: true}, !strings.HasPrefix(s[j:], mark)
+		return value{start: j, json: true}, !strings.HasPrefix(s[j:], edit.Mark)
 	}
 	if v, ok := pg.typed(j); ok {
 		return v, true

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
@@ -18,7 +19,7 @@ type column struct {
 
 // columns gives the values below names in tables with '|' between their cells, as Markdown, psql and mysql write them. A rule
 // follows the row of names, and the table ends with a line that has no cells.
-func columns(s string, own names.Own) (found []span) {
+func columns(s string, own names.Own) (found []edit.Span) {
 	if strings.IndexByte(s, '|') < 0 {
 		return nil
 	}
@@ -55,7 +56,7 @@ func columnsOf(row string, own names.Own) (out []column) {
 }
 
 // appendCells appends what is secret in the columns' cells of a row that begins at offset i.
-func appendCells(spans []span, row string, i int, cols []column) []span {
+func appendCells(spans []edit.Span, row string, i int, cols []column) []edit.Span {
 	n := 0
 	for _, c := range cols {
 		for ; n < c.cell; n++ {
@@ -73,7 +74,7 @@ func appendCells(spans []span, row string, i int, cols []column) []span {
 			continue // the name of one
 		}
 		if from, to, ok := judge(c.kind, t, inINI, c.name); ok && isBelow(t, c.kind) {
-			spans = append(spans, span{start: i + a + from, end: i + a + to})
+			spans = append(spans, edit.Span{Start: i + a + from, End: i + a + to})
 		}
 	}
 	return spans

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 )
 
 // programs take secrets with flags whose names do not say so. A flag that ends in ' ' has the secret in the next word,
@@ -92,7 +93,7 @@ func flagValue(s string, j, after int, form byte) (from, to int) {
 			return 0, 0
 		}
 	}
-	if t == "" || t == mark || harmless(t, "") || isReference(t) {
+	if t == "" || t == edit.Mark || harmless(t, "") || isReference(t) {
 		return 0, 0
 	}
 	return start, end

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
@@ -11,10 +13,10 @@ import (
 // list is what the elements of a JSON list have in common.
 type list struct {
 	words    wordList
-	items    []span // the insides of its strings, or its numbers; only where a phrase or a key could be one
+	items    []edit.Span // the insides of its strings, or its numbers; only where a phrase or a key could be one
 	n        int
-	first    span // the inside of the first element, if it is a string
-	key      bool // the lines of a private key in PEM go on, of which there were so many
+	first    edit.Span // the inside of the first element, if it is a string
+	key      bool      // the lines of a private key in PEM go on, of which there were so many
 	keyLines int
 	flag     names.Kind // what the element before this one means, if it is a flag: ["--password", "…"]
 	name     string
@@ -41,7 +43,7 @@ func (w *walker) array(i int, k names.Kind, name string) int {
 		w.spans = append(w.spans[:first], l.items...)
 	case l.words.n == 0 && l.n == len(l.items) && isKey(w.s, k, name, l.items):
 		w.spans = append(w.spans[:first], zeros(l.items)...)
-	case row && l.n == 2 && k == names.None && l.first.end > 0 && w.s[i-1] == '"':
+	case row && l.n == 2 && k == names.None && l.first.End > 0 && w.s[i-1] == '"':
 		w.second(&l)
 	}
 	return i + 1
@@ -54,18 +56,18 @@ func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 		l.flag, l.above = names.None, ""
 		end := w.value(i, elementKind(k), name)
 		if k != names.None && (chars.IsDigit(w.s[i]) || w.s[i] == '-') {
-			l.items = append(l.items, span{start: i, end: end})
+			l.items = append(l.items, edit.Span{Start: i, End: end})
 		}
 		return end
 	}
-	end, _ := stringEnd(w.s, i)
-	inside := span{start: i + 1, end: end - 1}
+	end, _ := jsontext.StringEnd(w.s, i)
+	inside := edit.Span{Start: i + 1, End: end - 1}
 	if l.n == 0 {
 		l.first = inside
 	}
 	if k == names.Phrase || k == names.Seed {
 		l.words.add(w.text(i+1, end-1))
-		if end-i > 4 && w.s[i+1:end-1] != mark {
+		if end-i > 4 && w.s[i+1:end-1] != edit.Mark {
 			l.items = append(l.items, inside)
 		}
 	}
@@ -89,8 +91,8 @@ func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 
 // keyLine takes a string that is a line of a private key in PEM: the first, and those after it up to the last, or to what is no
 // base64.
-func (w *walker) keyLine(at span, l *list) bool {
-	line := strings.TrimRight(w.text(at.start, at.end), "\r\n")
+func (w *walker) keyLine(at edit.Span, l *list) bool {
+	line := strings.TrimRight(w.text(at.Start, at.End), "\r\n")
 	begins := strings.HasPrefix(line, "-----BEGIN ") && strings.HasSuffix(line, "PRIVATE KEY-----")
 	if !l.key && !begins {
 		return false
@@ -124,12 +126,12 @@ func elementKind(k names.Kind) names.Kind {
 }
 
 // below takes what is secret in a string that is a line below a name, and notes whether it ends with one itself.
-func (w *walker) below(at span, l *list) bool {
-	if at.end-at.start > chars.MaxBare || w.depth >= maxDepth {
+func (w *walker) below(at edit.Span, l *list) bool {
+	if at.End-at.Start > chars.MaxBare || w.depth >= jsontext.MaxDepth {
 		l.above = ""
 		return false
 	}
-	line := strings.TrimRight(w.text(at.start, at.end), "\r\n")
+	line := strings.TrimRight(w.text(at.Start, at.End), "\r\n")
 	above := l.above
 	switch {
 	case endsInName(line):
@@ -148,13 +150,13 @@ func (w *walker) below(at span, l *list) bool {
 		return false
 	}
 	first := len(w.spans)
-	var spans []span
+	var spans []edit.Span
 	for _, sp := range w.find(above+line, w.depth+1) {
-		if sp.start >= len(above) {
-			spans = append(spans, span{start: sp.start - len(above), end: sp.end - len(above), text: sp.text})
+		if sp.Start >= len(above) {
+			spans = append(spans, edit.Span{Start: sp.Start - len(above), End: sp.End - len(above), Text: sp.Text})
 		}
 	}
-	w.spans = append(w.spans, toRaw(w.s[at.start:at.end], at.start, spans)...)
+	w.spans = append(w.spans, jsontext.ToRaw(w.s[at.Start:at.End], at.Start, spans)...)
 	return len(w.spans) > first
 }
 
@@ -167,26 +169,26 @@ func endsInName(line string) bool {
 }
 
 // argument takes the string after a flag.
-func (w *walker) argument(at span, l *list) bool {
+func (w *walker) argument(at edit.Span, l *list) bool {
 	k := l.flag
 	l.flag = names.None
-	text := w.text(at.start, at.end)
+	text := w.text(at.Start, at.End)
 	a, b, ok := judge(k, text, inLine, l.name)
-	if !ok || len(text) != at.end-at.start {
+	if !ok || len(text) != at.End-at.Start {
 		return false
 	}
-	w.spans = append(w.spans, span{start: at.start + a, end: at.start + b})
+	w.spans = append(w.spans, edit.Span{Start: at.Start + a, End: at.Start + b})
 	return true
 }
 
 // second judges the second of two strings in a row of a table under the first: [["authorization", "…"], …].
 func (w *walker) second(l *list) {
-	name := w.text(l.first.start, l.first.end)
-	at := chars.SkipSpace(w.s, l.first.end+1)
+	name := w.text(l.first.Start, l.first.End)
+	at := chars.SkipSpace(w.s, l.first.End+1)
 	start := chars.SkipSpace(w.s, at+1) + 1
-	end, _ := stringEnd(w.s, start-1)
+	end, _ := jsontext.StringEnd(w.s, start-1)
 	if a, b, ok := w.judged(start, end-1, w.names.Kind(name), name); ok {
-		w.put(start, end-1, span{start: a, end: b})
+		w.put(start, end-1, edit.Span{Start: a, End: b})
 	}
 }
 
@@ -194,13 +196,13 @@ func (w *walker) second(l *list) {
 const minKey = 16
 
 // isKey says whether the numbers of a list are the bytes of a key that is not gone already.
-func isKey(s string, k names.Kind, name string, numbers []span) bool {
+func isKey(s string, k names.Kind, name string, numbers []edit.Span) bool {
 	if len(numbers) < minKey || k != names.Secret && k != names.Phrase && (k != names.Seed || names.IsPlural(name)) {
 		return false
 	}
 	any := false
 	for _, n := range numbers {
-		t := s[n.start:n.end]
+		t := s[n.Start:n.End]
 		if len(t) > 3 || chars.DigitsEnd(t, 0) != len(t) || len(t) == 3 && t > "255" {
 			return false
 		}
@@ -210,10 +212,10 @@ func isKey(s string, k names.Kind, name string, numbers []span) bool {
 }
 
 // zeros puts a mark in place of the first of a key's bytes, and zeros in place of the others.
-func zeros(numbers []span) []span {
-	numbers[0].text = `"` + mark + `"`
+func zeros(numbers []edit.Span) []edit.Span {
+	numbers[0].Text = `"` + edit.Mark + `"`
 	for i := range numbers[1:] {
-		numbers[i+1].text = "0"
+		numbers[i+1].Text = "0"
 	}
 	return numbers
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
@@ -46,7 +47,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		v.place = inINI // the name says nothing
 	}
 	text := sc.s[v.start:v.end]
-	if strings.HasPrefix(text, mark) {
+	if strings.HasPrefix(text, edit.Mark) {
 		return 0
 	}
 	if strings.HasPrefix(text, "-----BEGIN ") {
@@ -156,7 +157,7 @@ func (sc *scanner) unnamed(i, end int, prev [2]int) int {
 }
 
 func (sc *scanner) takeUnlessEmpty(a, b int) int {
-	if t := sc.s[a:b]; t == "" || t == mark || harmless(t, "") {
+	if t := sc.s[a:b]; t == "" || t == edit.Mark || harmless(t, "") {
 		return 0
 	}
 	return sc.take(a, b)

@@ -1,5 +1,7 @@
 package redact
 
+import "github.com/transcriptd/transcriptd/redact/internal/jsontext"
+
 // page is a text in which it is looked where the value of a name stands. What was looked for on a line is remembered, so that the
 // time stays linear.
 type page struct {
@@ -18,7 +20,7 @@ func (pg *page) isJSON(i int) bool {
 	if i < pg.notJSON {
 		return false
 	}
-	end, ok := jsonEnd(pg.s, i)
+	end, ok := jsontext.End(pg.s, i)
 	if !ok {
 		pg.notJSON = end
 	}

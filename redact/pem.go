@@ -16,7 +16,7 @@ type pem struct {
 
 func newPEM(s string) pem { return pem{s: s, from: -1} }
 
-// keyEnd gives the end of the private key in PEM that begins at i, or 0 if it is no private key. A key that is cut off
+// jsontext.KeyEnd gives the end of the private key in PEM that begins at i, or 0 if it is no private key. A key that is cut off
 // ends with its last character of base64.
 func (p *pem) keyEnd(i int) int {
 	s := p.s

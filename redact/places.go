@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
@@ -83,18 +84,18 @@ func (pg *page) amongPairs(i, end int) bool {
 
 // hasSource says whether a sign of source is in t. Those of marks are none, also of one that t has only a part of.
 func hasSource(t string) bool {
-	if n := strings.IndexByte(t, ']') + 1; strings.HasSuffix(mark, t[:n]) {
+	if n := strings.IndexByte(t, ']') + 1; strings.HasSuffix(edit.Mark, t[:n]) {
 		t = t[n:]
 	}
 	for {
 		n := strings.IndexAny(t, "(){}[]<>\"'`$;")
 		switch {
-		case n < 0 || strings.HasPrefix(mark, t[n:]):
+		case n < 0 || strings.HasPrefix(edit.Mark, t[n:]):
 			return false
-		case !strings.HasPrefix(t[n:], mark):
+		case !strings.HasPrefix(t[n:], edit.Mark):
 			return true
 		}
-		t = t[n+len(mark):]
+		t = t[n+len(edit.Mark):]
 	}
 }
 

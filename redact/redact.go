@@ -47,11 +47,13 @@ import (
 	"regexp"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
-const Mark = mark
+const Mark = edit.Mark
 
 // passes bounds how often a text is gone over until nothing changes; two is usual, three is rare.
 const passes = 8
@@ -90,7 +92,7 @@ func (r *Redactor) Text(s string) string {
 		if len(spans) == 0 {
 			return text
 		}
-		text = replace(text, spans)
+		text = edit.Replace(text, spans)
 	}
 	return hidden(s)
 }
@@ -98,10 +100,10 @@ func (r *Redactor) Text(s string) string {
 // hidden is what becomes of a text that does not settle: it is not shown at all.
 func hidden(s string) string {
 	a, b := chars.TrimSpace(s)
-	if end, ok := jsonEnd(s[:b], a); ok && end == b {
-		return `"` + mark + `"`
+	if end, ok := jsontext.End(s[:b], a); ok && end == b {
+		return `"` + edit.Mark + `"`
 	}
-	return mark
+	return edit.Mark
 }
 
 // Value returns a value that stands under a name: Mark if the name means a secret and the value looks like one, as a
@@ -109,7 +111,7 @@ func hidden(s string) string {
 func (r *Redactor) Value(name, value string) string {
 	k := r.names.Kind(name)
 	if a, b, ok := judge(k, value, inJSON, name); ok {
-		value = replace(value, []span{{start: a, end: b}})
+		value = edit.Replace(value, []edit.Span{{Start: a, End: b}})
 	}
 	return r.Text(value)
 }

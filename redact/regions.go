@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
@@ -79,7 +80,7 @@ func (sc *scanner) wordList(i, end int, k names.Kind) int {
 			break
 		}
 		words.add(sc.s[at:i])
-		sc.spans = append(sc.spans, span{start: at, end: i})
+		sc.spans = append(sc.spans, edit.Span{Start: at, End: i})
 		to = i
 	}
 	if !words.plain || !words.isPhrase(k) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
@@ -16,19 +18,19 @@ type scanner struct {
 	page  *page
 	pem   pem
 	depth int // how many JSON strings the text is in
-	spans []span
+	spans []edit.Span
 
-	cut     int     // where a word that is too long was cut in two; no shape begins there
-	command command // the program whose flags stand on this line
-	prev    [2]int  // where the last word before this one began and ended
-	left    int     // the end of a long unquoted value that is no secret; a name within it has the rest of that as its own
-	within  region  // the literal or the lines that the scanner is in
-	walked  []span  // JSON values with strings or secrets; the caller's shapes and views see only the strings in them
+	cut     int         // where a word that is too long was cut in two; no shape begins there
+	command command     // the program whose flags stand on this line
+	prev    [2]int      // where the last word before this one began and ended
+	left    int         // the end of a long unquoted value that is no secret; a name within it has the rest of that as its own
+	within  region      // the literal or the lines that the scanner is in
+	walked  []edit.Span // JSON values with strings or secrets; the caller's shapes and views see only the strings in them
 }
 
 // find gives the secrets of s in order. At depth zero s is the caller's text, deeper it is the inside of a JSON string, or what
 // another text is read as.
-func (r *Redactor) find(s string, depth int) []span {
+func (r *Redactor) find(s string, depth int) []edit.Span {
 	if spans, ok := r.findString(s, depth); ok {
 		return spans
 	}
@@ -39,7 +41,7 @@ func (r *Redactor) find(s string, depth int) []span {
 	for i := 0; i < len(s); {
 		i = sc.step(i)
 	}
-	sc.spans = merge(sc.spans, columns(s, r.names))
+	sc.spans = edit.Merge(sc.spans, columns(s, r.names))
 	sc.escaped()
 	if len(r.shapes) > 0 {
 		return withShapes(s, r.shapes, sc.spans, sc.walked)
@@ -48,12 +50,12 @@ func (r *Redactor) find(s string, depth int) []span {
 }
 
 // findString is for a text that is one JSON string and nothing more.
-func (r *Redactor) findString(s string, depth int) ([]span, bool) {
+func (r *Redactor) findString(s string, depth int) ([]edit.Span, bool) {
 	a, b := chars.TrimSpace(s)
-	if b-a < 2 || s[a] != '"' || depth >= maxDepth {
+	if b-a < 2 || s[a] != '"' || depth >= jsontext.MaxDepth {
 		return nil, false
 	}
-	if end, ok := stringEnd(s, a); !ok || end != b {
+	if end, ok := jsontext.StringEnd(s, a); !ok || end != b {
 		return nil, false
 	}
 	return r.walker(s, depth).String(a+1, b-1), true
@@ -99,16 +101,16 @@ func (sc *scanner) isSubscript(i int) bool {
 
 // bracket walks a JSON value at i under a name of kind k, or passes the bracket.
 func (sc *scanner) bracket(i int, k names.Kind, name string) int {
-	if sc.depth >= maxDepth || strings.HasPrefix(sc.s[i:], mark) {
+	if sc.depth >= jsontext.MaxDepth || strings.HasPrefix(sc.s[i:], edit.Mark) {
 		return i + 1
 	}
 	if !sc.page.isJSON(i) {
 		return i + 1
 	}
-	end, _ := jsonEnd(sc.s, i)
+	end, _ := jsontext.End(sc.s, i)
 	found := sc.r.walker(sc.s, sc.depth).Value(i, k, name)
 	if len(found) > 0 || strings.IndexByte(sc.s[i:end], '"') >= 0 {
-		sc.walked = append(sc.walked, span{start: i, end: end})
+		sc.walked = append(sc.walked, edit.Span{Start: i, End: end})
 	}
 	sc.spans = append(sc.spans, found...)
 	return end
@@ -158,14 +160,14 @@ func (sc *scanner) word(i int) int {
 
 // take marks [a, b) as secret and goes on after it.
 func (sc *scanner) take(a, b int) int {
-	sc.spans = append(sc.spans, span{start: a, end: b})
+	sc.spans = append(sc.spans, edit.Span{Start: a, End: b})
 	return b
 }
 
 // taken gives the end of what was marked last.
 func (sc *scanner) taken() int {
 	if n := len(sc.spans); n > 0 {
-		return sc.spans[n-1].end
+		return sc.spans[n-1].End
 	}
 	return 0
 }

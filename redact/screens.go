@@ -4,72 +4,74 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 )
 
 // findOnScreen finds what is secret in a text with colours or with characters that are not seen: in what a terminal shows, and in
 // the texts of sequences.
-func (r *Redactor) findOnScreen(s string, depth int) ([]span, bool) {
-	if depth >= maxDepth || !onScreen(s) {
+func (r *Redactor) findOnScreen(s string, depth int) ([]edit.Span, bool) {
+	if depth >= jsontext.MaxDepth || !onScreen(s) {
 		return nil, false
 	}
 	text, ok := view(screen).read(s)
 	if !ok {
 		return nil, false
 	}
-	var inside []span
+	var inside []edit.Span
 	for _, t := range commandTexts(s) {
-		for _, sp := range r.find(s[t.start:t.end], depth+1) {
-			inside = append(inside, span{start: t.start + sp.start, end: t.start + sp.end, text: sp.text})
+		for _, sp := range r.find(s[t.Start:t.End], depth+1) {
+			inside = append(inside, edit.Span{Start: t.Start + sp.Start, End: t.Start + sp.End, Text: sp.Text})
 		}
 	}
-	return merge(view(screen).back(s, 0, r.find(text, depth+1)), inside), true
+	return edit.Merge(view(screen).back(s, 0, r.find(text, depth+1)), inside), true
 }
 
 // escaped finds anew what is secret between JSON values where that has escapes or entities: in what they stand for. JSON has
 // escapes of its own, which the walker knows. A mark that is a JSON string there has no quotes here: it is not known how they
 // are written.
 func (sc *scanner) escaped() {
-	if sc.depth >= maxDepth || strings.IndexByte(sc.s, '\\') < 0 && strings.IndexByte(sc.s, '&') < 0 && !strings.Contains(sc.s, "^[[") {
+	if sc.depth >= jsontext.MaxDepth || strings.IndexByte(sc.s, '\\') < 0 && strings.IndexByte(sc.s, '&') < 0 && !strings.Contains(sc.s, "^[[") {
 		return
 	}
-	var out []span
+	var out []edit.Span
 	rest, from := sc.spans, 0
-	next := func(to int) (spans []span) {
+	next := func(to int) (spans []edit.Span) {
 		n := 0
-		for n < len(rest) && rest[n].start < to {
+		for n < len(rest) && rest[n].Start < to {
 			n++
 		}
 		spans, rest = rest[:n], rest[n:]
 		return spans
 	}
-	for _, v := range append(sc.walked, span{start: len(sc.s), end: len(sc.s)}) {
-		between := next(v.start)
-		gap, as := sc.s[from:v.start], view(literals)
+	for _, v := range append(sc.walked, edit.Span{Start: len(sc.s), End: len(sc.s)}) {
+		between := next(v.Start)
+		gap, as := sc.s[from:v.Start], view(literals)
 		if strings.Contains(gap, `\"`) {
 			as = quotedLiterals
 		}
 		if text, ok := as.read(gap); ok {
-			between = merge(literalsOf(sc.s, between), as.back(gap, from, sc.r.find(text, sc.depth+1)))
+			between = edit.Merge(literalsOf(sc.s, between), as.back(gap, from, sc.r.find(text, sc.depth+1)))
 			for i := range between {
-				if strings.IndexByte(between[i].text, '"') >= 0 {
-					between[i].text = ""
+				if strings.IndexByte(between[i].Text, '"') >= 0 {
+					between[i].Text = ""
 				}
 			}
 		}
-		out = append(append(out, between...), next(v.end)...)
-		from = v.end
+		out = append(append(out, between...), next(v.End)...)
+		from = v.End
 	}
 	sc.spans = out
 }
 
 // literalsOf are the spans that are all there is between two quotes: there an escape is part of the secret.
-func literalsOf(s string, spans []span) (out []span) {
+func literalsOf(s string, spans []edit.Span) (out []edit.Span) {
 	for _, sp := range spans {
-		at := sp.start
-		for at > 0 && sp.start-at < chars.MaxBlanks && chars.IsBlank(s[at-1]) {
+		at := sp.Start
+		for at > 0 && sp.Start-at < chars.MaxBlanks && chars.IsBlank(s[at-1]) {
 			at--
 		}
-		if at > 0 && sp.end < len(s) && chars.IsQuote(s[sp.end]) && s[at-1] == s[sp.end] && (at == 1 || s[at-2] != '\\') {
+		if at > 0 && sp.End < len(s) && chars.IsQuote(s[sp.End]) && s[at-1] == s[sp.End] && (at == 1 || s[at-2] != '\\') {
 			out = append(out, sp)
 		}
 	}

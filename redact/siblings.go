@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
@@ -15,11 +16,11 @@ import (
 type siblings struct {
 	name     names.Kind // what the value of its name member means as a name
 	nameText string
-	nameAt   span
+	nameAt   edit.Span
 	start    int // inside of the string under value; 0 if there is none
 	end      int
 	company  company
-	doubts   [names.Kinds]span // of each kind the first value that company may make harmless
+	doubts   [names.Kinds]edit.Span // of each kind the first value that company may make harmless
 }
 
 // company is what stands beside a value and takes the secret out of its name.
@@ -71,8 +72,8 @@ func excused(k names.Kind, t string, c company) bool {
 
 // doubt notes the value [start, end) under a name of kind k, if it is a string or a number, which begin with c.
 func (p *siblings) doubt(k names.Kind, start, end int, c byte) {
-	if excuses[k] != 0 && p.doubts[k].end == 0 && (c == '"' || c == '-' || chars.IsDigit(c)) {
-		p.doubts[k] = span{start: start, end: end}
+	if excuses[k] != 0 && p.doubts[k].End == 0 && (c == '"' || c == '-' || chars.IsDigit(c)) {
+		p.doubts[k] = edit.Span{Start: start, End: end}
 	}
 }
 
@@ -80,16 +81,16 @@ func (p *siblings) doubt(k names.Kind, start, end int, c byte) {
 func (w *walker) settle(p *siblings) {
 	for _, k := range [...]names.Kind{names.Token, names.Seed, names.Phrase, names.Pass} {
 		at := p.doubts[k]
-		if p.company&excuses[k] != 0 && at.end > 0 && excused(k, strings.Trim(w.s[at.start:at.end], `"-`), p.company) {
-			w.giveBack(at.start, at.end)
+		if p.company&excuses[k] != 0 && at.End > 0 && excused(k, strings.Trim(w.s[at.Start:at.End], `"-`), p.company) {
+			w.giveBack(at.Start, at.End)
 		}
 	}
 	if p.name == names.None || p.start == 0 {
 		return
 	}
-	w.giveBack(p.nameAt.start, p.nameAt.end)
+	w.giveBack(p.nameAt.Start, p.nameAt.End)
 	if a, b, ok := w.judged(p.start, p.end, p.name, p.nameText); ok {
-		w.put(p.start, p.end, span{start: a, end: b})
+		w.put(p.start, p.end, edit.Span{Start: a, End: b})
 	}
 }
 
@@ -100,10 +101,10 @@ func (w *walker) giveBack(start, end int) {
 }
 
 // put replaces the spans within [start, end) of the text.
-func (w *walker) put(start, end int, with ...span) {
-	from := sort.Search(len(w.spans), func(i int) bool { return w.spans[i].start >= start })
+func (w *walker) put(start, end int, with ...edit.Span) {
+	from := sort.Search(len(w.spans), func(i int) bool { return w.spans[i].Start >= start })
 	to := from
-	for to < len(w.spans) && w.spans[to].start < end {
+	for to < len(w.spans) && w.spans[to].Start < end {
 		to++
 	}
 	w.spans = slices.Replace(w.spans, from, to, with...)

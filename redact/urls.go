@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 )
 
@@ -28,7 +29,7 @@ func userinfo(s string, i int) (from, to int) {
 		return 0, 0
 	}
 	if colon >= 0 && colon+1 < at {
-		if pw := s[colon+1 : at]; pw != mark && !isTemplate(pw) && !isFiller(pw) {
+		if pw := s[colon+1 : at]; pw != edit.Mark && !isTemplate(pw) && !isFiller(pw) {
 			return colon + 1, at
 		}
 		return 0, 0
@@ -68,7 +69,7 @@ func mysqlDSN(s string, i, low int) (from, to int) {
 			from = a + 1
 		}
 	}
-	if t := s[from:i]; t == "" || t == mark || isTemplate(t) {
+	if t := s[from:i]; t == "" || t == edit.Mark || isTemplate(t) {
 		return 0, 0
 	}
 	return from, i

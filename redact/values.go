@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
@@ -25,7 +26,7 @@ const (
 func judge(k names.Kind, v string, p place, name string) (a, b int, ok bool) {
 	a, b = chars.TrimSpace(v)
 	t := v[a:b]
-	if k == names.None || t == "" || t == mark {
+	if k == names.None || t == "" || t == edit.Mark {
 		return 0, 0, false
 	}
 	if p <= inQuote && k != names.Named && speaksOf(t, name) {

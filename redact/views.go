@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
@@ -33,8 +34,8 @@ func (v view) read(s string) (string, bool) {
 
 // back carries the spans found in v.read(s) to s, where s begins at offset base. A sequence of which a byte is secret goes as a
 // whole; one that stands for nothing stays before and behind a secret, and goes within it.
-func (v view) back(s string, base int, spans []span) []span {
-	out := make([]span, 0, len(spans))
+func (v view) back(s string, base int, spans []edit.Span) []edit.Span {
+	out := make([]edit.Span, 0, len(spans))
 	at, seen := 0, 0 // s[at:] is read as what is behind seen
 	from, to, with := v(s, 0)
 	place := func(p int) (start, end int) {
@@ -49,9 +50,9 @@ func (v view) back(s string, base int, spans []span) []span {
 		return from, to
 	}
 	for _, sp := range spans {
-		start, _ := place(sp.start)
-		_, end := place(sp.end - 1)
-		out = append(out, span{start: base + start, end: base + end, text: sp.text})
+		start, _ := place(sp.Start)
+		_, end := place(sp.End - 1)
+		out = append(out, edit.Span{Start: base + start, End: base + end, Text: sp.Text})
 	}
 	return out
 }
@@ -128,7 +129,7 @@ func colourEnd(s string, i int) int {
 func controlEnd(s string, i int) int {
 	j := i + 1
 	switch {
-	case j == len(s) || strings.HasPrefix(s[j:], mark):
+	case j == len(s) || strings.HasPrefix(s[j:], edit.Mark):
 	case s[j] == '[':
 		return csiEnd(s, j+1)
 	case isCommand(s[j]):
@@ -207,10 +208,10 @@ func commandEnd(s string, i int) int {
 func isCommand(c byte) bool { return strings.IndexByte("]P^_X", c) >= 0 }
 
 // commandTexts are the texts within sequences of control, of links and titles, without the byte that ends each.
-func commandTexts(s string) (texts []span) {
+func commandTexts(s string) (texts []edit.Span) {
 	for from, to, _ := screen(s, 0); from < len(s); from, to, _ = screen(s, to) {
 		if to-from > 2 && s[from] == esc && isCommand(s[from+1]) {
-			texts = append(texts, span{start: from + 2, end: to - 1})
+			texts = append(texts, edit.Span{Start: from + 2, End: to - 1})
 		}
 	}
 	return texts

@@ -2,27 +2,29 @@ package redact
 
 import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
 // walker goes through a JSON value that is known to be valid and gathers spans.
 type walker struct {
 	names names.Own
-	find  func(s string, depth int) []span // what is secret in a string
+	find  func(s string, depth int) []edit.Span // what is secret in a string
 	s     string
 	depth int  // how many JSON strings the text is in
 	row   bool // the next list is an element of a list
-	spans []span
+	spans []edit.Span
 }
 
 // Value gives what is secret in the JSON value at i, which stands under a name of kind k.
-func (w *walker) Value(i int, k names.Kind, name string) []span {
+func (w *walker) Value(i int, k names.Kind, name string) []edit.Span {
 	w.value(i, k, name)
 	return w.spans
 }
 
 // String gives what is secret in the string with the inside [a, b).
-func (w *walker) String(a, b int) []span {
+func (w *walker) String(a, b int) []edit.Span {
 	w.str(a, b, names.None, "")
 	return w.spans
 }
@@ -35,13 +37,13 @@ func (w *walker) value(i int, k names.Kind, name string) int {
 	case '[':
 		return w.array(i, k, name)
 	case '"':
-		end, _ := stringEnd(w.s, i)
+		end, _ := jsontext.StringEnd(w.s, i)
 		w.str(i+1, end-1, k, name)
 		return end
 	}
-	end, _ := scalarEnd(w.s, i)
+	end, _ := jsontext.ScalarEnd(w.s, i)
 	if isSecretNumber(w.s[i:end], k) {
-		w.spans = append(w.spans, span{start: i, end: end, text: `"` + mark + `"`})
+		w.spans = append(w.spans, edit.Span{Start: i, End: end, Text: `"` + edit.Mark + `"`})
 	}
 	return end
 }
@@ -50,10 +52,10 @@ func (w *walker) object(i int, k names.Kind, name string) int {
 	var p siblings
 	i = chars.SkipSpace(w.s, i+1)
 	for w.s[i] != '}' {
-		end, _ := stringEnd(w.s, i)
+		end, _ := jsontext.StringEnd(w.s, i)
 		member := w.text(i+1, end-1)
 		w.str(i+1, end-1, names.None, "")
-		i, _ = keyEnd(w.s, i)
+		i, _ = jsontext.KeyEnd(w.s, i)
 		i = chars.SkipSpace(w.s, w.member(i, k, name, member, &p))
 		if w.s[i] == ',' {
 			i = chars.SkipSpace(w.s, i+1)
@@ -77,7 +79,7 @@ func (w *walker) member(i int, k names.Kind, name, member string, p *siblings) i
 	if w.s[i] == '"' {
 		if names.NameMembers[folded] && p.name == names.None {
 			p.nameText = w.text(i+1, end-1)
-			p.name, p.nameAt = w.names.Kind(p.nameText), span{start: i, end: end}
+			p.name, p.nameAt = w.names.Kind(p.nameText), edit.Span{Start: i, End: end}
 		}
 		if names.ValueMembers[folded] && p.start == 0 {
 			p.start, p.end = i+1, end-1
@@ -105,7 +107,7 @@ func inherited(k names.Kind, name, member, folded string) names.Kind {
 func (w *walker) text(a, b int) string {
 	for i := a; i < b; i++ {
 		if w.s[i] == '\\' {
-			return unquote(w.s[a:b])
+			return jsontext.Unquote(w.s[a:b])
 		}
 	}
 	return w.s[a:b]
@@ -117,14 +119,14 @@ func (w *walker) str(a, b int, k names.Kind, name string) {
 		return
 	}
 	if from, to, ok := w.judged(a, b, k, name); ok {
-		w.spans = append(w.spans, span{start: from, end: to})
+		w.spans = append(w.spans, edit.Span{Start: from, End: to})
 		return
 	}
 	raw := w.s[a:b]
 	decoded := w.text(a, b)
 	spans := w.find(decoded, w.depth+1)
 	if len(spans) > 0 {
-		w.spans = append(w.spans, toRaw(raw, a, spans)...)
+		w.spans = append(w.spans, jsontext.ToRaw(raw, a, spans)...)
 	}
 }
 
@@ -141,6 +143,6 @@ func (w *walker) judged(a, b int, k names.Kind, name string) (from, to int, ok b
 	if len(decoded) == b-a {
 		return a + from, a + to, true
 	}
-	sp := toRaw(w.s[a:b], a, []span{{start: from, end: to}})[0]
-	return sp.start, sp.end, true
+	sp := jsontext.ToRaw(w.s[a:b], a, []edit.Span{{Start: from, End: to}})[0]
+	return sp.Start, sp.End, true
 }

@@ -1,4 +1,4 @@
-package redact
+package jsontext
 
 import (
 	"strings"
@@ -6,16 +6,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 )
 
 const (
 	maxNesting = 10_000 // of brackets, as in encoding/json
-	maxDepth   = 8      // of JSON text within strings
+	MaxDepth   = 8      // of JSON text within strings
 )
 
-// jsonEnd validates the JSON value that begins at s[i:], without white space before it. It returns its end, or where it is
+// End validates the JSON value that begins at s[i:], without white space before it. It returns its end, or where it is
 // no JSON, and whether it is.
-func jsonEnd(s string, i int) (int, bool) {
+func End(s string, i int) (int, bool) {
 	var open []byte // closing brackets that are owed
 	for {
 		// a value begins at i
@@ -31,14 +32,14 @@ func jsonEnd(s string, i int) (int, bool) {
 			}
 			if s[i] == '{' {
 				var ok bool
-				if next, ok = keyEnd(s, next); !ok {
+				if next, ok = KeyEnd(s, next); !ok {
 					return next, false
 				}
 			}
 			i = next
 			continue
 		default:
-			end, ok := scalarEnd(s, i)
+			end, ok := ScalarEnd(s, i)
 			if !ok {
 				return end, false
 			}
@@ -65,7 +66,7 @@ func jsonEnd(s string, i int) (int, bool) {
 			i = chars.SkipSpace(s, i+1)
 			if closes == '}' {
 				var ok bool
-				if i, ok = keyEnd(s, i); !ok {
+				if i, ok = KeyEnd(s, i); !ok {
 					return i, false
 				}
 			}
@@ -74,12 +75,12 @@ func jsonEnd(s string, i int) (int, bool) {
 	}
 }
 
-// keyEnd passes a member's name and its colon and gives the start of the value.
-func keyEnd(s string, i int) (int, bool) {
+// KeyEnd passes a member's name and its colon and gives the start of the value.
+func KeyEnd(s string, i int) (int, bool) {
 	if i == len(s) || s[i] != '"' {
 		return i, false
 	}
-	end, ok := stringEnd(s, i)
+	end, ok := StringEnd(s, i)
 	if !ok {
 		return end, false
 	}
@@ -90,10 +91,10 @@ func keyEnd(s string, i int) (int, bool) {
 	return chars.SkipSpace(s, end+1), true
 }
 
-func scalarEnd(s string, i int) (int, bool) {
+func ScalarEnd(s string, i int) (int, bool) {
 	switch {
 	case s[i] == '"':
-		return stringEnd(s, i)
+		return StringEnd(s, i)
 	case s[i] == '-' || chars.IsDigit(s[i]):
 		return numberEnd(s, i)
 	}
@@ -105,8 +106,8 @@ func scalarEnd(s string, i int) (int, bool) {
 	return i, false
 }
 
-// stringEnd gives the end of the string literal at i, past its closing quote.
-func stringEnd(s string, i int) (int, bool) {
+// StringEnd gives the end of the string literal at i, past its closing quote.
+func StringEnd(s string, i int) (int, bool) {
 	for i++; i < len(s); i++ {
 		switch {
 		case s[i] == '"':
@@ -161,8 +162,8 @@ func numberEnd(s string, i int) (int, bool) {
 	return i, true
 }
 
-// unquote decodes the inside of a JSON string literal. A lone surrogate becomes U+FFFD.
-func unquote(raw string) string {
+// Unquote decodes the inside of a JSON string literal. A lone surrogate becomes U+FFFD.
+func Unquote(raw string) string {
 	var b strings.Builder
 	b.Grow(len(raw))
 	for i := 0; i < len(raw); {
@@ -218,9 +219,9 @@ func unescape(c byte) byte {
 
 func hex4(s string) rune { return chars.HexValue(s[:4]) }
 
-// toRaw carries the spans found in unquote(raw) back to raw, where raw begins at offset base. Their texts are escaped once.
-func toRaw(raw string, base int, spans []span) []span {
-	out := make([]span, 0, len(spans))
+// ToRaw carries the spans found in unquote(raw) back to raw, where raw begins at offset base. Their texts are escaped once.
+func ToRaw(raw string, base int, spans []edit.Span) []edit.Span {
+	out := make([]edit.Span, 0, len(spans))
 	at, decoded := 0, 0
 	advance := func(to int) int {
 		for at < len(raw) && decoded < to {
@@ -231,8 +232,8 @@ func toRaw(raw string, base int, spans []span) []span {
 		return base + at
 	}
 	for _, sp := range spans {
-		start := advance(sp.start)
-		out = append(out, span{start: start, end: advance(sp.end), text: escape(sp.text)})
+		start := advance(sp.Start)
+		out = append(out, edit.Span{Start: start, End: advance(sp.End), Text: escape(sp.Text)})
 	}
 	return out
 }

@@ -1,8 +1,10 @@
-package redact
+package edit_test
 
 import (
 	"testing"
 	"unicode/utf8"
+
+	"github.com/transcriptd/transcriptd/redact/internal/edit"
 )
 
 // Spans of any bytes leave valid UTF-8, and what is before and behind them.
@@ -11,7 +13,7 @@ func TestSpansTakeWholeCodePoints(t *testing.T) {
 	for a := range len(s) {
 		for b := a; b <= len(s); b++ {
 			for c := b; c <= len(s); c++ {
-				got := replace(s, []span{{start: a, end: b}, {start: c, end: len(s), text: "-"}})
+				got := edit.Replace(s, []edit.Span{{Start: a, End: b}, {Start: c, End: len(s), Text: "-"}})
 				if !utf8.ValidString(got) || got[len(got)-1] != '-' || a > 0 && got[0] != 'a' {
 					t.Errorf("[%d, %d) and what is after %d gone: %q", a, b, c, got)
 				}
