@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // assigned finds the value after a separator. The name is [i, end), the separator [at, after).
@@ -33,7 +34,7 @@ func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 	if k == names.Query && !(s[at] == '=' && pg.inQuery(i)) {
 		return value{}, false
 	}
-	if (k == names.Authz || k == names.Cookie) && s[at] == ':' || k == names.Authz && s[at] == '=' && hasScheme(s[j:]) {
+	if (k == names.Authz || k == names.Cookie) && s[at] == ':' || k == names.Authz && s[at] == '=' && values.HasScheme(s[j:]) {
 		return pg.header(i, j, k)
 	}
 	if v, ok := literalAt(s, j); ok {
@@ -58,8 +59,8 @@ func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 		return pg.block(i, j)
 	}
 	if k == names.Phrase || k == names.Seed || k == names.Weak {
-		if to := wordsEnd(s, j); to > j && (isWords(s[j:to], 12) || k != names.Weak && to == pg.lineEnd(j) && isWords(s[j:to], 3)) {
-			return value{start: j, end: to, place: inLine}, true
+		if to := wordsEnd(s, j); to > j && (values.IsWords(s[j:to], 12) || k != names.Weak && to == pg.lineEnd(j) && values.IsWords(s[j:to], 3)) {
+			return value{start: j, end: to, place: values.InLine}, true
 		}
 	}
 	return pg.bare(i, at, after, j, k)
@@ -97,7 +98,7 @@ func (pg *page) valueOf(i, j int, k names.Kind) (value, bool) {
 	} else if !ok {
 		v.start, v.end = pg.unmarked(i, j, trimEnd(pg.s, j, bareEnd(pg.s, j)))
 	}
-	v.place = inHint
+	v.place = values.InHint
 	return v, v.start < v.end
 }
 
@@ -109,42 +110,42 @@ func (pg *page) bare(i, at, after, j int, k names.Kind) (value, bool) {
 	switch {
 	case k == names.Query:
 		end := bareEnd(s, j)
-		return value{start: j, end: end, place: inLine}, true
+		return value{start: j, end: end, place: values.InLine}, true
 	case tight && (pg.inQuery(i) || s[at] == '%'):
-		return value{start: j, end: fieldEnd(s, j, k), place: inLine}, true
+		return value{start: j, end: fieldEnd(s, j, k), place: values.InLine}, true
 	case tight && s[i] == '-':
-		return value{start: j, end: spaceEnd(s, j), place: inLine}, true
+		return value{start: j, end: spaceEnd(s, j), place: values.InLine}, true
 	case tight && first && !pg.endsInComma(j):
 		return pg.setting(i, at, j)
 	case s[at] == '=' && pg.inPairs(i):
 		end := pairEnd(s, j)
-		return value{start: j, end: end, place: inLine}, true
+		return value{start: j, end: end, place: values.InLine}, true
 	case tight && i > 0 && chars.IsQuote(s[i-1]):
-		return value{start: j, end: min(spaceEnd(s, j), fieldEnd(s, j, k)), place: inLine}, true
+		return value{start: j, end: min(spaceEnd(s, j), fieldEnd(s, j, k)), place: values.InLine}, true
 	case tight && (looks.IsScreaming(s[i:at]) || i > 0 && (chars.IsBlank(s[i-1]) || s[i-1] == '=')):
 		end := fieldEnd(s, j, k)
 		if end < len(s) && strings.IndexByte(",)(]}[", s[end]) >= 0 && !looks.IsScreaming(s[i:at]) {
 			break
 		}
-		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, looks.IsScreaming(s[i:at])))), place: inLine}, true
+		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, looks.IsScreaming(s[i:at])))), place: values.InLine}, true
 	case s[at] == ':' && after == at+1:
 		if v, ok := pg.alone(i, j, k); ok {
 			return v, true
 		}
 	case first && after < j:
 		if end := valueEnd(s, j, pg.lineEnd(j)); end > j && !chars.HasSpace(s[j:end]) {
-			p := either(strings.IndexByte(s[i:at], '-') > 0, inYAML, inINI) // source has no such names
+			p := either(strings.IndexByte(s[i:at], '-') > 0, values.InYAML, values.InINI) // source has no such names
 			return value{start: j, end: end, place: p}, true
 		}
 	}
 	j, end := pg.unmarked(i, j, trimEnd(s, j, fieldEnd(s, j, k)))
 	if pg.amongPairs(i, end) {
-		return value{start: j, end: end, place: inYAML}, true
+		return value{start: j, end: end, place: values.InYAML}, true
 	}
 	if end < len(s) && strings.IndexByte("([", s[end]) >= 0 {
 		return value{}, false // a call or an index
 	}
-	return value{start: j, end: end, place: inText}, true
+	return value{start: j, end: end, place: values.InText}, true
 }
 
 // setting is the value of a line name=value: of the name [i, at), at j.
@@ -163,10 +164,10 @@ func (pg *page) setting(i, at, j int) (value, bool) {
 		end = escapeAt(s, j, end)
 	}
 	end = formEnd(s, j, end)
-	if t := strings.TrimRight(s[j:end], "):"); len(t) < end-j && (t == "" || isReference(t) || harmless(t, s[i:at])) {
+	if t := strings.TrimRight(s[j:end], "):"); len(t) < end-j && (t == "" || values.IsReference(t) || values.Harmless(t, s[i:at])) {
 		return value{}, false // the last of several arguments
 	}
-	return value{start: j, end: trimEnd(s, j, end), place: inLine}, true
+	return value{start: j, end: trimEnd(s, j, end), place: values.InLine}, true
 }
 
 // lineStart says whether only signs, numbers, "export " or what tools put before a line stand before i on its line.
@@ -228,7 +229,7 @@ func (pg *page) typed(j int) (value, bool) {
 	if at == j || eq == at || eq+1 >= len(s) || s[eq] != '=' || s[eq+1] == '=' {
 		return value{}, false
 	}
-	return quotedAt(s, eq+1, inQuote, inHint)
+	return quotedAt(s, eq+1, values.InQuote, values.InHint)
 }
 
 // block is a YAML block scalar: the lines after "name: |" that are further in than the name.
@@ -239,7 +240,7 @@ func (pg *page) block(i, j int) (value, bool) {
 		return value{}, false
 	}
 	start, end := chars.SkipSpace(s, eol), lines.Deeper(s, i, j)
-	return value{start: start, end: end, place: inQuote}, start < end
+	return value{start: start, end: end, place: values.InQuote}, start < end
 }
 
 // header is the value of an authorization or cookie header at j; its name, of kind k, is at i.
@@ -253,11 +254,11 @@ func (pg *page) header(i, j int, k names.Kind) (value, bool) {
 			return value{start: j, json: true}, true
 		}
 		if to := strings.IndexByte(s[j:min(len(s), j+chars.MaxQuote)], ']'); to > 0 && s[j] == '[' {
-			return value{start: j + 1, end: j + to, place: inLine}, true
+			return value{start: j + 1, end: j + to, place: values.InLine}, true
 		}
 		return value{start: j, json: true}, s[j] == '{'
 	}
-	p := inText
+	p := values.InText
 	to := pg.headerEnd(j)
 	if (i == 0 || !chars.IsQuote(s[i-1])) && manyPairs(s[j:to]) {
 		to = pg.lineEnd(j)
@@ -268,17 +269,17 @@ func (pg *page) header(i, j int, k names.Kind) (value, bool) {
 	}
 	switch {
 	case i > 0 && chars.IsQuote(s[i-1]) || i > 1 && s[i-2] == '<':
-		p = inLine
+		p = values.InLine
 	case quoted:
 		if strings.IndexByte(s[j:to], ' ') > 0 { // a scheme or pairs, not a word of a sentence
-			p = inLine
+			p = values.InLine
 		}
 	case pg.leads(i):
-		p = inLine
+		p = values.InLine
 		for to = commentStart(s, j, to); to > j && chars.IsBlank(s[to-1]); to-- {
 		}
 	}
-	if p == inText && k == names.Cookie {
+	if p == values.InText && k == names.Cookie {
 		return value{start: j, end: min(to, pairsEnd(s, j, chars.MaxBare)), place: p}, true
 	}
 	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to

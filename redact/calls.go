@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // callSecret gives the first argument of a call whose name is the name [i, end) of a secret with set or with before it, in any spelling, or
@@ -13,16 +14,16 @@ func callSecret(s string, own names.Own, i, end int) (from, to int) {
 	if !ok || end-i > names.MaxName {
 		return 0, 0
 	}
-	name, p := s[i:end], inQuote
+	name, p := s[i:end], values.InQuote
 	k := own.SetterKind(name)
 	if k == names.None && (i > 0 && s[i-1] == '.' || strings.IndexByte(name, '.') > 0) {
-		k, p = own.Kind(name), inHint
+		k, p = own.Kind(name), values.InHint
 		if k != names.Password && k != names.Secret && k != names.Named {
 			return 0, 0
 		}
 	}
 	text := s[q.start:q.close(s)]
-	if a, b, ok := judge(k, text, p, name); ok {
+	if a, b, ok := values.Judge(k, text, p, name); ok {
 		return q.start + a, q.start + b
 	}
 	return 0, 0

@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // column is the place of a cell in the rows of a table, and the name at its head.
@@ -73,7 +74,7 @@ func appendCells(spans []edit.Span, row string, i int, cols []column) []edit.Spa
 		if (c.kind == names.Secret || c.kind == names.Token) && !looks.Random(t) {
 			continue // the name of one
 		}
-		if from, to, ok := judge(c.kind, t, inINI, c.name); ok && isBelow(t, c.kind) {
+		if from, to, ok := values.Judge(c.kind, t, values.InINI, c.name); ok && values.IsBelow(t, c.kind) {
 			spans = append(spans, edit.Span{Start: i + a + from, End: i + a + to})
 		}
 	}

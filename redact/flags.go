@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // programs take secrets with flags whose names do not say so. A flag that ends in ' ' has the secret in the next word,
@@ -63,7 +64,7 @@ func (c command) flagSecret(s string, i, end int) (from, to int) {
 // glued is what is left of a shell's word after the flag.
 func glued(s string, i, end int) (from, to int) {
 	to = max(end, spaceEnd(s, i))
-	if t := s[i:to]; harmless(t, "") || chars.DigitsEnd(t, 0) == len(t) && len(t) < 6 {
+	if t := s[i:to]; values.Harmless(t, "") || chars.DigitsEnd(t, 0) == len(t) && len(t) < 6 {
 		return 0, 0
 	}
 	return i, to
@@ -93,7 +94,7 @@ func flagValue(s string, j, after int, form byte) (from, to int) {
 			return 0, 0
 		}
 	}
-	if t == "" || t == edit.Mark || harmless(t, "") || isReference(t) {
+	if t == "" || t == edit.Mark || values.Harmless(t, "") || values.IsReference(t) {
 		return 0, 0
 	}
 	return start, end

@@ -6,6 +6,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // below is the value that stands alone on a line after the one that ends at j, under the name at i of kind k: on the next that is
@@ -36,7 +37,7 @@ func (pg *page) below(i, j int, k names.Kind) (value, bool) {
 	if end-start > 2 && chars.IsQuote(s[start]) && s[start] == s[end-1] {
 		start, end = start+1, end-1
 	}
-	return value{start: start, end: end, place: inINI}, isBelow(s[start:end], k)
+	return value{start: start, end: end, place: values.InINI}, values.IsBelow(s[start:end], k)
 }
 
 // unmarked is the value [start, end) of the name at i without the marks around it, and without those at its end that close what

@@ -8,11 +8,12 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // list is what the elements of a JSON list have in common.
 type list struct {
-	words    wordList
+	words    values.WordList
 	items    []edit.Span // the insides of its strings, or its numbers; only where a phrase or a key could be one
 	n        int
 	first    edit.Span // the inside of the first element, if it is a string
@@ -25,7 +26,7 @@ type list struct {
 }
 
 func (w *walker) array(i int, k names.Kind, name string) int {
-	l := list{words: wordList{plain: true, short: true}}
+	var l list
 	row := w.row
 	first := len(w.spans)
 	for i = chars.SkipSpace(w.s, i+1); w.s[i] != ']'; {
@@ -39,9 +40,9 @@ func (w *walker) array(i int, k names.Kind, name string) int {
 	w.row = false
 	w.endKey(&l)
 	switch {
-	case l.n == l.words.n && l.words.isPhrase(k):
+	case l.n == l.words.Count() && l.words.IsPhrase(k):
 		w.spans = append(w.spans[:first], l.items...)
-	case l.words.n == 0 && l.n == len(l.items) && isKey(w.s, k, name, l.items):
+	case l.words.Count() == 0 && l.n == len(l.items) && isKey(w.s, k, name, l.items):
 		w.spans = append(w.spans[:first], zeros(l.items)...)
 	case row && l.n == 2 && k == names.None && l.first.End > 0 && w.s[i-1] == '"':
 		w.second(&l)
@@ -66,7 +67,7 @@ func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 		l.first = inside
 	}
 	if k == names.Phrase || k == names.Seed {
-		l.words.add(w.text(i+1, end-1))
+		l.words.Add(w.text(i+1, end-1))
 		if end-i > 4 && w.s[i+1:end-1] != edit.Mark {
 			l.items = append(l.items, inside)
 		}
@@ -173,7 +174,7 @@ func (w *walker) argument(at edit.Span, l *list) bool {
 	k := l.flag
 	l.flag = names.None
 	text := w.text(at.Start, at.End)
-	a, b, ok := judge(k, text, inLine, l.name)
+	a, b, ok := values.Judge(k, text, values.InLine, l.name)
 	if !ok || len(text) != at.End-at.Start {
 		return false
 	}

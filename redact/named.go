@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // named looks for the value of the word [i, end), if it is the name of one, and takes what is secret in it. It gives the
@@ -43,8 +44,8 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		}
 		return sc.enter(start, v.start, k)
 	}
-	if in != names.None && v.place > inQuote {
-		v.place = inINI // the name says nothing
+	if in != names.None && v.place > values.InQuote {
+		v.place = values.InINI // the name says nothing
 	}
 	text := sc.s[v.start:v.end]
 	if strings.HasPrefix(text, edit.Mark) {
@@ -55,16 +56,16 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 			return sc.take(v.start, to)
 		}
 	}
-	a, b, ok := judge(k, text, v.place, name)
+	a, b, ok := values.Judge(k, text, v.place, name)
 	if !ok {
-		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= inYAML && end-v.start > chars.MaxBlanks {
+		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= values.InYAML && end-v.start > chars.MaxBlanks {
 			sc.left = end
 		}
 		return 0
 	}
 	to := v.start + b
 	if b == len(text) {
-		if to = sc.restOf(v.start, v.end); k == names.Cookie && v.place == inText {
+		if to = sc.restOf(v.start, v.end); k == names.Cookie && v.place == values.InText {
 			to = max(to, pairsEnd(sc.s, v.start, chars.MaxHeader))
 		}
 	}
@@ -77,13 +78,13 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 // codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
 func (sc *scanner) codeBefore(i, end int, k names.Kind) int {
 	from := chars.SkipBlanks(sc.s, end)
-	if next := wordEnd(sc.s, from); k != names.PIN || next > from && !stopWords[sc.s[from:next]] {
+	if next := wordEnd(sc.s, from); k != names.PIN || next > from && !values.IsStopWord(sc.s[from:next]) {
 		return 0
 	}
 	for at := max(sc.taken(), sc.page.leadStart(i)); at < i; at = wordEnd(sc.s, at) + 1 {
 		to := chars.DigitsEnd(sc.s, at)
 		rest := sc.s[to:i]
-		if isCode(sc.s, at, to) && (strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " as ")) {
+		if values.IsCode(sc.s, at, to) && (strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " as ")) {
 			sc.take(at, to)
 			return end
 		}
@@ -157,7 +158,7 @@ func (sc *scanner) unnamed(i, end int, prev [2]int) int {
 }
 
 func (sc *scanner) takeUnlessEmpty(a, b int) int {
-	if t := sc.s[a:b]; t == "" || t == edit.Mark || harmless(t, "") {
+	if t := sc.s[a:b]; t == "" || t == edit.Mark || values.Harmless(t, "") {
 		return 0
 	}
 	return sc.take(a, b)
@@ -177,7 +178,7 @@ func (sc *scanner) basic(i int) int {
 	for end < len(sc.s) && chars.InBase64(sc.s[end]) {
 		end++
 	}
-	if !isBasic(sc.s[i:end]) {
+	if !values.IsBasic(sc.s[i:end]) {
 		return 0
 	}
 	return sc.take(i, end)

@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // maxLead is how many words before a name on its line may belong to it: "My new wifi password: …".
@@ -41,13 +42,13 @@ func (pg *page) member(at, after int, k names.Kind) (value, bool) {
 	}
 	j := chars.SkipBlanks(s, after)
 	if q, ok := openQuote(s, j); ok {
-		return value{start: q.start, end: q.close(s), place: inJSON}, true
+		return value{start: q.start, end: q.close(s), place: values.InJSON}, true
 	}
 	end := chars.DigitsEnd(s, j)
-	if end == len(s) || strings.IndexByte(",}] \n\r", s[end]) < 0 || !isSecretNumber(s[j:end], k) {
+	if end == len(s) || strings.IndexByte(",}] \n\r", s[end]) < 0 || !values.IsSecretNumber(s[j:end], k) {
 		return value{}, false
 	}
-	return value{start: j, end: end, place: inJSON}, true
+	return value{start: j, end: end, place: values.InJSON}, true
 }
 
 // setters are calls that put their second argument under the name that is their first, or give it where there is none.
@@ -139,16 +140,16 @@ func (pg *page) attribute(i, j int, k names.Kind) (value, bool) {
 	before := s[:i-1]
 	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
 		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '<')
-		return value{start: j + 1, end: j + to, place: inQuote}, to > 0
+		return value{start: j + 1, end: j + to, place: values.InQuote}, to > 0
 	}
 	if strings.HasPrefix(s[j:], ">") && (strings.HasSuffix(before, " name=") || strings.HasSuffix(before, " id=")) {
 		v := untilTag(s, j+1)
-		return v, isBelow(s[v.start:v.end], k)
+		return v, values.IsBelow(s[v.start:v.end], k)
 	}
 	for _, empty := range [...]string{"\r\n\r\n", "\n\n"} {
 		if strings.HasPrefix(s[j:], empty) && strings.HasSuffix(before, "form-data; name=") {
 			start := j + len(empty)
-			return value{start: start, end: min(pg.lineEnd(start), start+chars.MaxQuote), place: inQuote}, true
+			return value{start: start, end: min(pg.lineEnd(start), start+chars.MaxQuote), place: values.InQuote}, true
 		}
 	}
 	return value{}, false
@@ -181,7 +182,7 @@ func untilTag(s string, i int) value {
 	text := chars.FirstLine(s[i:min(len(s), i+chars.MaxBare)])
 	text, _, _ = strings.Cut(text, "<")
 	a, b := chars.TrimSpace(text)
-	return value{start: i + a, end: i + b, place: inINI}
+	return value{start: i + a, end: i + b, place: values.InINI}
 }
 
 // cell is the value in the last cell of a table's row whose first cell is the name [i, j): | name | value |.
@@ -193,7 +194,7 @@ func (pg *page) cell(i, j int, k names.Kind) (value, bool) {
 	}
 	if pg.lineStart(i) && (i == 0 || s[i-1] != '|') {
 		v := record(s, j+1)
-		return v, isBelow(s[v.start:v.end], k)
+		return v, values.IsBelow(s[v.start:v.end], k)
 	}
 	if i == 0 || s[i-1] != '|' || !pg.lineStart(i-1) && (i == 1 || !chars.IsQuote(s[i-2])) {
 		return value{}, false
@@ -212,8 +213,8 @@ func (pg *page) cell(i, j int, k names.Kind) (value, bool) {
 	}
 	start, end := lines.Unmarked(s, j, trimEnd(s, j, j+to))
 	v, ok := whole(s, start, end, k)
-	if k == names.Token && v.place == inYAML {
-		v.place = inINI // tables tell what tokens mean
+	if k == names.Token && v.place == values.InYAML {
+		v.place = values.InINI // tables tell what tokens mean
 	}
 	return v, ok
 }
@@ -222,16 +223,16 @@ func (pg *page) cell(i, j int, k names.Kind) (value, bool) {
 func record(s string, j int) value {
 	j = chars.SkipBlanks(s, j)
 	end := lines.TextEnd(s, j)
-	return value{start: j, end: end, place: inINI}
+	return value{start: j, end: end, place: values.InINI}
 }
 
 // whole is the value [start, end) if it is one word, or a phrase where the name is one of phrases or passwords.
 func whole(s string, start, end int, k names.Kind) (value, bool) {
 	switch t := s[start:end]; {
 	case !chars.HasSpace(t):
-		return value{start: start, end: end, place: inYAML}, start < end
-	case k == names.Password && isPhrase(t), k == names.Authz && hasScheme(t), (k == names.Phrase || k == names.Seed) && isWords(t, 3):
-		return value{start: start, end: end, place: inLine}, true
+		return value{start: start, end: end, place: values.InYAML}, start < end
+	case k == names.Password && values.IsPhrase(t), k == names.Authz && values.HasScheme(t), (k == names.Phrase || k == names.Seed) && values.IsWords(t, 3):
+		return value{start: start, end: end, place: values.InLine}, true
 	}
 	return value{}, false
 }

@@ -50,6 +50,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // Mark stands where a secret stood. It needs no escaping in JSON, however deeply strings are nested.
@@ -110,7 +111,7 @@ func hidden(s string) string {
 // member of a JSON object would be judged, else Text(value).
 func (r *Redactor) Value(name, value string) string {
 	k := r.names.Kind(name)
-	if a, b, ok := judge(k, value, inJSON, name); ok {
+	if a, b, ok := values.Judge(k, value, values.InJSON, name); ok {
 		value = edit.Replace(value, []edit.Span{{Start: a, End: b}})
 	}
 	return r.Text(value)

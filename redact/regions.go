@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // region is where names that say nothing stand over values of a kind, outside of JSON: {'secrets': {'db': '…'}}, and the
@@ -59,13 +60,13 @@ func (sc *scanner) underEnd(i, j int) int {
 	return lines.Deeper(s, i, j)
 }
 
-// wordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
+// values.WordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
 func (sc *scanner) wordList(i, end int, k names.Kind) int {
 	if k != names.Phrase && k != names.Seed {
 		return 0
 	}
 	first := len(sc.spans)
-	words := wordList{plain: true, short: true}
+	var words values.WordList
 	to := i
 	for i < end {
 		if strings.IndexByte(" \t\r\n,'\"-\\", sc.s[i]) >= 0 {
@@ -79,11 +80,11 @@ func (sc *scanner) wordList(i, end int, k names.Kind) int {
 		if i == at || i < len(sc.s) && (chars.IsAlnum(sc.s[i]) || strings.IndexByte(":=(._", sc.s[i]) >= 0) {
 			break
 		}
-		words.add(sc.s[at:i])
+		words.Add(sc.s[at:i])
 		sc.spans = append(sc.spans, edit.Span{Start: at, End: i})
 		to = i
 	}
-	if !words.plain || !words.isPhrase(k) {
+	if !words.IsPlain() || !words.IsPhrase(k) {
 		sc.spans = sc.spans[:first]
 		return 0
 	}

@@ -6,12 +6,13 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // value is where a value is and how it stands there.
 type value struct {
 	start, end int
-	place      place
+	place      values.Place
 	json       bool // a bracket at start: a JSON value or none
 }
 
@@ -44,13 +45,13 @@ func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
 	}
 	if i > 1 && s[i-2:i] == "${" { // a shell's default
 		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '}')
-		return value{start: j + 2, end: j + to, place: inLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
+		return value{start: j + 2, end: j + to, place: values.InLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
 	}
 	if v, ok := pg.pairValue(j); ok {
 		return v, true
 	}
 	if v, ok := tagged(s, j); ok {
-		return v, isBelow(s[v.start:v.end], k)
+		return v, values.IsBelow(s[v.start:v.end], k)
 	}
 	if to := aboutEnd(s, j); to > 0 && !quotedName {
 		return pg.valueOf(i, to, k)
@@ -64,19 +65,19 @@ func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
 		}
 		return pg.assigned(i, end, at, after, k)
 	case sepCompare:
-		return quotedAt(s, after, either(k == names.Token, inHint, inQuote), inHint)
+		return quotedAt(s, after, either(k == names.Token, values.InHint, values.InQuote), values.InHint)
 	case sepComma:
 		if !quotedName || !chars.IsQuote(s[i-1]) {
 			return value{}, false
 		}
-		p := either(k == names.Cookie || pg.isSetter(first-1), inQuote, inHint)
+		p := either(k == names.Cookie || pg.isSetter(first-1), values.InQuote, values.InHint)
 		return quotedAt(s, after, p, p)
 	case sepTag:
 		to := strings.IndexByte(s[after:min(len(s), after+chars.MaxQuote)], '<')
 		if to < 0 || strings.IndexByte(s[after:after+to], '\n') >= 0 && k != names.Phrase {
 			return value{}, false
 		}
-		return value{start: after, end: after + to, place: inQuote}, true
+		return value{start: after, end: after + to, place: values.InQuote}, true
 	default:
 	}
 	if at < len(s) && s[at] == '|' {
@@ -129,18 +130,18 @@ func (pg *page) pairValue(j int) (value, bool) {
 		return value{}, false
 	}
 	after := chars.SkipBlanks(s, at+1)
-	if v, ok := quotedAt(s, after, inQuote, inQuote); ok {
+	if v, ok := quotedAt(s, after, values.InQuote, values.InQuote); ok {
 		return v, true
 	}
 	if s[at] == '=' {
 		return value{}, false
 	}
-	p := either(strings.IndexByte(s[j:at], '\n') >= 0, inYAML, inText)
+	p := either(strings.IndexByte(s[j:at], '\n') >= 0, values.InYAML, values.InText)
 	return value{start: after, end: min(pg.lineEnd(after), bareEnd(s, after)), place: p}, true
 }
 
 // quotedAt is the quoted value at j after blanks, or the literal that an expression at j begins with: b"…", String("…").
-func quotedAt(s string, j int, p, inCall place) (value, bool) {
+func quotedAt(s string, j int, p, inCall values.Place) (value, bool) {
 	j = chars.SkipBlanks(s, j)
 	if q, ok := openQuote(s, j); ok {
 		return value{start: q.start, end: q.close(s), place: p}, true
@@ -166,10 +167,10 @@ func quotedAt(s string, j int, p, inCall place) (value, bool) {
 func literalAt(s string, j int) (value, bool) {
 	for _, slice := range [...]string{"[]byte(", "[]string{"} {
 		if strings.HasPrefix(s[j:], slice) {
-			return quotedAt(s, j+len(slice), inQuote, inQuote)
+			return quotedAt(s, j+len(slice), values.InQuote, values.InQuote)
 		}
 	}
-	return quotedAt(s, j, inQuote, inHint)
+	return quotedAt(s, j, values.InQuote, values.InHint)
 }
 
 // cookieSettings are said of a cookie after its value.
@@ -182,11 +183,11 @@ func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
 		if s[j] == '-' {
 			return value{}, false
 		}
-		if v, ok := quotedAt(s, j, inQuote, inHint); ok {
+		if v, ok := quotedAt(s, j, values.InQuote, values.InHint); ok {
 			return v, true
 		}
 		end := spaceEnd(s, j)
-		return value{start: j, end: end, place: inLine}, end-j > 16 || !stopWords[strings.ToLower(s[j:end])]
+		return value{start: j, end: end, place: values.InLine}, end-j > 16 || !values.IsStopWord(s[j:end])
 	}
 	bare := k == names.Password || chars.HasPrefixFold(s[i:], "bearer")
 	for _, is := range [...]string{"is:", "are:"} {
@@ -201,7 +202,7 @@ func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
 	}
 	if pg.isEnv(i) {
 		end := spaceEnd(s, j)
-		return value{start: j, end: end, place: inLine}, true
+		return value{start: j, end: end, place: values.InLine}, true
 	}
 	for _, w := range [...]string{"is ", "was ", "to ", "is: ", "= ", "string = ", "String = ", "varchar = ", "- "} {
 		if strings.HasPrefix(s[j:], w) {
@@ -209,22 +210,22 @@ func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
 			break
 		}
 	}
-	if end := chars.DigitsEnd(s, j); (k == names.PIN || k == names.Password && bare) && isCode(s, j, end) && (!chars.HasPrefixFold(s[i:], "pin ") || chars.HasPrefixFold(s[i:], "pin code")) {
-		return value{start: j, end: end, place: inINI}, true
+	if end := chars.DigitsEnd(s, j); (k == names.PIN || k == names.Password && bare) && values.IsCode(s, j, end) && (!chars.HasPrefixFold(s[i:], "pin ") || chars.HasPrefixFold(s[i:], "pin code")) {
+		return value{start: j, end: end, place: values.InINI}, true
 	}
 	if end := wordsEnd(s, j); (k == names.Phrase || k == names.Seed) && end > j {
-		return value{start: j, end: end, place: inHint}, true
+		return value{start: j, end: end, place: values.InHint}, true
 	}
 	if eq := wordEnd(s, j); k == names.Cookie && strings.HasPrefix(s[eq:], "=") && !cookieSettings[names.Fold(s[j:eq])] {
 		if q, ok := openQuote(s, eq+1); ok {
-			return value{start: q.start, end: q.close(s), place: inText}, true
+			return value{start: q.start, end: q.close(s), place: values.InText}, true
 		}
-		return value{start: j, end: pairsEnd(s, j, chars.MaxBare), place: inText}, true
+		return value{start: j, end: pairsEnd(s, j, chars.MaxBare), place: values.InText}, true
 	}
-	if v, ok := quotedAt(s, j, inQuote, inHint); ok && v.place == inQuote {
-		v.place = inHint
+	if v, ok := quotedAt(s, j, values.InQuote, values.InHint); ok && v.place == values.InQuote {
+		v.place = values.InHint
 		if k == names.Password && !chars.HasSpace(s[v.start:v.end]) {
-			v.place = inYAML
+			v.place = values.InYAML
 		}
 		return v, true
 	}
@@ -235,7 +236,7 @@ func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
 	if chars.HasPrefixFold(s[i:], "bearer") {
 		end = credentialEnd(s, j)
 	}
-	p := either(k == names.Secret || k == names.Token, inText, inHint)
+	p := either(k == names.Secret || k == names.Token, values.InText, values.InHint)
 	return value{start: j, end: end, place: p}, j < end
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // userinfo gives the password of the URL whose authority begins at i, or the token that is all of its user; 0, 0 if there is none.
@@ -29,7 +30,7 @@ func userinfo(s string, i int) (from, to int) {
 		return 0, 0
 	}
 	if colon >= 0 && colon+1 < at {
-		if pw := s[colon+1 : at]; pw != edit.Mark && !isTemplate(pw) && !isFiller(pw) {
+		if pw := s[colon+1 : at]; pw != edit.Mark && !values.IsTemplate(pw) && !values.IsFiller(pw) {
 			return colon + 1, at
 		}
 		return 0, 0
@@ -69,7 +70,7 @@ func mysqlDSN(s string, i, low int) (from, to int) {
 			from = a + 1
 		}
 	}
-	if t := s[from:i]; t == "" || t == edit.Mark || isTemplate(t) {
+	if t := s[from:i]; t == "" || t == edit.Mark || values.IsTemplate(t) {
 		return 0, 0
 	}
 	return from, i

@@ -5,6 +5,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // walker goes through a JSON value that is known to be valid and gathers spans.
@@ -42,7 +43,7 @@ func (w *walker) value(i int, k names.Kind, name string) int {
 		return end
 	}
 	end, _ := jsontext.ScalarEnd(w.s, i)
-	if isSecretNumber(w.s[i:end], k) {
+	if values.IsSecretNumber(w.s[i:end], k) {
 		w.spans = append(w.spans, edit.Span{Start: i, End: end, Text: `"` + edit.Mark + `"`})
 	}
 	return end
@@ -136,7 +137,7 @@ func (w *walker) judged(a, b int, k names.Kind, name string) (from, to int, ok b
 		return 0, 0, false
 	}
 	decoded := w.text(a, b)
-	from, to, ok = judge(k, decoded, inJSON, name)
+	from, to, ok = values.Judge(k, decoded, values.InJSON, name)
 	if !ok {
 		return 0, 0, false
 	}

@@ -1,4 +1,4 @@
-package redact
+package values
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 // limits something. A seed of less, or a date, starts a generator; longer ones do too, beside the parameters of a model.
 var leastDigits = [names.Kinds]int{names.PIN: 4, names.Password: 4, names.Phrase: 4, names.Authz: 4, names.Cookie: 4, names.Secret: 5, names.Token: 6, names.Pass: 6, names.Group: 6, names.Seed: 8, names.Named: 1}
 
-func isSecretNumber(t string, k names.Kind) bool {
+func IsSecretNumber(t string, k names.Kind) bool {
 	if k == names.Named && t != "" && (t[0] == '-' || chars.IsDigit(t[0])) {
 		return true
 	}
@@ -25,7 +25,7 @@ func isDate(digits string) bool {
 	return len(digits) == 8 && (digits[:2] == "19" || digits[:2] == "20") && digits[4:6] <= "12" && digits[6:] <= "31"
 }
 
-// isCode says whether s[j:end] are the six to eight digits of a code that is sent to people, and nothing else.
-func isCode(s string, j, end int) bool {
+// IsCode says whether s[j:end] are the six to eight digits of a code that is sent to people, and nothing else.
+func IsCode(s string, j, end int) bool {
 	return end-j >= 6 && end-j <= 8 && (end == len(s) || !chars.IsAlnum(s[end]) && strings.IndexByte("-_/:%$", s[end]) < 0) && !isDate(s[j:end])
 }

@@ -1,4 +1,4 @@
-package redact
+package values
 
 import (
 	"strings"
@@ -31,7 +31,7 @@ func describes(t string) bool {
 	}
 	words := strings.Fields(t)
 	if len(words) > 24 {
-		return !isWords(t, 12)
+		return !IsWords(t, 12)
 	}
 	if len(words) > 3 && chars.IsUpper(t[0]) && (strings.HasSuffix(t, ".") || strings.HasSuffix(t, "?")) && isProse(t) {
 		return true
@@ -74,16 +74,16 @@ func speaksOf(t, name string) bool {
 // plainWord is a word of a sentence in lower case, without the signs around it.
 func plainWord(w string) string { return strings.ToLower(strings.Trim(w, `.,;:!?'"()`+"`")) }
 
-// isPhrase says whether the words of a line are a password of several words rather than prose.
-func isPhrase(t string) bool {
+// IsPhrase says whether the words of a line are a password of several words rather than prose.
+func IsPhrase(t string) bool {
 	words := strings.Fields(t)
 	stops := 0
 	for _, w := range words {
-		if stopWords[strings.ToLower(w)] {
+		if IsStopWord(w) {
 			stops++
 		}
 	}
-	return len(words) <= 12 && stops*4 <= len(words) && isWords(t, 3) && !describes(t)
+	return len(words) <= 12 && stops*4 <= len(words) && IsWords(t, 3) && !describes(t)
 }
 
 // isShortMix: two or three words that are no sentence.
@@ -105,9 +105,9 @@ func isProse(t string) bool {
 	return words > 1
 }
 
-// isWords: n or more words of letters alone. Less than twelve have no word in them that sentences are made with; twelve and
+// IsWords: n or more words of letters alone. Less than twelve have no word in them that sentences are made with; twelve and
 // more, which may, are written alike: all in lower case, in upper case or with a capital.
-func isWords(t string, n int) bool {
+func IsWords(t string, n int) bool {
 	fields := strings.Fields(t)
 	if len(fields) < n {
 		return false

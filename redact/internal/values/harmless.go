@@ -1,4 +1,4 @@
-package redact
+package values
 
 import (
 	"strings"
@@ -15,12 +15,12 @@ var typeWords = chars.Words(`string str text char varchar bytes byte number int 
 	interface{} []byte *string string? optional[str] placeholder basic bearer uuid enabled disabled always auto manual
 	keychain keyring prompt stdin omit`)
 
-// harmless says whether t stands for a value and is none: a type, a placeholder, a template, the name itself.
-func harmless(t, name string) bool {
+// Harmless says whether t stands for a value and is none: a type, a placeholder, a template, the name itself.
+func Harmless(t, name string) bool {
 	if len(t) <= 16 && typeWords[strings.ToLower(t)] {
 		return true
 	}
-	if isJoin(t) || chars.SameLetters(t, "[redacted]") || isFiller(t) || isTemplate(t) || isPlaceholder(t) {
+	if isJoin(t) || chars.SameLetters(t, "[redacted]") || IsFiller(t) || IsTemplate(t) || isPlaceholder(t) {
 		return true
 	}
 	if sameWords(t, name) {
@@ -49,8 +49,8 @@ func isJoin(t string) bool {
 	return n > 3 && chars.IsQuote(t[0]) && chars.IsQuote(t[n]) && strings.HasPrefix(t[1:], " + ") && strings.HasSuffix(t[:n], " + ")
 }
 
-// isFiller: one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
-func isFiller(t string) bool {
+// IsFiller: one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
+func IsFiller(t string) bool {
 	n := 0
 	for n < len(t) && (t[n] == '*' || t[n] == '.' || t[n] == '#' || t[n] == '-' || t[n] == '_' || t[n] == '?') {
 		n++
@@ -68,8 +68,8 @@ func isFiller(t string) bool {
 	return (c == 'x' || c == '0') && strings.Count(strings.ToLower(t), string(c)) >= len(t)-strings.Count(t, "-")
 }
 
-// isTemplate: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
-func isTemplate(t string) bool {
+// IsTemplate: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
+func IsTemplate(t string) bool {
 	n := len(t)
 	if n > chars.MaxBare {
 		return false
@@ -116,21 +116,21 @@ func isPlaceholder(t string) bool {
 	return strings.HasSuffix(l, "_here") || strings.HasSuffix(l, "-here")
 }
 
-// isReference says whether unquoted text is an expression of source text: a.b, a->b, f, &x, or a word of the language.
-func isReference(t string) bool {
+// IsReference says whether unquoted text is an expression of source text: a.b, a->b, f, &x, or a word of the language.
+func IsReference(t string) bool {
 	if len(t) > chars.MaxBare {
 		return false
 	}
 	t = strings.TrimLeft(t, "&*@!(")
-	if t == "" || isTemplate(t) || t[0] == '$' || t[0] == '%' {
+	if t == "" || IsTemplate(t) || t[0] == '$' || t[0] == '%' {
 		return true
 	}
-	return stopWords[strings.ToLower(t)] || isExpression(t)
+	return IsStopWord(t) || isExpression(t)
 }
 
 // isExpression says the same without the words of the language.
 func isExpression(t string) bool {
-	if isTemplate(t) || len(t) > chars.MaxBare {
+	if IsTemplate(t) || len(t) > chars.MaxBare {
 		return len(t) <= chars.MaxBare
 	}
 	dots := 0
@@ -235,6 +235,9 @@ var stopWords = chars.Words(`a an the is are was were be to or and in for with f
 	issued generated created needed accept see eg e.g. i.e. etc like per via after before during until while
 	please enter your my our his her their them they you we default public private shared example test testing
 	interface any unknown object array list map dict optional[str] varchar text keyof typeof prompt for:`)
+
+// IsStopWord says whether t is one of them.
+func IsStopWord(t string) bool { return stopWords[strings.ToLower(t)] }
 
 // isPath: /a/b, ./a, ~/a, C:\a, a URL without what its own rules take.
 func isPath(t string) bool {
