@@ -9,6 +9,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/values"
+	"github.com/transcriptd/transcriptd/redact/internal/views"
 )
 
 // list is what the elements of a JSON list have in common.
@@ -163,8 +164,8 @@ func (w *walker) below(at edit.Span, l *list) bool {
 
 // endsInName says whether a line ends as one does that has a value below it.
 func endsInName(line string) bool {
-	if onScreen(line) {
-		line, _ = view(screen).read(line)
+	if views.OnScreen(line) {
+		line, _ = views.Screen.Read(line)
 	}
 	return strings.HasSuffix(strings.TrimRight(line, lines.Marks+" \t"), ":")
 }

@@ -6,25 +6,26 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
+	"github.com/transcriptd/transcriptd/redact/internal/views"
 )
 
 // findOnScreen finds what is secret in a text with colours or with characters that are not seen: in what a terminal shows, and in
 // the texts of sequences.
 func (r *Redactor) findOnScreen(s string, depth int) ([]edit.Span, bool) {
-	if depth >= jsontext.MaxDepth || !onScreen(s) {
+	if depth >= jsontext.MaxDepth || !views.OnScreen(s) {
 		return nil, false
 	}
-	text, ok := view(screen).read(s)
+	text, ok := views.Screen.Read(s)
 	if !ok {
 		return nil, false
 	}
 	var inside []edit.Span
-	for _, t := range commandTexts(s) {
+	for _, t := range views.CommandTexts(s) {
 		for _, sp := range r.find(s[t.Start:t.End], depth+1) {
 			inside = append(inside, edit.Span{Start: t.Start + sp.Start, End: t.Start + sp.End, Text: sp.Text})
 		}
 	}
-	return edit.Merge(view(screen).back(s, 0, r.find(text, depth+1)), inside), true
+	return edit.Merge(views.Screen.Back(s, 0, r.find(text, depth+1)), inside), true
 }
 
 // escaped finds anew what is secret between JSON values where that has escapes or entities: in what they stand for. JSON has
@@ -46,12 +47,12 @@ func (sc *scanner) escaped() {
 	}
 	for _, v := range append(sc.walked, edit.Span{Start: len(sc.s), End: len(sc.s)}) {
 		between := next(v.Start)
-		gap, as := sc.s[from:v.Start], view(literals)
+		gap, as := sc.s[from:v.Start], views.Literals
 		if strings.Contains(gap, `\"`) {
-			as = quotedLiterals
+			as = views.QuotedLiterals
 		}
-		if text, ok := as.read(gap); ok {
-			between = edit.Merge(literalsOf(sc.s, between), as.back(gap, from, sc.r.find(text, sc.depth+1)))
+		if text, ok := as.Read(gap); ok {
+			between = edit.Merge(literalsOf(sc.s, between), as.Back(gap, from, sc.r.find(text, sc.depth+1)))
 			for i := range between {
 				if strings.IndexByte(between[i].Text, '"') >= 0 {
 					between[i].Text = ""

@@ -1,4 +1,4 @@
-package redact
+package views
 
 import (
 	"strings"
@@ -10,20 +10,39 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
-// view reads a text as people read it: it gives the first sequence at or after i that stands for something else, [from, to), and
-// what for; from is len(s) if there is none. Secrets are looked for in what is read, and carried back to what is written.
-type view func(s string, i int) (from, to int, with string)
+// view is a way to read a text as people read it: some of its sequences stand for something else. Secrets are looked for in what
+// is read, and carried back to what is written.
+type view int
 
-// read is the text with what its sequences stand for; false if it has none.
-func (v view) read(s string) (string, bool) {
-	from, to, with := v(s, 0)
+const (
+	Screen         view = iota // of a terminal: screen
+	Literals                   // of source and HTML: literals
+	QuotedLiterals             // of that with escaped quotes: quotedLiterals
+)
+
+// next gives the first sequence at or after i that stands for something else, [from, to), and what for; from is len(s) if there is
+// none.
+func (v view) next(s string, i int) (from, to int, with string) {
+	switch v {
+	case Literals:
+		return literals(s, i)
+	case QuotedLiterals:
+		return quotedLiterals(s, i)
+	default:
+		return screen(s, i)
+	}
+}
+
+// Read is the text with what its sequences stand for; false if it has none.
+func (v view) Read(s string) (string, bool) {
+	from, to, with := v.next(s, 0)
 	if from == len(s) {
 		return s, false
 	}
 	var b strings.Builder
 	b.Grow(len(s))
 	at := 0
-	for ; from < len(s); from, to, with = v(s, at) {
+	for ; from < len(s); from, to, with = v.next(s, at) {
 		b.WriteString(s[at:from])
 		b.WriteString(with)
 		at = to
@@ -32,17 +51,17 @@ func (v view) read(s string) (string, bool) {
 	return b.String(), true
 }
 
-// back carries the spans found in v.read(s) to s, where s begins at offset base. A sequence of which a byte is secret goes as a
+// Back carries the spans found in v.read(s) to s, where s begins at offset base. A sequence of which a byte is secret goes as a
 // whole; one that stands for nothing stays before and behind a secret, and goes within it.
-func (v view) back(s string, base int, spans []edit.Span) []edit.Span {
+func (v view) Back(s string, base int, spans []edit.Span) []edit.Span {
 	out := make([]edit.Span, 0, len(spans))
 	at, seen := 0, 0 // s[at:] is read as what is behind seen
-	from, to, with := v(s, 0)
+	from, to, with := v.next(s, 0)
 	place := func(p int) (start, end int) {
 		for from < len(s) && p >= seen+from-at+len(with) {
 			seen += from - at + len(with)
 			at = to
-			from, to, with = v(s, at)
+			from, to, with = v.next(s, at)
 		}
 		if p < seen+from-at {
 			return at + p - seen, at + p - seen + 1
@@ -100,8 +119,8 @@ func seenAs(t string) (with string, n int) {
 	return "", 0
 }
 
-// onScreen says whether the view of a terminal may be another than what is written.
-func onScreen(s string) bool {
+// OnScreen says whether the view of a terminal may be another than what is written.
+func OnScreen(s string) bool {
 	for _, first := range [...]byte{esc, '[', 0xC2, 0xE2, 0xEF} {
 		if strings.IndexByte(s, first) >= 0 {
 			return true
@@ -207,8 +226,8 @@ func commandEnd(s string, i int) int {
 // isCommand says whether a sequence with text of its own begins with an escape and c: of a link, a window's title.
 func isCommand(c byte) bool { return strings.IndexByte("]P^_X", c) >= 0 }
 
-// commandTexts are the texts within sequences of control, of links and titles, without the byte that ends each.
-func commandTexts(s string) (texts []edit.Span) {
+// CommandTexts are the texts within sequences of control, of links and titles, without the byte that ends each.
+func CommandTexts(s string) (texts []edit.Span) {
 	for from, to, _ := screen(s, 0); from < len(s); from, to, _ = screen(s, to) {
 		if to-from > 2 && s[from] == esc && isCommand(s[from+1]) {
 			texts = append(texts, edit.Span{Start: from + 2, End: to - 1})
