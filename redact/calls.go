@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/places"
 	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
 // callSecret gives the first argument of a call whose name is the name [i, end) of a secret with set or with before it, in any spelling, or
 // which is a method of that name: setPassword("…"), with_api_key("…"), builder.password("…"); 0, 0 if it is no secret.
 func callSecret(s string, own names.Own, i, end int) (from, to int) {
-	q, ok := openQuote(s, end+1)
+	q, ok := places.OpenQuote(s, end+1)
 	if !ok || end-i > names.MaxName {
 		return 0, 0
 	}
@@ -22,9 +23,9 @@ func callSecret(s string, own names.Own, i, end int) (from, to int) {
 			return 0, 0
 		}
 	}
-	text := s[q.start:q.close(s)]
+	text := s[q.Start:q.Close(s)]
 	if a, b, ok := values.Judge(k, text, p, name); ok {
-		return q.start + a, q.start + b
+		return q.Start + a, q.Start + b
 	}
 	return 0, 0
 }

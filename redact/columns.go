@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/places"
 	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
@@ -29,7 +30,7 @@ func columns(s string, own names.Own) (found []edit.Span) {
 	for i := 0; i < len(s); {
 		line := chars.FirstLine(s[i:])
 		switch isRow := strings.IndexByte(line, '|') >= 0 && len(line) <= chars.MaxHeader; {
-		case isRule(line):
+		case places.IsRule(line):
 			if len(cols) == 0 {
 				cols = columnsOf(head, own)
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
+	"github.com/transcriptd/transcriptd/redact/internal/places"
 	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
@@ -63,7 +64,7 @@ func (c command) flagSecret(s string, i, end int) (from, to int) {
 
 // glued is what is left of a shell's word after the flag.
 func glued(s string, i, end int) (from, to int) {
-	to = max(end, spaceEnd(s, i))
+	to = max(end, places.SpaceEnd(s, i))
 	if t := s[i:to]; values.Harmless(t, "") || chars.DigitsEnd(t, 0) == len(t) && len(t) < 6 {
 		return 0, 0
 	}
@@ -75,9 +76,9 @@ func flagValue(s string, j, after int, form byte) (from, to int) {
 	if j == len(s) || j == after && !chars.IsQuote(s[j]) {
 		return 0, 0
 	}
-	start, end := j, spaceEnd(s, j)
-	if q, ok := openQuote(s, j); ok {
-		start, end = q.start, q.close(s)
+	start, end := j, places.SpaceEnd(s, j)
+	if q, ok := places.OpenQuote(s, j); ok {
+		start, end = q.Start, q.Close(s)
 	} else if s[j] == '-' {
 		return 0, 0
 	}

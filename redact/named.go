@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/looks"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/places"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
@@ -34,54 +35,54 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		return sc.unnamed(i, end, prev)
 	}
 	name := sc.s[start:end]
-	v, ok := sc.page.valueAfter(start, end, k)
+	v, ok := sc.page.ValueAfter(start, end, k)
 	if !ok {
 		return sc.codeBefore(start, end, k)
 	}
-	if v.json {
-		if next := sc.bracketOf(v.start, k, name); next > 0 {
+	if v.JSON {
+		if next := sc.bracketOf(v.Start, k, name); next > 0 {
 			return next
 		}
-		return sc.enter(start, v.start, k)
+		return sc.enter(start, v.Start, k)
 	}
-	if in != names.None && v.place > values.InQuote {
-		v.place = values.InINI // the name says nothing
+	if in != names.None && v.Place > values.InQuote {
+		v.Place = values.InINI // the name says nothing
 	}
-	text := sc.s[v.start:v.end]
+	text := sc.s[v.Start:v.End]
 	if strings.HasPrefix(text, edit.Mark) {
 		return 0
 	}
 	if strings.HasPrefix(text, "-----BEGIN ") {
-		if to := sc.pem.keyEnd(v.start); to > 0 {
-			return sc.take(v.start, to)
+		if to := sc.pem.keyEnd(v.Start); to > 0 {
+			return sc.take(v.Start, to)
 		}
 	}
-	a, b, ok := values.Judge(k, text, v.place, name)
+	a, b, ok := values.Judge(k, text, v.Place, name)
 	if !ok {
-		if end := min(v.end, bareEnd(sc.s, v.start)); v.place >= values.InYAML && end-v.start > chars.MaxBlanks {
+		if end := min(v.End, places.BareEnd(sc.s, v.Start)); v.Place >= values.InYAML && end-v.Start > chars.MaxBlanks {
 			sc.left = end
 		}
 		return 0
 	}
-	to := v.start + b
+	to := v.Start + b
 	if b == len(text) {
-		if to = sc.restOf(v.start, v.end); k == names.Cookie && v.place == values.InText {
-			to = max(to, pairsEnd(sc.s, v.start, chars.MaxHeader))
+		if to = sc.restOf(v.Start, v.End); k == names.Cookie && v.Place == values.InText {
+			to = max(to, places.PairsEnd(sc.s, v.Start, chars.MaxHeader))
 		}
 	}
-	if chars.IsAlnum(sc.s[v.start+a]) {
-		to = max(to, tokens.At(sc.s, v.start+a)) // the value was cut at a sign that belongs to it
+	if chars.IsAlnum(sc.s[v.Start+a]) {
+		to = max(to, tokens.At(sc.s, v.Start+a)) // the value was cut at a sign that belongs to it
 	}
-	return sc.take(v.start+a, to)
+	return sc.take(v.Start+a, to)
 }
 
 // codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
 func (sc *scanner) codeBefore(i, end int, k names.Kind) int {
 	from := chars.SkipBlanks(sc.s, end)
-	if next := wordEnd(sc.s, from); k != names.PIN || next > from && !values.IsStopWord(sc.s[from:next]) {
+	if next := places.WordEnd(sc.s, from); k != names.PIN || next > from && !values.IsStopWord(sc.s[from:next]) {
 		return 0
 	}
-	for at := max(sc.taken(), sc.page.leadStart(i)); at < i; at = wordEnd(sc.s, at) + 1 {
+	for at := max(sc.taken(), sc.page.LeadStart(i)); at < i; at = places.WordEnd(sc.s, at) + 1 {
 		to := chars.DigitsEnd(sc.s, at)
 		rest := sc.s[to:i]
 		if values.IsCode(sc.s, at, to) && (strings.HasPrefix(rest, " is ") || strings.HasPrefix(rest, " as ")) {
@@ -97,7 +98,7 @@ func (sc *scanner) restOf(start, end int) int {
 	if end-start < chars.MaxBare-utf8.UTFMax {
 		return end
 	}
-	for end < len(sc.s) && !endsBare(sc.s[end]) && sc.s[end] != '\\' {
+	for end < len(sc.s) && !places.EndsBare(sc.s[end]) && sc.s[end] != '\\' {
 		end++
 	}
 	return end
@@ -140,14 +141,14 @@ var queryNames = chars.Words(`key code auth k st hash t jwt access signature sig
 func (sc *scanner) unnamed(i, end int, prev [2]int) int {
 	s := sc.s
 	switch w := s[i:end]; {
-	case end < len(s) && s[end] == '=' && sc.page.inQuery(i) && queryNames[strings.ToLower(w)]:
+	case end < len(s) && s[end] == '=' && sc.page.InQuery(i) && queryNames[strings.ToLower(w)]:
 		return sc.queryValue(end + 1)
 	case len(w) == 5 && strings.EqualFold(w, "basic") && end < len(s) && s[end] == ' ':
 		return sc.basic(end + 1)
 	case len(w) == 2 && strings.EqualFold(w, "by") && prev[1] > 0 && strings.EqualFold(s[prev[0]:prev[1]], "identified"):
 		j := chars.SkipBlanks(s, end)
-		if q, ok := openQuote(s, j); ok {
-			return sc.takeUnlessEmpty(q.start, q.close(s))
+		if q, ok := places.OpenQuote(s, j); ok {
+			return sc.takeUnlessEmpty(q.Start, q.Close(s))
 		}
 	case w[0] == '-' && sc.command != "":
 		if from, to := sc.command.flagSecret(s, i, end); to > 0 {
@@ -165,7 +166,7 @@ func (sc *scanner) takeUnlessEmpty(a, b int) int {
 }
 
 func (sc *scanner) queryValue(i int) int {
-	end := bareEnd(sc.s, i)
+	end := places.BareEnd(sc.s, i)
 	if t := sc.s[i:end]; looks.Random(t) && !looks.IsUUID(t) && len(t) >= 16 {
 		return sc.take(i, end)
 	}

@@ -54,7 +54,7 @@ func (sc *scanner) underEnd(i, j int) int {
 		}
 		return min(len(s), j+chars.MaxBare)
 	}
-	if !sc.page.lineStart(i) {
+	if !sc.page.LineStart(i) {
 		return 0
 	}
 	return lines.Deeper(s, i, j)
@@ -100,7 +100,7 @@ func (sc *scanner) inRegion(i, end int) names.Kind {
 	name := s[i:end]
 	if end < len(s) && chars.IsQuote(s[end]) && i > 0 && s[i-1] == s[end] {
 		end++
-	} else if !sc.page.lineStart(i) && !(i > 0 && (s[i-1] == '{' || s[i-1] == ' ')) {
+	} else if !sc.page.LineStart(i) && !(i > 0 && (s[i-1] == '{' || s[i-1] == ' ')) {
 		return names.None
 	}
 	if !strings.HasPrefix(s[end:], ":") || strings.HasPrefix(s[end:], "://") || names.IsAbout(name) {

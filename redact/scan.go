@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/places"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
@@ -15,7 +16,7 @@ import (
 type scanner struct {
 	r     *Redactor
 	s     string
-	page  *page
+	page  *places.Page
 	pem   pem
 	depth int // how many JSON strings the text is in
 	spans []edit.Span
@@ -37,7 +38,7 @@ func (r *Redactor) find(s string, depth int) []edit.Span {
 	if spans, ok := r.findOnScreen(s, depth); ok {
 		return spans
 	}
-	sc := scanner{r: r, s: s, page: newPage(s), pem: newPEM(s), depth: depth, cut: -1}
+	sc := scanner{r: r, s: s, page: places.New(s), pem: newPEM(s), depth: depth, cut: -1}
 	for i := 0; i < len(s); {
 		i = sc.step(i)
 	}
@@ -104,7 +105,7 @@ func (sc *scanner) bracket(i int, k names.Kind, name string) int {
 	if sc.depth >= jsontext.MaxDepth || strings.HasPrefix(sc.s[i:], edit.Mark) {
 		return i + 1
 	}
-	if !sc.page.isJSON(i) {
+	if !sc.page.IsJSON(i) {
 		return i + 1
 	}
 	end, _ := jsontext.End(sc.s, i)
@@ -124,7 +125,7 @@ func (sc *scanner) escape(i int) int {
 	if sc.s[i+1] == 'n' {
 		sc.command = ""
 	}
-	end := wordEnd(sc.s, i+1)
+	end := places.WordEnd(sc.s, i+1)
 	if sc.r.names.Kind(sc.s[i+1:end]) != names.None && sc.r.names.Kind(sc.s[min(i+2, end):end]) == names.None {
 		return i + 1 // the letter belongs to a name: \token
 	}
@@ -140,7 +141,7 @@ func (sc *scanner) word(i int) int {
 			}
 		}
 	}
-	end := max(wordEnd(sc.s, i), i+1)
+	end := max(places.WordEnd(sc.s, i), i+1)
 	if at, to := sc.shapeIn(i, end); to > 0 {
 		return sc.take(at, to)
 	}

@@ -9,7 +9,7 @@ import (
 // Mark stands where a secret stood.
 const Mark = "[redacted]"
 
-// Span is a range of bytes and what replaces it; text is empty for Mark.
+// Span is a range of bytes and what replaces it; Text is empty for Mark.
 type Span struct {
 	Start, End int
 	Text       string

@@ -10,19 +10,19 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
 
-// view is a way to read a text as people read it: some of its sequences stand for something else. Secrets are looked for in what
+// View is a way to read a text as people read it: some of its sequences stand for something else. Secrets are looked for in what
 // is read, and carried back to what is written.
-type view int
+type View int
 
 const (
-	Screen         view = iota // of a terminal: screen
+	Screen         View = iota // of a terminal: screen
 	Literals                   // of source and HTML: literals
 	QuotedLiterals             // of that with escaped quotes: quotedLiterals
 )
 
 // next gives the first sequence at or after i that stands for something else, [from, to), and what for; from is len(s) if there is
 // none.
-func (v view) next(s string, i int) (from, to int, with string) {
+func (v View) next(s string, i int) (from, to int, with string) {
 	switch v {
 	case Literals:
 		return literals(s, i)
@@ -34,7 +34,7 @@ func (v view) next(s string, i int) (from, to int, with string) {
 }
 
 // Read is the text with what its sequences stand for; false if it has none.
-func (v view) Read(s string) (string, bool) {
+func (v View) Read(s string) (string, bool) {
 	from, to, with := v.next(s, 0)
 	if from == len(s) {
 		return s, false
@@ -51,9 +51,9 @@ func (v view) Read(s string) (string, bool) {
 	return b.String(), true
 }
 
-// Back carries the spans found in v.read(s) to s, where s begins at offset base. A sequence of which a byte is secret goes as a
+// Back carries the spans found in v.Read(s) to s, where s begins at offset base. A sequence of which a byte is secret goes as a
 // whole; one that stands for nothing stays before and behind a secret, and goes within it.
-func (v view) Back(s string, base int, spans []edit.Span) []edit.Span {
+func (v View) Back(s string, base int, spans []edit.Span) []edit.Span {
 	out := make([]edit.Span, 0, len(spans))
 	at, seen := 0, 0 // s[at:] is read as what is behind seen
 	from, to, with := v.next(s, 0)

@@ -1,4 +1,4 @@
-package redact
+package places
 
 import (
 	"strings"
@@ -12,12 +12,12 @@ import (
 )
 
 // assigned finds the value after a separator. The name is [i, end), the separator [at, after).
-func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
+func (pg *Page) assigned(i, end, at, after int, k names.Kind) (Value, bool) {
 	s := pg.s
 	marked := lines.AfterMarks(s, after) // **Password:** x
 	j := chars.SkipBlanks(s, marked)
 	if j == len(s) {
-		return value{}, false
+		return Value{}, false
 	}
 	if s[at] == ':' && lines.Next(s, j, "") > j {
 		v, ok := pg.below(i, j, k)
@@ -26,29 +26,29 @@ func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 		}
 	}
 	if chars.IsQuote(s[j]) && i > 0 && s[j] == s[i-1] && s[end-1] != s[j] && marked == after {
-		return value{}, false // the quote that was opened before the name ends here
+		return Value{}, false // the quote that was opened before the name ends here
 	}
 	if s[j] == '`' && i > 0 && s[i-1] == ':' {
-		return value{}, false // a role of reStructuredText: :token:`name`
+		return Value{}, false // a role of reStructuredText: :token:`name`
 	}
-	if k == names.Query && !(s[at] == '=' && pg.inQuery(i)) {
-		return value{}, false
+	if k == names.Query && !(s[at] == '=' && pg.InQuery(i)) {
+		return Value{}, false
 	}
 	if (k == names.Authz || k == names.Cookie) && s[at] == ':' || k == names.Authz && s[at] == '=' && values.HasScheme(s[j:]) {
 		return pg.header(i, j, k)
 	}
 	if v, ok := literalAt(s, j); ok {
-		open := v.end == len(s) || s[v.end] == '\n'
-		return v, !open || chars.HasAlnum(s[v.start:v.end]) // else the quote closes what was opened before the name
+		open := v.End == len(s) || s[v.End] == '\n'
+		return v, !open || chars.HasAlnum(s[v.Start:v.End]) // else the quote closes what was opened before the name
 	}
 	if s[j] == '{' || s[j] == '[' {
-		return value{start: j, json: true}, !strings.HasPrefix(s[j:], edit.Mark)
+		return Value{Start: j, JSON: true}, !strings.HasPrefix(s[j:], edit.Mark)
 	}
 	if v, ok := pg.typed(j); ok {
 		return v, true
 	}
 	if s[j] == '\n' || s[j] == '\r' {
-		return value{start: j, json: true}, s[at] == ':'
+		return Value{Start: j, JSON: true}, s[at] == ':'
 	}
 	if s[j] == '|' {
 		if v, ok := pg.cell(i, j, k); ok {
@@ -60,7 +60,7 @@ func (pg *page) assigned(i, end, at, after int, k names.Kind) (value, bool) {
 	}
 	if k == names.Phrase || k == names.Seed || k == names.Weak {
 		if to := wordsEnd(s, j); to > j && (values.IsWords(s[j:to], 12) || k != names.Weak && to == pg.lineEnd(j) && values.IsWords(s[j:to], 3)) {
-			return value{start: j, end: to, place: values.InLine}, true
+			return Value{Start: j, End: to, Place: values.InLine}, true
 		}
 	}
 	return pg.bare(i, at, after, j, k)
@@ -87,47 +87,47 @@ func aboutEnd(s string, j int) int {
 }
 
 // valueOf is the value of the name at i behind the colon that ends at j, between which more is said.
-func (pg *page) valueOf(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) valueOf(i, j int, k names.Kind) (Value, bool) {
 	j = chars.SkipBlanks(pg.s, j)
 	if lines.Next(pg.s, j, "") > j {
 		return pg.below(i, j, k)
 	}
 	v, ok := pg.alone(i, j, k)
-	if q, quoted := openQuote(pg.s, j); !ok && quoted {
-		v.start, v.end = q.start, q.close(pg.s)
+	if q, quoted := OpenQuote(pg.s, j); !ok && quoted {
+		v.Start, v.End = q.Start, q.Close(pg.s)
 	} else if !ok {
-		v.start, v.end = pg.unmarked(i, j, trimEnd(pg.s, j, bareEnd(pg.s, j)))
+		v.Start, v.End = pg.unmarked(i, j, trimEnd(pg.s, j, BareEnd(pg.s, j)))
 	}
-	v.place = values.InHint
-	return v, v.start < v.end
+	v.Place = values.InHint
+	return v, v.Start < v.End
 }
 
 // bare is the unquoted value at j of the name at i, with the separator [at, after) between them.
-func (pg *page) bare(i, at, after, j int, k names.Kind) (value, bool) {
+func (pg *Page) bare(i, at, after, j int, k names.Kind) (Value, bool) {
 	s := pg.s
 	tight := s[at] == '=' && after == j && at > 0 && !chars.IsBlank(s[at-1]) || s[at] == '%'
-	first := pg.lineStart(i)
+	first := pg.LineStart(i)
 	switch {
 	case k == names.Query:
-		end := bareEnd(s, j)
-		return value{start: j, end: end, place: values.InLine}, true
-	case tight && (pg.inQuery(i) || s[at] == '%'):
-		return value{start: j, end: fieldEnd(s, j, k), place: values.InLine}, true
+		end := BareEnd(s, j)
+		return Value{Start: j, End: end, Place: values.InLine}, true
+	case tight && (pg.InQuery(i) || s[at] == '%'):
+		return Value{Start: j, End: fieldEnd(s, j, k), Place: values.InLine}, true
 	case tight && s[i] == '-':
-		return value{start: j, end: spaceEnd(s, j), place: values.InLine}, true
+		return Value{Start: j, End: SpaceEnd(s, j), Place: values.InLine}, true
 	case tight && first && !pg.endsInComma(j):
 		return pg.setting(i, at, j)
 	case s[at] == '=' && pg.inPairs(i):
 		end := pairEnd(s, j)
-		return value{start: j, end: end, place: values.InLine}, true
+		return Value{Start: j, End: end, Place: values.InLine}, true
 	case tight && i > 0 && chars.IsQuote(s[i-1]):
-		return value{start: j, end: min(spaceEnd(s, j), fieldEnd(s, j, k)), place: values.InLine}, true
+		return Value{Start: j, End: min(SpaceEnd(s, j), fieldEnd(s, j, k)), Place: values.InLine}, true
 	case tight && (looks.IsScreaming(s[i:at]) || i > 0 && (chars.IsBlank(s[i-1]) || s[i-1] == '=')):
 		end := fieldEnd(s, j, k)
 		if end < len(s) && strings.IndexByte(",)(]}[", s[end]) >= 0 && !looks.IsScreaming(s[i:at]) {
 			break
 		}
-		return value{start: j, end: trimEnd(s, j, max(end, envEnd(s, j, looks.IsScreaming(s[i:at])))), place: values.InLine}, true
+		return Value{Start: j, End: trimEnd(s, j, max(end, envEnd(s, j, looks.IsScreaming(s[i:at])))), Place: values.InLine}, true
 	case s[at] == ':' && after == at+1:
 		if v, ok := pg.alone(i, j, k); ok {
 			return v, true
@@ -135,21 +135,21 @@ func (pg *page) bare(i, at, after, j int, k names.Kind) (value, bool) {
 	case first && after < j:
 		if end := valueEnd(s, j, pg.lineEnd(j)); end > j && !chars.HasSpace(s[j:end]) {
 			p := either(strings.IndexByte(s[i:at], '-') > 0, values.InYAML, values.InINI) // source has no such names
-			return value{start: j, end: end, place: p}, true
+			return Value{Start: j, End: end, Place: p}, true
 		}
 	}
 	j, end := pg.unmarked(i, j, trimEnd(s, j, fieldEnd(s, j, k)))
 	if pg.amongPairs(i, end) {
-		return value{start: j, end: end, place: values.InYAML}, true
+		return Value{Start: j, End: end, Place: values.InYAML}, true
 	}
 	if end < len(s) && strings.IndexByte("([", s[end]) >= 0 {
-		return value{}, false // a call or an index
+		return Value{}, false // a call or an index
 	}
-	return value{start: j, end: end, place: values.InText}, true
+	return Value{Start: j, End: end, Place: values.InText}, true
 }
 
 // setting is the value of a line name=value: of the name [i, at), at j.
-func (pg *page) setting(i, at, j int) (value, bool) {
+func (pg *Page) setting(i, at, j int) (Value, bool) {
 	s := pg.s
 	end := pg.lineEnd(j)
 	if sp := wordBreak(s[j:min(end, j+chars.MaxBare)]); sp >= 0 {
@@ -165,13 +165,13 @@ func (pg *page) setting(i, at, j int) (value, bool) {
 	}
 	end = formEnd(s, j, end)
 	if t := strings.TrimRight(s[j:end], "):"); len(t) < end-j && (t == "" || values.IsReference(t) || values.Harmless(t, s[i:at])) {
-		return value{}, false // the last of several arguments
+		return Value{}, false // the last of several arguments
 	}
-	return value{start: j, end: trimEnd(s, j, end), place: values.InLine}, true
+	return Value{Start: j, End: trimEnd(s, j, end), Place: values.InLine}, true
 }
 
-// lineStart says whether only signs, numbers, "export " or what tools put before a line stand before i on its line.
-func (pg *page) lineStart(i int) bool {
+// LineStart says whether only signs, numbers, "export " or what tools put before a line stand before i on its line.
+func (pg *Page) LineStart(i int) bool {
 	s := pg.s
 	a := i
 	for a > 0 && i-a < lines.MaxFront && s[a-1] != '\n' && !isEscapedLine(s, a) {
@@ -188,7 +188,7 @@ func (pg *page) lineStart(i int) bool {
 }
 
 // leads says whether the name at i begins its line, alone or with the words before it.
-func (pg *page) leads(i int) bool { return pg.lineStart(pg.leadStart(i)) || pg.lineStart(i) }
+func (pg *Page) leads(i int) bool { return pg.LineStart(pg.LeadStart(i)) || pg.LineStart(i) }
 
 // isEscapedLine says whether a line of a string in source, or of JSON that was cut off, begins at i: \n and \r are before it.
 func isEscapedLine(s string, i int) bool {
@@ -196,7 +196,7 @@ func isEscapedLine(s string, i int) bool {
 }
 
 // inPairs says whether name=value pairs with ';' between them go on at i: Server=x;Password=y.
-func (pg *page) inPairs(i int) bool {
+func (pg *Page) inPairs(i int) bool {
 	for i > 0 && chars.IsBlank(pg.s[i-1]) {
 		i--
 	}
@@ -204,7 +204,7 @@ func (pg *page) inPairs(i int) bool {
 }
 
 // lineEnd gives the end of the line that i is on.
-func (pg *page) lineEnd(i int) int {
+func (pg *Page) lineEnd(i int) int {
 	if i > pg.eol || i < pg.eolFrom {
 		pg.eolFrom = i
 		pg.eol = len(pg.s)
@@ -219,7 +219,7 @@ func (pg *page) lineEnd(i int) int {
 }
 
 // typed is a value after a type: password: str = "…".
-func (pg *page) typed(j int) (value, bool) {
+func (pg *Page) typed(j int) (Value, bool) {
 	s := pg.s
 	at := j
 	for at < len(s) && at-j < chars.MaxBlanks && (chars.InWord(s[at]) || strings.IndexByte(".[]|<>?&", s[at]) >= 0) {
@@ -227,36 +227,36 @@ func (pg *page) typed(j int) (value, bool) {
 	}
 	eq := chars.SkipBlanks(s, at)
 	if at == j || eq == at || eq+1 >= len(s) || s[eq] != '=' || s[eq+1] == '=' {
-		return value{}, false
+		return Value{}, false
 	}
 	return quotedAt(s, eq+1, values.InQuote, values.InHint)
 }
 
 // block is a YAML block scalar: the lines after "name: |" that are further in than the name.
-func (pg *page) block(i, j int) (value, bool) {
+func (pg *Page) block(i, j int) (Value, bool) {
 	s := pg.s
 	eol := pg.lineEnd(j)
 	if eol-j > 3 || eol >= len(s) {
-		return value{}, false
+		return Value{}, false
 	}
 	start, end := chars.SkipSpace(s, eol), lines.Deeper(s, i, j)
-	return value{start: start, end: end, place: values.InQuote}, start < end
+	return Value{Start: start, End: end, Place: values.InQuote}, start < end
 }
 
 // header is the value of an authorization or cookie header at j; its name, of kind k, is at i.
-func (pg *page) header(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) header(i, j int, k names.Kind) (Value, bool) {
 	s := pg.s
 	if v, ok := literalAt(s, j); ok {
 		return v, true
 	}
 	if s[j] == '[' || s[j] == '{' {
-		if pg.isJSON(j) {
-			return value{start: j, json: true}, true
+		if pg.IsJSON(j) {
+			return Value{Start: j, JSON: true}, true
 		}
 		if to := strings.IndexByte(s[j:min(len(s), j+chars.MaxQuote)], ']'); to > 0 && s[j] == '[' {
-			return value{start: j + 1, end: j + to, place: values.InLine}, true
+			return Value{Start: j + 1, End: j + to, Place: values.InLine}, true
 		}
-		return value{start: j, json: true}, s[j] == '{'
+		return Value{Start: j, JSON: true}, s[j] == '{'
 	}
 	p := values.InText
 	to := pg.headerEnd(j)
@@ -280,15 +280,15 @@ func (pg *page) header(i, j int, k names.Kind) (value, bool) {
 		}
 	}
 	if p == values.InText && k == names.Cookie {
-		return value{start: j, end: min(to, pairsEnd(s, j, chars.MaxBare)), place: p}, true
+		return Value{Start: j, End: min(to, PairsEnd(s, j, chars.MaxBare)), Place: p}, true
 	}
-	return value{start: j, end: schemeEnd(s, j, to), place: p}, j < to
+	return Value{Start: j, End: schemeEnd(s, j, to), Place: p}, j < to
 }
 
-// pairsEnd gives the end of the cookies at j, of which it looks at so many bytes: a=b; c=d. More may come behind.
-func pairsEnd(s string, j, most int) int {
+// PairsEnd gives the end of the cookies at j, of which it looks at so many bytes: a=b; c=d. More may come behind.
+func PairsEnd(s string, j, most int) int {
 	for end := j; ; {
-		for end < len(s) && end-j < most && (!endsBare(s[end]) || s[end] == '&') {
+		for end < len(s) && end-j < most && (!EndsBare(s[end]) || s[end] == '&') {
 			end++
 		}
 		if !strings.HasPrefix(s[end:], "; ") || end-j >= most {
@@ -304,7 +304,7 @@ func manyPairs(t string) bool {
 }
 
 // endsInComma says whether the line that j is on goes on as a list of arguments.
-func (pg *page) endsInComma(j int) bool {
+func (pg *Page) endsInComma(j int) bool {
 	end := pg.lineEnd(j)
 	return end > j && pg.s[end-1] == ','
 }
@@ -324,7 +324,7 @@ func schemeEnd(s string, j, to int) int {
 }
 
 // headerEnd gives the first quote, end of line, or \r, \n or quote as an escape from j on.
-func (pg *page) headerEnd(j int) int {
+func (pg *Page) headerEnd(j int) int {
 	if j >= pg.stopFrom && j <= pg.stop {
 		return pg.stop
 	}

@@ -1,10 +1,10 @@
-package redact
+package places
 
 import "github.com/transcriptd/transcriptd/redact/internal/jsontext"
 
-// page is a text in which it is looked where the value of a name stands. What was looked for on a line is remembered, so that the
+// Page is a text in which it is looked where the value of a name stands. What was looked for on a line is remembered, so that the
 // time stays linear.
-type page struct {
+type Page struct {
 	s        string
 	notJSON  int // no JSON value begins before this offset that has not been tried
 	eol      int // the end of the line that holds eolFrom
@@ -13,10 +13,10 @@ type page struct {
 	stopFrom int
 }
 
-func newPage(s string) *page { return &page{s: s, eol: -1, stop: -1} }
+func New(s string) *Page { return &Page{s: s, eol: -1, stop: -1} }
 
-// isJSON says whether a JSON value begins at i. What is none is gone over once, so that the time stays linear.
-func (pg *page) isJSON(i int) bool {
+// IsJSON says whether a JSON value begins at i. What is none is gone over once, so that the time stays linear.
+func (pg *Page) IsJSON(i int) bool {
 	if i < pg.notJSON {
 		return false
 	}

@@ -1,4 +1,4 @@
-package redact
+package places
 
 import (
 	"strings"
@@ -13,8 +13,8 @@ import (
 // maxLead is how many words before a name on its line may belong to it: "My new wifi password: …".
 const maxLead = 4
 
-// leadStart gives where the words that end with the one at i begin: plain words with single blanks between them.
-func (pg *page) leadStart(i int) int {
+// LeadStart gives where the words that end with the one at i begin: plain words with single blanks between them.
+func (pg *Page) LeadStart(i int) int {
 	s := pg.s
 	for n := 0; n < maxLead && i > 1 && s[i-1] == ' ' && chars.IsAlnum(s[i-2]); n++ {
 		at := i - 1
@@ -30,25 +30,25 @@ func (pg *page) leadStart(i int) int {
 }
 
 // isOpening says whether the quote before i is the one that the quote q after a name closes.
-func (pg *page) isOpening(i int, q quote) bool {
+func (pg *Page) isOpening(i int, q Quote) bool {
 	return i > 0 && chars.IsQuote(pg.s[i-1]) && pg.s[i-1] == q.sign
 }
 
 // member is the value of a quoted name: "name": "…", 'name' => '…', or a number.
-func (pg *page) member(at, after int, k names.Kind) (value, bool) {
+func (pg *Page) member(at, after int, k names.Kind) (Value, bool) {
 	s := pg.s
 	if s[at] != ':' && !strings.HasPrefix(s[at:], "=>") {
-		return value{}, false
+		return Value{}, false
 	}
 	j := chars.SkipBlanks(s, after)
-	if q, ok := openQuote(s, j); ok {
-		return value{start: q.start, end: q.close(s), place: values.InJSON}, true
+	if q, ok := OpenQuote(s, j); ok {
+		return Value{Start: q.Start, End: q.Close(s), Place: values.InJSON}, true
 	}
 	end := chars.DigitsEnd(s, j)
 	if end == len(s) || strings.IndexByte(",}] \n\r", s[end]) < 0 || !values.IsSecretNumber(s[j:end], k) {
-		return value{}, false
+		return Value{}, false
 	}
-	return value{start: j, end: end, place: values.InJSON}, true
+	return Value{Start: j, End: end, Place: values.InJSON}, true
 }
 
 // setters are calls that put their second argument under the name that is their first, or give it where there is none.
@@ -56,7 +56,7 @@ var setters = chars.Words(`get getenv env set setenv putenv setdefault setheader
 	setproperty define setitem`)
 
 // isSetter says whether the quote at i opens the first argument of one of them.
-func (pg *page) isSetter(i int) bool {
+func (pg *Page) isSetter(i int) bool {
 	if i < 2 || pg.s[i-1] != '(' {
 		return false
 	}
@@ -69,7 +69,7 @@ func (pg *page) isSetter(i int) bool {
 
 // amongPairs says whether the value that ends at end, of the name at i, is one of several on a line without a sign of source:
 // user: ada, password: …
-func (pg *page) amongPairs(i, end int) bool {
+func (pg *Page) amongPairs(i, end int) bool {
 	s := pg.s
 	from := max(0, i-chars.MaxBare)
 	if n := strings.LastIndexByte(s[from:i], '\n'); n >= 0 {
@@ -113,7 +113,7 @@ func isPairSign(t string, side int) bool {
 }
 
 // isEnv says whether the name at i is one of a command whose next word is its value: ENV name value, setx name value.
-func (pg *page) isEnv(i int) bool {
+func (pg *Page) isEnv(i int) bool {
 	before := pg.s[max(0, i-names.MaxName):i]
 	if n := strings.LastIndexByte(before, '\n'); n >= 0 {
 		before = before[n+1:]
@@ -135,40 +135,40 @@ func (pg *page) isEnv(i int) bool {
 
 // attribute is the value after an attribute that is its name: <entry key="…">value<, or in a multipart form
 // form-data; name="…", an empty line, and the value. The name, of kind k, begins at i, what is after its quote at j.
-func (pg *page) attribute(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) attribute(i, j int, k names.Kind) (Value, bool) {
 	s := pg.s
 	before := s[:i-1]
 	if strings.HasPrefix(s[j:], ">") && strings.HasSuffix(before, " key=") {
 		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '<')
-		return value{start: j + 1, end: j + to, place: values.InQuote}, to > 0
+		return Value{Start: j + 1, End: j + to, Place: values.InQuote}, to > 0
 	}
 	if strings.HasPrefix(s[j:], ">") && (strings.HasSuffix(before, " name=") || strings.HasSuffix(before, " id=")) {
 		v := untilTag(s, j+1)
-		return v, values.IsBelow(s[v.start:v.end], k)
+		return v, values.IsBelow(s[v.Start:v.End], k)
 	}
 	for _, empty := range [...]string{"\r\n\r\n", "\n\n"} {
 		if strings.HasPrefix(s[j:], empty) && strings.HasSuffix(before, "form-data; name=") {
 			start := j + len(empty)
-			return value{start: start, end: min(pg.lineEnd(start), start+chars.MaxQuote), place: values.InQuote}, true
+			return Value{Start: start, End: min(pg.lineEnd(start), start+chars.MaxQuote), Place: values.InQuote}, true
 		}
 	}
-	return value{}, false
+	return Value{}, false
 }
 
 // tagged is the value in the next element of HTML or XML after the one that a name ends at j: <td>name</td><td>value</td>, or behind
 // that: <b>name:</b> value.
-func tagged(s string, j int) (value, bool) {
+func tagged(s string, j int) (Value, bool) {
 	at := j
 	if strings.HasPrefix(s[at:], ":") {
 		at++
 	}
 	if !strings.HasPrefix(s[at:], "</") {
-		return value{}, false
+		return Value{}, false
 	}
 	for n := 0; n < 4 && strings.HasPrefix(s[at:], "<"); n++ {
 		to := strings.IndexByte(s[at:min(len(s), at+chars.MaxBlanks)], '>')
 		if to < 0 {
-			return value{}, false
+			return Value{}, false
 		}
 		at += to + 1
 		for from := at; at < len(s) && at-from < chars.MaxBlanks && (chars.IsSpace(s[at]) || s[at] == ':'); at++ {
@@ -178,70 +178,70 @@ func tagged(s string, j int) (value, bool) {
 }
 
 // untilTag is the value at i that ends with its line, or where a tag begins.
-func untilTag(s string, i int) value {
+func untilTag(s string, i int) Value {
 	text := chars.FirstLine(s[i:min(len(s), i+chars.MaxBare)])
 	text, _, _ = strings.Cut(text, "<")
 	a, b := chars.TrimSpace(text)
-	return value{start: i + a, end: i + b, place: values.InINI}
+	return Value{Start: i + a, End: i + b, Place: values.InINI}
 }
 
 // cell is the value in the last cell of a table's row whose first cell is the name [i, j): | name | value |.
-func (pg *page) cell(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) cell(i, j int, k names.Kind) (Value, bool) {
 	s := pg.s
-	i = pg.leadStart(i)
+	i = pg.LeadStart(i)
 	for i > 0 && (s[i-1] == '*' || s[i-1] == '`' || chars.IsBlank(s[i-1])) {
 		i--
 	}
-	if pg.lineStart(i) && (i == 0 || s[i-1] != '|') {
+	if pg.LineStart(i) && (i == 0 || s[i-1] != '|') {
 		v := record(s, j+1)
-		return v, values.IsBelow(s[v.start:v.end], k)
+		return v, values.IsBelow(s[v.Start:v.End], k)
 	}
-	if i == 0 || s[i-1] != '|' || !pg.lineStart(i-1) && (i == 1 || !chars.IsQuote(s[i-2])) {
-		return value{}, false
+	if i == 0 || s[i-1] != '|' || !pg.LineStart(i-1) && (i == 1 || !chars.IsQuote(s[i-2])) {
+		return Value{}, false
 	}
 	j = chars.SkipBlanks(s, j+1)
 	to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '|')
 	if to <= 0 {
-		return value{}, false
+		return Value{}, false
 	}
 	end := chars.SkipBlanks(s, j+to+1)
 	if end < len(s) && s[end] != '\n' && s[end] != '\r' && !chars.IsQuote(s[end]) {
-		return value{}, false // there are more cells
+		return Value{}, false // there are more cells
 	}
-	if under := strings.TrimLeft(s[end:min(len(s), end+chars.MaxBlanks)], "\r\n \t>"); strings.HasPrefix(under, "|") && isRule(chars.FirstLine(under)) {
-		return value{}, false // it is the row of names
+	if under := strings.TrimLeft(s[end:min(len(s), end+chars.MaxBlanks)], "\r\n \t>"); strings.HasPrefix(under, "|") && IsRule(chars.FirstLine(under)) {
+		return Value{}, false // it is the row of names
 	}
 	start, end := lines.Unmarked(s, j, trimEnd(s, j, j+to))
 	v, ok := whole(s, start, end, k)
-	if k == names.Token && v.place == values.InYAML {
-		v.place = values.InINI // tables tell what tokens mean
+	if k == names.Token && v.Place == values.InYAML {
+		v.Place = values.InINI // tables tell what tokens mean
 	}
 	return v, ok
 }
 
 // record is the value of a line name | value, as psql writes the columns of a record.
-func record(s string, j int) value {
+func record(s string, j int) Value {
 	j = chars.SkipBlanks(s, j)
 	end := lines.TextEnd(s, j)
-	return value{start: j, end: end, place: values.InINI}
+	return Value{Start: j, End: end, Place: values.InINI}
 }
 
 // whole is the value [start, end) if it is one word, or a phrase where the name is one of phrases or passwords.
-func whole(s string, start, end int, k names.Kind) (value, bool) {
+func whole(s string, start, end int, k names.Kind) (Value, bool) {
 	switch t := s[start:end]; {
 	case !chars.HasSpace(t):
-		return value{start: start, end: end, place: values.InYAML}, start < end
+		return Value{Start: start, End: end, Place: values.InYAML}, start < end
 	case k == names.Password && values.IsPhrase(t), k == names.Authz && values.HasScheme(t), (k == names.Phrase || k == names.Seed) && values.IsWords(t, 3):
-		return value{start: start, end: end, place: values.InLine}, true
+		return Value{Start: start, End: end, Place: values.InLine}, true
 	}
-	return value{}, false
+	return Value{}, false
 }
 
 // alone is what stands between j and the end of its line, or of the quotes around a header, for the name at i with ':' after
 // it, if it is a value and nothing else.
-func (pg *page) alone(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) alone(i, j int, k names.Kind) (Value, bool) {
 	s := pg.s
-	if lead := pg.leadStart(i); pg.leads(i) {
+	if lead := pg.LeadStart(i); pg.leads(i) {
 		eol := pg.lineEnd(j)
 		if isEscapedLine(s, lead) {
 			eol = escapeAt(s, j, eol)
@@ -253,11 +253,11 @@ func (pg *page) alone(i, j int, k names.Kind) (value, bool) {
 		return whole(s, start, end, k)
 	}
 	if i == 0 || !chars.IsQuote(s[i-1]) || !isHeader(s[:i-1], s[i:j]) {
-		return value{}, false
+		return Value{}, false
 	}
 	end := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], s[i-1])
 	if end <= 0 {
-		return value{}, false
+		return Value{}, false
 	}
 	return whole(s, j, j+end, k)
 }
@@ -272,8 +272,8 @@ func isHeader(before, name string) bool {
 	return strings.IndexByte(name, '-') > 0
 }
 
-// isRule says whether a line of a table is none of its rows: |---|:-:|, +----+ and ----+----.
-func isRule(line string) bool {
+// IsRule says whether a line of a table is none of its rows: |---|:-:|, +----+ and ----+----.
+func IsRule(line string) bool {
 	line = strings.TrimSpace(line)
 	return len(line) > 2 && strings.Trim(line, "|+-: \t>") == "" && strings.Contains(line, "-") && strings.ContainsAny(line, "|+")
 }

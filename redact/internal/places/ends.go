@@ -1,4 +1,4 @@
-package redact
+package places
 
 import (
 	"strings"
@@ -8,28 +8,28 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 )
 
-// quote is an opening quote: its sign, how many backslashes stand before it, and where its text begins.
-type quote struct {
+// Quote is an opening quote: its sign, how many backslashes stand before it, and where its text begins.
+type Quote struct {
 	sign  byte
 	level int
-	start int
+	Start int
 }
 
-func openQuote(s string, j int) (quote, bool) {
+func OpenQuote(s string, j int) (Quote, bool) {
 	at := j
 	for at < len(s) && s[at] == '\\' && at-j < 15 {
 		at++
 	}
 	if at == len(s) || !chars.IsQuote(s[at]) {
-		return quote{}, false
+		return Quote{}, false
 	}
-	return quote{s[at], at - j, at + 1}, true
+	return Quote{s[at], at - j, at + 1}, true
 }
 
-// close gives the end of the quoted text: the closing quote of the same level, or where the line or the text ends.
-func (q quote) close(s string) int {
+// Close gives the end of the quoted text: the closing quote of the same level, or where the line or the text ends.
+func (q Quote) Close(s string) int {
 	slashes := 0
-	for i := q.start; i < len(s) && i-q.start < chars.MaxQuote; i++ {
+	for i := q.Start; i < len(s) && i-q.Start < chars.MaxQuote; i++ {
 		switch {
 		case s[i] == '\\':
 			slashes++
@@ -41,22 +41,22 @@ func (q quote) close(s string) int {
 		}
 		slashes = 0
 	}
-	return min(len(s), q.start+chars.MaxQuote)
+	return min(len(s), q.Start+chars.MaxQuote)
 }
 
-func endsBare(c byte) bool { return chars.IsSpace(c) || strings.IndexByte("\"'`<>,;&(){}[]|", c) >= 0 }
+func EndsBare(c byte) bool { return chars.IsSpace(c) || strings.IndexByte("\"'`<>,;&(){}[]|", c) >= 0 }
 
-// bareEnd gives the end of an unquoted value in running text.
-func bareEnd(s string, i int) int {
+// BareEnd gives the end of an unquoted value in running text.
+func BareEnd(s string, i int) int {
 	for from := i; i < len(s) && i-from < chars.MaxBare; i++ {
 		c := s[i]
-		if endsBare(c) && !isNumbered(s, from, i) || c == '#' && i == from {
+		if EndsBare(c) && !isNumbered(s, from, i) || c == '#' && i == from {
 			return i
 		}
 		if c == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'\\", s[i+1]) >= 0 {
 			return i
 		}
-		if c == '=' && i+1 < len(s) && s[i+1] != '=' && !endsBare(s[i+1]) || c == '%' && strings.HasPrefix(s[i:], "%26") {
+		if c == '=' && i+1 < len(s) && s[i+1] != '=' && !EndsBare(s[i+1]) || c == '%' && strings.HasPrefix(s[i:], "%26") {
 			return i // '=' belongs to a value only at its end
 		}
 		if c == ':' && i-from <= 16 && looks.IsWord(s[from:i]) {
@@ -85,7 +85,7 @@ var challenge = chars.Words(`realm scope error error_description error_uri resou
 // other values (12|token, user:token).
 func credentialEnd(s string, i int) int {
 	end := i
-	for end < len(s) && end-i < chars.MaxBare && (!endsBare(s[end]) || s[end] == '|') &&
+	for end < len(s) && end-i < chars.MaxBare && (!EndsBare(s[end]) || s[end] == '|') &&
 		!(s[end] == '\\' && end+1 < len(s) && strings.IndexByte("nrt\"'\\", s[end+1]) >= 0) {
 		if strings.HasPrefix(s[end:], "://") {
 			return end // a link
@@ -101,25 +101,25 @@ func credentialEnd(s string, i int) int {
 	return trimEnd(s, i, end)
 }
 
-// fieldEnd is bareEnd for the value of a name of kind k: a cookie's has a '=' in it.
+// fieldEnd is BareEnd for the value of a name of kind k: a cookie's has a '=' in it.
 func fieldEnd(s string, i int, k names.Kind) int {
-	end := bareEnd(s, i)
+	end := BareEnd(s, i)
 	if k == names.Cookie && end < len(s) && s[end] == '=' {
-		return bareEnd(s, end+1)
+		return BareEnd(s, end+1)
 	}
 	return end
 }
 
-// envEnd is bareEnd for a shell's words, which may hold signs that end a value elsewhere.
+// envEnd is BareEnd for a shell's words, which may hold signs that end a value elsewhere.
 func envEnd(s string, i int, shell bool) int {
 	if !shell || i == len(s) || s[i] == '$' || chars.IsQuote(s[i]) {
 		return i
 	}
-	return spaceEnd(s, i)
+	return SpaceEnd(s, i)
 }
 
-// spaceEnd gives the end of a shell's word.
-func spaceEnd(s string, i int) int {
+// SpaceEnd gives the end of a shell's word.
+func SpaceEnd(s string, i int) int {
 	for from := i; i < len(s) && i-from < chars.MaxBare; i++ {
 		if chars.IsSpace(s[i]) || chars.IsQuote(s[i]) || s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'\\", s[i+1]) >= 0 {
 			return i
@@ -147,7 +147,7 @@ func formEnd(s string, i, end int) int {
 		if s[at] != '&' {
 			continue
 		}
-		if eq := wordEnd(s[:end], at+1); eq > at+1 && eq < end && s[eq] == '=' {
+		if eq := WordEnd(s[:end], at+1); eq > at+1 && eq < end && s[eq] == '=' {
 			return at
 		}
 	}
@@ -230,9 +230,9 @@ func trimEnd(s string, i, end int) int {
 	return end
 }
 
-// wordEnd gives the end of the word at i: letters, digits, '_', '-', '$' and '.' between them. Names longer than names.MaxName are
+// WordEnd gives the end of the word at i: letters, digits, '_', '-', '$' and '.' between them. Names longer than names.MaxName are
 // none, so a word may be cut; the rest is a word of its own.
-func wordEnd(s string, i int) int {
+func WordEnd(s string, i int) int {
 	from := i
 	for i < len(s) && i-from < chars.MaxShape && (chars.InDotted(s[i]) || s[i] == '$') {
 		i++

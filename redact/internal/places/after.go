@@ -1,4 +1,4 @@
-package redact
+package places
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
-// value is where a value is and how it stands there.
-type value struct {
-	start, end int
-	place      values.Place
-	json       bool // a bracket at start: a JSON value or none
+// Value is where a value is and how it stands there.
+type Value struct {
+	Start, End int
+	Place      values.Place
+	JSON       bool // a bracket at start: a JSON value or none
 }
 
 // separator says what is between a name and its value.
@@ -28,14 +28,14 @@ const (
 	sepSpace             // --name value, name is value
 )
 
-// valueAfter finds the value of the name [i, end).
-func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
+// ValueAfter finds the value of the name [i, end).
+func (pg *Page) ValueAfter(i, end int, k names.Kind) (Value, bool) {
 	s := pg.s
 	j := end
 	quotedName := false
-	first := pg.leadStart(i)
-	if q, ok := openQuote(s, j); ok && pg.isOpening(first, q) {
-		j, end, quotedName = q.start, q.start, true
+	first := pg.LeadStart(i)
+	if q, ok := OpenQuote(s, j); ok && pg.isOpening(first, q) {
+		j, end, quotedName = q.Start, q.Start, true
 		if v, ok := pg.attribute(first, j, k); ok {
 			return v, true
 		}
@@ -45,13 +45,13 @@ func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
 	}
 	if i > 1 && s[i-2:i] == "${" { // a shell's default
 		to := strings.IndexByte(s[j:min(len(s), j+chars.MaxBare)], '}')
-		return value{start: j + 2, end: j + to, place: values.InLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
+		return Value{Start: j + 2, End: j + to, Place: values.InLine}, to > 2 && strings.HasPrefix(s[j:], ":-")
 	}
 	if v, ok := pg.pairValue(j); ok {
 		return v, true
 	}
 	if v, ok := tagged(s, j); ok {
-		return v, values.IsBelow(s[v.start:v.end], k)
+		return v, values.IsBelow(s[v.Start:v.End], k)
 	}
 	if to := aboutEnd(s, j); to > 0 && !quotedName {
 		return pg.valueOf(i, to, k)
@@ -68,16 +68,16 @@ func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
 		return quotedAt(s, after, either(k == names.Token, values.InHint, values.InQuote), values.InHint)
 	case sepComma:
 		if !quotedName || !chars.IsQuote(s[i-1]) {
-			return value{}, false
+			return Value{}, false
 		}
 		p := either(k == names.Cookie || pg.isSetter(first-1), values.InQuote, values.InHint)
 		return quotedAt(s, after, p, p)
 	case sepTag:
 		to := strings.IndexByte(s[after:min(len(s), after+chars.MaxQuote)], '<')
 		if to < 0 || strings.IndexByte(s[after:after+to], '\n') >= 0 && k != names.Phrase {
-			return value{}, false
+			return Value{}, false
 		}
-		return value{start: after, end: after + to, place: values.InQuote}, true
+		return Value{Start: after, End: after + to, Place: values.InQuote}, true
 	default:
 	}
 	if at < len(s) && s[at] == '|' {
@@ -86,7 +86,7 @@ func (pg *page) valueAfter(i, end int, k names.Kind) (value, bool) {
 	if at > j && at-j < chars.MaxBlanks && at < len(s) && !quotedName {
 		return pg.spaced(i, at, k)
 	}
-	return value{}, false
+	return Value{}, false
 }
 
 // separatorAt gives what separates at s[j:] and where it ends. start is where the name began.
@@ -112,59 +112,59 @@ func separatorAt(s string, j, start int) (separator, int) {
 
 // pairValue finds the value in {name: "PASSWORD", value: "…"}, <add key="password" value="…"/> and the like; j is after the
 // name and its quote.
-func (pg *page) pairValue(j int) (value, bool) {
+func (pg *Page) pairValue(j int) (Value, bool) {
 	s := pg.s
 	at := j
 	for n := 0; at < len(s) && n < chars.MaxBlanks && (chars.IsSpace(s[at]) || s[at] == ',' || s[at] == '\\' || s[at] == '"' || s[at] == '\''); n++ {
 		at++
 	}
 	if at == j || !chars.HasPrefixFold(s[at:], "value") && !chars.HasPrefixFold(s[at:], "secretvalue") {
-		return value{}, false
+		return Value{}, false
 	}
-	at = wordEnd(s, at)
-	if q, ok := openQuote(s, at); ok {
-		at = q.start
+	at = WordEnd(s, at)
+	if q, ok := OpenQuote(s, at); ok {
+		at = q.Start
 	}
 	at = chars.SkipBlanks(s, at)
 	if at == len(s) || s[at] != ':' && s[at] != '=' {
-		return value{}, false
+		return Value{}, false
 	}
 	after := chars.SkipBlanks(s, at+1)
 	if v, ok := quotedAt(s, after, values.InQuote, values.InQuote); ok {
 		return v, true
 	}
 	if s[at] == '=' {
-		return value{}, false
+		return Value{}, false
 	}
 	p := either(strings.IndexByte(s[j:at], '\n') >= 0, values.InYAML, values.InText)
-	return value{start: after, end: min(pg.lineEnd(after), bareEnd(s, after)), place: p}, true
+	return Value{Start: after, End: min(pg.lineEnd(after), BareEnd(s, after)), Place: p}, true
 }
 
 // quotedAt is the quoted value at j after blanks, or the literal that an expression at j begins with: b"…", String("…").
-func quotedAt(s string, j int, p, inCall values.Place) (value, bool) {
+func quotedAt(s string, j int, p, inCall values.Place) (Value, bool) {
 	j = chars.SkipBlanks(s, j)
-	if q, ok := openQuote(s, j); ok {
-		return value{start: q.start, end: q.close(s), place: p}, true
+	if q, ok := OpenQuote(s, j); ok {
+		return Value{Start: q.Start, End: q.Close(s), Place: p}, true
 	}
 	at := j
 	for at < len(s) && at-j < chars.MaxBlanks && (chars.InWord(s[at]) || s[at] == '.') {
 		at++
 	}
 	if at-j == 1 || at-j == 2 {
-		if q, ok := openQuote(s, at); ok { // b"…", rb'…'
-			return value{start: q.start, end: q.close(s), place: p}, true
+		if q, ok := OpenQuote(s, at); ok { // b"…", rb'…'
+			return Value{Start: q.Start, End: q.Close(s), Place: p}, true
 		}
 	}
 	if at > j && at < len(s) && s[at] == '(' {
-		if q, ok := openQuote(s, at+1); ok {
-			return value{start: q.start, end: q.close(s), place: inCall}, true
+		if q, ok := OpenQuote(s, at+1); ok {
+			return Value{Start: q.Start, End: q.Close(s), Place: inCall}, true
 		}
 	}
-	return value{}, false
+	return Value{}, false
 }
 
 // literalAt is the quoted value at j, or the first of []byte("…") and []string{"…"}.
-func literalAt(s string, j int) (value, bool) {
+func literalAt(s string, j int) (Value, bool) {
 	for _, slice := range [...]string{"[]byte(", "[]string{"} {
 		if strings.HasPrefix(s[j:], slice) {
 			return quotedAt(s, j+len(slice), values.InQuote, values.InQuote)
@@ -177,17 +177,17 @@ func literalAt(s string, j int) (value, bool) {
 var cookieSettings = chars.Words(`domain path expires maxage samesite`)
 
 // spaced is for a name, blanks and a value at j: flags, "Bearer …", "password is …", netrc and SQL.
-func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) spaced(i, j int, k names.Kind) (Value, bool) {
 	s := pg.s
 	if s[i] == '-' {
 		if s[j] == '-' {
-			return value{}, false
+			return Value{}, false
 		}
 		if v, ok := quotedAt(s, j, values.InQuote, values.InHint); ok {
 			return v, true
 		}
-		end := spaceEnd(s, j)
-		return value{start: j, end: end, place: values.InLine}, end-j > 16 || !values.IsStopWord(s[j:end])
+		end := SpaceEnd(s, j)
+		return Value{Start: j, End: end, Place: values.InLine}, end-j > 16 || !values.IsStopWord(s[j:end])
 	}
 	bare := k == names.Password || chars.HasPrefixFold(s[i:], "bearer")
 	for _, is := range [...]string{"is:", "are:"} {
@@ -201,8 +201,8 @@ func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
 		}
 	}
 	if pg.isEnv(i) {
-		end := spaceEnd(s, j)
-		return value{start: j, end: end, place: values.InLine}, true
+		end := SpaceEnd(s, j)
+		return Value{Start: j, End: end, Place: values.InLine}, true
 	}
 	for _, w := range [...]string{"is ", "was ", "to ", "is: ", "= ", "string = ", "String = ", "varchar = ", "- "} {
 		if strings.HasPrefix(s[j:], w) {
@@ -211,33 +211,33 @@ func (pg *page) spaced(i, j int, k names.Kind) (value, bool) {
 		}
 	}
 	if end := chars.DigitsEnd(s, j); (k == names.PIN || k == names.Password && bare) && values.IsCode(s, j, end) && (!chars.HasPrefixFold(s[i:], "pin ") || chars.HasPrefixFold(s[i:], "pin code")) {
-		return value{start: j, end: end, place: values.InINI}, true
+		return Value{Start: j, End: end, Place: values.InINI}, true
 	}
 	if end := wordsEnd(s, j); (k == names.Phrase || k == names.Seed) && end > j {
-		return value{start: j, end: end, place: values.InHint}, true
+		return Value{Start: j, End: end, Place: values.InHint}, true
 	}
-	if eq := wordEnd(s, j); k == names.Cookie && strings.HasPrefix(s[eq:], "=") && !cookieSettings[names.Fold(s[j:eq])] {
-		if q, ok := openQuote(s, eq+1); ok {
-			return value{start: q.start, end: q.close(s), place: values.InText}, true
+	if eq := WordEnd(s, j); k == names.Cookie && strings.HasPrefix(s[eq:], "=") && !cookieSettings[names.Fold(s[j:eq])] {
+		if q, ok := OpenQuote(s, eq+1); ok {
+			return Value{Start: q.Start, End: q.Close(s), Place: values.InText}, true
 		}
-		return value{start: j, end: pairsEnd(s, j, chars.MaxBare), place: values.InText}, true
+		return Value{Start: j, End: PairsEnd(s, j, chars.MaxBare), Place: values.InText}, true
 	}
-	if v, ok := quotedAt(s, j, values.InQuote, values.InHint); ok && v.place == values.InQuote {
-		v.place = values.InHint
-		if k == names.Password && !chars.HasSpace(s[v.start:v.end]) {
-			v.place = values.InYAML
+	if v, ok := quotedAt(s, j, values.InQuote, values.InHint); ok && v.Place == values.InQuote {
+		v.Place = values.InHint
+		if k == names.Password && !chars.HasSpace(s[v.Start:v.End]) {
+			v.Place = values.InYAML
 		}
 		return v, true
 	}
 	if !bare || k == names.Authz || k == names.Cookie || k == names.Weak || k == names.Query {
-		return value{}, false
+		return Value{}, false
 	}
-	end := trimEnd(s, j, bareEnd(s, j))
+	end := trimEnd(s, j, BareEnd(s, j))
 	if chars.HasPrefixFold(s[i:], "bearer") {
 		end = credentialEnd(s, j)
 	}
 	p := either(k == names.Secret || k == names.Token, values.InText, values.InHint)
-	return value{start: j, end: end, place: p}, j < end
+	return Value{Start: j, End: end, Place: p}, j < end
 }
 
 func either[T any](first bool, a, b T) T {
@@ -247,7 +247,7 @@ func either[T any](first bool, a, b T) T {
 	return b
 }
 
-// inQuery says whether a parameter of a URL begins at i.
-func (pg *page) inQuery(i int) bool {
+// InQuery says whether a parameter of a URL begins at i.
+func (pg *Page) InQuery(i int) bool {
 	return i > 0 && (pg.s[i-1] == '?' || pg.s[i-1] == '&' || pg.s[i-1] == '#') || strings.HasSuffix(pg.s[:i], "&amp;")
 }

@@ -1,4 +1,4 @@
-package redact
+package places
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // below is the value that stands alone on a line after the one that ends at j, under the name at i of kind k: on the next that is
 // not empty. What tools put before the name on its line may stand before the value too. A list of lines, as source and JSON write
 // one, is read as its lines. A word that could be another is none.
-func (pg *page) below(i, j int, k names.Kind) (value, bool) {
+func (pg *Page) below(i, j int, k names.Kind) (Value, bool) {
 	s := pg.s
 	front := lines.Front(s, i)
 	at := lines.Next(s, j, front)
@@ -24,11 +24,11 @@ func (pg *page) below(i, j int, k names.Kind) (value, bool) {
 		j, at = end, lines.Next(s, end, front)
 	}
 	if at == j {
-		return value{}, false
+		return Value{}, false
 	}
 	end := lines.TextEnd(s, at)
 	if end-at >= chars.MaxBare {
-		return value{}, false
+		return Value{}, false
 	}
 	if strings.HasPrefix(s[at:end], "- ") {
 		at += len("- ") // of a list of its own
@@ -37,12 +37,12 @@ func (pg *page) below(i, j int, k names.Kind) (value, bool) {
 	if end-start > 2 && chars.IsQuote(s[start]) && s[start] == s[end-1] {
 		start, end = start+1, end-1
 	}
-	return value{start: start, end: end, place: values.InINI}, values.IsBelow(s[start:end], k)
+	return Value{Start: start, End: end, Place: values.InINI}, values.IsBelow(s[start:end], k)
 }
 
 // unmarked is the value [start, end) of the name at i without the marks around it, and without those at its end that close what
 // was opened before the name.
-func (pg *page) unmarked(i, start, end int) (int, int) {
+func (pg *Page) unmarked(i, start, end int) (int, int) {
 	start, end = lines.Unmarked(pg.s, start, end)
 	if start == end || strings.IndexByte(lines.Marks, pg.s[end-1]) < 0 {
 		return start, end
@@ -51,8 +51,8 @@ func (pg *page) unmarked(i, start, end int) (int, int) {
 }
 
 // marksBefore are the marks before the name at i, or before the words that lead to it.
-func (pg *page) marksBefore(i int) string {
-	from := pg.leadStart(i)
+func (pg *Page) marksBefore(i int) string {
+	from := pg.LeadStart(i)
 	to := from
 	for from > 0 && to-from < 3 && strings.IndexByte(lines.Marks, pg.s[from-1]) >= 0 {
 		from--
