@@ -53,7 +53,7 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 		return 0
 	}
 	if strings.HasPrefix(text, "-----BEGIN ") {
-		if to := sc.pem.keyEnd(v.Start); to > 0 {
+		if to := sc.pem.KeyEnd(v.Start); to > 0 {
 			return sc.take(v.Start, to)
 		}
 	}

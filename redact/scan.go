@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
+	"github.com/transcriptd/transcriptd/redact/internal/pem"
 	"github.com/transcriptd/transcriptd/redact/internal/places"
 	"github.com/transcriptd/transcriptd/redact/internal/tokens"
 )
@@ -17,7 +18,7 @@ type scanner struct {
 	r     *Redactor
 	s     string
 	page  *places.Page
-	pem   pem
+	pem   pem.Text
 	depth int // how many JSON strings the text is in
 	spans []edit.Span
 
@@ -38,7 +39,7 @@ func (r *Redactor) find(s string, depth int) []edit.Span {
 	if spans, ok := r.findOnScreen(s, depth); ok {
 		return spans
 	}
-	sc := scanner{r: r, s: s, page: places.New(s), pem: newPEM(s), depth: depth, cut: -1}
+	sc := scanner{r: r, s: s, page: places.New(s), pem: pem.New(s), depth: depth, cut: -1}
 	for i := 0; i < len(s); {
 		i = sc.step(i)
 	}
@@ -136,7 +137,7 @@ func (sc *scanner) escape(i int) int {
 func (sc *scanner) word(i int) int {
 	for at := i; at < len(sc.s) && at <= i+1 && sc.s[at] == '-'; at++ { // the first may be of a diff
 		if strings.HasPrefix(sc.s[at:], "-----BEGIN ") {
-			if end := sc.pem.keyEnd(at); end > 0 {
+			if end := sc.pem.KeyEnd(at); end > 0 {
 				return sc.take(at, end)
 			}
 		}

@@ -1,4 +1,4 @@
-package redact
+package pem
 
 import (
 	"strings"
@@ -7,18 +7,18 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/lines"
 )
 
-// pem is a text in which private keys in PEM are looked for.
-type pem struct {
+// Text is a text in which private keys in PEM are looked for.
+type Text struct {
 	s    string
 	next int // where the next "-----END" is, from from on; -1: there is none
 	from int // what next was looked for from; -1: nothing was
 }
 
-func newPEM(s string) pem { return pem{s: s, from: -1} }
+func New(s string) Text { return Text{s: s, from: -1} }
 
 // jsontext.KeyEnd gives the end of the private key in PEM that begins at i, or 0 if it is no private key. A key that is cut off
 // ends with its last character of base64.
-func (p *pem) keyEnd(i int) int {
+func (p *Text) KeyEnd(i int) int {
 	s := p.s
 	label := i + len("-----BEGIN ")
 	end := label
@@ -68,7 +68,7 @@ func nextKeyLine(s string, j int, front string) int {
 }
 
 // nextEnd gives the next "-----END" from i on. It is looked for once between two of them, so that the time stays linear.
-func (p *pem) nextEnd(i int) int {
+func (p *Text) nextEnd(i int) int {
 	if p.from < 0 || p.next >= 0 && p.next < i {
 		p.from = i
 		p.next = strings.Index(p.s[i:], "-----END")
