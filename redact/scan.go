@@ -6,6 +6,7 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
 	"github.com/transcriptd/transcriptd/redact/internal/edit"
 	"github.com/transcriptd/transcriptd/redact/internal/jsontext"
+	"github.com/transcriptd/transcriptd/redact/internal/jsonwalk"
 	"github.com/transcriptd/transcriptd/redact/internal/names"
 	"github.com/transcriptd/transcriptd/redact/internal/pem"
 	"github.com/transcriptd/transcriptd/redact/internal/places"
@@ -64,8 +65,8 @@ func (r *Redactor) findString(s string, depth int) ([]edit.Span, bool) {
 }
 
 // walker goes through JSON values of a text that is in so many JSON strings.
-func (r *Redactor) walker(s string, depth int) *walker {
-	return &walker{names: r.names, find: r.find, s: s, depth: depth}
+func (r *Redactor) walker(s string, depth int) *jsonwalk.Walker {
+	return jsonwalk.New(s, depth, r.names, r.find)
 }
 
 // step looks at s[i:] and gives the offset to go on from, which is after i.

@@ -1,4 +1,4 @@
-package redact
+package jsonwalk
 
 import (
 	"slices"
@@ -78,7 +78,7 @@ func (p *siblings) doubt(k names.Kind, start, end int, c byte) {
 }
 
 // settle gives back what company excuses, and judges the value of a pair.
-func (w *walker) settle(p *siblings) {
+func (w *Walker) settle(p *siblings) {
 	for _, k := range [...]names.Kind{names.Token, names.Seed, names.Phrase, names.Pass} {
 		at := p.doubts[k]
 		if p.company&excuses[k] != 0 && at.End > 0 && excused(k, strings.Trim(w.s[at.Start:at.End], `"-`), p.company) {
@@ -95,13 +95,13 @@ func (w *walker) settle(p *siblings) {
 }
 
 // giveBack leaves of what was found in the value [start, end) what is secret without a name.
-func (w *walker) giveBack(start, end int) {
-	again := walker{names: w.names, find: w.find, s: w.s, depth: w.depth}
+func (w *Walker) giveBack(start, end int) {
+	again := Walker{names: w.names, find: w.find, s: w.s, depth: w.depth}
 	w.put(start, end, again.Value(start, names.None, "")...)
 }
 
 // put replaces the spans within [start, end) of the text.
-func (w *walker) put(start, end int, with ...edit.Span) {
+func (w *Walker) put(start, end int, with ...edit.Span) {
 	from := sort.Search(len(w.spans), func(i int) bool { return w.spans[i].Start >= start })
 	to := from
 	for to < len(w.spans) && w.spans[to].Start < end {

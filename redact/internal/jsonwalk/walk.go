@@ -1,4 +1,4 @@
-package redact
+package jsonwalk
 
 import (
 	"github.com/transcriptd/transcriptd/redact/internal/chars"
@@ -8,8 +8,8 @@ import (
 	"github.com/transcriptd/transcriptd/redact/internal/values"
 )
 
-// walker goes through a JSON value that is known to be valid and gathers spans.
-type walker struct {
+// Walker goes through a JSON value that is known to be valid and gathers spans.
+type Walker struct {
 	names names.Own
 	find  func(s string, depth int) []edit.Span // what is secret in a string
 	s     string
@@ -18,20 +18,25 @@ type walker struct {
 	spans []edit.Span
 }
 
+// New returns a walker of a text that is in so many JSON strings. find gives what is secret in what strings hold.
+func New(s string, depth int, own names.Own, find func(s string, depth int) []edit.Span) *Walker {
+	return &Walker{names: own, find: find, s: s, depth: depth}
+}
+
 // Value gives what is secret in the JSON value at i, which stands under a name of kind k.
-func (w *walker) Value(i int, k names.Kind, name string) []edit.Span {
+func (w *Walker) Value(i int, k names.Kind, name string) []edit.Span {
 	w.value(i, k, name)
 	return w.spans
 }
 
 // String gives what is secret in the string with the inside [a, b).
-func (w *walker) String(a, b int) []edit.Span {
+func (w *Walker) String(a, b int) []edit.Span {
 	w.str(a, b, names.None, "")
 	return w.spans
 }
 
 // value walks the value at i, which stands under a name of kind k, and gives its end.
-func (w *walker) value(i int, k names.Kind, name string) int {
+func (w *Walker) value(i int, k names.Kind, name string) int {
 	switch w.s[i] {
 	case '{':
 		return w.object(i, k, name)
@@ -49,7 +54,7 @@ func (w *walker) value(i int, k names.Kind, name string) int {
 	return end
 }
 
-func (w *walker) object(i int, k names.Kind, name string) int {
+func (w *Walker) object(i int, k names.Kind, name string) int {
 	var p siblings
 	i = chars.SkipSpace(w.s, i+1)
 	for w.s[i] != '}' {
@@ -67,7 +72,7 @@ func (w *walker) object(i int, k names.Kind, name string) int {
 }
 
 // member walks the value at i of a member and notes in p what it is to the others.
-func (w *walker) member(i int, k names.Kind, name, member string, p *siblings) int {
+func (w *Walker) member(i int, k names.Kind, name, member string, p *siblings) int {
 	under, as := w.names.Kind(member), member
 	folded := names.Fold(member)
 	if companyOf[folded]&excuses[under] != 0 {
@@ -105,7 +110,7 @@ func inherited(k names.Kind, name, member, folded string) names.Kind {
 }
 
 // text decodes the inside [a, b) of a string literal.
-func (w *walker) text(a, b int) string {
+func (w *Walker) text(a, b int) string {
 	for i := a; i < b; i++ {
 		if w.s[i] == '\\' {
 			return jsontext.Unquote(w.s[a:b])
@@ -115,7 +120,7 @@ func (w *walker) text(a, b int) string {
 }
 
 // str judges the string whose inside is [a, b), or looks for secrets in it.
-func (w *walker) str(a, b int, k names.Kind, name string) {
+func (w *Walker) str(a, b int, k names.Kind, name string) {
 	if a == b {
 		return
 	}
@@ -132,7 +137,7 @@ func (w *walker) str(a, b int, k names.Kind, name string) {
 }
 
 // judged gives the part of the string with the inside [a, b) that is secret under a name of kind k.
-func (w *walker) judged(a, b int, k names.Kind, name string) (from, to int, ok bool) {
+func (w *Walker) judged(a, b int, k names.Kind, name string) (from, to int, ok bool) {
 	if k == names.None || k == names.Query {
 		return 0, 0, false
 	}

@@ -1,4 +1,4 @@
-package redact
+package jsonwalk
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ type list struct {
 	below    int    // how many lines may still come below it
 }
 
-func (w *walker) array(i int, k names.Kind, name string) int {
+func (w *Walker) array(i int, k names.Kind, name string) int {
 	var l list
 	row := w.row
 	first := len(w.spans)
@@ -52,7 +52,7 @@ func (w *walker) array(i int, k names.Kind, name string) int {
 }
 
 // element walks the element at i of a list under a name of kind k.
-func (w *walker) element(i int, k names.Kind, name string, l *list) int {
+func (w *Walker) element(i int, k names.Kind, name string, l *list) int {
 	if w.s[i] != '"' {
 		w.endKey(l)
 		l.flag, l.above = names.None, ""
@@ -93,7 +93,7 @@ func (w *walker) element(i int, k names.Kind, name string, l *list) int {
 
 // keyLine takes a string that is a line of a private key in PEM: the first, and those after it up to the last, or to what is no
 // base64.
-func (w *walker) keyLine(at edit.Span, l *list) bool {
+func (w *Walker) keyLine(at edit.Span, l *list) bool {
 	line := strings.TrimRight(w.text(at.Start, at.End), "\r\n")
 	begins := strings.HasPrefix(line, "-----BEGIN ") && strings.HasSuffix(line, "PRIVATE KEY-----")
 	if !l.key && !begins {
@@ -112,7 +112,7 @@ func (w *walker) keyLine(at edit.Span, l *list) bool {
 }
 
 // endKey gives back the first line of a key that has no others.
-func (w *walker) endKey(l *list) {
+func (w *Walker) endKey(l *list) {
 	if l.key && l.keyLines == 1 {
 		w.spans = w.spans[:len(w.spans)-1]
 	}
@@ -128,7 +128,7 @@ func elementKind(k names.Kind) names.Kind {
 }
 
 // below takes what is secret in a string that is a line below a name, and notes whether it ends with one itself.
-func (w *walker) below(at edit.Span, l *list) bool {
+func (w *Walker) below(at edit.Span, l *list) bool {
 	if at.End-at.Start > chars.MaxBare || w.depth >= jsontext.MaxDepth {
 		l.above = ""
 		return false
@@ -171,7 +171,7 @@ func endsInName(line string) bool {
 }
 
 // argument takes the string after a flag.
-func (w *walker) argument(at edit.Span, l *list) bool {
+func (w *Walker) argument(at edit.Span, l *list) bool {
 	k := l.flag
 	l.flag = names.None
 	text := w.text(at.Start, at.End)
@@ -184,7 +184,7 @@ func (w *walker) argument(at edit.Span, l *list) bool {
 }
 
 // second judges the second of two strings in a row of a table under the first: [["authorization", "…"], …].
-func (w *walker) second(l *list) {
+func (w *Walker) second(l *list) {
 	name := w.text(l.first.Start, l.first.End)
 	at := chars.SkipSpace(w.s, l.first.End+1)
 	start := chars.SkipSpace(w.s, at+1) + 1
