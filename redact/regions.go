@@ -60,7 +60,7 @@ func (sc *scanner) underEnd(i, j int) int {
 	return lines.Deeper(s, i, j)
 }
 
-// values.WordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
+// wordList takes the words of a phrase between i and end: quoted or not, with commas, or each on a line of its own.
 func (sc *scanner) wordList(i, end int, k names.Kind) int {
 	if k != names.Phrase && k != names.Seed {
 		return 0

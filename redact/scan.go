@@ -18,7 +18,7 @@ import (
 type scanner struct {
 	r     *Redactor
 	s     string
-	page  *places.Page
+	page  places.Page
 	pem   pem.Text
 	depth int // how many JSON strings the text is in
 	spans []edit.Span

@@ -1,3 +1,4 @@
+// Package edit has the ranges of a text that are secret, and puts marks in their place. It knows no secrets.
 package edit
 
 import (

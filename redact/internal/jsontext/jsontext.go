@@ -1,3 +1,5 @@
+// Package jsontext knows where JSON values and strings end, and where what a string holds is written. It reads no names and no
+// secrets.
 package jsontext
 
 import (
@@ -11,7 +13,7 @@ import (
 
 const (
 	maxNesting = 10_000 // of brackets, as in encoding/json
-	MaxDepth   = 8      // of JSON text within strings
+	MaxDepth   = 8      // of JSON text within strings, as it is looked at
 )
 
 // End validates the JSON value that begins at s[i:], without white space before it. It returns its end, or where it is

@@ -1,3 +1,5 @@
+// Package jsonwalk goes through JSON values and gathers what is secret in them: by the names of members, of those around them, and
+// of those beside them. What strings hold is looked at by its caller.
 package jsonwalk
 
 import (

@@ -1,3 +1,4 @@
+// Package pem finds where private keys in PEM end, also those that are cut off or have something before each line.
 package pem
 
 import (
@@ -16,7 +17,7 @@ type Text struct {
 
 func New(s string) Text { return Text{s: s, from: -1} }
 
-// jsontext.KeyEnd gives the end of the private key in PEM that begins at i, or 0 if it is no private key. A key that is cut off
+// KeyEnd gives the end of the private key in PEM that begins at i, or 0 if it is no private key. A key that is cut off
 // ends with its last character of base64.
 func (p *Text) KeyEnd(i int) int {
 	s := p.s

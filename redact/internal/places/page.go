@@ -1,3 +1,5 @@
+// Package places finds where the value of a name stands in a text: behind =, : or a blank, in quotes, in a header, on the next line,
+// in a tag, in the cell of a table; and says which of these places it is. Whether it is a secret is said by package values.
 package places
 
 import "github.com/transcriptd/transcriptd/redact/internal/jsontext"
@@ -13,7 +15,7 @@ type Page struct {
 	stopFrom int
 }
 
-func New(s string) *Page { return &Page{s: s, eol: -1, stop: -1} }
+func New(s string) Page { return Page{s: s, eol: -1, stop: -1} }
 
 // IsJSON says whether a JSON value begins at i. What is none is gone over once, so that the time stays linear.
 func (pg *Page) IsJSON(i int) bool {

@@ -49,7 +49,7 @@ func isJoin(t string) bool {
 	return n > 3 && chars.IsQuote(t[0]) && chars.IsQuote(t[n]) && strings.HasPrefix(t[1:], " + ") && strings.HasSuffix(t[:n], " + ")
 }
 
-// IsFiller: one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
+// IsFiller says whether t is one character over and over, or dots and stars before a rest that is shown on purpose (****1234).
 func IsFiller(t string) bool {
 	n := 0
 	for n < len(t) && (t[n] == '*' || t[n] == '.' || t[n] == '#' || t[n] == '-' || t[n] == '_' || t[n] == '?') {
@@ -68,7 +68,7 @@ func IsFiller(t string) bool {
 	return (c == 'x' || c == '0') && strings.Count(strings.ToLower(t), string(c)) >= len(t)-strings.Count(t, "-")
 }
 
-// IsTemplate: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
+// IsTemplate says whether t is a template: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
 func IsTemplate(t string) bool {
 	n := len(t)
 	if n > chars.MaxBare {

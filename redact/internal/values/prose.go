@@ -105,7 +105,7 @@ func isProse(t string) bool {
 	return words > 1
 }
 
-// IsWords: n or more words of letters alone. Less than twelve have no word in them that sentences are made with; twelve and
+// IsWords says whether t is n or more words of letters alone. Less than twelve have no word in them that sentences are made with; twelve and
 // more, which may, are written alike: all in lower case, in upper case or with a capital.
 func IsWords(t string, n int) bool {
 	fields := strings.Fields(t)

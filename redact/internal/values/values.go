@@ -1,3 +1,5 @@
+// Package values says whether a value that stands under a name is a secret, by the kind of the name, what the value looks like, and
+// how much its place says. It does not know the text around it.
 package values
 
 import (

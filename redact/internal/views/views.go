@@ -1,3 +1,5 @@
+// Package views reads texts as people and machines do: without the colours of a terminal and what is not seen, and with what
+// escapes and entities stand for; and carries what is found there back to what is written.
 package views
 
 import (
