@@ -330,7 +330,7 @@ type Verifier interface {
 	// through judge, links, folds and every index by itself. It calls report with what it found, at least every second
 	// and once at the end. What is written meanwhile may or may not be looked at. It fails only where it cannot go on;
 	// an error of report ends it. What is counted is held against what is there, so it holds one read for as long as it takes: report
-	// should return soon.
+	// and judge must not wait for anybody.
 	Verify(ctx context.Context, namespace string, judge Judge, report func(VerifyReport) error) error
 	// VerifyStore is Verify of every namespace that was ever written to, one after the other, and of what is the store's own:
 	// its files, and the rows that no namespace has. A damaged file, or a namespace whose rows are there and whose name is

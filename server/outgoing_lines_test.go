@@ -82,6 +82,13 @@ func (s *slowLine) Read(b []byte) (int, error) {
 
 func (c *crowd) overLine(wrap func(net.Conn) net.Conn, options ...grpc.DialOption) (client transcriptv1.TranscriptServiceClient, leave func()) {
 	c.Helper()
+	conn, leave := c.connect(wrap, options...)
+	return transcriptv1.NewTranscriptServiceClient(conn), leave
+}
+
+// connect opens a connection of its own to the server.
+func (c *crowd) connect(wrap func(net.Conn) net.Conn, options ...grpc.DialOption) (conn *grpc.ClientConn, leave func()) {
+	c.Helper()
 	conn, err := grpc.NewClient("passthrough:///", append(options, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			raw, err := c.dial(ctx)
@@ -93,7 +100,7 @@ func (c *crowd) overLine(wrap func(net.Conn) net.Conn, options ...grpc.DialOptio
 	if err != nil {
 		c.Fatal(err)
 	}
-	return transcriptv1.NewTranscriptServiceClient(conn), sync.OnceFunc(func() { _ = conn.Close() })
+	return conn, sync.OnceFunc(func() { _ = conn.Close() })
 }
 
 func readStream(ctx context.Context, client transcriptv1.TranscriptServiceClient, head string, between time.Duration) (messages int, err error) {

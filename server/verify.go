@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/verify"
@@ -12,25 +13,21 @@ import (
 )
 
 // Verify lets the store check a namespace, or all of itself, and passes its reports on.
-func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) (err error) {
-	v := verify.New(out)
+func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) error {
+	if req.WholeStore && req.Namespace != "" {
+		return wire.InvalidField("namespace", "must be empty with whole_store, which checks every namespace")
+	}
 	leave, err := a.enterVerify(out.Context())
 	if err != nil {
 		return err
 	}
 	defer leave()
-	switch {
-	case !req.WholeStore:
-		err = a.store.Verify(out.Context(), wire.Namespace(req.Namespace), verify.Judge, v.Pass)
-	case req.Namespace == "":
-		err = a.store.VerifyStore(out.Context(), verify.Judge, v.Pass)
-	default:
-		err = wire.InvalidField("namespace", "must be empty with whole_store, which checks every namespace")
-	}
-	if err != nil {
-		return err
-	}
-	return v.Done()
+	return verify.Run(out, func(ctx context.Context, report func(chainstore.VerifyReport) error) error {
+		if req.WholeStore {
+			return a.store.VerifyStore(ctx, verify.Judge, report)
+		}
+		return a.store.Verify(ctx, wire.Namespace(req.Namespace), verify.Judge, report)
+	})
 }
 
 // maxVerifies run at once; each has some nodes in memory, stored and decoded, and takes a processor.
