@@ -82,6 +82,9 @@ func Open(ctx context.Context, store chainstore.Store, req Request, now int64) (
 		a.openWhole()
 	}
 	a.NotModified = a.Etag == req.GetIfNoneMatch()
+	if c := a.conversation; c != nil && !a.NotModified {
+		c.origins, err = c.view.origins(ctx, c.plan)
+	}
 	return a, err
 }
 
@@ -204,8 +207,11 @@ func (a *Assembly) Parts(bytes int64) (parts [][]chainstore.Span) {
 
 // Writer fills frames with rows.
 type Writer interface {
-	// Add lays what the view shows of a row into a frame. It keeps nothing of the row.
-	Add(ctx context.Context, row *chainstore.Row) error
+	// Add lays what the view shows of a row into a frame. It keeps nothing of the row, and asks nothing of the store.
+	Add(row *chainstore.Row) error
+	// Link writes down the links that no row told, of all nodes that the rows since the last Link told of. Until then they have a place
+	// in their frames, which must not go out.
+	Link(ctx context.Context) error
 }
 
 // Writer fills the frames that frame gives, each for the next need bytes, with this view, and the report.

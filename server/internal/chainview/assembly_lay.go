@@ -21,7 +21,10 @@ func (a *Assembly) Lay(ctx context.Context, f *Frame, most int) (*transcriptv1.R
 		}
 		return f, nil
 	})
-	err := ReadAll(ctx, a.Chain, a.spans(), func(row *chainstore.Row) error { return into.Add(ctx, row) })
+	err := ReadAll(ctx, a.Chain, a.spans(), into.Add)
+	if err == nil {
+		err = into.Link(ctx)
+	}
 	if err != nil {
 		f.Drop()
 		return nil, err

@@ -68,18 +68,21 @@ func (c *Compacted) addMade(m *transcriptv1.Message) {
 // read adds what the plan keeps.
 func (c *Compacted) read(ctx context.Context, e *Effective, through uint32) error {
 	a := &planCursor{plan: c.plan}
-	origins := &origins{chain: e.chain, compaction: e.compaction}
+	origins, err := e.origins(ctx, c.plan)
+	if err != nil {
+		return err
+	}
 	return e.read(ctx, e.shown(c.plan, through), false, func(r *viewRow) error {
 		h, err := r.Header()
 		if err != nil {
 			return err
 		}
-		return eachMessage(h, r, a, func(m *message) error { return c.message(ctx, h, m, origins) })
+		return eachMessage(h, r, a, func(m *message) error { return c.message(h, m, origins) })
 	})
 }
 
 // message adds a message, or a stub before one, as the plan says.
-func (c *Compacted) message(ctx context.Context, h *chainstore.Header, m *message, o *origins) error {
+func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error {
 	switch {
 	case m.stub != nil:
 		c.pairs.stub(*m.stub)
@@ -89,7 +92,7 @@ func (c *Compacted) message(ctx context.Context, h *chainstore.Header, m *messag
 		c.replaced = c.replaced || m.brief.Summary
 		return nil
 	}
-	k, err := c.keep(ctx, h, m, o)
+	k, err := c.keep(h, m, o)
 	if err != nil {
 		return err
 	}
@@ -114,7 +117,7 @@ type kept struct {
 }
 
 // keep makes of a message what the plan keeps of it. What stays whole stays the bytes that were stored.
-func (c *Compacted) keep(ctx context.Context, h *chainstore.Header, at *message, o *origins) (k kept, err error) {
+func (c *Compacted) keep(h *chainstore.Header, at *message, o *origins) (k kept, err error) {
 	k.entry = at.bytes
 	switch at.action {
 	case compaction.CutUser:
@@ -133,9 +136,7 @@ func (c *Compacted) keep(ctx context.Context, h *chainstore.Header, at *message,
 	if at.action != compaction.Line {
 		return k, nil
 	}
-	if err := o.line(ctx, h, at.index, m, &k.facts, call); err != nil {
-		return k, err
-	}
+	o.line(h, at.index, m, &k.facts, call)
 	return kept{canonical.AppendMessage(nil, m), canonical.FactsOf(m), m.Origin, true}, nil
 }
 

@@ -17,6 +17,8 @@ type conversation struct {
 	plan   *compaction.Plan
 	// spans are the rows that it shows something of, in its order.
 	spans []chainstore.Span
+	// origins are those that its lines name, once they are looked up.
+	origins *origins
 }
 
 // openConversation plans the conversation.

@@ -15,9 +15,8 @@ import (
 // cut as it is stored. Calls and results are decoded where there are lines, to know which tools they name.
 type conversationWriter struct {
 	*conversation
-	s       *splicer
-	cursor  planCursor
-	origins origins
+	s      *splicer
+	cursor planCursor
 	// calls follows calls and results, if lines says that there are lines.
 	calls pairing
 	lines bool
@@ -31,8 +30,7 @@ type conversationWriter struct {
 
 func newConversationWriter(c *conversation, s *splicer) *conversationWriter {
 	return &conversationWriter{
-		h: &chainstore.Header{}, conversation: c, s: s, cursor: planCursor{plan: c.plan},
-		origins: origins{chain: c.view.chain, compaction: c.view.compaction}, lines: c.hasLines(),
+		h: &chainstore.Header{}, conversation: c, s: s, cursor: planCursor{plan: c.plan}, lines: c.hasLines(),
 	}
 }
 
@@ -51,7 +49,7 @@ type rowOutput struct {
 func (m *rowOutput) clear() { *m = rowOutput{bytes: m.bytes[:0]} }
 
 // Add lays what the conversation shows of a row into a frame. It keeps nothing of the row.
-func (w *conversationWriter) Add(ctx context.Context, row *chainstore.Row) error {
+func (w *conversationWriter) Add(row *chainstore.Row) error {
 	defer w.s.saw(row)
 	preamble, body := w.view.parts(row)
 	if !row.Raw.HasFindings() && w.cursor.passes(body) {
@@ -63,21 +61,24 @@ func (w *conversationWriter) Add(ctx context.Context, row *chainstore.Row) error
 	}
 	if preamble == 0 && body == len(w.h.Messages) && !w.lines && !row.Raw.Repaired() && w.cursor.keeps(body) {
 		w.find(0, body)
-		return w.s.verbatim(ctx, row, w.h)
+		return w.s.verbatim(row, w.h)
 	}
 	w.row = row
 	w.out.clear()
-	if err := w.preamble(ctx, preamble); err != nil {
+	if err := w.preamble(preamble); err != nil {
 		return err
 	}
 	r := &viewRow{Row: row, from: preamble, through: body}
-	err = eachMessage(w.h, r, &w.cursor, func(m *message) error { return w.message(ctx, m) })
+	err = eachMessage(w.h, r, &w.cursor, func(m *message) error { return w.message(m) })
 	if err != nil {
 		return err
 	}
 	w.find(preamble, body)
-	return w.flush(ctx)
+	return w.flush()
 }
+
+// Link is the splicer's.
+func (w *conversationWriter) Link(ctx context.Context) error { return w.s.Link(ctx) }
 
 // header decodes what is needed of a row's header.
 func (w *conversationWriter) header(row *chainstore.Row) error {
@@ -88,7 +89,7 @@ func (w *conversationWriter) header(row *chainstore.Row) error {
 }
 
 // preamble shows the first n messages of a row.
-func (w *conversationWriter) preamble(ctx context.Context, n int) error {
+func (w *conversationWriter) preamble(n int) error {
 	offset := 0
 	for i := range n {
 		m := &w.h.Messages[i]
@@ -101,7 +102,7 @@ func (w *conversationWriter) preamble(ctx context.Context, n int) error {
 			w.s.report.repairs++
 			continue
 		}
-		if err := w.keep(ctx, m, bytes); err != nil {
+		if err := w.keep(m, bytes); err != nil {
 			return err
 		}
 	}
@@ -126,32 +127,32 @@ func (w *conversationWriter) find(from, through int) {
 }
 
 // message shows a message, or a stub before one, as the plan says.
-func (w *conversationWriter) message(ctx context.Context, m *message) error {
+func (w *conversationWriter) message(m *message) error {
 	switch {
 	case m.stub != nil:
-		return w.stub(ctx, *m.stub)
+		return w.stub(*m.stub)
 	case m.action == compaction.CutUser:
-		return w.cut(ctx, m, w.policy.MaxUserChars)
+		return w.cut(m, w.policy.MaxUserChars)
 	case m.action == compaction.CutReply:
-		return w.cut(ctx, m, w.policy.MaxReplyChars)
+		return w.cut(m, w.policy.MaxReplyChars)
 	case m.action == compaction.Line || m.action == compaction.Keep && w.pairs(m.brief):
-		return w.paired(ctx, m)
+		return w.paired(m)
 	case m.action == compaction.Keep:
-		return w.keep(ctx, m.brief, m.bytes)
+		return w.keep(m.brief, m.bytes)
 	default:
 		return nil
 	}
 }
 
 // cut shows a message with its text cut, which makes it no longer.
-func (w *conversationWriter) cut(ctx context.Context, m *message, limit int) error {
-	if err := w.reserve(ctx, len(m.bytes)); err != nil {
+func (w *conversationWriter) cut(m *message, limit int) error {
+	if err := w.reserve(len(m.bytes)); err != nil {
 		return err
 	}
 	before := len(w.out.bytes)
 	var did bool
 	if w.out.bytes, did = compaction.AppendCut(w.out.bytes, m.bytes, limit); !did {
-		return w.keep(ctx, m.brief, m.bytes)
+		return w.keep(m.brief, m.bytes)
 	}
 	w.shortened(m.brief, len(w.out.bytes)-before)
 	return nil
@@ -163,7 +164,7 @@ func (w *conversationWriter) pairs(m *runloop.Brief) bool {
 }
 
 // paired follows a message with calls, or a result, and shows it, or its line.
-func (w *conversationWriter) paired(ctx context.Context, at *message) error {
+func (w *conversationWriter) paired(at *message) error {
 	decoded, err := canonical.DecodePayload(at.bytes)
 	if err != nil {
 		return err
@@ -171,13 +172,11 @@ func (w *conversationWriter) paired(ctx context.Context, at *message) error {
 	m, f := decoded[0], canonical.FactsOf(decoded[0])
 	call := w.calls.next(&f)
 	if at.action == compaction.Keep {
-		return w.keep(ctx, at.brief, at.bytes)
+		return w.keep(at.brief, at.bytes)
 	}
-	if err := w.origins.line(ctx, w.h, at.index, m, &f, call); err != nil {
-		return err
-	}
+	w.origins.line(w.h, at.index, m, &f, call)
 	w.scratch = canonical.AppendMessage(w.scratch[:0], m)
-	if err := w.reserve(ctx, len(w.scratch)); err != nil {
+	if err := w.reserve(len(w.scratch)); err != nil {
 		return err
 	}
 	w.out.bytes = append(w.out.bytes, w.scratch...)
@@ -186,9 +185,9 @@ func (w *conversationWriter) paired(ctx context.Context, at *message) error {
 }
 
 // keep shows a message as it is stored.
-func (w *conversationWriter) keep(ctx context.Context, m *runloop.Brief, bytes []byte) error {
+func (w *conversationWriter) keep(m *runloop.Brief, bytes []byte) error {
 	tokens, estimated := m.Tokens()
-	if err := w.reserve(ctx, len(bytes)); err != nil {
+	if err := w.reserve(len(bytes)); err != nil {
 		return err
 	}
 	w.out.bytes = append(w.out.bytes, bytes...)
@@ -205,9 +204,9 @@ func (w *conversationWriter) shortened(b *runloop.Brief, bytes int) {
 	w.shown(&runloop.Note{SentAt: b.Note.SentAt, HasSentAt: b.Note.HasSentAt}, bytes, runloop.EstimateTokens(int64(bytes)), true)
 }
 
-func (w *conversationWriter) stub(ctx context.Context, call runloop.Call) error {
+func (w *conversationWriter) stub(call runloop.Call) error {
 	n := runloop.StubLength(call)
-	if err := w.reserve(ctx, n); err != nil {
+	if err := w.reserve(n); err != nil {
 		return err
 	}
 	w.calls.stub(call)
@@ -227,12 +226,12 @@ func (w *conversationWriter) shown(note *runloop.Note, bytes int, tokens int64, 
 }
 
 // reserve makes room for a message: what the row shows comes in parts, where it does not fit into one frame.
-func (w *conversationWriter) reserve(ctx context.Context, bytes int) error {
+func (w *conversationWriter) reserve(bytes int) error {
 	if w.out.messages == 0 || len(w.out.bytes)+bytes <= maxPart {
 		return nil
 	}
 	w.out.split = true
-	if err := w.flush(ctx); err != nil {
+	if err := w.flush(); err != nil {
 		return err
 	}
 	w.out.clear()
@@ -241,7 +240,7 @@ func (w *conversationWriter) reserve(ctx context.Context, bytes int) error {
 }
 
 // flush lays what was made into a frame, if it shows anything.
-func (w *conversationWriter) flush(ctx context.Context) error {
+func (w *conversationWriter) flush() error {
 	m := &w.out
 	if m.messages == 0 {
 		return nil
@@ -250,7 +249,7 @@ func (w *conversationWriter) flush(ctx context.Context) error {
 		messages: m.messages, bytes: len(m.bytes), repairs: m.stubs, notes: m.notes.List(),
 		verbatim: !m.split && m.stubs == 0 && m.shortened == 0 && m.messages == len(w.h.Messages),
 	}
-	f, info, err := w.s.begin(ctx, w.row, w.h, &p)
+	f, info, err := w.s.begin(w.row, w.h, &p)
 	if err != nil {
 		return err
 	}

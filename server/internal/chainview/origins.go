@@ -12,10 +12,42 @@ import (
 
 // origins tells where the messages of a view were put first.
 type origins struct {
-	chain      chainstore.Chain
-	compaction *chainstore.Header
-	// prefixes has the ids of nodes that were looked up, as lines name them.
+	// prefixes name, as lines do, the nodes of the messages that the compaction node holds and that become lines.
 	prefixes map[uint32]string
+}
+
+// origins looks up what the lines of a plan name.
+func (e *Effective) origins(ctx context.Context, plan *compaction.Plan) (*origins, error) {
+	seqs := e.copiedLines(plan)
+	if len(seqs) == 0 {
+		return &origins{}, nil
+	}
+	ids, err := IDsAt(ctx, e.chain, seqs...)
+	if err != nil {
+		return nil, err
+	}
+	o := &origins{prefixes: make(map[uint32]string, len(ids))}
+	for i, id := range ids {
+		o.prefixes[seqs[i]] = id.Prefix()
+	}
+	return o, nil
+}
+
+// copiedLines are the Seqs where those messages were put that the compaction node holds and a plan makes lines, in order. The node is the
+// first that the plan tells of.
+func (e *Effective) copiedLines(plan *compaction.Plan) (seqs []uint32) {
+	if e.compaction == nil || !slices.Contains(plan.Actions, compaction.Line) {
+		return nil
+	}
+	h, cursor := e.compaction, planCursor{plan: plan}
+	for i := range h.Messages {
+		_, action := cursor.of(runloop.Place{Seq: h.Seq, Index: uint32(i)}, &h.Messages[i])
+		if from := h.Provenance[i]; action == compaction.Line && from.Present {
+			seqs = append(seqs, from.Place.Seq)
+		}
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
 }
 
 // provenance is where message i of a node was put first.
@@ -27,54 +59,19 @@ func (o *origins) provenance(h *chainstore.Header, i int) chainstore.Provenance 
 }
 
 // source is the same as a line tells it.
-func (o *origins) source(ctx context.Context, h *chainstore.Header, i int) (runloop.Source, error) {
+func (o *origins) source(h *chainstore.Header, i int) runloop.Source {
 	p := o.provenance(h, i)
 	if !h.Covers.Present || !p.Present {
-		return runloop.Source{Node: h.ID.Prefix(), Index: i}, nil
+		return runloop.Source{Node: h.ID.Prefix(), Index: i}
 	}
-	from := runloop.Source{Node: o.prefixes[p.Place.Seq], Index: int(p.Place.Index)}
-	if from.Node != "" {
-		return from, nil
-	}
-	if err := o.name(ctx, h); err != nil {
-		return from, err
-	}
-	from.Node = o.prefixes[p.Place.Seq]
-	return from, nil
-}
-
-// name looks up the nodes that the results in a compaction node were put in.
-func (o *origins) name(ctx context.Context, h *chainstore.Header) error {
-	var seqs []uint32
-	for i, p := range h.Provenance {
-		if p.Present && h.Messages[i].Role == runloop.Tool {
-			seqs = append(seqs, p.Place.Seq)
-		}
-	}
-	slices.Sort(seqs)
-	seqs = slices.Compact(seqs)
-	ids, err := IDsAt(ctx, o.chain, seqs...)
-	if err != nil {
-		return err
-	}
-	if o.prefixes == nil {
-		o.prefixes = map[uint32]string{}
-	}
-	for i, id := range ids {
-		o.prefixes[seqs[i]] = id.Prefix()
-	}
-	return nil
+	return runloop.Source{Node: o.prefixes[p.Place.Seq], Index: int(p.Place.Index)}
 }
 
 // line makes message i of a node, the result of a call, its line.
-func (o *origins) line(ctx context.Context, h *chainstore.Header, i int, m *transcriptv1.Message, f *runloop.Facts, call runloop.Call) error {
+func (o *origins) line(h *chainstore.Header, i int, m *transcriptv1.Message, f *runloop.Facts, call runloop.Call) {
 	name := f.Name
 	if !name.Present {
 		name = call.Name
 	}
-	from, err := o.source(ctx, h, i)
-	if err == nil {
-		compaction.MakeLine(m, f, name, from)
-	}
-	return err
+	compaction.MakeLine(m, f, name, o.source(h, i))
 }

@@ -87,19 +87,6 @@ func MessageAt(ctx context.Context, chain chainstore.Chain, at runloop.Place) (m
 	return m, err
 }
 
-// LinksOf looks up the links of a node of a chain.
-func LinksOf(ctx context.Context, chain chainstore.Chain, h *chainstore.Header) (l wire.Links, err error) {
-	spans := LinkSpans(h)
-	if len(spans) == 0 {
-		return l, nil
-	}
-	err = ReadAll(ctx, chain, spans, func(row *chainstore.Row) error {
-		AddLink(&l, h, row)
-		return nil
-	})
-	return l, err
-}
-
 // LinkSpans are the rows that tell the links of a node, to be given to AddLink.
 func LinkSpans(h *chainstore.Header) (spans []chainstore.Span) {
 	if h.Covers.Present {

@@ -1,7 +1,6 @@
 package chainview
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -27,6 +26,8 @@ type splicer struct {
 	detail  transcriptv1.NodeDetail
 	// last is the latest row seen, or the node behind which the reply begins.
 	last lastRow
+	// unnamed are the links that are to be looked up.
+	unnamed []unnamed
 	// frame gives the frame that the next need bytes go to, or fails.
 	frame  func(need int) (*Frame, error)
 	report Report
@@ -52,7 +53,7 @@ func (s *splicer) wantsInfo() bool {
 }
 
 // Add lays the row into a frame. It keeps nothing of the row.
-func (s *splicer) Add(ctx context.Context, row *chainstore.Row) error {
+func (s *splicer) Add(row *chainstore.Row) error {
 	defer s.saw(row)
 	through := row.Raw.MessageCount()
 	if s.view != nil {
@@ -64,26 +65,26 @@ func (s *splicer) Add(ctx context.Context, row *chainstore.Row) error {
 	}
 	whole := !hidden && through == row.Raw.MessageCount()
 	if whole && !s.wantsInfo() && !s.counted && !row.Raw.HasFindings() {
-		return s.verbatim(ctx, row, nil)
+		return s.verbatim(row, nil)
 	}
 	h, err := row.Header()
 	if err != nil {
 		return err
 	}
 	if hidden {
-		return s.hidden(ctx, row, h)
+		return s.hidden(row, h)
 	}
 	s.report.find(h, 0, through)
 	if whole && (s.full || !row.Raw.Repaired()) {
-		return s.verbatim(ctx, row, h)
+		return s.verbatim(row, h)
 	}
-	return s.repaired(ctx, row, h, through)
+	return s.repaired(row, h, through)
 }
 
 // hidden tells of a node that the view shows nothing of.
-func (s *splicer) hidden(ctx context.Context, row *chainstore.Row, h *chainstore.Header) error {
+func (s *splicer) hidden(row *chainstore.Row, h *chainstore.Header) error {
 	p := part{}
-	f, info, err := s.begin(ctx, row, h, &p)
+	f, info, err := s.begin(row, h, &p)
 	if err == nil {
 		s.end(f, info, &p)
 	}
@@ -91,13 +92,13 @@ func (s *splicer) hidden(ctx context.Context, row *chainstore.Row, h *chainstore
 }
 
 // verbatim lays the whole payload; h is nil where nothing is to be told of the node, nor counted.
-func (s *splicer) verbatim(ctx context.Context, row *chainstore.Row, h *chainstore.Header) error {
+func (s *splicer) verbatim(row *chainstore.Row, h *chainstore.Header) error {
 	p := part{bytes: len(row.Payload), messages: row.Raw.MessageCount(), verbatim: true}
 	if h != nil {
 		p.through = len(h.Messages)
 		p.notes = s.notes(h, &p)
 	}
-	f, info, err := s.begin(ctx, row, h, &p)
+	f, info, err := s.begin(row, h, &p)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (s *splicer) shortened(row *chainstore.Row) {
 
 // repaired lays the messages before one without the results that are left out, each stub before the message that ended
 // its group.
-func (s *splicer) repaired(ctx context.Context, row *chainstore.Row, h *chainstore.Header, through int) error {
+func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through int) error {
 	total := 0
 	for i := range h.Messages {
 		total += h.Messages[i].Length
@@ -132,7 +133,7 @@ func (s *splicer) repaired(ctx context.Context, row *chainstore.Row, h *chainsto
 	for from, offset := 0, 0; from < through; {
 		p := nextPart(h, from, through)
 		p.notes = s.notes(h, &p)
-		f, info, err := s.begin(ctx, row, h, &p)
+		f, info, err := s.begin(row, h, &p)
 		if err != nil {
 			return err
 		}
@@ -207,11 +208,8 @@ func nextPart(h *chainstore.Header, from, limit int) part {
 }
 
 // begin makes room for a part and for what is told of it.
-func (s *splicer) begin(ctx context.Context, row *chainstore.Row, h *chainstore.Header, p *part) (*Frame, *transcriptv1.NodeInfo, error) {
-	info, err := s.info(ctx, row, h, p)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *splicer) begin(row *chainstore.Row, h *chainstore.Header, p *part) (*Frame, *transcriptv1.NodeInfo, error) {
+	info := s.info(row, h, p)
 	f, err := s.frame(p.bytes + infoSize(info))
 	return f, info, err
 }

@@ -2,6 +2,7 @@ package chainview
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -12,35 +13,67 @@ import (
 )
 
 // info tells of a part of a node; nil where nothing is asked for.
-func (s *splicer) info(ctx context.Context, row *chainstore.Row, h *chainstore.Header, p *part) (*transcriptv1.NodeInfo, error) {
+func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) *transcriptv1.NodeInfo {
 	if !s.wantsInfo() {
-		return nil, nil
+		return nil
 	}
 	info := &transcriptv1.NodeInfo{
 		NodeId: h.ID.String(), MessageCount: int32(p.messages), SizeBytes: int64(p.bytes), Verbatim: p.verbatim,
 		Notes: p.notes,
 	}
 	if s.detail != transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
-		return info, nil
+		return info
 	}
-	links, err := s.links(ctx, h)
-	if err != nil {
-		return nil, err
+	info.Envelope = wire.EnvelopeInfo(h, row.Metadata, wire.Links{})
+	if h.Seq > 0 {
+		s.link(h.Seq-1, &info.Envelope.ParentId)
 	}
-	info.Envelope = wire.EnvelopeInfo(h, row.Metadata, links)
+	if h.Covers.Present {
+		s.link(h.Covers.Seq, &info.Envelope.CoversThrough)
+	}
 	if !p.verbatim {
 		info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
 	}
-	return info, nil
+	return info
 }
 
-// links looks up what the rows seen do not tell.
-func (s *splicer) links(ctx context.Context, h *chainstore.Header) (wire.Links, error) {
-	if s.last.present && s.last.seq+1 == h.Seq && !h.Covers.Present {
-		id := s.last.id
-		return wire.Links{Parent: &id}, nil
+// unnamed is a link whose id no row that was seen has told.
+type unnamed struct {
+	seq uint32
+	id  *string
+}
+
+// link tells the id of a node, or keeps its place for Link.
+func (s *splicer) link(seq uint32, id *string) {
+	if s.last.present && s.last.seq == seq {
+		*id = s.last.id.String()
+		return
 	}
-	return LinksOf(ctx, s.chain, h)
+	*id = chainstore.ID{}.String()
+	s.unnamed = append(s.unnamed, unnamed{seq, id})
+}
+
+// Link looks up the links that are to be.
+func (s *splicer) Link(ctx context.Context) error {
+	if len(s.unnamed) == 0 {
+		return nil
+	}
+	seqs := make([]uint32, len(s.unnamed))
+	for i := range s.unnamed {
+		seqs[i] = s.unnamed[i].seq
+	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	ids, err := IDsAt(ctx, s.chain, seqs...)
+	if err != nil {
+		return err
+	}
+	for _, u := range s.unnamed {
+		at, _ := slices.BinarySearch(seqs, u.seq)
+		*u.id = ids[at].String()
+	}
+	s.unnamed = nil
+	return nil
 }
 
 // notes are those of the messages of a part, stubs with empty ones; nil where none were put, or nothing is told.

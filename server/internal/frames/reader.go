@@ -216,6 +216,14 @@ func (r *reader) takeRoom(ctx context.Context) error {
 
 // batch lays rows into frames until there are enough, or all is read. Once enter has failed, nothing was laid.
 func (r *reader) batch(ctx context.Context, enter func(context.Context) error) error {
+	if err := r.lay(ctx, enter); err != nil {
+		return err
+	}
+	return r.into.Link(ctx)
+}
+
+// lay is batch, but for links.
+func (r *reader) lay(ctx context.Context, enter func(context.Context) error) error {
 	r.full, r.ready, r.rows, r.waited = nil, 0, 0, false
 	if r.open.Size() == 0 { // who waits for room has none
 		r.open.Drop()
@@ -258,7 +266,7 @@ func (r *reader) read(ctx context.Context, span *chainstore.Span) (full bool, er
 		}
 		r.waited = r.waited || row.Shared == nil
 		before := r.ready + r.open.Size()
-		if err := r.into.Add(ctx, row); err != nil {
+		if err := r.into.Add(row); err != nil {
 			return err
 		}
 		span.From++
