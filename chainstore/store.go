@@ -54,6 +54,9 @@ type ChainReader interface {
 	// Chain finds a head: ErrNodeNotFound, ErrAliasNotFound. With after, it also finds where that node lies on the path:
 	// ErrAfterNotFound if it is not there at all, ErrNotAncestor if it is neither the head nor an ancestor.
 	Chain(ctx context.Context, namespace string, head Ref, after *ID) (Chain, error)
+	// ChainNamed finds a head, and with it, as of the same time, the names of the aliases that point to it, in order, at most limit. more
+	// says that there are more, or that there may be: it ends where it has looked at AliasReach rows. Errors are those of Chain.
+	ChainNamed(ctx context.Context, namespace string, head Ref, limit int) (chain Chain, names []string, more bool, err error)
 }
 
 // Chain is a head and its path. Nodes are immutable, so a Chain stays true for as long as it is kept.
@@ -71,6 +74,9 @@ type Chain interface {
 	// Runs are the stretches of the path, nearest to the head first, at most limit: a run begins at the root and at each
 	// node that is not its parent's first child.
 	Runs(limit int) []Run
+	// RunOf is the Key of the run that has the node with a Seq, at most the head's. Two paths of a namespace share that node if it is the
+	// same for both.
+	RunOf(seq uint32) uint64
 	// Headers returns the headers of the nodes of the path with some Seqs, in the order of these, which is any; one may be asked for
 	// twice. ErrCorrupt where the path has no such row.
 	Headers(ctx context.Context, seqs ...uint32) ([]*Header, error)
@@ -230,9 +236,6 @@ type AliasReader interface {
 	// end. A page may be short, or empty, before the end: it ends where it has its Bytes, and where it has looked at AliasReach
 	// rows.
 	Aliases(ctx context.Context, namespace string, query AliasQuery) ([]Alias, *AliasCursor, error)
-	// AliasesOf returns the names of the aliases that point to a node, in order, at most limit. more says that there are more, or
-	// that there may be: it ends where it has looked at AliasReach rows.
-	AliasesOf(ctx context.Context, namespace string, node ID, limit int) (names []string, more bool, err error)
 	// AliasHistory returns the states of an alias, the present one first: at most MaxHistory, those that ended longer ago
 	// than MaxHistoryAge left out. ErrAliasNotFound for a name that never was set.
 	AliasHistory(ctx context.Context, namespace, name string) ([]AliasState, error)

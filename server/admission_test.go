@@ -63,6 +63,13 @@ func (s *heldStore) Chain(ctx context.Context, namespace string, head chainstore
 	return s.Store.Chain(ctx, namespace, head, after)
 }
 
+func (s *heldStore) ChainNamed(ctx context.Context, namespace string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, nil, false, err
+	}
+	return s.Store.ChainNamed(ctx, namespace, head, limit)
+}
+
 // crowd is a server that takes so few writes at once that a test can bring more.
 type crowd struct {
 	*testing.T

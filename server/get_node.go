@@ -34,7 +34,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
-	chain, err := t.store.Chain(ctx, namespace, ref, nil)
+	chain, aliases, more, err := t.store.ChainNamed(ctx, namespace, ref, maxNodeAliases)
 	if err != nil {
 		return nil, wire.MissingFrom("node", err)
 	}
@@ -47,9 +47,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
-	if reply.Aliases, reply.MoreAliases, err = t.store.AliasesOf(ctx, namespace, chain.Head().ID, maxNodeAliases); err != nil {
-		return nil, err
-	}
+	reply.Aliases, reply.MoreAliases = aliases, more
 	if proto.Size(reply) > receive.MaxRequest {
 		return nil, errUseStream
 	}

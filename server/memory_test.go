@@ -68,6 +68,8 @@ func (e *endless) Chain(context.Context, string, chainstore.Ref, *chainstore.ID)
 
 func (c *endlessChain) Runs(int) []chainstore.Run { return nil }
 
+func (c *endlessChain) RunOf(uint32) uint64 { return 0 }
+
 func (c *endlessChain) Compaction() *chainstore.Header { return nil }
 
 func (c *endlessChain) Compactions(context.Context, int) ([]*chainstore.Header, bool, error) {

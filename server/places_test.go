@@ -33,6 +33,14 @@ func (s *openedStore) Chain(ctx context.Context, namespace string, ref chainstor
 	return &openedChain{chain, s}, nil
 }
 
+func (s *openedStore) ChainNamed(ctx context.Context, namespace string, ref chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	chain, names, more, err := s.Store.ChainNamed(ctx, namespace, ref, limit)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return &openedChain{chain, s}, names, more, nil
+}
+
 type openedChain struct {
 	chainstore.Chain
 	store *openedStore

@@ -35,6 +35,14 @@ func (a *altered) Chain(ctx context.Context, namespace string, head chainstore.R
 	return &alteredChain{c, a.change}, nil
 }
 
+func (a *altered) ChainNamed(ctx context.Context, namespace string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	c, names, more, err := a.Store.ChainNamed(ctx, namespace, head, limit)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return &alteredChain{c, a.change}, names, more, nil
+}
+
 type alteredChain struct {
 	chainstore.Chain
 	change func(*chainstore.Row)
@@ -200,6 +208,14 @@ func (g *gaps) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 		return nil, err
 	}
 	return &gapChain{c}, nil
+}
+
+func (g *gaps) ChainNamed(ctx context.Context, namespace string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	c, names, more, err := g.Store.ChainNamed(ctx, namespace, head, limit)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return &gapChain{c}, names, more, nil
 }
 
 type gapChain struct{ chainstore.Chain }

@@ -74,10 +74,10 @@ func (s *callStore) during(call func()) []string {
 // countedCalls are the methods that callStore and callChain count; freeCalls those that ask nothing of an engine's database.
 var (
 	countedCalls = []string{
-		"Alias", "AliasHistory", "Aliases", "AliasesOf", "Calls", "Chain", "Children", "Commit", "Compactions", "Find", "FirstWhere",
+		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
 		"Headers", "Rows", "Spawned", "Stats", "Tables", "Verify", "VerifyStore",
 	}
-	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs"}
+	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "RunOf", "Runs"}
 )
 
 func (s *callStore) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
@@ -114,9 +114,13 @@ func (s *callStore) Aliases(ctx context.Context, ns string, q chainstore.AliasQu
 	return s.Store.Aliases(ctx, ns, q)
 }
 
-func (s *callStore) AliasesOf(ctx context.Context, ns string, node chainstore.ID, limit int) ([]string, bool, error) {
-	s.ask("AliasesOf")
-	return s.Store.AliasesOf(ctx, ns, node, limit)
+func (s *callStore) ChainNamed(ctx context.Context, ns string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	s.ask("ChainNamed")
+	c, names, more, err := s.Store.ChainNamed(ctx, ns, head, limit)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return &callChain{c, s}, names, more, nil
 }
 
 func (s *callStore) AliasHistory(ctx context.Context, ns, name string) ([]chainstore.AliasState, error) {
@@ -305,6 +309,11 @@ func (c *turns) askable() *asking {
 	sub := node(user("The task: line up everything that is here."), assistant("done"))
 	sub.SpawnedFrom = spawnedBy(w.call, "call_39")
 	w.sub = c.put("chat/sub", sub)[0]
+	told, on := node(system("You line things up.")), node(user("Go on from here."))
+	told.SpawnedFrom, on.SpawnedFrom = sub.SpawnedFrom, sub.SpawnedFrom
+	c.put("chat/told", told, node(user("The task: line up everything that is here."), assistant("done")))
+	on.Parent = byID(w.call)
+	c.put("chat/on", on)
 	for i := range 3 {
 		c.put(fmt.Sprint("many/", i), node(user("needle "+fmt.Sprint(i))), node(assistant("hay")))
 	}
@@ -478,17 +487,16 @@ func (w *asking) tree() []storeCalls {
 	loops := func(token string) *transcriptv1.ListRunLoopsRequest {
 		return &transcriptv1.ListRunLoopsRequest{Head: byAlias("chat"), PreviewChars: 100, PageToken: token}
 	}
-	const aliases = "the aliases of a node may change, so they do not come with its row"
 	byRoot, byName := children(byID(w.root)), children(byAlias("root"))
 	if _, err := w.Alias(w.Context(), &transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "root", Target: byID(w.root)}}}); err != nil {
 		w.Fatal(err)
 	}
 	page := same[*transcriptv1.ListChildrenResponse]
 	return []storeCalls{
-		{"GetNode", "a root", 3, aliases, asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root)})},
-		{"GetNode", "a node by its alias", 3, aliases, asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("chat")})},
-		{"GetNode", "a compaction node", 3, aliases, asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("compacted once")})},
-		{"GetNode", "by the digits of its id", 4, aliases + "; several ids may begin with the digits", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root[:20])})},
+		{"GetNode", "a root", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root)})},
+		{"GetNode", "a node by its alias", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("chat")})},
+		{"GetNode", "a compaction node", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("compacted once")})},
+		{"GetNode", "by the digits of its id", 3, "several ids may begin with the digits", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root[:20])})},
 		{"ListChildren", "a page", 1, "", asks(w, w.ListChildren, byRoot(""))},
 		{"ListChildren", "the next page", 2, "a token is held against what is there", then(w, w.ListChildren, byRoot(""), byRoot, page)},
 		{"ListChildren", "a page of an alias", 2, "the id, which the next page is bound to", asks(w, w.ListChildren, byName(""))},
@@ -499,6 +507,7 @@ func (w *asking) tree() []storeCalls {
 }
 
 func (w *asking) finds() []storeCalls {
+	const spawner = "the spawner's chain, which tells whether there is one; and its row, for what it asked"
 	id := func(s string) *string { return &s }
 	search := func(token string) *SearchRequest {
 		req := inChain(byAlias("chat"), "answer")
@@ -516,8 +525,12 @@ func (w *asking) finds() []storeCalls {
 		{"Search", "three aliases, three hits", 7, "", asks(w, w.Search, underPrefix("many/", "needle"))},
 		{"ReplayTools", "the last 20 calls", 105, "two a call to find it, and up to four to show it; the bound is on bytes", asks(w, w.ReplayTools, &Replay{Head: byAlias("chat")})},
 		{"Describe", "off", 1, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modeOff})},
-		{"Describe", "a plain chain", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("chat"), Mode: modePreview})},
-		{"Describe", "compactions, forks, variables", 6, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modePreview})},
-		{"Describe", "a subagent with a chain of its own", 6, "the spawner, and what it asked for", asks(w, w.Describe, &Describe{Head: byAlias("chat/sub"), Mode: modePreview})},
+		{"Describe", "a plain chain", 4, "", asks(w, w.Describe, &Describe{Head: byAlias("chat"), Mode: modePreview})},
+		{"Describe", "compactions, forks, variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modePreview})},
+		{"Describe", "a subagent that has its spawner's past", 5, "the spawner", asks(w, w.Describe, &Describe{Head: byAlias("chat/on"), Mode: modePreview})},
+		{"Describe", "a subagent with a chain of its own", 5, spawner, asks(w, w.Describe, &Describe{Head: byAlias("chat/sub"), Mode: modePreview})},
+		{"Describe", "a subagent with instructions before its task", 6, spawner + "; and its first user message", asks(w, w.Describe, &Describe{
+			Head: byAlias("chat/told"), Mode: modePreview,
+		})},
 	}
 }

@@ -130,21 +130,14 @@ func (p *aliasPage) add(name string, a *layout.AliasRow) error {
 	return err
 }
 
-// AliasesOf walks over the aliases of a node; see chainstore.AliasReader.
-func (s *Store) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, more bool, err error) {
-	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
-		at, found, err := v.PlaceOf(node)
-		if err != nil || !found {
-			return err
+// aliasesOf walks over the aliases of a node.
+func aliasesOf(ctx context.Context, v *snapshot.Snapshot, at chainstore.Place, limit int) (names []string, more bool, err error) {
+	_, more, err = v.Walk(ctx, layout.PlaceKey(v.Namespace, layout.TableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
+		if len(names) >= limit {
+			return snapshot.ErrStop
 		}
-		_, more, err = v.Walk(ctx, layout.PlaceKey(v.Namespace, layout.TableHeads, at), nil, chainstore.AliasReach, func(key, _ []byte) error {
-			if len(names) >= limit {
-				return snapshot.ErrStop
-			}
-			names = append(names, string(key[layout.RowKeySize:]))
-			return nil
-		})
-		return err
+		names = append(names, string(key[layout.RowKeySize:]))
+		return nil
 	})
 	return names, more, err
 }

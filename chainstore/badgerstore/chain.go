@@ -22,31 +22,60 @@ type chain struct {
 // Chain finds a head; see chainstore.ChainReader. It reads the alias or id and, of a head and of a compaction node that were not read
 // lately, the rows, and a seek for each 64 forks.
 func (s *Store) Chain(ctx context.Context, namespace string, ref chainstore.Ref, after *chainstore.ID) (chainstore.Chain, error) {
-	c := &chain{s: s, reader: s.source.Caches.Rows.Begin()}
-	err := s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) (err error) {
-		c.ns = v.Namespace
-		if c.Node, err = v.Head(ref); err != nil {
+	c := s.newChain()
+	err := s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		if err := c.find(v, ref); err != nil || after == nil {
 			return err
 		}
-		if c.compaction, err = v.Compaction(c.Node); err != nil || after == nil {
-			return err
-		}
-		p, found, err := v.PlaceOf(*after)
-		switch {
-		case err != nil:
-			return err
-		case !found:
-			return chainstore.ErrAfterNotFound
-		case !c.Lineage.Holds(p):
-			return chainstore.ErrNotAncestor
-		}
-		c.after = p.Seq
-		return nil
+		return c.findAfter(v, *after)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// ChainNamed walks over the aliases of the head too; see chainstore.ChainReader.
+func (s *Store) ChainNamed(ctx context.Context, namespace string, ref chainstore.Ref, limit int) (_ chainstore.Chain, names []string, more bool, err error) {
+	c := s.newChain()
+	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		if err := c.find(v, ref); err != nil {
+			return err
+		}
+		names, more, err = aliasesOf(ctx, v, c.At, limit)
+		return err
+	})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return c, names, more, nil
+}
+
+func (s *Store) newChain() *chain { return &chain{s: s, reader: s.source.Caches.Rows.Begin()} }
+
+// find finds the head, and its compaction node.
+func (c *chain) find(v *snapshot.Snapshot, ref chainstore.Ref) (err error) {
+	c.ns = v.Namespace
+	if c.Node, err = v.Head(ref); err != nil {
+		return err
+	}
+	c.compaction, err = v.Compaction(c.Node)
+	return err
+}
+
+// findAfter finds a node of the path.
+func (c *chain) findAfter(v *snapshot.Snapshot, id chainstore.ID) error {
+	p, found, err := v.PlaceOf(id)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return chainstore.ErrAfterNotFound
+	case !c.Lineage.Holds(p):
+		return chainstore.ErrNotAncestor
+	}
+	c.after = p.Seq
+	return nil
 }
 
 func (c *chain) Head() *chainstore.Header { return c.Header }
@@ -64,6 +93,9 @@ func (c *chain) Runs(limit int) (runs []chainstore.Run) {
 	})
 	return runs
 }
+
+// RunOf is the segment of a node; see chainstore.Chain.
+func (c *chain) RunOf(seq uint32) uint64 { return c.Lineage.Locate(seq).Segment }
 
 // Compaction is read when the chain is found; see chainstore.Chain.
 func (c *chain) Compaction() *chainstore.Header { return c.compaction }

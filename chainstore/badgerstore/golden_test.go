@@ -157,7 +157,7 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 			line(" spawned %s, more %t", h.ID.Prefix(), more)
 		}
 		found, err3 := s.Find(ctx, namespace, id.String()[:5], 100)
-		names, _, err4 := s.AliasesOf(ctx, namespace, id, 100)
+		_, names, _, err4 := s.ChainNamed(ctx, namespace, chainstore.Ref{ID: id}, 100)
 		line(" %v %v %v", found, names, errors.Join(err, err2, err3, err4))
 	}
 	for _, name := range []string{"chat/a", "chat/b", "chat/gone", "busy", "never"} {

@@ -42,7 +42,7 @@ func TestCostDoesNotDependOnMoves(t *testing.T) {
 			return err
 		})
 		measure("the aliases of a node", func() error {
-			names, _, err := s.AliasesOf(ctx, testNamespace, heads[0], 10)
+			_, names, _, err := s.ChainNamed(ctx, testNamespace, chainstore.Ref{ID: heads[0]}, 10)
 			if !slices.Contains(names, "f/idle") {
 				t.Errorf("the aliases of the node are %q", names)
 			}
@@ -95,7 +95,7 @@ func TestWalksEndWithTheirContext(t *testing.T) {
 	commitAliases(t, s, gone...)
 	for what, call := range map[string]func(context.Context) error{
 		"the aliases of a node": func(ctx context.Context) error {
-			_, _, err := s.AliasesOf(ctx, testNamespace, id, 10)
+			_, _, _, err := s.ChainNamed(ctx, testNamespace, chainstore.Ref{ID: id}, 10)
 			return err
 		},
 		"a folder": func(ctx context.Context) error {

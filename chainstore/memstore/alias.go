@@ -123,21 +123,15 @@ func (a *alias) cursor() chainstore.AliasCursor {
 	return chainstore.AliasCursor{Name: a.name, MovedAt: a.present().At}
 }
 
-// AliasesOf looks at every alias; see chainstore.AliasReader.
-func (s *Store) AliasesOf(ctx context.Context, name string, id chainstore.ID, limit int) ([]string, bool, error) {
-	ns, unlock, err := s.read(ctx, name)
-	if err != nil {
-		return nil, false, err
-	}
-	defer unlock()
-	var names []string
+// aliasesOf looks at every alias.
+func (ns *namespace) aliasesOf(id chainstore.ID) (names []string) {
 	for _, a := range ns.aliases {
 		if a.exists() && a.head() == id {
 			names = append(names, a.name)
 		}
 	}
 	slices.Sort(names)
-	return first(names, limit), len(names) > limit, nil
+	return names
 }
 
 // AliasHistory returns the states of an alias; see chainstore.AliasReader.

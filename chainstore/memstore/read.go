@@ -23,11 +23,10 @@ func (s *Store) Chain(ctx context.Context, name string, head chainstore.Ref, aft
 		return nil, err
 	}
 	defer unlock()
-	n, err := ns.find(head)
+	p, err := s.path(ns, name, head)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{store: s, namespace: name, nodes: n.path()}
 	if after == nil {
 		return p, nil
 	}
@@ -40,6 +39,29 @@ func (s *Store) Chain(ctx context.Context, name string, head chainstore.Ref, aft
 		return nil, chainstore.ErrNotAncestor
 	}
 	return p, nil
+}
+
+// ChainNamed looks at every alias; see chainstore.ChainReader.
+func (s *Store) ChainNamed(ctx context.Context, name string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer unlock()
+	p, err := s.path(ns, name, head)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	names := ns.aliasesOf(p.Head().ID)
+	return p, first(names, limit), len(names) > limit, nil
+}
+
+func (s *Store) path(ns *namespace, name string, head chainstore.Ref) (*path, error) {
+	n, err := ns.find(head)
+	if err != nil {
+		return nil, err
+	}
+	return &path{store: s, namespace: name, nodes: n.path()}, nil
 }
 
 // path is the way from the root to n.
@@ -70,6 +92,9 @@ func (p *path) Runs(limit int) (runs []chainstore.Run) {
 	}
 	return runs
 }
+
+// RunOf is kept with a node; see chainstore.Chain.
+func (p *path) RunOf(seq uint32) uint64 { return p.nodes[seq].run }
 
 // Compaction is the last compaction node of the path; see chainstore.Chain.
 func (p *path) Compaction() *chainstore.Header {

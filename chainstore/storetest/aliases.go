@@ -105,11 +105,16 @@ func aliasesOf(f *fixture) {
 		f.aliasesOf(id, limit, false, want...)
 	}
 	of(a, 10)
-	of(unknownID(1), 10)
 	f.commit(nil, point("c", a, anything()), point("a/b", a, anything()), point("b", b, anything()), point("a", a, anything()))
 	of(a, 100, "a", "a/b", "c")
 	f.aliasesOf(a, 2, true, "a", "a/b")
 	of(a, 3, "a", "a/b", "c")
+	_, names, more, err := f.store.ChainNamed(f.ctx(), f.ns, aliasRef("a/b"), 0)
+	f.ok(err)
+	equal(f, "the names where none are asked for", len(names), 0)
+	equal(f, "that there are more", more, true)
+	_, _, _, err = f.store.ChainNamed(f.ctx(), f.ns, idRef(unknownID(1)), 10)
+	f.fails(err, chainstore.ErrNodeNotFound)
 	of(b, 10, "b")
 	f.commit(nil, point("c", b, anything()))
 	f.commit(nil, remove("a", anything()))
@@ -122,8 +127,9 @@ func aliasesOf(f *fixture) {
 
 func (f *fixture) aliasesOf(id chainstore.ID, limit int, more bool, want ...string) {
 	f.Helper()
-	got, m, err := f.store.AliasesOf(f.ctx(), f.ns, id, limit)
+	c, got, m, err := f.store.ChainNamed(f.ctx(), f.ns, idRef(id), limit)
 	f.ok(err)
+	equal(f, "the head", c.Head().ID, id)
 	equalSlices(f, "the aliases", got, want)
 	equal(f, "that there are more", m, more)
 }
@@ -361,7 +367,7 @@ func listReachOfANode(f *fixture) {
 	f.commit(nil, point("a", id, anything()), point("z", id, anything()))
 	f.deletes(id, chainstore.AliasReach+1, func(i int) string { return fmt.Sprintf("m%06d", i) })
 	f.bounded(func() {
-		got, more, err := f.store.AliasesOf(f.ctx(), f.ns, id, 10)
+		_, got, more, err := f.store.ChainNamed(f.ctx(), f.ns, idRef(id), 10)
 		f.ok(err)
 		if !slices.Equal(got, []string{"a", "z"}) && (!slices.Equal(got, []string{"a"}) || !more) {
 			f.Errorf("the node has the aliases %q, and more: %v", got, more)

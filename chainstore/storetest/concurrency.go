@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -257,9 +258,12 @@ func (f *fixture) readWhole(last *uint32) error {
 	if len(page) == 2 && page[0].Node != page[1].Node {
 		return errors.New("half a change was seen")
 	}
-	c, err := f.store.Chain(f.ctx(), f.ns, aliasRef("p/a"), nil)
+	c, names, _, err := f.store.ChainNamed(f.ctx(), f.ns, aliasRef("p/a"), 10)
 	if err != nil {
 		return err
+	}
+	if !slices.Equal(names, []string{"p/a", "p/b"}) {
+		return fmt.Errorf("the head of an alias has the aliases %q", names)
 	}
 	seq := c.Head().Seq
 	if seq < *last {

@@ -63,7 +63,7 @@ const (
 	Mixed Category = "Mixed"
 	// Batches: several nodes in one change.
 	Batches Category = "Batches"
-	// Aliases: labels, deletes, moves, AliasesOf.
+	// Aliases: labels, deletes, moves, those of a node.
 	Aliases Category = "Aliases"
 	// Lists: pages of aliases.
 	Lists Category = "Lists"

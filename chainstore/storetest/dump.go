@@ -121,9 +121,12 @@ func (d *dumper) around(ctx context.Context, s chainstore.Store, id chainstore.I
 			return err
 		}
 	}
-	of, more, err := s.AliasesOf(ctx, d.f.ns, id, 1000)
+	_, of, more, err := s.ChainNamed(ctx, d.f.ns, idRef(id), 1000)
+	if err != nil {
+		return d.absentOr("aliases", err)
+	}
 	d.line(" aliases %q %v", of, more)
-	return err
+	return nil
 }
 
 // index writes down what indexes answer.

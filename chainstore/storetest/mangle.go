@@ -126,6 +126,14 @@ func (m *mangled) Chain(ctx context.Context, namespace string, head chainstore.R
 	return &mangledChain{c}, nil
 }
 
+func (m *mangled) ChainNamed(ctx context.Context, namespace string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	c, names, more, err := m.Store.ChainNamed(ctx, namespace, head, limit)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return &mangledChain{c}, names, more, nil
+}
+
 type mangledChain struct{ chainstore.Chain }
 
 func (c *mangledChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {

@@ -58,6 +58,9 @@ func (w *wire) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 // Runs tells nothing: runs are a matter of the store, and not on the wire.
 func (c *wireChain) Runs(int) []chainstore.Run { return nil }
 
+// RunOf tells nothing, as Runs.
+func (c *wireChain) RunOf(uint32) uint64 { return 0 }
+
 // Spawned describes the head; a description lists at most 64.
 func (c *wireChain) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
 	d, err := c.transcripts.Describe(ctx, &transcriptv1.DescribeRequest{

@@ -162,16 +162,19 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 	return out, next, nil
 }
 
-// AliasesOf are those that GetNode tells of; of a node that is not there, none.
-func (w *wire) AliasesOf(ctx context.Context, namespace string, node chainstore.ID, limit int) (names []string, more bool, err error) {
-	n, err := w.transcripts.GetNode(ctx, &transcriptv1.GetNodeRequest{
-		Namespace: spelled(namespace), Node: refOf(chainstore.Ref{ID: node}), OmitMessages: true,
-	})
+// ChainNamed asks GetNode for the head and its aliases, and then for the chain.
+func (w *wire) ChainNamed(ctx context.Context, namespace string, head chainstore.Ref, limit int) (chainstore.Chain, []string, bool, error) {
+	n, err := w.transcripts.GetNode(ctx, &transcriptv1.GetNodeRequest{Namespace: spelled(namespace), Node: refOf(head), OmitMessages: true})
 	if err != nil {
-		return nil, false, ignoring(domain(err), chainstore.ErrNodeNotFound)
+		return nil, nil, false, domain(err)
 	}
+	id, err := chainstore.ParseID(n.Info.NodeId)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	c, err := w.Chain(ctx, namespace, chainstore.Ref{ID: id}, nil)
 	at := min(limit, len(n.Aliases))
-	return slices.Clip(n.Aliases)[:at], n.MoreAliases || at < len(n.Aliases), nil
+	return c, slices.Clip(n.Aliases)[:at], n.MoreAliases || at < len(n.Aliases), err
 }
 
 // AliasHistory reads all pages of a history, in small ones. Numbers are not on the wire.

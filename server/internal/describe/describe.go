@@ -28,7 +28,10 @@ type description struct {
 	store     chainstore.Store
 	namespace string
 	chain     chainstore.Chain
-	rows      rowReads
+	// aliases point to the head; moreAliases says that there are more, or may be.
+	aliases     []string
+	moreAliases bool
+	rows        rowReads
 	// items is the entries of a list, text the code points of the text block.
 	items, text int
 	// off asks for the head alone, content for previews.
@@ -53,7 +56,12 @@ func Chain(ctx context.Context, store chainstore.Store, req *transcriptv1.Descri
 	if err := d.parse(req); err != nil {
 		return nil, err
 	}
-	if d.chain, err = store.Chain(ctx, d.namespace, head, nil); err != nil {
+	if d.off {
+		d.chain, err = store.Chain(ctx, d.namespace, head, nil)
+	} else {
+		d.chain, d.aliases, d.moreAliases, err = store.ChainNamed(ctx, d.namespace, head, d.items)
+	}
+	if err != nil {
 		return nil, wire.MissingFrom("head", err)
 	}
 	if d.off {
@@ -110,6 +118,7 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 	reply = &transcriptv1.DescribeResponse{
 		HeadId: h.ID.String(), HeadAt: wire.Timestamp(h.FirstPut), Age: d.since(h.FirstPut),
 		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
+		Aliases:  d.aliases, MoreAliases: d.moreAliases,
 	}
 	d.loop(reply)
 	if err := d.lineage(ctx, reply); err != nil {
@@ -128,9 +137,6 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 		if reply.Lineage.Inheritance, err = d.spawn.inheritance(ctx, d); err != nil {
 			return nil, err
 		}
-	}
-	if reply.Aliases, reply.MoreAliases, err = d.store.AliasesOf(ctx, d.namespace, h.ID, d.items); err != nil {
-		return nil, err
 	}
 	if d.preview.Redact {
 		redactNames(reply)

@@ -41,16 +41,15 @@ func (s *spawn) inheritance(ctx context.Context, d *description) (transcriptv1.I
 		arguments = transcriptv1.Inheritance_INHERITANCE_ARGUMENTS
 		prefix    = transcriptv1.Inheritance_INHERITANCE_PREFIX
 	)
-	shares, err := s.sharesPrefix(ctx, d)
-	if err != nil || shares {
-		return prefix, err
-	}
 	spawner, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: s.header.SpawnedFrom.Node}, nil)
 	if errors.Is(err, chainstore.ErrNodeNotFound) {
 		return none, nil
 	}
 	if err != nil {
 		return failed, err
+	}
+	if s.sharesPrefix(d.chain, spawner) {
+		return prefix, nil
 	}
 	asked, err := s.firstAsked(ctx, d)
 	if err != nil || asked == "" {
@@ -69,23 +68,12 @@ func (s *spawn) inheritance(ctx context.Context, d *description) (transcriptv1.I
 // sharesPrefix tells whether what comes before a spawned node is its spawner's past too, at least in part: the node was put
 // behind its spawner, or behind an ancestor of it, and that behind the preamble, for equal preambles are shared by
 // all who have them.
-func (s *spawn) sharesPrefix(ctx context.Context, d *description) (bool, error) {
+func (s *spawn) sharesPrefix(chain, spawner chainstore.Chain) bool {
 	if s.parent == nil || !s.parent.State.PreambleClosed {
-		return false, nil
+		return false
 	}
-	spawner := s.header.SpawnedFrom.Node
-	for _, pair := range [][2]chainstore.ID{{spawner, s.parent.ID}, {s.parent.ID, spawner}} {
-		_, err := d.store.Chain(ctx, d.namespace, chainstore.Ref{ID: pair[0]}, &pair[1])
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, chainstore.ErrNodeNotFound): // there is no such spawner
-			return false, nil
-		case !errors.Is(err, chainstore.ErrNotAncestor):
-			return false, err
-		}
-	}
-	return false, nil
+	last := min(s.parent.Seq, spawner.Head().Seq)
+	return chain.RunOf(last) == spawner.RunOf(last)
 }
 
 // firstAsked is the text of the first user message from the spawned node on; empty where the next few nodes have none.
