@@ -94,29 +94,51 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestWatchersOfHealthDoNotHoldUpTheEnd: who watches is told, and then the stream ends and the server can stop.
+// TestWatchersOfHealthDoNotHoldUpTheEnd: who watches is told, also before the server drains or that the service is unknown, and
+// then the stream ends and the server can stop.
 func TestWatchersOfHealthDoNotHoldUpTheEnd(t *testing.T) {
-	r := newRig(t)
-	stream, err := healthv1.NewHealthClient(r.Conn).Watch(r.ctx(), &healthv1.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m, err := stream.Recv(); err != nil || m.Status != healthv1.HealthCheckResponse_SERVING {
-		t.Fatalf("%v, %v", m, err)
-	}
-	r.Server.Drain()
-	if m, err := stream.Recv(); err != nil || m.Status != healthv1.HealthCheckResponse_NOT_SERVING {
-		t.Fatalf("%v, %v", m, err)
-	}
-	stopped := make(chan struct{})
-	go func() {
-		r.GRPC.GracefulStop()
-		close(stopped)
-	}()
-	select {
-	case <-stopped:
-	case <-time.After(10 * time.Second):
-		t.Error("the server waits for who watches its health")
+	const serving, notServing = healthv1.HealthCheckResponse_SERVING, healthv1.HealthCheckResponse_NOT_SERVING
+	for name, step := range map[string]struct {
+		service  string
+		first    healthv1.HealthCheckResponse_ServingStatus
+		withdraw bool
+	}{
+		"told as it drains":  {"", serving, false},
+		"told before":        {"", serving, true},
+		"an unknown service": {"none", healthv1.HealthCheckResponse_SERVICE_UNKNOWN, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			stream, err := healthv1.NewHealthClient(r.Conn).Watch(r.ctx(), &healthv1.HealthCheckRequest{Service: step.service})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := func(want healthv1.HealthCheckResponse_ServingStatus) {
+				t.Helper()
+				if m, err := stream.Recv(); err != nil || m.Status != want {
+					t.Fatalf("%v, %v", m, err)
+				}
+			}
+			told(step.first)
+			if step.withdraw {
+				r.Server.Withdraw()
+				told(notServing)
+			}
+			r.Server.Drain()
+			if step.first == serving && !step.withdraw {
+				told(notServing)
+			}
+			stopped := make(chan struct{})
+			go func() {
+				r.GRPC.GracefulStop()
+				close(stopped)
+			}()
+			select {
+			case <-stopped:
+			case <-time.After(10 * time.Second):
+				t.Error("the server waits for who watches its health")
+			}
+		})
 	}
 }
 

@@ -86,27 +86,10 @@ func (t *Transport) limitStream(srv any, ss grpc.ServerStream, info *grpc.Stream
 	if err := t.admit(info.FullMethod); err != nil {
 		return t.status(ss.Context(), err)
 	}
-	if info.FullMethod != healthv1.Health_Watch_FullMethodName {
-		return next(srv, ss)
+	if info.FullMethod == healthv1.Health_Watch_FullMethodName {
+		return t.watchHealth(srv, ss, next)
 	}
-	ctx, cancel := context.WithCancel(ss.Context())
-	defer cancel()
-	return next(srv, &watch{stream: stream{ServerStream: ss, ctx: ctx}, transport: t, end: cancel})
-}
-
-// watch is a stream of health that ends once it has told that the server drains: who watches must not hold up the end.
-type watch struct {
-	stream
-	transport *Transport
-	end       context.CancelFunc
-}
-
-func (w *watch) SendMsg(m any) error {
-	err := w.stream.SendMsg(m)
-	if w.transport.draining.Err() != nil {
-		w.end()
-	}
-	return err
+	return next(srv, ss)
 }
 
 // refuseUnary ends calls that did not pass their gate before anything is done for them.
