@@ -38,6 +38,8 @@ type permitted struct {
 // strict is a guard that refuses what it is told to, and remembers what it was asked.
 type strict struct {
 	unknown, forbidden error
+	// panics is the name of the method that panics; empty: none.
+	panics string
 
 	mu         sync.Mutex
 	identified []*access.Method
@@ -48,6 +50,9 @@ type strict struct {
 func (s *strict) Identify(ctx context.Context, m *access.Method) (access.Principal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.panics == "Identify" {
+		panic("of the guard")
+	}
 	s.identified, s.canHangUp = append(s.identified, m), append(s.canHangUp, receive.CanHangUp(ctx))
 	return "somebody", s.unknown
 }
@@ -55,6 +60,9 @@ func (s *strict) Identify(ctx context.Context, m *access.Method) (access.Princip
 func (s *strict) Permit(_ context.Context, who access.Principal, m *access.Method, of access.Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.panics == "Permit" {
+		panic("of the guard")
+	}
 	s.permitted = append(s.permitted, permitted{who, m, of})
 	return s.forbidden
 }
@@ -77,22 +85,29 @@ func newGuarded(t *testing.T, guard *strict) *guardedServer {
 	if g.grpc, err = g.server.GRPC(); err != nil {
 		t.Fatal(err)
 	}
+	g.conn = serve(t, g.grpc)
+	return g
+}
+
+// serve serves until the test ends, and returns a connection.
+func serve(t *testing.T, server *grpc.Server) *grpc.ClientConn {
+	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	serving := make(chan error, 1)
-	go func() { serving <- g.grpc.Serve(listener) }()
-	g.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
+	go func() { serving <- server.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = g.conn.Close()
-		g.grpc.Stop()
+		_ = conn.Close()
+		server.Stop()
 		if err := <-serving; err != nil {
 			t.Error(err)
 		}
 	})
-	return g
+	return conn
 }
 
 // methods calls f with every method that is served: its name, its row and its descriptor.
@@ -214,6 +229,25 @@ func TestNamesOfNoNamespace(t *testing.T) {
 	})
 	if len(g.permitted) > 0 {
 		t.Errorf("the guard was asked about %v", g.permitted)
+	}
+}
+
+// A guard that panics ends the call that it was asked about as a fault of the server, and nothing else; room comes back.
+func TestGuardsThatPanic(t *testing.T) {
+	for _, where := range []string{"Identify", "Permit"} {
+		g := newGuarded(t, &strict{panics: where})
+		g.methods(func(name string, _ *access.Method, d protoreflect.MethodDescriptor) {
+			if err := g.call(name, d, requestWith(t, d, nil)); status.Code(err) != codes.Internal || strings.Contains(err.Error(), "guard") {
+				t.Errorf("%s panics, %s: %v", where, name, err)
+			}
+		})
+		g.grpc.GracefulStop()
+		i := g.server.transport.Requests
+		for r, n := range map[*receive.ByteQuota]int64{i.Writes: receive.WritesBytes, i.Reads: receive.ReadsBytes} {
+			if !r.Free.TryAcquire(n) {
+				t.Errorf("%s panics: room was not given back", where)
+			}
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func Error(p any) error {
 	return fmt.Errorf("panic: %s\n%s", what, debug.Stack())
 }
 
-// Guard runs f in a goroutine that no interceptor watches over: a panic is its error.
+// Guard runs f where no interceptor watches over it: a panic is its error.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

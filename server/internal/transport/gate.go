@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -129,7 +130,7 @@ func (g *Gate) Unary(next grpc.MethodHandler) grpc.MethodHandler {
 		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.Room}, gate: g}
 		ctx = reply.InCall(ctx, &p.Call)
 		defer p.Release()
-		if p.who, p.Call.Refusal = g.Guard.Identify(ctx, g.Method); p.Call.Refusal != nil {
+		if p.identify(ctx); p.Call.Refusal != nil {
 			return tell(srv, ctx, next, interceptor, p.Call.Refusal)
 		}
 		reply, err := next(srv, ctx, func(req any) error { return p.pass(ctx, req, decode) }, interceptor)
@@ -151,14 +152,23 @@ type passage struct {
 	who  access.Principal
 }
 
+// identify asks the guard who calls. A panic is the call's refusal, here as in pass: no interceptor watches over a gate.
+func (p *passage) identify(ctx context.Context) {
+	p.Call.Refusal = panics.Guard(func() (err error) {
+		p.who, err = p.gate.Guard.Identify(ctx, p.gate.Method)
+		return err
+	})
+}
+
 // pass receives the request, and judges it.
 func (p *passage) pass(ctx context.Context, req any, decode func(any) error) error {
-	err := p.Receive(ctx, req, decode)
-	if err == nil {
-		err = p.gate.permit(ctx, p.who, req)
-	}
-	p.Call.Refusal = err
-	return err
+	p.Call.Refusal = panics.Guard(func() error {
+		if err := p.Receive(ctx, req, decode); err != nil {
+			return err
+		}
+		return p.gate.permit(ctx, p.who, req)
+	})
+	return p.Call.Refusal
 }
 
 // tell shows the interceptors a call whose request was refused, with an empty one, as though its handler refused it.
