@@ -251,6 +251,53 @@ func TestGuardsThatPanic(t *testing.T) {
 	}
 }
 
+// A service that a program registers beside, after GRPC, has no gate, and is served only if it is named; what is unknown never is.
+func TestServicesWithoutAGate(t *testing.T) {
+	t.Run("not named", func(t *testing.T) { testWithoutAGate(t, codes.Unimplemented) })
+	t.Run("named", func(t *testing.T) { testWithoutAGate(t, codes.OK, "later.Service") })
+}
+
+func testWithoutAGate(t *testing.T, want codes.Code, named ...string) {
+	handled := 0
+	stream := func(_ any, ss grpc.ServerStream) error { handled++; return ss.SendMsg(&emptypb.Empty{}) }
+	later := &grpc.ServiceDesc{
+		ServiceName: "later.Service", HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: "Call", Handler: func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+			req := &emptypb.Empty{}
+			if err := decode(req); err != nil {
+				return nil, err
+			}
+			return interceptor(ctx, req, &grpc.UnaryServerInfo{FullMethod: "/later.Service/Call"}, func(context.Context, any) (any, error) {
+				handled++
+				return req, nil
+			})
+		}}},
+		Streams: []grpc.StreamDesc{{StreamName: "Stream", ServerStreams: true, Handler: stream}},
+	}
+	var untouched struct{ chainstore.Store }
+	server, err := New(untouched, Config{Ungated: named}).GRPC(grpc.UnknownServiceHandler(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.RegisterService(later, nil)
+	conn := serve(t, server)
+	for method, want := range map[string]codes.Code{"/later.Service/Stream": want, "/unknown.Service/Stream": codes.Unimplemented} {
+		s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method)
+		if err == nil {
+			err = s.RecvMsg(&emptypb.Empty{})
+		}
+		if status.Code(err) != want {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	if err := conn.Invoke(t.Context(), "/later.Service/Call", &emptypb.Empty{}, &emptypb.Empty{}); status.Code(err) != want {
+		t.Errorf("a call: %v", err)
+	}
+	if n := 2 * len(named); handled != n {
+		t.Errorf("%d calls were handled, want %d", handled, n)
+	}
+}
+
 // gRPC's streams have the method that hangUp needs, which it promises nobody.
 func TestCallsCanBeEnded(t *testing.T) {
 	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})

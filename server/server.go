@@ -47,6 +47,9 @@ type Config struct {
 	Now func() time.Time
 	// Renderers make the text of the calls of tools, by name, for ReplayTools; a tool without one has compaction.Render.
 	Renderers map[string]compaction.Renderer
+	// Ungated are services, by full name, that a program registers with its gRPC server beside, after GRPC. They have no gate: who may call
+	// them, and room for their requests, are the program's matter. Others that it registers are not served.
+	Ungated []string
 }
 
 // Server serves TranscriptService, AdminService and health over one store. Its methods may run at once.
@@ -77,7 +80,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
 	s.transport = transport.New(transport.Config{
-		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.Anybody{},
+		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.Anybody{}, Ungated: cfg.Ungated,
 		Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
 	s.scans, s.verifies = frames.NewPlaces(), semaphore.NewWeighted(maxVerifies)
@@ -100,8 +103,7 @@ func serviceNames() []string {
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
 // that gives all of such a reply. Of a unary call whose request has not come, not whole, or is refused, they see an empty request. Of
 // calls that are refused by their head, its interceptors see none and its stats handlers those with a far deadline. Error: a method has
-// no row in the table of methods. Whatever its caller registers with the gRPC server beside has no gate: who may call it, and room for
-// its requests, are that caller's matter.
+// no row in the table of methods. What its caller registers with the gRPC server beside is served only if Config.Ungated names it.
 func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 	return s.transport.Serve(s.register, extra...)
 }

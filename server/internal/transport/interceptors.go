@@ -2,10 +2,14 @@ package transport
 
 import (
 	"context"
+	"path"
+	"slices"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
@@ -67,12 +71,17 @@ type stream struct {
 
 func (s *stream) Context() context.Context { return s.ctx }
 
-// admit refuses new calls of a draining server; health is told to the end.
+// admit refuses new calls of a draining server, while health is told to the end; and those of a service that was registered beside, and
+// has no gate, unless it is named as such.
 func (t *Transport) admit(method string) error {
-	if t.draining.Err() != nil && !access.IsHealth(method) {
+	switch {
+	case access.Find(method) == nil && !slices.Contains(t.ungated, path.Dir(method)[1:]):
+		return status.Error(codes.Unimplemented, method+" has no gate, and is not served")
+	case t.draining.Err() != nil && !access.IsHealth(method):
 		return receive.ErrDraining
+	default:
+		return nil
 	}
-	return nil
 }
 
 func (t *Transport) limitUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

@@ -46,6 +46,8 @@ type Config struct {
 	Guard      access.Guard
 	// Status is an error as the caller may see it; a status stays as it is.
 	Status func(context.Context, error) error
+	// Ungated are services, by full name, that are served though they were registered without a gate.
+	Ungated []string
 	// Overloaded is the status of a write that is refused by its request headers.
 	Overloaded error
 }
@@ -56,6 +58,7 @@ type Transport struct {
 	log       *slog.Logger
 	tracer    trace.TracerProvider
 	Guard     access.Guard
+	ungated   []string
 	status    func(context.Context, error) error
 	metrics   *metrics.Calls
 	Admission *admission
@@ -65,7 +68,7 @@ type Transport struct {
 
 func New(cfg Config) *Transport {
 	return &Transport{
-		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, status: cfg.Status,
+		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, status: cfg.Status,
 		metrics:   metrics.NewCalls(cfg.Registerer, cfg.Log),
 		Admission: newAdmission(cfg.Draining, metrics.NewRefused(cfg.Registerer, cfg.Log), cfg.Overloaded, cfg.Log),
 		Requests:  receive.NewLimiter(cfg.Draining, metrics.NewRequests(cfg.Registerer, cfg.Log), cfg.Status),
