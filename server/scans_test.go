@@ -74,6 +74,37 @@ func readChain(ctx context.Context, chain chainstore.Chain, scans *semaphore.Wei
 	return bytes, err
 }
 
+// Where a batch cannot be sent, whichever it is, its room is given back, and that of what was read ahead, also where sending panics.
+func TestRoomOfWhatIsNotSent(t *testing.T) {
+	c := newCrowd(t, 100)
+	close(c.store.gate)
+	chain := c.long()
+	for name, fail := range map[string]func() error{"error": func() error { return io.ErrClosedPipe }, "panic": func() error { panic("not sent") }} {
+		failed := 0
+		for all := false; !all && failed < longNodes; failed++ {
+			batch := 0
+			func() {
+				defer func() { _ = recover() }()
+				a := &chainview.Assembly{Chain: chain, Full: true}
+				last, _, err := frames.ReadAll(t.Context(), a, c.server.transport.Replies, semaphore.NewWeighted(fewPlaces), func([]*chainview.Frame) error {
+					if batch++; batch > failed {
+						return fail()
+					}
+					return nil
+				})
+				last.Drop()
+				all = err == nil
+			}()
+			if n := c.metric("transcriptd_server_replies_bytes"); n != 0 {
+				t.Errorf("%s of batch %d: %g bytes are held", name, failed+1, n)
+			}
+		}
+		if failed < 5 || failed == longNodes {
+			t.Errorf("%d batches were sent", failed)
+		}
+	}
+}
+
 // However many streams read what is not in memory, a few batches are read at a time, and all streams come to their end.
 func TestAFewBatchesAreReadAtATime(t *testing.T) {
 	slowly(t, 16, func(c *crowd) {

@@ -41,9 +41,14 @@ func ReadAll(ctx context.Context, a *chainview.Assembly, out *reply.Limiter, sca
 	var running sync.WaitGroup
 	parts := a.Parts(batchBytes)
 	var readers []*reader // of the first parts that are not read to their ends
+	sent := false
 	defer func() {
 		for _, r := range readers {
 			r.drop()
+		}
+		if !sent {
+			last.Drop()
+			last = nil
 		}
 	}()
 	defer running.Wait()
@@ -78,18 +83,24 @@ func ReadAll(ctx context.Context, a *chainview.Assembly, out *reply.Limiter, sca
 		case readers[0] != r:
 			full = append(full, r.open)
 		}
-		held.GoesOut()
-		err := send(full)
+		if err := sendBatch(full, held, send); err != nil {
+			return last, nil, err
+		}
+	}
+	sent = true
+	return last, whole, nil
+}
+
+// sendBatch hands a batch to send, and gives back what was not sent, also where that panics.
+func sendBatch(full []*chainview.Frame, held *reply.Held, send func([]*chainview.Frame) error) error {
+	defer held.Done()
+	defer func() {
 		for _, f := range full {
 			f.Drop() // none is left where all were sent
 		}
-		held.Done()
-		if err != nil {
-			last.Drop()
-			return nil, nil, err
-		}
-	}
-	return last, whole, nil
+	}()
+	held.GoesOut()
+	return send(full)
 }
 
 // reader lays a part of a view into frames.
