@@ -99,7 +99,7 @@ func serviceNames() []string {
 }
 
 // GRPC makes a gRPC server with both services, health and reflection registered and all interceptors in place. extra
-// may not change the codec or the size of requests; its interceptors run outside of the server's, and see replies of
+// may not change the codec, the credentials or the size of requests; its interceptors run outside of the server's, and see replies of
 // Assemble and StreamAssemble without the messages of nodes, which are not decoded, and with a method Encode() ([]byte, error)
 // that gives all of such a reply. Of a unary call whose request has not come, not whole, or is refused, they see an empty request. Of
 // calls that are refused by their head, its interceptors see none and its stats handlers those with a far deadline. Error: a method has

@@ -137,9 +137,7 @@ func (g *Gate) Unary(next grpc.MethodHandler) grpc.MethodHandler {
 		if p.Call.Refusal != nil {
 			reply, err = tell(srv, ctx, next, interceptor, p.Call.Refusal)
 		}
-		if err != nil {
-			p.Held.Release()
-		}
+		p.GiveBack(reply, err)
 		return reply, err
 	}
 }

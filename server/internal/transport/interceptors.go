@@ -56,7 +56,13 @@ func (t *Transport) chains() (unary []grpc.UnaryServerInterceptor, stream []grpc
 }
 
 func identifyUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	return next(reply.WithCall(ctx, nil), req)
+	if reply.CallOf(ctx) != nil { // made by its gate
+		return next(ctx, req)
+	}
+	c := reply.NewCall(ctx)
+	made, err := next(reply.InCall(ctx, &c), req)
+	c.GiveBack(made, err)
+	return made, err
 }
 
 func identifyStream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {

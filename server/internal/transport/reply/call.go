@@ -30,6 +30,13 @@ func (c *Call) requestBytes() int64 {
 	return int64(Size(c.request))
 }
 
+// GiveBack gives back the room of a call's reply, unless that is what goes out: the codec hands it on then.
+func (c *Call) GiveBack(made any, err error) {
+	if s, has := made.(*Spliced); err != nil || !has || s.held != c.Held {
+		c.Held.Release()
+	}
+}
+
 // callKey is the key of the call in its context.
 type callKey struct{}
 

@@ -93,7 +93,7 @@ func NewLimiter(buffers *buffers, m *metrics.Replies, log *slog.Logger) *Limiter
 }
 
 // Unary has a reply made in room for it. Where the call fails in the end, its room
-// is given back by who called all layers. gRPC sends replies as they are: what it compresses is in memory of its own, and nobody is
+// is given back by who called all layers (Call.GiveBack). gRPC sends replies as they are: what it compresses is in memory of its own, and nobody is
 // told when that is sent.
 func (o *Limiter) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	c := CallOf(ctx)
