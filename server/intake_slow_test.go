@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -120,9 +119,11 @@ func slowCalls() map[string]slowCall {
 func (c *crowd) waiting(r *receive.ByteQuota) <-chan time.Duration {
 	began, waited := time.Now(), make(chan time.Duration, 1)
 	c.running.Go(func() {
-		p := enter(c.T, r)
-		waited <- time.Since(began)
-		p.Release()
+		p := &receive.Reservation{Quota: r}
+		defer p.Release()
+		if err := p.Receive(c.Context(), &emptypb.Empty{}, func(any) error { waited <- time.Since(began); return nil }); err != nil {
+			c.Error(err)
+		}
 	})
 	return waited
 }
@@ -256,33 +257,6 @@ func TestRequestsOfAStreamFollowEachOther(t *testing.T) {
 	})
 }
 
-// Where receive.MostWaiting wait already, who comes is refused at once.
-func TestWaitingIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := roomFor(t, 1)
-		first := enter(t, r)
-		ended := make(chan error, receive.MostWaiting)
-		for range receive.MostWaiting {
-			go func() {
-				p := &receive.Reservation{Quota: r}
-				defer p.Release()
-				ended <- p.Reserve(t.Context())
-			}()
-		}
-		synctest.Wait()
-		if err := (&receive.Reservation{Quota: r}).Reserve(t.Context()); !errors.Is(err, receive.ErrNoRoom) || len(ended) != 0 {
-			t.Errorf("one more: %v", err)
-		}
-		first.Release()
-		for range receive.MostWaiting {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
-		synctest.Wait() // until the last has left
-	})
-}
-
 // A server that drains ends calls whose requests do not come promptly, and lets the others come.
 func TestDrainingDoesNotWaitForSlowRequests(t *testing.T) {
 	for name, call := range slowCalls() {
@@ -316,8 +290,8 @@ func TestSlowRequestsAreEndedInTurn(t *testing.T) {
 		for range stalled {
 			calls = append(calls, c.begin(transcriptv1.TranscriptService_PutNode_FullMethodName))
 		}
-		if n := c.server.transport.Requests.Writes.Waiters.Load(); n != stalled-places {
-			c.Errorf("%d wait", n)
+		if n := c.metric("transcriptd_server_requests_waiting", "writes"); n != stalled-places {
+			c.Errorf("%g wait", n)
 		}
 		<-time.After(receive.Timeout + receive.EndEvery/2)
 		ended := 0

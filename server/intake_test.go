@@ -2,14 +2,11 @@ package server
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -26,22 +22,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
-	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 )
-
-// roomFor makes a room for n requests of the largest size, all of which is given back in the end.
-func roomFor(t *testing.T, n int64) *receive.ByteQuota {
-	t.Helper()
-	server := New(memstore.New(memstore.Options{}), Config{Logger: slog.New(slog.DiscardHandler)})
-	r := server.transport.Requests.Writes
-	r.Free = semaphore.NewWeighted(n * receive.MaxRequest)
-	t.Cleanup(func() {
-		if !r.Free.TryAcquire(n * receive.MaxRequest) {
-			t.Error("room was not given back")
-		}
-	})
-	return r
-}
 
 // text is a put of so many bytes of text.
 func text(n int) *transcriptv1.PutNodeRequest {
@@ -49,93 +30,6 @@ func text(n int) *transcriptv1.PutNodeRequest {
 		Role:  transcriptv1.Role_ROLE_USER,
 		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: strings.Repeat("x", n)}}},
 	}}}
-}
-
-// enter begins a call.
-func enter(t *testing.T, r *receive.ByteQuota) *receive.Reservation {
-	t.Helper()
-	p := &receive.Reservation{Quota: r}
-	if err := p.Reserve(t.Context()); err != nil {
-		t.Error(err)
-	}
-	return p
-}
-
-// A call that never finds room is refused before its deadline; one whose caller leaves hears that it has left.
-func TestCallsWithoutRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := roomFor(t, 1)
-		large := enter(t, r)
-		if err := large.Came(text(1<<20), nil); err != nil {
-			t.Fatal(err)
-		}
-		refused := func(ctx context.Context, want error) {
-			t.Helper()
-			p := &receive.Reservation{Quota: r}
-			defer p.Release()
-			if err := p.Reserve(ctx); !errors.Is(err, want) {
-				t.Errorf("without room: %v, want %v", err, want)
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		refused(ctx, receive.ErrNoRoom)
-		if ctx.Err() != nil {
-			t.Error("refused after the deadline")
-		}
-		ctx, leave := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, leave)
-		refused(ctx, context.Canceled)
-		large.Release()
-	})
-}
-
-// statusStream is a call's stream that keeps the status with which the call was ended.
-type statusStream struct {
-	grpc.ServerTransportStream
-	status *status.Status
-}
-
-func (s *statusStream) WriteStatus(st *status.Status) error {
-	s.status = st
-	return nil
-}
-
-// A request that has come just when its call was ended is refused, within the interceptors, too, as its caller was told, and
-// nothing handles it.
-func TestRequestsThatComeAsTheyAreEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, stream := roomFor(t, 1), &statusStream{}
-		ctx := grpc.NewContextWithServerTransportStream(t.Context(), stream)
-		var seen []error
-		interceptor := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			_, err := next(ctx, req)
-			seen = append(seen, r.Status(reply.WithCall(ctx, nil), err))
-			return nil, err
-		}
-		g := &transport.Gate{Method: access.Find(transcriptv1.TranscriptService_PutNode_FullMethodName), Guard: access.Anybody{}, Room: r, Look: func(context.Context) {}}
-		handle := g.Unary(func(_ any, ctx context.Context, receive func(any) error, within grpc.UnaryServerInterceptor) (any, error) {
-			req := &transcriptv1.PutNodeRequest{}
-			if err := receive(req); err != nil {
-				return nil, err
-			}
-			return within(ctx, req, nil, func(context.Context, any) (any, error) { return "handled", nil })
-		})
-		waiter := make(chan *receive.Reservation)
-		reply, err := handle(nil, ctx, func(req any) error {
-			go func() { waiter <- enter(t, r) }()
-			<-time.After(receive.Timeout + time.Millisecond)
-			req.(*transcriptv1.PutNodeRequest).Namespace = "x"
-			return nil
-		}, interceptor)
-		(<-waiter).Release()
-		if reply != nil || !errors.Is(err, receive.ErrSlow) || len(seen) != 1 {
-			t.Fatalf("%v, %v; the interceptors saw %v", reply, err, seen)
-		}
-		if !proto.Equal(stream.status.Proto(), status.Convert(seen[0]).Proto()) || requestOf(seen[0]) == "" {
-			t.Errorf("the caller was told %v, the interceptors %v", stream.status, seen[0])
-		}
-	})
 }
 
 // fillRoom takes all of a room, and returns what gives it back.
@@ -386,7 +280,8 @@ func TestRoomMetrics(t *testing.T) {
 		}
 	}
 	unseen := prometheus.NewRegistry()
-	if another.transport.Requests.Reads.Bytes == New(memstore.New(memstore.Options{}), Config{Registerer: unseen}).transport.Requests.Reads.Bytes {
+	New(memstore.New(memstore.Options{}), Config{Registerer: unseen})
+	if own, err := unseen.Gather(); err != nil || len(own) == 0 {
 		t.Error("servers of different registerers share a metric")
 	}
 }

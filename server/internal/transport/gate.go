@@ -47,7 +47,7 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 			m.Handler = handler
 			delete(own, m.MethodName)
 		}
-		m.Handler = r.gate(d.ServiceName, m.MethodName).Unary(m.Handler)
+		m.Handler = r.gate(d.ServiceName, m.MethodName).unary(m.Handler)
 	}
 	for n := range d.Streams {
 		s := &d.Streams[n]
@@ -78,14 +78,14 @@ func HandlerOf[Request any](method string, handle func(context.Context, *Request
 }
 
 // gate makes the gate of a method; of one that is at fault, which is never served, none.
-func (r *registrar) gate(service, method string) *Gate {
+func (r *registrar) gate(service, method string) *gate {
 	m, err := access.Check(service, method)
 	if err != nil {
 		r.faults = errors.Join(r.faults, err)
 		return nil
 	}
 	r.gated["/"+service+"/"+method] = true
-	return &Gate{Method: m, Guard: r.guard, Room: r.requests.Of(m.Kind), Look: r.look}
+	return &gate{method: m, guard: r.guard, room: r.requests.Of(m.Kind), look: r.look}
 }
 
 // check is the error where a method of a service has no gate.
@@ -110,24 +110,24 @@ func (r *registrar) look(ctx context.Context) {
 	})
 }
 
-// Gate is what every call of a method passes, in this order: admission may have refused it by its request headers; the guard says who calls; there
+// gate is what every call of a method passes, in this order: admission may have refused it by its request headers; the guard says who calls; there
 // is room for its request; which is decoded; and the guard permits what it is about. Only then does anything else see the request.
-type Gate struct {
-	Method *access.Method
-	Guard  access.Guard
-	Room   *receive.ByteQuota
-	Look   func(context.Context)
+type gate struct {
+	method *access.Method
+	guard  access.Guard
+	room   *receive.ByteQuota
+	look   func(context.Context)
 }
 
-// Unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
+// unary handles a call that passes. Of a call that admission refused no interceptor hears; others that do not pass they see with an
 // empty request, refused. The call's id is made here, so that it is the same in a status that is sent before the interceptors run.
-func (g *Gate) Unary(next grpc.MethodHandler) grpc.MethodHandler {
+func (g *gate) unary(next grpc.MethodHandler) grpc.MethodHandler {
 	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		if refusal := turnedAway(ctx); refusal != nil {
 			return nil, refusal
 		}
-		g.Look(ctx)
-		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.Room}, gate: g}
+		g.look(ctx)
+		p := &passage{Call: reply.NewCall(ctx), Reservation: receive.Reservation{Quota: g.room}, gate: g}
 		ctx = reply.InCall(ctx, &p.Call)
 		defer p.Release()
 		if p.identify(ctx); p.Call.Refusal != nil {
@@ -146,14 +146,14 @@ func (g *Gate) Unary(next grpc.MethodHandler) grpc.MethodHandler {
 type passage struct {
 	reply.Call
 	receive.Reservation
-	gate *Gate
+	gate *gate
 	who  access.Principal
 }
 
 // identify asks the guard who calls. A panic is the call's refusal, here as in pass: no interceptor watches over a gate.
 func (p *passage) identify(ctx context.Context) {
 	p.Call.Refusal = panics.Guard(func() (err error) {
-		p.who, err = p.gate.Guard.Identify(ctx, p.gate.Method)
+		p.who, err = p.gate.guard.Identify(ctx, p.gate.method)
 		return err
 	})
 }
@@ -179,26 +179,26 @@ func tell(srv any, ctx context.Context, next grpc.MethodHandler, interceptor grp
 }
 
 // permit judges a request that was decoded.
-func (g *Gate) permit(ctx context.Context, who access.Principal, req any) error {
+func (g *gate) permit(ctx context.Context, who access.Principal, req any) error {
 	m, ok := req.(proto.Message)
 	if !ok {
 		return errors.New("a request is no message")
 	}
-	scope := g.Method.Scope(m)
+	scope := g.method.Scope(m)
 	if err := wire.CheckNamespace(scope.Namespace); err != nil {
 		return err
 	}
-	if g.Method.Namespace != "" && !scope.All {
+	if g.method.Namespace != "" && !scope.All {
 		scope.Namespace = wire.Namespace(scope.Namespace)
 	}
-	return g.Guard.Permit(ctx, who, g.Method, scope)
+	return g.guard.Permit(ctx, who, g.method, scope)
 }
 
 // stream is unary for streams, which pass within the interceptors; no write is one.
-func (g *Gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
+func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, ss grpc.ServerStream) error {
-		g.Look(ss.Context())
-		who, err := g.Guard.Identify(ss.Context(), g.Method)
+		g.look(ss.Context())
+		who, err := g.guard.Identify(ss.Context(), g.method)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (g *Gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 // gatedStream is a stream with one request, or with several of which each is handled before the next is received.
 type gatedStream struct {
 	grpc.ServerStream
-	gate *Gate
+	gate *gate
 	who  access.Principal
 	// request is the room of the request that was received last; nil before the first.
 	request *receive.Reservation
@@ -219,7 +219,7 @@ type gatedStream struct {
 
 func (s *gatedStream) RecvMsg(m any) error {
 	s.leave()
-	s.request = &receive.Reservation{Quota: s.gate.Room}
+	s.request = &receive.Reservation{Quota: s.gate.room}
 	if err := s.request.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
 	}

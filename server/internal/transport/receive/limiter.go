@@ -88,22 +88,22 @@ type ByteQuota struct {
 	// draining is done from when on no more calls are taken.
 	draining context.Context
 	requests *Requests
-	// Status is an error as the caller may see it.
-	Status func(context.Context, error) error
+	// status is an error as the caller may see it.
+	status func(context.Context, error) error
 	// waiters are how many calls wait, and ended is when one was ended for them last, in nanoseconds since the start, which no
 	// clock that is set turns back.
 	start          time.Time
-	Waiters, ended atomic.Int64
-	// Bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
-	Bytes, waiting prometheus.Gauge
+	waiters, ended atomic.Int64
+	// bytes are taken, and waiting calls wait for some; waited are the seconds of those that had to.
+	bytes, waiting prometheus.Gauge
 	waited         prometheus.Observer
 }
 
 func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
 	m.Limit.WithLabelValues(kind).Set(float64(bytes))
 	return &ByteQuota{
-		Free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, Status: status, start: time.Now(),
-		Bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
+		Free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, status: status, start: time.Now(),
+		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
 	}
 }
 
@@ -118,13 +118,13 @@ func (r *ByteQuota) Acquire(ctx context.Context, bytes int64) error {
 			return err
 		}
 	}
-	r.Bytes.Add(float64(bytes))
+	r.bytes.Add(float64(bytes))
 	return nil
 }
 
 func (r *ByteQuota) wait(ctx context.Context, bytes int64) error {
-	defer r.Waiters.Add(-1)
-	if r.Waiters.Add(1) > MostWaiting {
+	defer r.waiters.Add(-1)
+	if r.waiters.Add(1) > MostWaiting {
 		return ErrNoRoom
 	}
 	began := time.Now()
@@ -149,14 +149,14 @@ func (r *ByteQuota) wait(ctx context.Context, bytes int64) error {
 }
 
 func (r *ByteQuota) release(bytes int64) {
-	r.Bytes.Sub(float64(bytes))
+	r.bytes.Sub(float64(bytes))
 	r.Free.Release(bytes)
 }
 
 // mayEnd tells whether a call whose request does not come is to be ended now, for those that wait.
 func (r *ByteQuota) mayEnd() bool {
 	now, ended := int64(time.Since(r.start)), r.ended.Load()
-	return r.Waiters.Load() > 0 && now-ended >= int64(EndEvery) && r.ended.CompareAndSwap(ended, now)
+	return r.waiters.Load() > 0 && now-ended >= int64(EndEvery) && r.ended.CompareAndSwap(ended, now)
 }
 
 // Reservation is what a request has of a room.
@@ -174,18 +174,18 @@ type Reservation struct {
 
 // Receive receives the request when there is room.
 func (p *Reservation) Receive(ctx context.Context, req any, receive func(any) error) error {
-	if err := p.Reserve(ctx); err != nil {
+	if err := p.reserve(ctx); err != nil {
 		return err
 	}
 	fault, err := p.Quota.requests.receive(req, receive)
-	if err = p.Came(req, err); err == nil && fault != nil {
+	if err = p.came(req, err); err == nil && fault != nil {
 		err = fault
 	}
 	return err
 }
 
-// Reserve takes room for the largest request. Errors are those of take.
-func (p *Reservation) Reserve(ctx context.Context) error {
+// reserve takes room for the largest request. Errors are those of take.
+func (p *Reservation) reserve(ctx context.Context) error {
 	if err := p.Quota.Acquire(ctx, MaxRequest); err != nil {
 		return err
 	}
@@ -213,13 +213,13 @@ func (p *Reservation) isLate(ctx context.Context) {
 		return
 	}
 	p.late = nil
-	hangUp(ctx, p.Quota.Status(ctx, p.refusal))
+	hangUp(ctx, p.Quota.status(ctx, p.refusal))
 }
 
-// Came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message
+// came counts a request as what it is, if it has come; the error tells why not. INTERNAL from gRPC means a request of no message
 // or several, or one that is cut off or compressed wrong: the caller, whom gRPC has told already, has to mend that. So has who
 // sends part of a message more.
-func (p *Reservation) Came(req any, err error) error {
+func (p *Reservation) came(req any, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.arrived()
