@@ -34,6 +34,8 @@ const (
 	// StreamWindow is how much of a request comes before a handler receives it, gRPC's least; then all of it may come, a round
 	// trip later. connectionWindow is how much of all of a connection's requests may be on their way.
 	StreamWindow, connectionWindow = 64 << 10, 4 << 20
+	// beginWithin is how long a client may take to begin HTTP/2 once it has connected. A server that stops waits for those that have not.
+	beginWithin = 5 * time.Second
 )
 
 // Config is what a transport is told.
@@ -107,6 +109,7 @@ func Options() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(MaxStreams),
 		grpc.StaticStreamWindowSize(StreamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
+		grpc.ConnectionTimeout(beginWithin),
 		// Calls of clients that are gone without a word, and may have no deadline, wait no longer than this.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		// Clients ask as often, with a call or without; who asks more often than this loses its connection.
