@@ -82,7 +82,7 @@ type Chain interface {
 	Headers(ctx context.Context, seqs ...uint32) ([]*Header, error)
 	// FirstWhere finds the first node behind the one with Seq from, where the bounds are met, and the node before it. Both are nil
 	// where they are met at from already, or not at the head. Bounds that are met at a node must be met at all nodes behind it, as
-	// they are while no compaction node comes: none may lie behind from.
+	// those on the full view are, and those on the effective view while no compaction node comes: for these none may lie behind from.
 	FirstWhere(ctx context.Context, from uint32, bounds Bounds) (before, first *Header, err error)
 	// Rows yields the nodes of the path that lie in spans, span after span, until yield fails, and returns that error. Each row and
 	// its slices are borrowed: they are spoilt when yield returns, but for Row.Shared. While yield runs, the engine may hold what it
@@ -118,18 +118,30 @@ type Span struct {
 	WillReread bool
 }
 
-// Bounds are on what the effective view has heard so far.
+// Bounds are on what a view has so far.
 type Bounds struct {
+	// Full says that the view is the full one; else it is the effective one.
+	Full bool
 	// Loops is met where the view has more run loops than that, the lead-in aside.
 	Loops int64
+	// Bytes is met where its messages have so many bytes or more.
+	Bytes int64
 	// Heard, where HasHeard, is met where the latest user was heard then or later, in milliseconds since the epoch.
 	HasHeard bool
 	Heard    int64
 }
 
-// Met tells whether the view of a header's State.Effective meets the bounds.
+// View is the view of a state that the bounds are on.
+func (b *Bounds) View(s *runloop.State) *runloop.View {
+	if b.Full {
+		return &s.Full
+	}
+	return &s.Effective
+}
+
+// Met tells whether a view meets the bounds.
 func (b *Bounds) Met(v *runloop.View) bool {
-	return v.Loops > b.Loops && (!b.HasHeard || v.HasLatestUser && v.LatestUser >= b.Heard)
+	return v.Loops > b.Loops && v.Bytes >= b.Bytes && (!b.HasHeard || v.HasLatestUser && v.LatestUser >= b.Heard)
 }
 
 // Run is a stretch of a path, from one Seq through another. Two paths of a namespace that have a run of the same Key share

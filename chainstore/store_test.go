@@ -73,9 +73,22 @@ func TestBounds(t *testing.T) {
 		{chainstore.Bounds{Loops: -1, HasHeard: true, Heard: 5}, heard(1, 4), false},
 		{chainstore.Bounds{Loops: -1, HasHeard: true, Heard: 5}, heard(1, 5), true},
 		{chainstore.Bounds{Loops: 1, HasHeard: true, Heard: 5}, heard(1, 5), false},
+		{chainstore.Bounds{Loops: -1, Bytes: 1}, &runloop.View{}, false},
+		{chainstore.Bounds{Loops: -1, Bytes: 1}, &runloop.View{Totals: runloop.Totals{Bytes: 1}}, true},
+		{chainstore.Bounds{Bytes: 1}, &runloop.View{Totals: runloop.Totals{Bytes: 1}}, false},
 	} {
 		if got := x.bounds.Met(x.view); got != x.want {
 			t.Errorf("%+v is met by %+v: %t, want %t", x.bounds, x.view, got, x.want)
 		}
+	}
+}
+
+func TestBoundsAreOnAView(t *testing.T) {
+	s := &runloop.State{}
+	if b := (&chainstore.Bounds{}); b.View(s) != &s.Effective {
+		t.Error("bounds are not on the effective view")
+	}
+	if b := (&chainstore.Bounds{Full: true}); b.View(s) != &s.Full {
+		t.Error("bounds that say so are not on the full view")
 	}
 }

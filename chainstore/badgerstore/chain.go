@@ -122,7 +122,7 @@ func (c *chain) Headers(ctx context.Context, seqs ...uint32) (headers []*chainst
 func (c *chain) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bounds) (before, first *chainstore.Header, err error) {
 	err = c.read(ctx, func(v *snapshot.Snapshot) error {
 		before, first, err = v.FirstWhere(ctx, c.Lineage, c.reader, from, c.Header, func(h *chainstore.Header) bool {
-			return bounds.Met(&h.State.Effective)
+			return bounds.Met(bounds.View(&h.State))
 		})
 		return err
 	})

@@ -146,7 +146,7 @@ func (p *path) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bo
 	defer unlock()
 	for i := int(from); i < len(p.nodes); i++ {
 		switch h := p.nodes[i].header; {
-		case !bounds.Met(&h.State.Effective):
+		case !bounds.Met(bounds.View(&h.State)):
 			before = h
 		case before == nil:
 			return nil, nil, nil

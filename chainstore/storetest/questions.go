@@ -101,10 +101,11 @@ func sharedMemoryStays(f *fixture) {
 
 // linearWhere is FirstWhere by its definition.
 func linearWhere(path []*chainstore.Header, from uint32, b chainstore.Bounds) (before, first *chainstore.Header) {
-	if int(from) >= len(path) || b.Met(&path[from].State.Effective) || !b.Met(&path[len(path)-1].State.Effective) {
+	met := func(h *chainstore.Header) bool { return b.Met(b.View(&h.State)) }
+	if int(from) >= len(path) || met(path[from]) || !met(path[len(path)-1]) {
 		return nil, nil
 	}
-	i := slices.IndexFunc(path[from:], func(h *chainstore.Header) bool { return b.Met(&h.State.Effective) }) + int(from)
+	i := slices.IndexFunc(path[from:], met) + int(from)
 	return path[i-1], path[i]
 }
 
@@ -116,18 +117,25 @@ func (f *fixture) findsFirst(head chainstore.ID) {
 	for _, r := range f.rows(c, chainstore.Span{Through: c.Head().Seq, HeadersOnly: true}) {
 		path = append(path, r.header)
 	}
-	var bounds []chainstore.Bounds
+	var effective, full []chainstore.Bounds
 	for _, h := range path {
 		v := &h.State.Effective
-		bounds = append(bounds, chainstore.Bounds{Loops: v.Loops}, chainstore.Bounds{Loops: v.Loops - 1, HasHeard: true, Heard: v.LatestUser + 1},
-			chainstore.Bounds{Loops: -1, HasHeard: true, Heard: v.LatestUser})
+		effective = append(effective, chainstore.Bounds{Loops: v.Loops}, chainstore.Bounds{Loops: v.Loops - 1, HasHeard: true, Heard: v.LatestUser + 1},
+			chainstore.Bounds{Loops: -1, HasHeard: true, Heard: v.LatestUser}, chainstore.Bounds{Loops: -1, Bytes: v.Bytes})
+		v = &h.State.Full
+		full = append(full, chainstore.Bounds{Full: true, Loops: v.Loops}, chainstore.Bounds{Full: true, Loops: -1, Bytes: v.Bytes + 1},
+			chainstore.Bounds{Full: true, Loops: v.Loops - 1, Bytes: v.Bytes}, chainstore.Bounds{Full: true, Loops: -1, HasHeard: true, Heard: v.LatestUser})
 	}
 	last := c.Head().Seq
 	floor := uint32(0)
 	if h := c.Compaction(); h != nil {
 		floor = h.Seq
 	}
-	for _, from := range []uint32{floor, floor + (last-floor)/2, last, last + 1} {
+	for _, from := range []uint32{0, floor, floor + (last-floor)/2, last, last + 1} {
+		bounds := full
+		if from >= floor {
+			bounds = slices.Concat(effective, full)
+		}
 		for _, b := range bounds {
 			before, first, err := c.FirstWhere(f.ctx(), from, b)
 			f.ok(err)
@@ -243,7 +251,7 @@ func (d *dumper) questions(ctx context.Context, c chainstore.Chain) error {
 	}
 	v := &head.State.Effective
 	for _, b := range []chainstore.Bounds{
-		{}, {Loops: v.Loops / 2}, {Loops: v.Loops - 1}, {Loops: -1, HasHeard: true, Heard: v.LatestUser}, {Loops: -1, HasHeard: true, Heard: v.LatestUser - 1000},
+		{}, {Full: true, Loops: head.State.Full.Loops / 2, Bytes: head.State.Full.Bytes / 2}, {Loops: v.Loops / 2}, {Loops: v.Loops - 1}, {Loops: -1, HasHeard: true, Heard: v.LatestUser}, {Loops: -1, HasHeard: true, Heard: v.LatestUser - 1000},
 	} {
 		before, first, err := c.FirstWhere(ctx, floor, b)
 		if err != nil {
