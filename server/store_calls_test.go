@@ -501,8 +501,8 @@ func (w *asking) tree() []storeCalls {
 		{"ListChildren", "the next page", 2, "a token is held against what is there", then(w, w.ListChildren, byRoot(""), byRoot, page)},
 		{"ListChildren", "a page of an alias", 2, "the id, which the next page is bound to", asks(w, w.ListChildren, byName(""))},
 		{"ListChildren", "the next page of an alias", 2, "a token is held against what is there", then(w, w.ListChildren, byName(""), byName, page)},
-		{"ListRunLoops", "a page of 20 with previews", 79, "four a loop: headers; then calls, question and reply; the bound is on bytes", asks(w, w.ListRunLoops, loops(""))},
-		{"ListRunLoops", "the next page", 83, "and two for the loop that it goes on with", then(w, w.ListRunLoops, loops(""), loops, same[*transcriptv1.ListRunLoopsResponse])},
+		{"ListRunLoops", "a page of 20 with previews", 4, "where the page begins; headers; the payloads that these tell are needed", asks(w, w.ListRunLoops, loops(""))},
+		{"ListRunLoops", "the next page", 5, "and how the loop ended that it goes on with", then(w, w.ListRunLoops, loops(""), loops, same[*transcriptv1.ListRunLoopsResponse])},
 	}
 }
 

@@ -26,20 +26,26 @@ func LoopsIn(parent runloop.Loop, h *chainstore.Header) []MessageLoop {
 	loops := make([]MessageLoop, len(h.Messages))
 	l := parent
 	for i := range h.Messages {
-		m := &h.Messages[i]
-		for range m.Mark.Stubs {
-			l.Stub()
-		}
-		before, begins := l, false
-		if m.Mark.LeftOut == runloop.Shown {
-			begins, _ = l.Next(m, runloop.Place{Seq: h.Seq, Index: uint32(i)})
-		}
-		loops[i] = MessageLoop{In: l, Begins: begins}
-		if begins {
-			loops[i].Before = before
-		}
+		begins, before := NextInLoop(&l, &h.Messages[i], runloop.Place{Seq: h.Seq, Index: uint32(i)})
+		loops[i] = MessageLoop{In: l, Begins: begins, Before: before}
 	}
 	return loops
+}
+
+// NextInLoop lets the next message of the full view, which was put at a place, act on its last loop. It tells whether the message
+// begins one, and then how the loop before ended.
+func NextInLoop(l *runloop.Loop, m *runloop.Brief, at runloop.Place) (begins bool, before runloop.Loop) {
+	for range m.Mark.Stubs {
+		l.Stub()
+	}
+	if m.Mark.LeftOut != runloop.Shown {
+		return false, before
+	}
+	ended := *l
+	if begins, _ = l.Next(m, at); begins {
+		before = ended
+	}
+	return begins, before
 }
 
 // LoopBefore is the loop of the full view that the chain of the node before a Seq ends in; none before the root.

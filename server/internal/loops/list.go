@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -18,16 +16,23 @@ const (
 	defaultPage     = 20
 	maxPage         = 100
 	maxPreviewChars = 10_000
-	// pageBytes ends a page by the bytes of the reply, readBytes by the bytes of the messages of its loops and of what
-	// was read beside them.
+	// pageBytes ends a page by the bytes of the reply.
 	pageBytes = 1 << 20
-	readBytes = 16 << 20
+	// DefaultMaxBytes is Lister.MaxBytes outside of tests.
+	DefaultMaxBytes = 16 << 20
 )
 
-// List hops from loop to loop: a loop tells where it began, and the node there how the loop before ended. What
-// lies before the page is not read. A token holds the head, so that an alias that moves on does not change what is
-// listed, and the place of the last loop given.
-func List(ctx context.Context, store chainstore.Store, req *transcriptv1.ListRunLoopsRequest) (*transcriptv1.ListRunLoopsResponse, error) {
+// Lister lists the run loops of chains.
+type Lister struct {
+	Store chainstore.Store
+	// MaxBytes ends a page by the bytes of the messages of its loops and of what is read beside them.
+	MaxBytes int
+}
+
+// List plans the page on headers: where it begins is one question to the store, the loops from there on another. Then it reads the
+// payloads that they need, newest loop first, until the page is full. What lies before the page is not read. A token holds the head,
+// so that an alias that moves on does not change what is listed, and the place of the last loop given.
+func (s *Lister) List(ctx context.Context, req *transcriptv1.ListRunLoopsRequest) (*transcriptv1.ListRunLoopsResponse, error) {
 	ref, err := wire.ParseRef("head", req.Head)
 	if err != nil {
 		return nil, err
@@ -41,38 +46,44 @@ func List(ctx context.Context, store chainstore.Store, req *transcriptv1.ListRun
 		return nil, err
 	}
 	p := wire.Page{RPC: "ListRunLoops", Namespace: wire.Namespace(req.Namespace), Scope: ref.Alias + "\x00" + ref.ID.String()}
-	l, err := open(ctx, store, p, ref, req.PageToken)
+	l, err := open(ctx, s.Store, p, ref, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
-	l.preview = wire.Preview{Chars: chars, Redact: req.Redact}
 	reply := &transcriptv1.ListRunLoopsResponse{}
-	for bytes := 0; l.loop.Phase != runloop.None; {
-		if len(reply.RunLoops) == size || bytes >= pageBytes || l.read >= readBytes {
-			reply.NextPageToken = p.Token(wire.HeadCursor(l.chain.Head().ID, l.end.Seq, l.end.Index))
-			break
-		}
-		loop, err := l.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		bytes += proto.Size(loop)
-		reply.RunLoops = append(reply.RunLoops, loop)
+	if l.loop.Phase == runloop.None {
+		return reply, nil
+	}
+	l.preview, l.maxBytes = wire.Preview{Chars: chars, Redact: req.Redact}, s.MaxBytes
+	planned, err := l.plan(ctx, size)
+	if err != nil {
+		return nil, err
+	}
+	given, err := l.read(ctx, planned)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range given {
+		reply.RunLoops = append(reply.RunLoops, s.reply)
+	}
+	if last := given[len(given)-1]; last.before.Phase != runloop.None {
+		reply.NextPageToken = p.Token(wire.HeadCursor(l.chain.Head().ID, last.start.Seq, last.start.Index))
 	}
 	return reply, nil
 }
 
-// runLoops gives the run loops of a chain, newest first.
+// runLoops gives run loops of a chain, newest first.
 type runLoops struct {
 	chain chainstore.Chain
-	// loop is the next one to give, as it ended; Phase None: none is left. It ends before end.
+	// loop is the newest to give, as it ended; Phase None: there is none. It ends before end.
 	loop runloop.Loop
 	end  runloop.Place
+	// begun and bytes are the loops, the lead-in aside, and the bytes of messages that the chain has before end.
+	begun, bytes int64
 	// last says that no loop comes after it.
-	last bool
-	// read is the bytes that were read.
-	read    int
-	preview wire.Preview
+	last     bool
+	preview  wire.Preview
+	maxBytes int
 }
 
 // open begins at the head, or behind the loop that a token names.
@@ -87,7 +98,8 @@ func open(ctx context.Context, store chainstore.Store, p wire.Page, ref chainsto
 			return nil, wire.MissingFrom("head", err)
 		}
 		h := chain.Head()
-		return &runLoops{chain: chain, loop: h.State.Full.Loop, end: runloop.Place{Seq: h.Seq + 1}, last: true}, nil
+		full := &h.State.Full
+		return &runLoops{chain: chain, loop: full.Loop, end: runloop.Place{Seq: h.Seq + 1}, begun: full.Loops, bytes: full.Bytes, last: true}, nil
 	}
 	head, seq, index, err := wire.ParseHeadCursor(cursor)
 	if err != nil {
@@ -109,20 +121,32 @@ func (l *runLoops) resume(ctx context.Context) error {
 	if l.end.Seq > l.chain.Head().Seq {
 		return wire.BadToken()
 	}
-	h, err := chainstore.HeaderAt(ctx, l.chain, l.end.Seq)
+	headers, err := l.chain.Headers(ctx, max(l.end.Seq, 1)-1, l.end.Seq)
 	if err != nil {
 		return err
 	}
-	parent, err := chainview.LoopBefore(ctx, l.chain, l.end.Seq)
-	if err != nil {
-		return err
+	var full runloop.View
+	if l.end.Seq > 0 {
+		full = headers[0].State.Full
 	}
-	at := chainview.LoopsIn(parent, h)
+	h := headers[1]
+	at := chainview.LoopsIn(full.Loop, h)
 	if int64(l.end.Index) >= int64(len(at)) || !at[l.end.Index].Begins {
 		return wire.BadToken()
 	}
-	l.loop = at[l.end.Index].Before
+	for i := range l.end.Index {
+		count(&full, &h.Messages[i], &at[i])
+	}
+	l.loop, l.begun, l.bytes = at[l.end.Index].Before, full.Loops, full.Bytes
 	return nil
+}
+
+// count adds a message, and the loop that it begins, to those that the full view has.
+func count(full *runloop.View, m *runloop.Brief, at *chainview.MessageLoop) {
+	full.Bytes += int64(m.Length)
+	if at.Begins && !at.In.LeadIn {
+		full.Loops++
+	}
 }
 
 func redactCalls(calls []*transcriptv1.ToolCallSummary) {

@@ -1,8 +1,8 @@
 package loops
 
 import (
-	"context"
-	"fmt"
+	"cmp"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -11,38 +11,29 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// maxLoopCalls is the calls that are listed of a loop.
-const maxLoopCalls = 100
+const (
+	// maxLoopCalls is the calls that are listed of a loop.
+	maxLoopCalls = 100
+	// redactedPoints is the code points of users' text that are read for a preview beside those that it may have, for what
+	// redaction takes away.
+	redactedPoints = 64 << 10
+)
 
-// next describes the loop and steps to the one before. Headers say nearly everything; of payloads only those are read that
-// hold the calls to list, their results and what a preview shows, one at a time.
-func (l *runLoops) next(ctx context.Context) (*transcriptv1.RunLoop, error) {
-	s := &loopScan{runLoops: l, opening: true, reply: &transcriptv1.RunLoop{State: chainview.LoopState(&l.loop, l.last), LeadIn: l.loop.LeadIn}}
-	if err := s.headers(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.calls(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.previews(ctx); err != nil {
-		return nil, err
-	}
-	if l.preview.Redact {
-		redactCalls(s.reply.ToolCalls)
-	}
-	l.loop, l.end, l.last = s.before, l.loop.Start, false
-	return s.reply, nil
-}
-
-// loopScan describes one loop.
+// loopScan describes one loop. Headers say nearly everything; of payloads only those are read that hold the calls to list, their
+// results and what a preview shows.
 type loopScan struct {
-	*runLoops
-	reply *transcriptv1.RunLoop
-	// before is the loop before, as it ended.
-	before runloop.Loop
-	// opening says that nobody has answered so far; asked are the rows through which users' text comes before that.
+	preview wire.Preview
+	reply   *transcriptv1.RunLoop
+	// start is where it begins, and end behind where it ends; before is the loop before, as it ended.
+	start, end runloop.Place
+	before     runloop.Loop
+	// read is the bytes of the loop's messages, and of what else was read with them.
+	read int
+	// opening says that nobody has answered so far; asked are the rows with the users' text before that which a preview may need,
+	// of so many code points.
 	opening bool
 	asked   rowRange
+	points  int
 	// answer is the final reply.
 	answer   runloop.Place
 	answered bool
@@ -51,6 +42,17 @@ type loopScan struct {
 	wanted bool
 	listed rowRange
 	seen   int64 // calls so far
+
+	payloads payloadScan
+}
+
+// payloadScan is what a loopScan knows while it is shown payloads.
+type payloadScan struct {
+	groups chainview.Groups
+	// open are the calls listed of the group at hand, less those that are answered.
+	open []*transcriptv1.ToolCallSummary
+	// spoken says that somebody answered the users, or that their preview is full.
+	spoken bool
 }
 
 // rowRange is a run of rows, from the first that was added through the last.
@@ -66,44 +68,20 @@ func (r *rowRange) add(seq uint32) {
 	r.Through = seq
 }
 
-// headers reads the loop's headers, and how the loop before ended.
-func (s *loopScan) headers(ctx context.Context) error {
-	start := s.loop.Start
-	span := chainstore.Span{From: max(start.Seq, 1) - 1, Through: s.lastRow(), HeadersOnly: true}
-	var parent runloop.Loop
-	err := s.chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) error {
-		h, err := row.Header()
-		switch {
-		case err != nil:
-			return err
-		case h.Seq < start.Seq:
-			parent = h.State.Full.Loop
-			return nil
-		case h.Seq == start.Seq:
-			at := chainview.LoopsIn(parent, h)
-			if int64(start.Index) >= int64(len(at)) || !at[start.Index].Begins {
-				return fmt.Errorf("%w: no run loop begins in node %s where one should", chainstore.ErrCorrupt, h.ID)
-			}
-			s.before = at[start.Index].Before
-			s.reply.First, s.reply.StartedAt = wire.MessagePlace(h, int(start.Index)), wire.Timestamp(h.Messages[start.Index].SentAt(h.FirstPut))
-		}
-		for i, through := s.messages(h); i < through; i++ {
-			s.add(h, i)
-		}
-		return nil
-	})
-	if err == nil && s.reply.First == nil {
-		err = chainstore.NoRow(start.Seq)
-	}
-	return err
+func (r *rowRange) has(seq uint32) bool { return r.any && r.From <= seq && seq <= r.Through }
+
+// newLoopScan begins a loop with the message at a place of a node.
+func newLoopScan(l *runLoops, h *chainstore.Header, at runloop.Place, before runloop.Loop) *loopScan {
+	i := int(at.Index)
+	return &loopScan{preview: l.preview, start: at, before: before, opening: true, reply: &transcriptv1.RunLoop{
+		First: wire.MessagePlace(h, i), StartedAt: wire.Timestamp(h.Messages[i].SentAt(h.FirstPut)),
+	}}
 }
 
-// lastRow is the last row that the loop has messages in, or a later one.
-func (s *loopScan) lastRow() uint32 {
-	if s.end.Index == 0 {
-		return s.end.Seq - 1
-	}
-	return s.end.Seq
+// ended says how the loop ended, and where; last: none comes after it.
+func (s *loopScan) ended(l *runloop.Loop, end runloop.Place, last bool) {
+	s.end = end
+	s.reply.State, s.reply.LeadIn = chainview.LoopState(l, last), l.LeadIn
 }
 
 // messages are those of a node that belong to the loop, from one through the one before another.
@@ -112,8 +90,8 @@ func (s *loopScan) messages(h *chainstore.Header) (from, through int) {
 		return 0, 0
 	}
 	from, through = 0, len(h.Messages)
-	if h.Seq == s.loop.Start.Seq {
-		from = int(s.loop.Start.Index)
+	if h.Seq == s.start.Seq {
+		from = int(s.start.Index)
 	}
 	if h.Seq == s.end.Seq {
 		through = int(s.end.Index)
@@ -137,8 +115,9 @@ func (s *loopScan) add(h *chainstore.Header, i int) {
 	}
 	switch m.Role {
 	case runloop.User:
-		if s.opening && m.TextPoints > 0 {
+		if s.opening && m.TextPoints > 0 && s.points < s.wantedPoints() {
 			s.asked.add(h.Seq)
+			s.points += m.TextPoints
 		}
 	case runloop.Assistant, runloop.Tool:
 		s.opening = false
@@ -147,6 +126,14 @@ func (s *loopScan) add(h *chainstore.Header, i int) {
 	if m.CanReply() {
 		s.answer, s.answered = runloop.Place{Seq: h.Seq, Index: uint32(i)}, true
 	}
+}
+
+// wantedPoints is the code points of users' text behind which no more is read for a preview.
+func (s *loopScan) wantedPoints() int {
+	if s.preview.Redact && s.preview.Chars > 0 {
+		return s.preview.Chars + redactedPoints
+	}
+	return s.preview.Chars
 }
 
 // addCalls counts the message's calls, or the call that it answers. Every result that is shown answers one.
@@ -170,54 +157,102 @@ func (s *loopScan) addCalls(m *runloop.Brief, seq uint32) {
 	}
 }
 
-// payloads yields the loop's messages in rows that are read with their payloads, until yield wants no more.
-func (s *loopScan) payloads(ctx context.Context, rows rowRange, yield func(h *chainstore.Header, i int, payload []byte) (more bool, err error)) error {
-	if !rows.any {
-		return nil
+// spans are the rows whose payloads are to be read, in order, each once.
+func (s *loopScan) spans() (spans []chainstore.Span) {
+	for _, r := range []rowRange{s.asked, s.listed, s.replied()} {
+		if r.any {
+			spans = append(spans, r.Span)
+		}
 	}
-	return chainview.RowsWhile(ctx, s.chain, rows.Span, func(row *chainstore.Row) (more bool, err error) {
-		h, err := row.Header()
-		if err != nil {
-			return false, err
+	slices.SortFunc(spans, func(a, b chainstore.Span) int { return cmp.Compare(a.From, b.From) })
+	for i := 1; i < len(spans); {
+		if before := &spans[i-1]; spans[i].From <= before.Through+1 {
+			before.Through = max(before.Through, spans[i].Through)
+			spans = slices.Delete(spans, i, i+1)
+		} else {
+			i++
 		}
-		s.read += len(row.Payload)
-		more = true
-		for i, through := s.messages(h); i < through && more && err == nil; i++ {
-			s.read -= h.Messages[i].Length // counted already
-			more, err = yield(h, i, row.Payload)
-		}
-		return more, err
-	})
+	}
+	return spans
 }
 
-// calls lists the loop's first calls, and pairs them with their results.
-func (s *loopScan) calls(ctx context.Context) error {
-	var g chainview.Groups
-	var open []*transcriptv1.ToolCallSummary // calls listed of the group at hand, less those that are answered
-	err := s.payloads(ctx, s.listed, func(h *chainstore.Header, i int, payload []byte) (bool, error) {
-		b := &h.Messages[i]
-		if g.Next(b) {
-			open = nil
-		}
-		switch {
-		case b.Calls > 0 && len(s.reply.ToolCalls) < maxLoopCalls:
-		case b.Role == runloop.Tool && b.Mark.LeftOut == runloop.Shown && len(open) > 0:
-		default:
-			return true, nil
-		}
-		m, err := chainview.DecodeMessage(h, i, payload)
-		if err != nil {
-			return false, err
-		}
-		if b.Role == runloop.Tool {
-			open = answer(open, m, wire.MessagePlace(h, i))
-		} else {
-			open = append(open, s.list(m, wire.MessagePlace(h, i))...)
-		}
-		return true, nil
-	})
-	s.reply.MoreToolCalls = s.seen - int64(len(s.reply.ToolCalls))
+// replied is the row with the final reply, if a preview is to show it.
+func (s *loopScan) replied() (r rowRange) {
+	if s.answered && s.preview.Chars > 0 {
+		r.add(s.answer.Seq)
+	}
+	return r
+}
+
+// row takes a row with its payload.
+func (s *loopScan) row(row *chainstore.Row) error {
+	h, err := row.Header()
+	if err != nil {
+		return err
+	}
+	s.read += len(row.Payload)
+	for i, through := s.messages(h); i < through && err == nil; i++ {
+		s.read -= h.Messages[i].Length // counted already
+		err = s.message(h, i, row.Payload)
+	}
 	return err
+}
+
+// message takes a message. It is decoded if it has calls to list or answers one of them, or if a preview shows it.
+func (s *loopScan) message(h *chainstore.Header, i int, payload []byte) error {
+	b := &h.Messages[i]
+	called := s.listed.has(h.Seq) && s.calls(b)
+	asked := s.asked.has(h.Seq) && s.asks(b)
+	replied := s.preview.Chars > 0 && s.answered && s.answer == runloop.Place{Seq: h.Seq, Index: uint32(i)}
+	if !called && !asked && !replied {
+		return nil
+	}
+	m, err := chainview.DecodeMessage(h, i, payload)
+	if err != nil {
+		return err
+	}
+	p := &s.payloads
+	switch {
+	case called && b.Role == runloop.Tool:
+		p.open = answer(p.open, m, wire.MessagePlace(h, i))
+	case called:
+		p.open = append(p.open, s.list(m, wire.MessagePlace(h, i))...)
+	}
+	if asked {
+		p.spoken = !s.preview.Add(&s.reply.UserPreview, m)
+	}
+	if replied {
+		s.preview.Add(&s.reply.ReplyPreview, m)
+	}
+	return nil
+}
+
+// calls tells whether a message has calls that are to be listed, or may answer one that is.
+func (s *loopScan) calls(b *runloop.Brief) bool {
+	p := &s.payloads
+	if p.groups.Next(b) {
+		p.open = nil
+	}
+	return b.Calls > 0 && len(s.reply.ToolCalls) < maxLoopCalls ||
+		b.Role == runloop.Tool && b.Mark.LeftOut == runloop.Shown && len(p.open) > 0
+}
+
+// asks tells whether the preview of what users ask shows a message.
+func (s *loopScan) asks(b *runloop.Brief) bool {
+	p := &s.payloads
+	shown := b.Mark.LeftOut == runloop.Shown
+	if shown && (b.Role == runloop.Assistant || b.Role == runloop.Tool) {
+		p.spoken = true
+	}
+	return !p.spoken && shown && b.Role == runloop.User && b.TextPoints > 0
+}
+
+// finish completes the reply, once all rows were taken.
+func (s *loopScan) finish() {
+	s.reply.MoreToolCalls = s.seen - int64(len(s.reply.ToolCalls))
+	if s.preview.Redact {
+		redactCalls(s.reply.ToolCalls)
+	}
 }
 
 // list lists the message's calls, as many as there is room for, and returns what it listed.
@@ -245,41 +280,4 @@ func answer(open []*transcriptv1.ToolCallSummary, result *transcriptv1.Message, 
 		}
 	}
 	return rest
-}
-
-// previews reads the beginnings of the text that opens the loop and of its final reply.
-func (s *loopScan) previews(ctx context.Context) error {
-	if s.preview.Chars == 0 {
-		return nil
-	}
-	opening := true
-	err := s.payloads(ctx, s.asked, func(h *chainstore.Header, i int, payload []byte) (bool, error) {
-		b := &h.Messages[i]
-		switch {
-		case b.Mark.LeftOut != runloop.Shown:
-		case b.Role == runloop.Assistant || b.Role == runloop.Tool:
-			opening = false
-		case b.Role == runloop.User && b.TextPoints > 0:
-			m, err := chainview.DecodeMessage(h, i, payload)
-			if err != nil {
-				return false, err
-			}
-			return s.preview.Add(&s.reply.UserPreview, m), nil
-		}
-		return opening, nil
-	})
-	if err != nil || !s.answered {
-		return err
-	}
-	row := rowRange{Span: chainstore.Span{From: s.answer.Seq, Through: s.answer.Seq}, any: true}
-	return s.payloads(ctx, row, func(h *chainstore.Header, i int, payload []byte) (bool, error) {
-		if i != int(s.answer.Index) {
-			return true, nil
-		}
-		m, err := chainview.DecodeMessage(h, i, payload)
-		if err == nil {
-			s.preview.Add(&s.reply.ReplyPreview, m)
-		}
-		return false, err
-	})
 }
