@@ -92,6 +92,9 @@ type Chain interface {
 	// Calls returns where the path through a Seq, at most the head's, has calls and results of a call id, latest node first, at most
 	// limit.
 	Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) ([]CallPlace, error)
+	// WithCalls returns the nodes of the path through a Seq, at most the head's, that have calls, latest first, at most limit: those
+	// that Header.Tools links to.
+	WithCalls(ctx context.Context, through uint32, limit int) ([]CallNode, error)
 	// Tables returns the tools called on the path and the variables set on it.
 	Tables(ctx context.Context) (Tables, error)
 	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in the order in which
@@ -202,6 +205,11 @@ type CallPlace struct {
 	Header *Header
 	// Messages are the messages concerned, in order.
 	Messages []CallMessage
+}
+
+// CallNode is a node that has calls, and the one before it, nil for a root. The caller must not change the headers.
+type CallNode struct {
+	Header, Before *Header
 }
 
 // CallMessage is a message that has calls, or is a result, of some call id.

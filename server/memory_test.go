@@ -80,6 +80,10 @@ func (c *endlessChain) Calls(context.Context, runloop.Optional, uint32, int) ([]
 	return nil, nil
 }
 
+func (c *endlessChain) WithCalls(context.Context, uint32, int) ([]chainstore.CallNode, error) {
+	return nil, nil
+}
+
 func (c *endlessChain) Tables(context.Context) (chainstore.Tables, error) {
 	return chainstore.Tables{}, nil
 }

@@ -75,7 +75,7 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
-		"Headers", "Rows", "Spawned", "Stats", "Tables", "Verify", "VerifyStore",
+		"Headers", "Rows", "Spawned", "Stats", "Tables", "Verify", "VerifyStore", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "RunOf", "Runs"}
 )
@@ -166,6 +166,11 @@ func (c *callChain) Rows(ctx context.Context, spans []chainstore.Span, yield fun
 func (c *callChain) Calls(ctx context.Context, id runloop.Optional, through uint32, limit int) ([]chainstore.CallPlace, error) {
 	c.store.ask("Calls")
 	return c.Chain.Calls(ctx, id, through, limit)
+}
+
+func (c *callChain) WithCalls(ctx context.Context, through uint32, limit int) ([]chainstore.CallNode, error) {
+	c.store.ask("WithCalls")
+	return c.Chain.WithCalls(ctx, through, limit)
 }
 
 func (c *callChain) Tables(ctx context.Context) (chainstore.Tables, error) {

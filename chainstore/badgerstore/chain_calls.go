@@ -32,6 +32,15 @@ func (c *chain) Calls(ctx context.Context, id runloop.Optional, through uint32, 
 	return places, err
 }
 
+// WithCalls reads each, and the node before it, in a seek; see chainstore.Chain.
+func (c *chain) WithCalls(ctx context.Context, through uint32, limit int) (nodes []chainstore.CallNode, err error) {
+	err = c.read(ctx, func(v *snapshot.Snapshot) error {
+		nodes, err = v.WithCalls(ctx, c.Lineage, c.reader, c.Header, through, limit)
+		return err
+	})
+	return nodes, err
+}
+
 // recalls runs f on the nodes of a chain through a Seq that have calls or results of an id, latest first, until f fails;
 // snapshot.ErrStop is no error.
 func recalls(ctx context.Context, v *snapshot.Snapshot, l *chainstore.Lineage, through uint32, call derive.CallKey, f func(chainstore.Place, *derive.Recall) error) (err error) {

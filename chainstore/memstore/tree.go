@@ -73,6 +73,27 @@ func (p *path) Calls(ctx context.Context, id runloop.Optional, through uint32, l
 	return first(places, limit), nil
 }
 
+// WithCalls looks at every message of the path; see chainstore.Chain.
+func (p *path) WithCalls(ctx context.Context, through uint32, limit int) ([]chainstore.CallNode, error) {
+	_, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var nodes []chainstore.CallNode
+	for i, n := range slices.Backward(p.nodes) {
+		if !n.calls() || n.header.Seq > through {
+			continue
+		}
+		found := chainstore.CallNode{Header: n.header}
+		if i > 0 {
+			found.Before = p.nodes[i-1].header
+		}
+		nodes = append(nodes, found)
+	}
+	return first(nodes, limit), nil
+}
+
 func (n *node) callMessages(id runloop.Optional) []chainstore.CallMessage {
 	var out []chainstore.CallMessage
 	for i, f := range n.put() {

@@ -153,7 +153,7 @@ func (d *dumper) index(ctx context.Context, s chainstore.Store, id chainstore.ID
 		for _, call := range d.calls {
 			errs = append(errs, d.call(ctx, c, runloop.Some(call)))
 		}
-		errs = append(errs, d.call(ctx, c, runloop.Optional{}))
+		errs = append(errs, d.call(ctx, c, runloop.Optional{}), d.withCalls(ctx, c))
 	}
 	return errors.Join(errs...)
 }
@@ -181,6 +181,19 @@ func (d *dumper) call(ctx context.Context, c chainstore.Chain, call runloop.Opti
 		}
 		for _, p := range places {
 			d.line(" calls %v through %d: %s %d %v", call, through, p.Header.ID.Prefix(), p.Header.Seq, p.Messages)
+		}
+	}
+	return nil
+}
+
+func (d *dumper) withCalls(ctx context.Context, c chainstore.Chain) error {
+	for _, through := range []uint32{c.Head().Seq, c.Head().Seq / 2} {
+		nodes, err := c.WithCalls(ctx, through, 1000)
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			d.line(" with calls through %d: %s %d", through, n.Header.ID.Prefix(), n.Header.Seq)
 		}
 	}
 	return nil

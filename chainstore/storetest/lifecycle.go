@@ -120,6 +120,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	}
 	if !f.skips(Calls) {
 		_, errs["Calls"] = c.Calls(ctx, runloop.Some("1"), 0, 10)
+		_, errs["WithCalls"] = c.WithCalls(ctx, 0, 10)
 	}
 	if !f.skips(Tables) {
 		_, errs["Tables"] = c.Tables(ctx)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -12,6 +13,7 @@ func recallChecks() []check {
 	return []check{
 		{Calls, "AcrossForks", callsAcrossForks},
 		{Calls, "EveryForm", callsOfEveryForm},
+		{Calls, "NodesWithCalls", nodesWithCalls},
 		{Tables, "AcrossForks", tablesAcrossForks},
 		{Tables, "Limits", tableLimits},
 	}
@@ -94,6 +96,48 @@ func callsOfEveryForm(f *fixture) {
 		{runloop.Optional{}, "1:r-3 0:c1r5"}, {runloop.Some("z"), "1:r-4"}, {runloop.Some(long[1:]), ""},
 	} {
 		equal(f, "the places of a call", f.places(head, c.id, 100), c.want)
+	}
+	f.clean()
+}
+
+// hasCalls asserts which nodes of a path have calls, latest first, through any node and with any limit, and what lies before each.
+func (f *fixture) hasCalls(head chainstore.ID, want ...uint32) {
+	f.Helper()
+	path := f.all(idRef(head))
+	c := f.head(idRef(head), nil)
+	for through := range len(path) + 2 {
+		before := slices.DeleteFunc(slices.Clone(want), func(seq uint32) bool { return int(seq) > through })
+		for _, limit := range []int{0, 1, 2, 100} {
+			nodes, err := c.WithCalls(f.ctx(), uint32(through), limit)
+			f.ok(err)
+			var got []uint32
+			for _, n := range nodes {
+				seq := n.Header.Seq
+				got = append(got, seq)
+				equal(f, "the node with calls", n.Header.ID, path[seq].header.ID)
+				equal(f, "that a node lies before", n.Before != nil, seq > 0)
+				if seq > 0 {
+					equal(f, "the node before", n.Before.ID, path[seq-1].header.ID)
+				}
+			}
+			equalSlices(f, fmt.Sprintf("the nodes with calls through %d, at most %d", through, limit), got, before[:min(limit, len(before))])
+		}
+	}
+}
+
+func nodesWithCalls(f *fixture) {
+	trunk := f.chain(chainstore.Parent{}, user("u"), calling("t", "a"), calling("t", "b"), result("a", "1"), result("b", "2"), calling("t", "c"), user("on"))
+	f.hasCalls(trunk[6], 5, 2, 1)
+	f.hasCalls(trunk[0])
+	fork := f.chain(byID(trunk[2]), calling("t", "left"), result("left", "3"))
+	f.hasCalls(fork[1], 3, 2, 1)
+	deep := f.chain(byID(fork[0]), user("deep"), calling("t", "deep"))
+	f.hasCalls(deep[1], 5, 3, 2, 1)
+	first := f.put(root(calling("t", "a"), result("a", "1"), calling("t", "b")))
+	f.hasCalls(first, 0)
+	if !f.skips(Compaction) {
+		copied := f.put(compacted(trunk[6], trunk[4], summary("so far"), calling("t", "a"), result("a", "1")))
+		f.hasCalls(f.chain(byID(copied), calling("t", "d"))[0], 8, 5, 2, 1)
 	}
 	f.clean()
 }

@@ -155,8 +155,12 @@ func (c *wireChain) Compactions(context.Context, int) ([]*chainstore.Header, boo
 	return nil, false, errNotOnWire
 }
 
-// Calls and Tables are not on the wire as such.
+// Calls, WithCalls and Tables are not on the wire as such.
 func (c *wireChain) Calls(context.Context, runloop.Optional, uint32, int) ([]chainstore.CallPlace, error) {
+	return nil, errNotOnWire
+}
+
+func (c *wireChain) WithCalls(context.Context, uint32, int) ([]chainstore.CallNode, error) {
 	return nil, errNotOnWire
 }
 
