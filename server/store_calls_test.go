@@ -507,6 +507,7 @@ func (w *asking) tree() []storeCalls {
 		{"ListChildren", "a page of an alias", 2, "the id, which the next page is bound to", asks(w, w.ListChildren, byName(""))},
 		{"ListChildren", "the next page of an alias", 2, "a token is held against what is there", then(w, w.ListChildren, byName(""), byName, page)},
 		{"ListRunLoops", "a page of 20 with previews", 4, "where the page begins; headers; the payloads that these tell are needed", asks(w, w.ListRunLoops, loops(""))},
+		{"ListRunLoops", "all 41 with previews", 3, "headers of the whole path; payloads", asks(w, w.ListRunLoops, &transcriptv1.ListRunLoopsRequest{Head: byAlias("chat"), PreviewChars: 100, PageSize: 100})},
 		{"ListRunLoops", "the next page", 5, "and how the loop ended that it goes on with", then(w, w.ListRunLoops, loops(""), loops, same[*transcriptv1.ListRunLoopsResponse])},
 	}
 }
@@ -519,6 +520,7 @@ func (w *asking) finds() []storeCalls {
 		req.PageSize, req.PageToken = 5, token
 		return req
 	}
+	const replayed = "the nodes with calls; headers for where their results lie; payloads; the ids of the nodes in which their loops begin"
 	return []storeCalls{
 		{"RecallToolCall", "by its id", 3, "", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), ToolCallId: id("call_7")})},
 		{"RecallToolCall", "by its place", 8, "ids that begin with the digits, whether on the path; the message; where its group ends", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), Place: w.call[:12] + ".0"})},
@@ -528,7 +530,8 @@ func (w *asking) finds() []storeCalls {
 		{"Search", "the next page", 3, "the same", then(w, w.Search, search(""), search, same[*transcriptv1.SearchResponse])},
 		{"Search", "three aliases, no hit", 7, "", asks(w, w.Search, underPrefix("many/", "nowhere"))},
 		{"Search", "three aliases, three hits", 7, "", asks(w, w.Search, underPrefix("many/", "needle"))},
-		{"ReplayTools", "the last 20 calls", 105, "two a call to find it, and up to four to show it; the bound is on bytes", asks(w, w.ReplayTools, &Replay{Head: byAlias("chat")})},
+		{"ReplayTools", "the last 20 calls", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat")})},
+		{"ReplayTools", "all 40 calls of a tool", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat"), MaxCalls: 200, ToolNames: []string{"read"}})},
 		{"Describe", "off", 1, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modeOff})},
 		{"Describe", "a plain chain", 4, "", asks(w, w.Describe, &Describe{Head: byAlias("chat"), Mode: modePreview})},
 		{"Describe", "compactions, forks, variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modePreview})},

@@ -1,244 +1,236 @@
 package replay
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction/runloop"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
-	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// replayed is where a call and its result lie.
-type replayed struct {
-	id runloop.Optional
-	// call is the message that has it as its nth call; wanted says that it is to be shown.
-	call   runloop.Place
-	nth    int
-	wanted bool
-	// result is the message that answers it, if answered.
-	result   runloop.Place
-	answered bool
+// maxNodes is the nodes with calls that are asked for at once.
+const maxNodes = 256
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
+
+// groupWalk finds the groups of calls of a chain, latest first, by the nodes that have calls.
+type groupWalk struct {
+	chain chainstore.Chain
+	// nodes are those that were asked for and are in no group yet, latest first; limit is how many are asked for next, through which
+	// node. none says that there are no others.
+	nodes   []chainstore.CallNode
+	limit   int
+	through uint32
+	none    bool
+	// before is the last node that a group may lie in.
+	before uint32
 }
 
-// group is a group of calls. Nodes from one through another are read for it. The last of its calls lie in a third, and
-// no other calls through a fourth; the node behind that begins with other calls, or with results of these.
-type group struct {
-	from, last, calls, through uint32
-	// groups and open are the state before from, where that is not the first node of the group: the calls there that are
-	// unanswered.
-	groups chainview.Groups
-	open   []*replayed
+func (r *request) walk() *groupWalk {
+	h := r.chain.Head()
+	return &groupWalk{chain: r.chain, limit: r.calls + 1, through: h.Seq, none: !h.Tools.Present, before: h.Seq}
 }
 
-// read finds calls until there are enough, or enough was read for them.
-func (r *request) read(ctx context.Context) error {
-	r.loops.chain = r.chain
-	through := r.chain.Head().Seq
-	for link := r.chain.Head().Tools; link.Present; {
-		if r.more = r.more || r.enough() || r.bytes >= r.MaxBytes; r.more {
-			return nil
-		}
-		first, before, err := r.groupStart(ctx, link.Seq)
+// ended says that there is no further group.
+func (w *groupWalk) ended() bool { return w.none && len(w.nodes) == 0 }
+
+// batch finds groups of so many calls, as far as the nodes go that one question gives.
+func (w *groupWalk) batch(ctx context.Context, calls int) (groups []*group, err error) {
+	for calls > 0 && (len(groups) == 0 || len(w.nodes) > 0) {
+		g, err := w.group(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err := r.group(ctx, &group{from: first, last: r.chain.Head().Seq, calls: link.Seq, through: through})
-		if err != nil {
-			return err
-		}
-		r.found = append(found, r.found...)
-		if first == 0 {
-			break
-		}
-		through, link = first-1, before
+		groups = append(groups, g)
+		calls -= g.size()
 	}
-	return nil
+	return groups, nil
 }
 
-// enough tells that there are calls that are not shown: before these, of any tool, or one too many of the tools asked for,
-// since only looking tells whether earlier calls are of those.
-func (r *request) enough() bool {
-	return len(r.found) > r.calls || len(r.found) == r.calls && len(r.names) == 0
-}
-
-// groupStart is the first node of the group of calls that a node has the last calls of, and the nearest node with calls
-// before it.
-func (r *request) groupStart(ctx context.Context, seq uint32) (first uint32, before chainstore.Link, err error) {
-	for seq > 0 {
-		h, err := chainstore.HeaderAt(ctx, r.chain, seq-1)
-		if err != nil {
-			return 0, before, err
-		}
-		if before = h.Tools; !before.Present || len(h.State.Group.Calls) == 0 || h.State.Group.Results {
-			return seq, before, nil
-		}
-		seq = before.Seq
-	}
-	return 0, chainstore.Link{}, nil
-}
-
-// group finds the calls of a group, and their results: all of them, or where that takes reading too much, those that the
-// last nodes of the group tell of.
-func (r *request) group(ctx context.Context, g *group) (found []*replayed, err error) {
-	before := r.bytes
-	found, whole, err := r.rows(ctx, g)
-	if err != nil || whole {
-		return found, err
-	}
-	r.bytes = before
-	if err := r.shorten(ctx, g); err != nil {
+// group finds the next group, if it has not ended.
+func (w *groupWalk) group(ctx context.Context) (*group, error) {
+	n, err := w.node(ctx)
+	if err != nil {
 		return nil, err
 	}
-	found, _, err = r.rows(ctx, g)
-	return found, err
+	g := &group{calls: n.Header.Seq, last: n.Header.Seq, seen: n.Header.Seq, through: w.before, nodes: []chainstore.CallNode{*n}}
+	for continues(n) {
+		if n, err = w.node(ctx); err != nil {
+			return nil, err
+		}
+		g.nodes = append(g.nodes, *n)
+	}
+	slices.Reverse(g.nodes)
+	g.from = g.nodes[0].Header.Seq
+	w.before = max(g.from, 1) - 1
+	return g, nil
 }
 
-// rows finds the calls of a group, and their results; not whole: there is more of it than may be read.
-func (r *request) rows(ctx context.Context, in *group) (found []*replayed, whole bool, err error) {
-	g, open := in.groups, in.open
-	found = wanted(nil, open)
-	whole = true
-	err = chainview.RowsWhile(ctx, r.chain, chainstore.Span{From: in.from, Through: in.last}, func(row *chainstore.Row) (bool, error) {
-		if whole = row.Seq == in.from || r.bytes+len(row.Payload) <= r.MaxBytes; !whole {
-			return false, nil
-		}
-		r.bytes += len(row.Payload)
-		h, err := row.Header()
-		if err != nil || h.Covers.Present {
-			return err == nil, err
-		}
-		for i := range h.Messages {
-			b := &h.Messages[i]
-			begins, wasOpen := g.Next(b), len(open) > 0
-			if begins || !g.Open {
-				open = nil
-			}
-			if h.Seq > in.through && (begins || !wasOpen || !g.Open) {
-				return false, nil
-			}
-			calls, rest, err := r.message(h, i, row.Payload, open)
-			if err != nil {
-				return false, err
-			}
-			open, found = rest, wanted(found, calls)
-		}
-		return h.Seq < in.calls || len(open) > 0, nil
-	})
-	return found, whole, err
+// continues tells whether the group of a node with calls has calls before it.
+func continues(n *chainstore.CallNode) bool {
+	b := n.Before
+	return b != nil && b.Tools.Present && len(b.State.Group.Calls) > 0 && !b.State.Group.Results
 }
 
-// wanted adds the calls that are to be shown.
-func wanted(found, calls []*replayed) []*replayed {
-	for _, one := range calls {
-		if one.wanted {
-			found = append(found, one)
-		}
-	}
-	return found
-}
-
-// message returns the message's calls and those that are open behind it; a result answers one.
-func (r *request) message(h *chainstore.Header, i int, payload []byte, open []*replayed) (calls, rest []*replayed, err error) {
-	b := &h.Messages[i]
-	if b.Calls == 0 && (b.Role != runloop.Tool || b.Mark.LeftOut != runloop.Shown) {
-		return nil, open, nil
-	}
-	m, err := chainview.DecodeMessage(h, i, payload)
-	if err != nil {
-		return nil, nil, err
-	}
-	at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
-	if b.Role == runloop.Tool {
-		one, rest, ok := chainview.TakeFirst(open, func(one *replayed) bool { return one.id == wire.Optional(m.ToolCallId) })
-		if ok {
-			one.result, one.answered = at, true
-		}
-		return nil, rest, nil
-	}
-	for n, c := range wire.CallsOf(m) {
-		calls = append(calls, &replayed{id: wire.Optional(c.Id), call: at, nth: n, wanted: r.wants(wire.Optional(c.Name))})
-	}
-	return calls, append(open, calls...), nil
-}
-
-func (r *request) wants(name runloop.Optional) bool {
-	return len(r.names) == 0 || name.Present && slices.Contains(r.names, name.Value)
-}
-
-// shorten leaves out the nodes of a group before those that may be read: as many of the last as there is room for, one at
-// least. Headers tell how large they are, and where the calls lie.
-func (r *request) shorten(ctx context.Context, g *group) error {
-	first := g.from
-	var sizes []int // of the nodes from the first on
-	var calls []*replayed
-	g.last = g.calls
-	span := chainstore.Span{From: first, Through: r.chain.Head().Seq, HeadersOnly: true}
-	err := chainview.RowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
-		h, err := row.Header()
+// node is the next node with calls.
+func (w *groupWalk) node(ctx context.Context) (*chainstore.CallNode, error) {
+	if len(w.nodes) == 0 {
+		nodes, err := w.chain.WithCalls(ctx, w.through, w.limit)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		sizes = append(sizes, h.PayloadLength)
-		calls = append(calls, g.look(h)...)
-		return h.Seq < g.calls || h.Seq <= g.through && h.State.Group.Unanswered() > 0, nil
-	})
-	if err != nil {
-		return err
+		if len(nodes) == 0 {
+			return nil, fmt.Errorf("%w: a path has no node with calls through row %d, where one should be", chainstore.ErrCorrupt, w.through)
+		}
+		last := &nodes[len(nodes)-1]
+		if w.none = last.Before == nil || !last.Before.Tools.Present; !w.none {
+			w.through = last.Before.Tools.Seq
+		}
+		w.nodes, w.limit = nodes, maxNodes
 	}
-	g.from = g.last
-	for room := r.MaxBytes - r.bytes - sizes[g.last-first]; g.from > first && sizes[g.from-1-first] <= room; g.from-- {
-		room -= sizes[g.from-1-first]
-	}
-	if g.from == first {
-		return nil
-	}
-	return r.seed(ctx, g, calls)
+	n := &w.nodes[0]
+	w.nodes = w.nodes[1:]
+	return n, nil
 }
 
-// look returns where the calls of a node lie, and sees whether it is the last with results so far.
-func (g *group) look(h *chainstore.Header) (calls []*replayed) {
-	if h.Covers.Present {
-		return nil
-	}
-	for i := range h.Messages {
-		b := &h.Messages[i]
-		switch {
-		case b.Role == runloop.Tool && b.Mark.LeftOut == runloop.Shown:
-			g.last = max(g.last, h.Seq)
-		case b.Role != runloop.Tool && h.Seq > g.through:
+// read finds groups and shows their calls, until there are enough, or enough was read for them.
+func (r *request) read(ctx context.Context) error {
+	for w := r.walk(); !w.ended(); {
+		calls := r.calls - len(r.shown)
+		if len(r.names) > 0 {
+			calls = math.MaxInt
+		}
+		if r.full() {
 			return nil
 		}
-		for n := range b.Calls {
-			calls = append(calls, &replayed{call: runloop.Place{Seq: h.Seq, Index: uint32(i)}, nth: n})
+		groups, err := w.batch(ctx, calls)
+		if err != nil {
+			return err
+		}
+		if err := r.ends(ctx, groups); err != nil {
+			return err
+		}
+		if err := r.groups(ctx, groups); err != nil {
+			return err
 		}
 	}
-	return calls
+	return nil
 }
 
-// seed finds the calls that are unanswered before the first node that is read; the others are left out. The header before it
-// names all of the group so far, and those given, in their order, say where they are.
-func (r *request) seed(ctx context.Context, g *group, calls []*replayed) error {
-	h, err := chainstore.HeaderAt(ctx, r.chain, g.from-1)
-	if err != nil {
-		return err
-	}
-	before, _ := slices.BinarySearchFunc(calls, g.from, func(one *replayed, from uint32) int { return cmp.Compare(one.call.Seq, from) })
-	state := &h.State.Group
-	if before < len(state.Calls) {
-		return fmt.Errorf("%w: node %s is in a group of more calls than there are", chainstore.ErrCorrupt, h.ID)
-	}
-	for k, c := range state.Calls {
-		if !state.Answered[k] {
-			one := calls[before-len(state.Calls)+k]
-			one.id, one.wanted = c.ID, r.wants(c.Name)
-			g.open = append(g.open, one)
+// full tells, before a further group is read, whether it is to be left out: it is of any tool, and there are calls enough; or enough
+// was read. Of the tools asked for there may be others only where one is found.
+func (r *request) full() bool {
+	r.more = r.more || len(r.shown) == r.calls && len(r.names) == 0 || r.bytes >= r.MaxBytes
+	return r.more
+}
+
+// ends finds the last node of each group that has results of its calls. With so many nodes behind the calls as there are calls without a
+// result, mostly all are there.
+func (r *request) ends(ctx context.Context, groups []*group) error {
+	open := slices.Clone(groups)
+	for step := 1; ; step *= 2 {
+		var spans []chainstore.Span
+		open = slices.DeleteFunc(open, func(g *group) bool {
+			end := r.chain.Head().Seq
+			if g.through < end {
+				end = g.through + 1
+			}
+			if g.unanswered() == 0 || g.ended || g.seen >= end {
+				return true
+			}
+			through := min(int64(end), int64(g.seen)+int64(step)*int64(g.unanswered()))
+			spans = append(spans, chainstore.Span{From: g.seen + 1, Through: uint32(through), HeadersOnly: true})
+			return false
+		})
+		if len(open) == 0 {
+			return nil
+		}
+		of := open
+		err := chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) error {
+			g := of[0]
+			if row.Seq == spans[0].Through {
+				spans, of = spans[1:], of[1:]
+			}
+			h, err := row.Header()
+			if err == nil && !g.ended {
+				g.look(h)
+				g.ended = h.Seq > g.through || h.State.Group.Unanswered() == 0
+			}
+			g.seen = row.Seq
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	g.groups = chainview.Groups{Open: len(state.Calls) > 0, Results: state.Results}
-	r.more = r.more || len(g.open) < before
+}
+
+// groups reads groups, latest first, and shows their calls: all of them, or where that takes reading too much, those that the last nodes
+// of the group tell of.
+func (r *request) groups(ctx context.Context, groups []*group) error {
+	for len(groups) > 0 && !r.full() {
+		n, err := r.rows(ctx, groups, func(g *group) {
+			r.show(g)
+			g.reading = reading{}
+		})
+		if groups = groups[n:]; err != nil || len(groups) == 0 || r.full() {
+			return err
+		}
+		if err := r.short(ctx, groups[0]); err != nil {
+			return err
+		}
+		groups = groups[1:]
+	}
 	return nil
+}
+
+// short reads and shows the last nodes of a group.
+func (r *request) short(ctx context.Context, g *group) error {
+	if err := r.shorten(ctx, g); err != nil {
+		return err
+	}
+	if _, err := r.rows(ctx, []*group{g}, func(*group) {}); err != nil {
+		return err
+	}
+	if err := r.sayings(ctx, g); err != nil {
+		return err
+	}
+	r.show(g)
+	return nil
+}
+
+// rows reads groups, and calls done with each; whole is how many were: the page is full then, or the next has more than may be read.
+func (r *request) rows(ctx context.Context, groups []*group, done func(*group)) (whole int, err error) {
+	var spans []chainstore.Span
+	for _, g := range groups {
+		g.reading.ended = false
+		spans = append(spans, chainstore.Span{From: g.from, Through: g.last})
+	}
+	before := r.bytes
+	err = chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) error {
+		g := groups[whole]
+		switch {
+		case row.Seq == g.from:
+			if before = r.bytes; whole > 0 && r.full() {
+				return errEnough
+			}
+		case r.bytes+len(row.Payload) > r.MaxBytes:
+			return errEnough
+		}
+		r.bytes += len(row.Payload)
+		err := r.row(g, row)
+		if err == nil && row.Seq == g.last {
+			done(g)
+			whole++
+		}
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		r.bytes, err = before, nil
+	}
+	return whole, err
 }

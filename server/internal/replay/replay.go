@@ -29,11 +29,11 @@ type Replayer struct {
 	Store     chainstore.Store
 	Renderers map[string]compaction.Renderer
 	// MaxBytes is the bytes of messages after which no more are read to find calls and their results; and as many again
-	// to show them.
+	// to show calls of which the results alone were read.
 	MaxBytes int
 }
 
-// Tools goes back from call to call, each node with calls naming the one before, until there is enough.
+// Tools reads groups of calls, newest first, until there is enough.
 func (s *Replayer) Tools(ctx context.Context, req *transcriptv1.ReplayToolsRequest) (*transcriptv1.ReplayToolsResponse, error) {
 	ref, err := wire.ParseRef("head", req.Head)
 	if err != nil {
@@ -56,10 +56,11 @@ func (s *Replayer) Tools(ctx context.Context, req *transcriptv1.ReplayToolsReque
 	if r.chain, err = s.Store.Chain(ctx, wire.Namespace(req.Namespace), ref, nil); err != nil {
 		return nil, wire.MissingFrom("head", err)
 	}
+	r.left = r.chars
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	return r.reply(ctx)
+	return r.finish(ctx)
 }
 
 func checkToolNames(names []string) error {
@@ -69,51 +70,53 @@ func checkToolNames(names []string) error {
 	return wire.CheckToolNames(names)
 }
 
-// request gathers the latest calls of a chain: first where they and their results lie, then, newest first, what they say.
+// request gathers the latest calls of a chain, group by group, each group's newest first.
 type request struct {
 	*Replayer
 	chain                   chainstore.Chain
 	names                   []string
 	calls, itemChars, chars int
 
-	// found are the calls, oldest first; more says that there are others, which are left out.
-	found []*replayed
-	more  bool
-	// bytes is what was read of messages.
-	bytes int
-	loops loopPlaces
+	// shown are the calls, and blocks their texts, newest first; more says that there are others, which are left out.
+	shown  []*transcriptv1.ReplayedCall
+	blocks []string
+	more   bool
+	// left is the code points that there is room for.
+	left int
+	// bytes is what was read of messages, and again what was read once more to show calls.
+	bytes, again int
+	loops        loopPlaces
 }
 
-// reply reads the latest calls that fit, and shows them oldest first. Of the newest, what is too much for all is cut.
-func (r *request) reply(ctx context.Context) (*transcriptv1.ReplayToolsResponse, error) {
-	reply := &transcriptv1.ReplayToolsResponse{More: r.more}
-	left := r.chars
-	var blocks []string
-	r.bytes = 0
-	for _, one := range slices.Backward(r.found) {
-		if len(reply.Calls) == r.calls || r.bytes >= r.MaxBytes {
-			reply.More = true
-			break
+// show shows the calls of a group that fit. Of the newest of all, what is too much is cut. Secrets are replaced before anything is.
+func (r *request) show(g *group) {
+	for _, one := range slices.Backward(g.found) {
+		if len(r.shown) == r.calls || one.says == nil {
+			r.more = true
+			return
 		}
-		c, err := r.show(ctx, one)
-		if err != nil {
-			return nil, err
-		}
-		if len(blocks) == 0 {
-			fit(c, left)
+		c := r.replayed(g, one)
+		if len(r.blocks) == 0 {
+			fit(c, r.left)
 		}
 		need := max(utf8.RuneCountInString(c.Text)+len("\n\n"), utf8.RuneCountInString(c.Arguments)+utf8.RuneCountInString(c.Result))
-		if len(blocks) > 0 && need > left {
-			reply.More = true
-			break
+		if len(r.blocks) > 0 && need > r.left {
+			r.more = true
+			return
 		}
-		left -= need
-		reply.Calls, blocks = append(reply.Calls, c), append(blocks, c.Text)
+		r.left -= need
+		r.shown, r.blocks = append(r.shown, c), append(r.blocks, c.Text)
 	}
-	slices.Reverse(reply.Calls)
-	slices.Reverse(blocks)
-	reply.Text = strings.Join(blocks, "\n\n")
-	return reply, nil
+}
+
+// finish makes the reply of what is shown, oldest first.
+func (r *request) finish(ctx context.Context) (*transcriptv1.ReplayToolsResponse, error) {
+	if err := r.loops.name(ctx, r.chain); err != nil {
+		return nil, err
+	}
+	slices.Reverse(r.shown)
+	slices.Reverse(r.blocks)
+	return &transcriptv1.ReplayToolsResponse{Calls: r.shown, More: r.more, Text: strings.Join(r.blocks, "\n\n")}, nil
 }
 
 // fit cuts what is shown of a call to so many code points: its text, and arguments and result together.
@@ -126,61 +129,37 @@ func fit(c *transcriptv1.ReplayedCall, chars int) {
 	c.ResultCut = c.ResultCut || cut
 }
 
-// show reads a call and its result. Secrets are replaced before anything is cut.
-func (r *request) show(ctx context.Context, one *replayed) (*transcriptv1.ReplayedCall, error) {
-	h, m, err := r.at(ctx, one.call)
-	if err != nil {
-		return nil, err
-	}
-	call := wire.CallsOf(m)[one.nth]
+// replayed is a call and its result as they are shown.
+func (r *request) replayed(g *group, one *replayed) *transcriptv1.ReplayedCall {
+	n, i := g.node(one.call.Seq), int(one.call.Index)
 	source := compaction.ReplayCall{
-		ID: wire.Optional(wire.RedactedName(call.Id)), Name: wire.Optional(wire.RedactedName(call.Name)), State: compaction.ReplayUnanswered, Arguments: redact.Text(call.Arguments),
-	}
-	loop, err := r.loops.of(ctx, h, int(one.call.Index))
-	if err != nil {
-		return nil, err
+		ID: wire.Optional(wire.RedactedName(one.says.Id)), Name: wire.Optional(wire.RedactedName(one.says.Name)),
+		State: compaction.ReplayUnanswered, Arguments: redact.Text(one.says.Arguments),
 	}
 	c := &transcriptv1.ReplayedCall{
 		Id: wire.OptionalText(source.ID), Name: wire.OptionalText(source.Name), State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
-		Call: wire.MessagePlace(h, int(one.call.Index)), RunLoop: loop, At: wire.Timestamp(h.Messages[one.call.Index].SentAt(h.FirstPut)),
+		Call: wire.MessagePlace(n.Header, i), At: wire.Timestamp(n.Header.Messages[i].SentAt(n.Header.FirstPut)),
 	}
-	if one.answered {
-		if err := r.result(ctx, one, c, &source); err != nil {
-			return nil, err
-		}
+	if one.result != nil {
+		r.result(one, c, &source)
 	}
 	c.Arguments, c.ArgumentsCut = compaction.Clamp(source.Arguments, r.itemChars)
-	c.Text, _ = compaction.Clamp(r.render(wire.Optional(call.Name), &source), 2*r.itemChars)
-	return c, nil
+	c.Text, _ = compaction.Clamp(r.render(wire.Optional(one.says.Name), &source), 2*r.itemChars)
+	r.loops.add(c, n, i)
+	return c
 }
 
-// result reads the result of a call.
-func (r *request) result(ctx context.Context, one *replayed, c *transcriptv1.ReplayedCall, source *compaction.ReplayCall) error {
-	h, m, err := r.at(ctx, one.result)
-	if err != nil {
-		return err
-	}
+// result shows the result of a call.
+func (r *request) result(one *replayed, c *transcriptv1.ReplayedCall, source *compaction.ReplayCall) {
 	source.State, c.State = compaction.ReplayOK, transcriptv1.ToolCallState_TOOL_CALL_STATE_OK
-	if m.IsError {
+	if one.result.IsError {
 		source.State, c.State = compaction.ReplayError, transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
 	}
-	text, other := resultText(m)
+	text, other := resultText(one.result)
 	source.Result = redact.Text(text)
-	c.ResultPlace = wire.MessagePlace(h, int(one.result.Index))
+	c.ResultPlace = one.resultPlace
 	c.Result, c.ResultCut = compaction.Clamp(source.Result, r.itemChars)
 	c.ResultCut = c.ResultCut || other
-	return nil
-}
-
-// at reads a message.
-func (r *request) at(ctx context.Context, place runloop.Place) (h *chainstore.Header, m *transcriptv1.Message, err error) {
-	err = chainview.ReadRow(ctx, r.chain, place.Seq, func(row *chainstore.Row, header *chainstore.Header) error {
-		h = header
-		r.bytes += len(row.Payload)
-		m, err = chainview.DecodeMessage(h, int(place.Index), row.Payload)
-		return err
-	})
-	return h, m, err
 }
 
 // resultText is the text of a result, json parts included; other tells whether it has parts that are neither.
@@ -209,23 +188,45 @@ func (r *request) render(tool runloop.Optional, c *compaction.ReplayCall) string
 	return redact.Text(render(c))
 }
 
-// loopPlaces finds the first messages of the run loops of the full view that messages belong to.
+// loopPlaces finds the first messages of the run loops of the full view that calls belong to.
 type loopPlaces struct {
-	chain chainstore.Chain
-	// seq is the node that loops are of.
-	seq    uint32
-	loops  []chainview.MessageLoop
-	starts chainview.LoopStarts
+	// node is that which loops are of.
+	node  *chainstore.Header
+	loops []chainview.MessageLoop
+	// calls are to be told where the loops of starts begin; a call of no loop is not among them.
+	calls  []*transcriptv1.ReplayedCall
+	starts []runloop.Place
 }
 
-// of is the first message of the run loop of message i of a node; nil where it is in none.
-func (l *loopPlaces) of(ctx context.Context, h *chainstore.Header, i int) (*transcriptv1.MessagePlace, error) {
-	if l.loops == nil || l.seq != h.Seq {
-		before, err := chainview.LoopBefore(ctx, l.chain, h.Seq)
-		if err != nil {
-			return nil, err
+// add takes a call in message i of a node.
+func (l *loopPlaces) add(c *transcriptv1.ReplayedCall, n *chainstore.CallNode, i int) {
+	if l.node != n.Header {
+		var before runloop.Loop
+		if n.Before != nil {
+			before = n.Before.State.Full.Loop
 		}
-		l.seq, l.loops = h.Seq, chainview.LoopsIn(before, h)
+		l.node, l.loops = n.Header, chainview.LoopsIn(before, n.Header)
 	}
-	return l.starts.Place(ctx, l.chain, &l.loops[i].In)
+	if in := &l.loops[i].In; in.Phase != runloop.None {
+		l.calls, l.starts = append(l.calls, c), append(l.starts, in.Start)
+	}
+}
+
+// name tells the calls where their loops begin.
+func (l *loopPlaces) name(ctx context.Context, chain chainstore.Chain) error {
+	var seqs []uint32
+	for _, at := range l.starts {
+		seqs = append(seqs, at.Seq)
+	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	ids, err := chainview.IDsAt(ctx, chain, seqs...)
+	if err != nil {
+		return err
+	}
+	for i, c := range l.calls {
+		k, _ := slices.BinarySearch(seqs, l.starts[i].Seq)
+		c.RunLoop = &transcriptv1.MessagePlace{NodeId: ids[k].String(), MessageIndex: int32(l.starts[i].Index)}
+	}
+	return nil
 }
