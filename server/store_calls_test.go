@@ -523,7 +523,7 @@ func (w *asking) finds() []storeCalls {
 	const replayed = "the nodes with calls; headers for where their results lie; payloads; the ids of the nodes in which their loops begin"
 	return []storeCalls{
 		{"RecallToolCall", "by its id", 3, "", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), ToolCallId: id("call_7")})},
-		{"RecallToolCall", "by its place", 8, "ids that begin with the digits, whether on the path; the message; where its group ends", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), Place: w.call[:12] + ".0"})},
+		{"RecallToolCall", "by its place", 6, "ids that begin with the digits, and whether they are on the path; the message with where its group ends", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), Place: w.call[:12] + ".0"})},
 		{"RecallToolCall", "the latest of thirty", 6, "one more for each 32 earlier ones that are counted", asks(w, w.RecallToolCall, &Recall{Head: byAlias("repeated"), ToolCallId: id("same")})},
 		{"Search", "a chain, no hit", 2, "", asks(w, w.Search, inChain(byAlias("chat"), "nowhere"))},
 		{"Search", "a chain, a page of hits", 3, "as large a span as usual would have many more hits than the page takes, so a smaller one is planned", asks(w, w.Search, search(""))},

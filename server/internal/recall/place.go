@@ -44,28 +44,91 @@ func parsePlaceName(field, s string) (*placeName, error) {
 
 // findPlace finds the result, or the call, at the place that is named.
 func (r *request) findPlace(ctx context.Context) (*recalled, error) {
-	h, err := r.findPlaceNode(ctx)
+	seq, err := r.findPlaceNode(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if h.Covers.Present || int64(r.place.index) >= int64(len(h.Messages)) {
+	at, end, err := r.readPlace(ctx, seq)
+	switch {
+	case err != nil:
+		return nil, err
+	case at == nil:
 		return nil, ErrToolCallNotFound
-	}
-	at := &putPlace{h: h, index: int(r.place.index)}
-	switch b := at.brief(); {
-	case b.Role == runloop.Tool:
+	case at.brief().Role == runloop.Tool:
 		return r.findResult(ctx, at)
-	case b.Calls > 0:
-		return r.findCall(ctx, at)
 	}
-	return nil, ErrToolCallNotFound
+	return r.findCall(ctx, at, end)
 }
 
-// findPlaceNode finds the node of the chain that the place names.
-func (r *request) findPlaceNode(ctx context.Context) (*chainstore.Header, error) {
+// readPlace reads the call or result at the place named in a node; nil: there is none. Of a call, end is the Seq of the node in which
+// its group ends, or the last one of the chain that has a part in it.
+func (r *request) readPlace(ctx context.Context, seq uint32) (at *putPlace, end uint32, err error) {
+	g := chainview.Groups{Open: true}
+	spans := []chainstore.Span{{From: seq, Through: seq}, {From: seq + 1, Through: r.chain.Head().Seq, HeadersOnly: true}}
+	enough := errors.New("enough")
+	err = chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) error {
+		h, err := row.Header()
+		if err != nil {
+			return err
+		}
+		from := 0
+		if row.Seq == seq {
+			if at, err = r.placeIn(h, row.Payload); err != nil {
+				return err
+			}
+			if at == nil || at.brief().Role == runloop.Tool {
+				return enough
+			}
+			from, end = at.index+1, seq
+		}
+		if !goesOn(&g, h, from, &end) {
+			return enough
+		}
+		return nil
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return at, end, err
+}
+
+// placeIn is the call or result that a node has at the place named; nil: it has none.
+func (r *request) placeIn(h *chainstore.Header, payload []byte) (*putPlace, error) {
+	if h.Covers.Present || int64(r.place.index) >= int64(len(h.Messages)) {
+		return nil, nil
+	}
+	at := &putPlace{h: h, index: int(r.place.index)}
+	if b := at.brief(); b.Role != runloop.Tool && b.Calls == 0 {
+		return nil, nil
+	}
+	var err error
+	at.message, err = chainview.DecodeMessage(h, at.index, payload)
+	return at, err
+}
+
+// goesOn tells whether a group goes on behind a node, of which the messages from one on come next. Where one of these has a part in it,
+// end is the node then.
+func goesOn(g *chainview.Groups, h *chainstore.Header, from int, end *uint32) bool {
+	if h.Covers.Present {
+		return true
+	}
+	for i := from; i < len(h.Messages); i++ {
+		m := &h.Messages[i]
+		if begins := g.Next(m); begins || !g.Open {
+			return false
+		}
+		if m.Mark.LeftOut == runloop.Shown {
+			*end = h.Seq
+		}
+	}
+	return true
+}
+
+// findPlaceNode finds the Seq of the node of the chain that the place names.
+func (r *request) findPlaceNode(ctx context.Context) (uint32, error) {
 	ids, err := r.store.Find(ctx, r.namespace, r.place.digits, maxPlaceNodes)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	var found []uint32
 	head := chainstore.Ref{ID: r.chain.Head().ID}
@@ -74,27 +137,23 @@ func (r *request) findPlaceNode(ctx context.Context) (*chainstore.Header, error)
 		switch {
 		case errors.Is(err, chainstore.ErrNotAncestor):
 		case err != nil:
-			return nil, err
+			return 0, err
 		default:
 			found = append(found, chain.After())
 		}
 	}
 	switch {
 	case len(found) > 1 || len(ids) == maxPlaceNodes:
-		return nil, wire.InvalidField("place", "must have more digits: several nodes begin with these")
+		return 0, wire.InvalidField("place", "must have more digits: several nodes begin with these")
 	case len(found) == 0:
-		return nil, ErrToolCallNotFound
+		return 0, ErrToolCallNotFound
 	}
-	return chainstore.HeaderAt(ctx, r.chain, found[0])
+	return found[0], nil
 }
 
 // findResult finds the call that the result at a place answers, if it answers any.
 func (r *request) findResult(ctx context.Context, at *putPlace) (*recalled, error) {
-	m, err := r.message(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	id := wire.Optional(m.ToolCallId)
+	id := wire.Optional(at.message.ToolCallId)
 	if r.byID && id != r.id {
 		return nil, ErrToolCallNotFound
 	}
@@ -108,20 +167,18 @@ func (r *request) findResult(ctx context.Context, at *putPlace) (*recalled, erro
 		return found, nil
 	}
 	found := &recalled{result: at}
-	if !r.later {
-		found.earlier, err = w.count(ctx)
+	if r.later {
+		return found, nil
 	}
+	var err error
+	found.earlier, err = w.count(ctx)
 	return found, err
 }
 
 // findCall finds the call in the message at a place that the request names, or the only one, and its result. What comes
-// behind the group of the call has no part in it.
-func (r *request) findCall(ctx context.Context, at *putPlace) (*recalled, error) {
-	m, err := r.message(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	calls := wire.CallsOf(m)
+// behind the end of the call's group has no part in it.
+func (r *request) findCall(ctx context.Context, at *putPlace, end uint32) (*recalled, error) {
+	calls := wire.CallsOf(at.message)
 	nth := 0
 	switch {
 	case r.byID:
@@ -134,10 +191,6 @@ func (r *request) findCall(ctx context.Context, at *putPlace) (*recalled, error)
 	if nth == len(calls) {
 		return nil, ErrToolCallNotFound
 	}
-	end, err := r.groupEnd(ctx, at)
-	if err != nil {
-		return nil, err
-	}
 	w := r.walk(wire.Optional(calls[nth].Id), end, nil)
 	found, err := w.pick(ctx, func(c *recalled) bool { return c.call.same(at) && c.nth == nth }, r.later)
 	if err != nil || found == nil {
@@ -145,33 +198,4 @@ func (r *request) findCall(ctx context.Context, at *putPlace) (*recalled, error)
 	}
 	found.call = at // which is read already
 	return found, nil
-}
-
-// groupEnd is the Seq of the node in which the group of a message with calls ends, or the last one of the chain that has a part in it.
-func (r *request) groupEnd(ctx context.Context, at *putPlace) (end uint32, err error) {
-	end = at.h.Seq
-	var g chainview.Groups
-	span := chainstore.Span{From: at.h.Seq, Through: r.chain.Head().Seq, HeadersOnly: true}
-	err = chainview.RowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
-		h, err := row.Header()
-		if err != nil || h.Covers.Present {
-			return true, err
-		}
-		from := 0
-		if h.Seq == at.h.Seq {
-			from = at.index + 1
-			g.Open = true
-		}
-		for i := from; i < len(h.Messages); i++ {
-			m := &h.Messages[i]
-			if begins := g.Next(m); begins || !g.Open {
-				return false, nil
-			}
-			if m.Mark.LeftOut == runloop.Shown {
-				end = h.Seq
-			}
-		}
-		return true, nil
-	})
-	return end, err
 }
