@@ -14,8 +14,18 @@ import (
 
 // RowsWhile yields the rows of a span until yield wants no more.
 func RowsWhile(ctx context.Context, chain chainstore.Chain, span chainstore.Span, yield func(*chainstore.Row) (more bool, err error)) error {
+	return while(yield, func(each func(*chainstore.Row) error) error { return chain.Rows(ctx, []chainstore.Span{span}, each) })
+}
+
+// ReadWhile is ReadAll until yield wants no more.
+func ReadWhile(ctx context.Context, chain chainstore.Chain, spans []chainstore.Span, yield func(*chainstore.Row) (more bool, err error)) error {
+	return while(yield, func(each func(*chainstore.Row) error) error { return ReadAll(ctx, chain, spans, each) })
+}
+
+// while lets read yield rows until yield wants no more.
+func while(yield func(*chainstore.Row) (more bool, err error), read func(each func(*chainstore.Row) error) error) error {
 	enough := errors.New("enough")
-	err := chain.Rows(ctx, []chainstore.Span{span}, func(row *chainstore.Row) error {
+	err := read(func(row *chainstore.Row) error {
 		more, err := yield(row)
 		if err == nil && !more {
 			err = enough

@@ -2,7 +2,6 @@ package loops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -114,9 +113,6 @@ func (p *loopPass) begin(h *chainstore.Header, at runloop.Place, before runloop.
 	}
 }
 
-// errPageFull ends the reading of a page.
-var errPageFull = errors.New("the page is full")
-
 // read reads what payloads have of loops, in their order, and returns the first of them, one at least, with which the page is full.
 func (l *runLoops) read(ctx context.Context, planned []*loopScan) (given []*loopScan, err error) {
 	var spans []chainstore.Span
@@ -131,17 +127,17 @@ func (l *runLoops) read(ctx context.Context, planned []*loopScan) (given []*loop
 		g.through(nil)
 		return g.given, nil
 	}
-	err = chainview.ReadAll(ctx, l.chain, spans, func(row *chainstore.Row) error {
+	err = chainview.ReadWhile(ctx, l.chain, spans, func(row *chainstore.Row) (bool, error) {
 		s := of[0]
 		if !g.through(s) {
-			return errPageFull
+			return false, nil
 		}
 		if row.Seq == spans[0].Through {
 			spans, of = spans[1:], of[1:]
 		}
-		return s.row(row)
+		return true, s.row(row)
 	})
-	if err != nil && !errors.Is(err, errPageFull) {
+	if err != nil {
 		return nil, err
 	}
 	g.through(nil)

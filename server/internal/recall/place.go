@@ -65,30 +65,20 @@ func (r *request) findPlace(ctx context.Context) (*recalled, error) {
 func (r *request) readPlace(ctx context.Context, seq uint32) (at *putPlace, end uint32, err error) {
 	g := chainview.Groups{Open: true}
 	spans := []chainstore.Span{{From: seq, Through: seq}, {From: seq + 1, Through: r.chain.Head().Seq, HeadersOnly: true}}
-	enough := errors.New("enough")
-	err = chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) error {
+	err = chainview.ReadWhile(ctx, r.chain, spans, func(row *chainstore.Row) (bool, error) {
 		h, err := row.Header()
 		if err != nil {
-			return err
+			return false, err
 		}
 		from := 0
 		if row.Seq == seq {
-			if at, err = r.placeIn(h, row.Payload); err != nil {
-				return err
-			}
-			if at == nil || at.brief().Role == runloop.Tool {
-				return enough
+			if at, err = r.placeIn(h, row.Payload); err != nil || at == nil || at.brief().Role == runloop.Tool {
+				return false, err
 			}
 			from, end = at.index+1, seq
 		}
-		if !goesOn(&g, h, from, &end) {
-			return enough
-		}
-		return nil
+		return goesOn(&g, h, from, &end), nil
 	})
-	if errors.Is(err, enough) {
-		err = nil
-	}
 	return at, end, err
 }
 

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,9 +12,6 @@ import (
 
 // maxNodes is the nodes with calls that are asked for at once.
 const maxNodes = 256
-
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough")
 
 // groupWalk finds the groups of calls of a chain, latest first, by the nodes that have calls.
 type groupWalk struct {
@@ -211,15 +207,15 @@ func (r *request) rows(ctx context.Context, groups []*group, done func(*group)) 
 		spans = append(spans, chainstore.Span{From: g.from, Through: g.last})
 	}
 	before := r.bytes
-	err = chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) error {
+	err = chainview.ReadWhile(ctx, r.chain, spans, func(row *chainstore.Row) (bool, error) {
 		g := groups[whole]
 		switch {
 		case row.Seq == g.from:
 			if before = r.bytes; whole > 0 && r.full() {
-				return errEnough
+				return false, nil
 			}
 		case r.bytes+len(row.Payload) > r.MaxBytes:
-			return errEnough
+			return false, nil
 		}
 		r.bytes += len(row.Payload)
 		err := r.row(g, row)
@@ -227,10 +223,10 @@ func (r *request) rows(ctx context.Context, groups []*group, done func(*group)) 
 			done(g)
 			whole++
 		}
-		return err
+		return true, err
 	})
-	if errors.Is(err, errEnough) {
-		r.bytes, err = before, nil
+	if whole < len(groups) {
+		r.bytes = before
 	}
 	return whole, err
 }

@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -213,17 +212,13 @@ func (r *request) sayings(ctx context.Context, g *group) error {
 		return nil
 	}
 	slices.Reverse(spans)
-	err := chainview.ReadAll(ctx, r.chain, spans, func(row *chainstore.Row) error {
+	return chainview.ReadWhile(ctx, r.chain, spans, func(row *chainstore.Row) (bool, error) {
 		if r.again >= r.MaxBytes {
-			return errEnough
+			return false, nil
 		}
 		r.again += len(row.Payload)
-		return g.saying(row)
+		return true, g.saying(row)
 	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
 }
 
 // saying takes what calls in a row say.
