@@ -127,7 +127,7 @@ func TestChecksEndWithTheirClient(t *testing.T) {
 // What was found before a check failed is told before its error.
 func TestChecksThatFailTellWhatTheyFound(t *testing.T) {
 	replying(t, func(c *crowd) {
-		c.store.Store = failing{c.store.Store}
+		c.store.Store = failingCheck{c.store.Store}
 		stream, err := transcriptv1.NewAdminServiceClient(c.conn).Verify(c.Context(), &transcriptv1.VerifyRequest{})
 		if err != nil {
 			t.Fatal(err)
@@ -142,10 +142,10 @@ func TestChecksThatFailTellWhatTheyFound(t *testing.T) {
 	})
 }
 
-// failing is a store whose checks find a problem, and fail.
-type failing struct{ chainstore.Store }
+// failingCheck is a store whose checks find a problem, and fail.
+type failingCheck struct{ chainstore.Store }
 
-func (failing) Verify(_ context.Context, _ string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+func (failingCheck) Verify(_ context.Context, _ string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	if err := report(chainstore.VerifyReport{Problems: make([]chainstore.Problem, 1)}); err != nil {
 		return err
 	}
