@@ -159,6 +159,11 @@ func (p *path) FirstWhere(ctx context.Context, from uint32, bounds chainstore.Bo
 
 // Rows yields what is in memory and holds nothing; see chainstore.Chain.
 func (p *path) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
+	_, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return err
+	}
+	unlock()
 	for i := range spans {
 		if err := p.rows(ctx, &spans[i], yield); err != nil {
 			return err

@@ -102,6 +102,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	_, errs["Commit"] = f.store.Commit(ctx, f.ns, f.change([]Node{root(user("never"))}))
 	_, errs["Chain"] = f.store.Chain(ctx, f.ns, idRef(id), nil)
 	errs["Rows"] = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(*chainstore.Row) error { return nil })
+	errs["Rows of no span"] = c.Rows(ctx, nil, func(*chainstore.Row) error { return nil })
 	_, errs["Headers"] = c.Headers(ctx, 0)
 	_, errs["Children"] = f.store.Children(ctx, f.ns, idRef(id), nil, 10)
 	_, errs["Alias"] = f.store.Alias(ctx, f.ns, "x")
