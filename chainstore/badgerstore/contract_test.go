@@ -2,13 +2,16 @@ package badgerstore
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 func model(o storetest.Options) chainstore.Store {
@@ -74,4 +77,26 @@ func (r *restless) Commit(ctx context.Context, namespace string, change *chainst
 		r.Store = openAt(r.tb, r.dir, r.options)
 	}
 	return r.Store.Commit(ctx, namespace, change)
+}
+
+// Together lets changes share a batch; see storetest.Batcher.
+func (r *restless) Together(namespace string, changes []*chainstore.Change, fate storetest.Fate) (out []*chainstore.Committed, errs []error) {
+	var requests []*commit.Request
+	for _, change := range changes {
+		requests = append(requests, queuedChange(namespace, change))
+	}
+	ready, durable := r.committer.Ready, r.committer.Durable
+	switch fate {
+	case storetest.DiskIsFull:
+		r.committer.Ready = func() (puts, deletes error) { return chainstore.ErrDiskFull, nil }
+	case storetest.Unwritten:
+		r.committer.Durable = func(map[string]commit.Write, uint64) error { return &badgerdb.Unwritten{Err: errors.New("refused")} }
+	case storetest.Durable:
+	}
+	together(r.Store, requests...)
+	r.committer.Ready, r.committer.Durable = ready, durable
+	for _, q := range requests {
+		out, errs = append(out, q.Committed), append(errs, q.Err)
+	}
+	return out, errs
 }

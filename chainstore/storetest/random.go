@@ -31,6 +31,7 @@ func likeTheModel(f *fixture) {
 		runs++
 		g := f.in(fmt.Sprint("random-", runs))
 		p := &program{f: g, model: model, store: f.store}
+		p.batcher, _ = f.bare.(Batcher)
 		for range 4 + roll(rt, 24, "steps") {
 			if err := p.step(rt); err != nil {
 				rt.Fatal(err)
@@ -56,6 +57,8 @@ func likeTheModel(f *fixture) {
 type program struct {
 	f            *fixture
 	store, model chainstore.Store
+	// batcher is the store, if it is one.
+	batcher Batcher
 	// ids are those of all nodes put so far, last the change before.
 	ids  []chainstore.ID
 	last *chainstore.Change
@@ -79,6 +82,11 @@ func (p *program) step(rt *rapid.T) error {
 		if p.last == nil {
 			return nil
 		}
+	case 3, 4:
+		if p.batcher != nil {
+			return p.together(rt)
+		}
+		p.last = p.change(rt)
 	default:
 		p.last = p.change(rt)
 	}
@@ -289,20 +297,39 @@ func randomMessage(rt *rapid.T) Message {
 	return m
 }
 
+// became is what became of a change.
+type became struct {
+	*chainstore.Committed
+	err error
+}
+
 // commit applies a change to both and compares what they say.
 func (p *program) commit(c *chainstore.Change) error {
-	want, wantErr := p.model.Commit(p.f.ctx(), p.f.ns, c)
+	want := p.expect(c)
 	got, err := p.store.Commit(p.f.ctx(), p.f.ns, c)
-	if err := sameError(err, wantErr); err != nil || wantErr != nil {
-		return err
+	return became{got, err}.is(want)
+}
+
+// expect applies a change to the model.
+func (p *program) expect(c *chainstore.Change) became {
+	want, err := p.model.Commit(p.f.ctx(), p.f.ns, c)
+	if err != nil {
+		return became{err: err}
 	}
-	if !slices.Equal(got.Nodes, want.Nodes) || !slices.Equal(got.Aliases, want.Aliases) {
-		return fmt.Errorf("a change gave %+v, want %+v", *got, *want)
-	}
-	for _, n := range got.Nodes {
+	for _, n := range want.Nodes {
 		if n.Created {
 			p.ids = append(p.ids, n.ID)
 		}
+	}
+	return became{Committed: want}
+}
+
+func (got became) is(want became) error {
+	if err := sameError(got.err, want.err); err != nil || want.err != nil {
+		return err
+	}
+	if !slices.Equal(got.Nodes, want.Nodes) || !slices.Equal(got.Aliases, want.Aliases) {
+		return fmt.Errorf("a change gave %+v, want %+v", *got.Committed, *want.Committed)
 	}
 	return nil
 }
