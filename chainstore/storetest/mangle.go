@@ -12,8 +12,8 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// Mangle wraps a store and spoils what is borrowed once it must not be used any more: each row when yield returns,
-// each change when Commit returns. It fails tb where the store changes a change, or identifies nodes later.
+// Mangle wraps a store and spoils what is borrowed once it must not be used any more: each row when yield returns, but for Row.Shared,
+// which some have, and each change when Commit returns. It fails tb where the store changes a change, or identifies nodes later.
 func Mangle(tb testing.TB, s chainstore.Store) chainstore.Store { return &mangled{Store: s, tb: tb} }
 
 type mangled struct {
@@ -140,6 +140,9 @@ func (c *mangledChain) Rows(ctx context.Context, spans []chainstore.Span, yield 
 	return c.Chain.Rows(ctx, spans, func(r *chainstore.Row) error {
 		lent := chainstore.Row{
 			Raw: slices.Clone(r.Raw), Seq: r.Seq, Payload: slices.Clone(r.Payload), Metadata: slices.Clone(r.Metadata),
+		}
+		if r.Payload != nil && r.Seq%3 > 0 { // shared memory has other bytes around the payload, and stays
+			lent.Shared, lent.SharedFrom = slices.Concat([]byte("before"), r.Payload, []byte("behind")), len("before")
 		}
 		slices := [][]byte{lent.Raw, lent.Payload, lent.Metadata}
 		err := yield(&lent)
