@@ -6,9 +6,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/chainstore/storetest"
 	"github.com/transcriptd/transcriptd/internal/badgerdb"
@@ -35,7 +37,7 @@ func TestContract(t *testing.T) {
 }
 
 // TestContractOfARestlessStore runs what looks at everything on a store with small memtables and caches, which is
-// closed and opened again all the time.
+// closed and opened again all the time, forgets what it keeps of segments, and goes on in a new read after every few rows.
 func TestContractOfARestlessStore(t *testing.T) {
 	skip := map[storetest.Category]string{}
 	for _, c := range []storetest.Category{
@@ -51,7 +53,7 @@ func TestContractOfARestlessStore(t *testing.T) {
 		Open: func(tb testing.TB, o storetest.Options) chainstore.Store {
 			r := &restless{tb: tb, dir: tb.TempDir(), commits: &commits}
 			r.options = Options{Now: o.Now, MemtableBytes: 8 << 20, CacheBytes: 1, RowCacheBytes: 64 << 10}
-			r.Store = openAt(tb, r.dir, r.options)
+			r.open()
 			return r
 		},
 		Model: model,
@@ -69,14 +71,37 @@ type restless struct {
 	commits *atomic.Int64
 }
 
+func (r *restless) open() {
+	var now time.Duration
+	r.Store = openAt(r.tb, r.dir, r.options)
+	r.source.Clock = func() time.Duration {
+		now += chainstore.RowsHold / 4
+		return now
+	}
+}
+
 func (r *restless) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
-	if r.commits.Add(1)%60 == 0 {
+	n := r.commits.Add(1)
+	if n%60 == 0 {
 		if err := r.Close(); err != nil {
 			return nil, err
 		}
-		r.Store = openAt(r.tb, r.dir, r.options)
+		r.open()
+	}
+	if n%5 == 0 {
+		if err := r.forget(ctx, namespace, uint64(1+n/5%4), uint32(n/20%6)); err != nil {
+			return nil, err
+		}
 	}
 	return r.Store.Commit(ctx, namespace, change)
+}
+
+// forget makes the caches forget a part of a segment, which is as it was.
+func (r *restless) forget(ctx context.Context, namespace string, segment uint64, from uint32) error {
+	return r.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		r.source.Caches.Forget(v.Seen, v.Namespace, segment, from)
+		return nil
+	})
 }
 
 // Together lets changes share a batch; see storetest.Batcher.
