@@ -86,8 +86,8 @@ type Chain interface {
 	FirstWhere(ctx context.Context, from uint32, bounds Bounds) (before, first *Header, err error)
 	// Rows yields the nodes of the path that lie in spans, span after span, until yield fails, and returns that error. Each row and
 	// its slices are borrowed: they are spoilt when yield returns, but for Row.Shared. While yield runs, the engine may hold what it
-	// reads with. Once it has held that for RowsHold it goes on in a new read as soon as yield has returned, and as rows never change,
-	// that makes no difference.
+	// reads with. Once it has held that for RowsHold it goes on in a new read, a few rows later at most, and as rows never change, that
+	// makes no difference.
 	Rows(ctx context.Context, spans []Span, yield func(*Row) error) error
 	// Calls returns where the path through a Seq, at most the head's, has calls and results of a call id, latest node first, at most
 	// limit.
