@@ -116,10 +116,20 @@ func (r *restless) Together(namespace string, changes []*chainstore.Change, fate
 		r.committer.Ready = func() (puts, deletes error) { return chainstore.ErrDiskFull, nil }
 	case storetest.Unwritten:
 		r.committer.Durable = func(map[string]commit.Write, uint64) error { return &badgerdb.Unwritten{Err: errors.New("refused")} }
+	case storetest.Unsynced:
+		r.committer.Durable = func(writes map[string]commit.Write, ts uint64) error {
+			return errors.Join(durable(writes, ts), errors.New("input/output error"))
+		}
 	case storetest.Durable:
 	}
 	together(r.Store, requests...)
 	r.committer.Ready, r.committer.Durable = ready, durable
+	if fate == storetest.Unsynced {
+		if err := r.Close(); err != nil {
+			r.tb.Fatal(err)
+		}
+		r.open()
+	}
 	for _, q := range requests {
 		out, errs = append(out, q.Committed), append(errs, q.Err)
 	}

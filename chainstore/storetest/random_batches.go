@@ -25,10 +25,12 @@ const (
 	DiskIsFull
 	// Unwritten: it fails before anything is written.
 	Unwritten
+	// Unsynced: it is written, and fails with chainstore.ErrFailed. The store is then opened again.
+	Unsynced
 )
 
 // together applies changes to both, to the store at once, and compares what they say. The model hears nothing of those that a full disk
-// refused, or that were in a batch that failed.
+// refused, or of which nothing was written.
 func (p *program) together(rt *rapid.T) error {
 	var changes []*chainstore.Change
 	for range 1 + roll(rt, 7, "changes") {
@@ -37,7 +39,7 @@ func (p *program) together(rt *rapid.T) error {
 		}
 		changes = append(changes, p.last)
 	}
-	fate := pick(rt, []Fate{Durable, Durable, DiskIsFull, Unwritten}, "fate")
+	fate := pick(rt, []Fate{Durable, Durable, Durable, DiskIsFull, DiskIsFull, Unwritten, Unwritten, Unsynced}, "fate")
 	got, errs := p.batcher.Together(p.f.ns, changes, fate)
 	if fate == Unwritten {
 		return nil
@@ -46,7 +48,11 @@ func (p *program) together(rt *rapid.T) error {
 		if fate == DiskIsFull && errors.Is(errs[i], chainstore.ErrDiskFull) {
 			continue
 		}
-		if err := (became{got[i], errs[i]}).is(p.expect(c)); err != nil {
+		want := p.expect(c)
+		if fate == Unsynced && errors.Is(errs[i], chainstore.ErrFailed) {
+			continue
+		}
+		if err := (became{got[i], errs[i]}).is(want); err != nil {
 			return fmt.Errorf("change %d of %d at once: %w", i, len(changes), err)
 		}
 	}
