@@ -7,7 +7,7 @@
 //     "db password") and in any surroundings where a name has a value: JSON, YAML, .env lines, headers, query
 //     strings, connection strings, flags of commands, source text, XML, and JSON within a JSON string;
 //   - by its shape, wherever it stands: JWTs, private keys in PEM (also in base64, and line by line in a list), keys and
-//     tokens with their makers' prefixes (sk-…, ghp_…, AKIA… and some 300 others), BOLT11 invoices, extended private keys, hashes
+//     tokens with their makers' prefixes (sk-…, ghp_…, AKIA… and some 300 others), BOLT11 invoices, private keys of Bitcoin (WIF, xprv), hashes
 //     of passwords as crypt writes them, passwords in URLs. A token that is the last of its text, or has dots behind it or is said to be truncated, may lack its
 //     last quarter.
 //

@@ -9,9 +9,8 @@ import (
 
 // Checks of what follows a prefix, from the mildest on.
 var (
-	mixed      = looks.Mixed
-	random     = looks.Random
-	turnsOften = looks.TurnsOften
+	mixed  = looks.Mixed
+	random = looks.Random
 )
 
 // keyPart: one of the parts between signs is a key's, not a word of a class name (sk-folding-cube).
@@ -83,9 +82,6 @@ func onlyBech32(t string) bool {
 	}
 	return len(t) >= 50
 }
-
-// wif: the letters and digits of 32 random bytes, not of a word or a hash.
-func wif(t string) bool { return looks.Entropy(t) >= 4.3 && mixed(t) && turnsOften(t) }
 
 // databricks: 32 digits in hexadecimal, and perhaps a number.
 func databricks(t string) bool {

@@ -133,8 +133,11 @@ func TestTokensThatEndInADash(t *testing.T) {
 }
 
 // other makes a token of the form: as long as the example, with other letters and digits of the form's alphabet for some, for
-// fewer with each try. Signs stay, and what is checked beside the alphabet holds.
+// fewer with each try. Signs stay, and what is checked beside the alphabet holds. What has a checksum is made anew.
 func (f form) other(random *rand.Rand) string {
+	if strings.Contains(f.Source, "Wallet_import_format") {
+		return newWIF(f.Prefix, random)
+	}
 	for try := range 1_000 {
 		rest := []byte(f.tail)
 		for i, c := range rest {
