@@ -33,6 +33,13 @@ var cases = []struct{ title, text string }{
 	{"google key, too long", "AIzaSyD4fQ7m1Yb0cTz8WdRk2NnPs6VhJxLgAe-U2NnPs6Vh"},
 	{"key, ends in a dash at its least length", "‹sk-ant-k2vLm9ZtRcYw4Np-› and more"},
 
+	{"query, a long value", "https://example.org/?key=‹" + strings.Repeat("k2vLm9ZtRcYw4NpUe8JdGs1XhKb5FoIiTrVn", 20) + "›&x=1"},
+	{"query, begins with what is escaped", "POST /login token=‹%2Fk2vLm9ZtRcYw4NpUe8Jd›&x=1"},
+	{"cookie of JSON that is escaped", "Cookie: ‹session=%7B%22id%22%3A%22k2vLm9ZtRcYw4NpU%22%7D›"},
+	{"variable of windows", "login.exe token=%API_TOKEN% token=%TOKEN:~1%"},
+	{"a name behind a backslash", `set \token: ‹k2vLm9ZtRcYw4NpUe8Jd›`},
+	{"a name after an end of line", `out\ntoken: ‹k2vLm9ZtRcYw4NpUe8Jd›\n`},
+
 	{"next line", "password:\n‹hunter2x9›\n"},
 	{"next line, after words", "Your new password:\n\n‹hunter2x9›\n\nRegards"},
 	{"next line, token", "Token:\n‹k2vLm9ZtRcYw4NpUe8Jd›"},

@@ -70,10 +70,16 @@ func (sc *scanner) named(i, end int, prev [2]int) int {
 			to = max(to, places.PairsEnd(sc.s, v.Start, chars.MaxHeader))
 		}
 	}
-	if chars.IsAlnum(sc.s[v.Start+a]) {
-		to = max(to, tokens.At(sc.s, v.Start+a)) // the value was cut at a sign that belongs to it
+	return sc.take(v.Start+a, sc.wholeEnd(v.Start+a, to))
+}
+
+// wholeEnd gives the end of the secret [start, end), or of the token that begins there: it may have been cut at a sign that belongs
+// to it.
+func (sc *scanner) wholeEnd(start, end int) int {
+	if !tokens.Begins(sc.s[start]) {
+		return end
 	}
-	return sc.take(v.Start+a, to)
+	return max(end, tokens.At(sc.s, start))
 }
 
 // codeBefore takes a code that stands before its name, the word [i, end) of kind k: 493021 is your OTP.
@@ -167,10 +173,10 @@ func (sc *scanner) takeUnlessEmpty(a, b int) int {
 
 func (sc *scanner) queryValue(i int) int {
 	end := places.BareEnd(sc.s, i)
-	if t := sc.s[i:end]; looks.Random(t) && !looks.IsUUID(t) && len(t) >= 16 {
-		return sc.take(i, end)
+	if t := sc.s[i:end]; !looks.Random(t) || looks.IsUUID(t) {
+		return 0
 	}
-	return 0
+	return sc.take(i, sc.wholeEnd(i, sc.restOf(i, end)))
 }
 
 // basic takes base64 of name:password.

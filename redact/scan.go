@@ -128,8 +128,9 @@ func (sc *scanner) escape(i int) int {
 		sc.command = ""
 	}
 	end := places.WordEnd(sc.s, i+1)
-	if sc.r.names.Kind(sc.s[i+1:end]) != names.None && sc.r.names.Kind(sc.s[min(i+2, end):end]) == names.None {
-		return i + 1 // the letter belongs to a name: \token
+	if sc.r.names.Kind(sc.s[i+1:end]) != names.None && sc.r.names.Kind(sc.s[min(i+2, end):end]) == names.None ||
+		tokens.At(sc.s, i+1) > 0 && tokens.At(sc.s, i+2) == 0 {
+		return i + 1 // the letter belongs to a name or a token: \token
 	}
 	return i + 2
 }

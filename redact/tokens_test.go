@@ -41,6 +41,19 @@ func TestTokensStandAlone(t *testing.T) {
 	}
 }
 
+// A token is taken as a whole where more stands right behind it, or before; what does may go with it.
+func TestTokensBesideSigns(t *testing.T) {
+	for _, e := range tokenExamples(t) {
+		token := e[0] + e[1] + e[2]
+		for _, around := range []string{"_%_", "__%__", "%--", "it is %... and", "a,%,b", "?key=%&n=1", "https://a/?t=%#b", `\%`, `a\n%\nb`} {
+			got := redact.Text(strings.ReplaceAll(around, "%", token))
+			if survives(got, e[2][:8]) || survives(got, e[2][len(e[2])-8:]) || !strings.HasPrefix(got, around[:strings.Index(around, "%")]) {
+				t.Errorf("%q around %q became %q", around, token, got)
+			}
+		}
+	}
+}
+
 // Floods of prefixes and of what almost is a token cost no more than other texts do.
 func TestFloodsOfTokens(t *testing.T) {
 	for _, e := range tokenExamples(t) {

@@ -23,6 +23,7 @@ func tilded(c byte) bool      { return chars.InDotted(c) || c == '~' }
 func percented(c byte) bool   { return b64Dotted(c) || c == '%' }
 func path(c byte) bool        { return chars.InDashed(c) || c == '/' || c == '@' || c == '+' }
 func headed(c byte) bool      { return chars.IsAlnum(c) || c == '+' || c == '/' }
+func crypted(c byte) bool     { return chars.IsAlnum(c) || c == '.' || c == '/' || c == '$' || c == '=' }
 func hashed(c byte) bool      { return b64Dotted(c) || c == '$' || c == ',' }
 func b58(c byte) bool         { return chars.IsAlnum(c) && c != '0' && c != 'O' && c != 'I' && c != 'l' }
 func lowerBase32(c byte) bool { return chars.IsLower(c) || '2' <= c && c <= '7' }

@@ -32,17 +32,17 @@ func (f *Form) at(s string, i int) int {
 }
 
 // follow gives where what follows the prefix ends, or 0 if it is too short or too long. A token that is cut off may lack its
-// last quarter; a stop or a dash at the end is mostly the sentence's.
+// last quarter; a stop, a dash or a '_' at the end is mostly the sentence's.
 func (f *Form) follow(s string, from int) int {
 	whole := from
 	for whole < len(s) && whole-from < chars.MaxShape && f.Chars(s[whole]) {
 		whole++
-		if f.Max > 0 && whole-from > f.Max+2 {
-			return 0 // even if two of its signs are the sentence's
+		if f.Max > 0 && whole-from > f.Max+3 {
+			return 0 // even if three of its signs are the sentence's
 		}
 	}
 	end := whole
-	for end > from && strings.IndexByte(".-,", s[end-1]) >= 0 {
+	for end > from && strings.IndexByte(".-,_", s[end-1]) >= 0 {
 		end--
 	}
 	switch n := end - from; {
@@ -53,7 +53,7 @@ func (f *Form) follow(s string, from int) int {
 	default:
 		return 0
 	}
-	if end+1 == whole && end-from != f.Max && s[end] == '-' && endsWord(s, whole) {
+	if end+1 == whole && end-from != f.Max && strings.IndexByte("-_", s[end]) >= 0 && endsWord(s, whole) {
 		end = whole
 	}
 	if f.Max > 0 && (end-from > f.Max || end < len(s) && chars.IsAlnum(s[end])) {

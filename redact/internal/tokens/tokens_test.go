@@ -122,10 +122,10 @@ func (f form) check(t *testing.T, token, after string) {
 	}
 }
 
-// A dash belongs to the token before it where the word ends with it, and to the text where more follows.
+// A dash or a '_' belongs to the token before it where the word ends with it, and to the text where more follows.
 func TestTokensThatEndInADash(t *testing.T) {
 	const token = "sk-ant-" + "k2vLm9ZtRcYw4NpUe8Jd"
-	for after, want := range map[string]int{"-": 1, "- a": 1, "-\"": 1, "->x": 0, "--": 0, "-, a": 0, ".": 0, "-.": 0} {
+	for after, want := range map[string]int{"-": 1, "- a": 1, "-\"": 1, "->x": 0, "--": 0, "_": 1, "_ a": 1, "_)": 0, "__": 0, "_.": 0, "-, a": 0, ".": 0, "-.": 0} {
 		if got := At(token+after, 0); got != len(token)+want {
 			t.Errorf("of %q %d bytes are a token, want %d", token+after, got, len(token)+want)
 		}

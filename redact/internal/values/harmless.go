@@ -122,10 +122,15 @@ func IsReference(t string) bool {
 		return false
 	}
 	t = strings.TrimLeft(t, "&*@!(")
-	if t == "" || IsTemplate(t) || t[0] == '$' || t[0] == '%' {
+	if t == "" || IsTemplate(t) || t[0] == '$' || t[0] == '%' && !isPercented(t) {
 		return true
 	}
 	return IsStopWord(t) || isExpression(t)
+}
+
+// isPercented says whether t begins with a character as URLs write it: %2F, %7B.
+func isPercented(t string) bool {
+	return len(t) > 2 && t[0] == '%' && chars.IsHex(t[1]) && chars.IsHex(t[2])
 }
 
 // isExpression says the same without the words of the language.

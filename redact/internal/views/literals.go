@@ -57,13 +57,17 @@ func literalEnd(s string, j int) (to int, with string) {
 	switch s[j] {
 	case '\\', '"', '\'', '/':
 		return j + 1, s[j : j+1]
-	case 'n', 'r':
+	case 'n', 'r', 't':
+		if beginsSecret(s, j) {
+			return 0, "" // the letter belongs to the word after it: \token
+		}
+		if s[j] == 't' {
+			return j + 1, "\t"
+		}
 		if strings.HasPrefix(s[j:], `r\n`) {
 			return j + 3, "\n"
 		}
 		return j + 1, "\n"
-	case 't':
-		return j + 1, "\t"
 	case 'x':
 		if j+2 < len(s) && chars.IsHex(s[j+1]) && chars.IsHex(s[j+2]) {
 			if c := chars.HexValue(s[j+1 : j+3]); c < utf8.RuneSelf {
