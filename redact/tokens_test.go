@@ -63,5 +63,9 @@ func TestFloodsOfTokens(t *testing.T) {
 		} {
 			checkWork(t, piece, strings.Repeat(piece, 1<<14/len(piece)))
 		}
+		for _, sign := range []string{"/", "=", "/a"} { // ends a word but not a token; what is found makes for one more pass
+			piece := e[0] + e[1] + sign
+			checkWork(t, piece, "password=hunter2 "+strings.Repeat(piece, 1<<14/len(piece)))
+		}
 	}
 }

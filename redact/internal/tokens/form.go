@@ -28,17 +28,21 @@ func (f *Form) at(s string, i int) int {
 	if end == 0 || f.Also != nil && !f.Also(s[from:min(end, from+chars.MaxBare)]) {
 		return 0
 	}
-	return f.rest(s, from, end)
+	return end
 }
 
 // follow gives where what follows the prefix ends, or 0 if it is too short or too long. A token that is cut off may lack its
-// last quarter; a stop, a dash or a '_' at the end is mostly the sentence's.
+// last quarter; a stop, a dash or a '_' at the end is mostly the sentence's. What is no token by its first MaxBare bytes is looked
+// at no further.
 func (f *Form) follow(s string, from int) int {
 	whole := from
-	for whole < len(s) && whole-from < chars.MaxShape && f.Chars(s[whole]) {
+	for whole < len(s) && f.Chars(s[whole]) {
 		whole++
-		if f.Max > 0 && whole-from > f.Max+3 {
+		switch n := whole - from; {
+		case f.Max > 0 && n > f.Max+3:
 			return 0 // even if three of its signs are the sentence's
+		case n == chars.MaxBare && f.Also != nil && !f.Also(s[from:whole]):
+			return 0 // however it goes on
 		}
 	}
 	end := whole
@@ -58,14 +62,6 @@ func (f *Form) follow(s string, from int) int {
 	}
 	if f.Max > 0 && (end-from > f.Max || end < len(s) && chars.IsAlnum(s[end])) {
 		return 0
-	}
-	return end
-}
-
-// rest goes on to the end of a token that is longer than what is looked at.
-func (f *Form) rest(s string, from, end int) int {
-	for end-from >= chars.MaxShape && end < len(s) && f.Chars(s[end]) {
-		end++
 	}
 	return end
 }

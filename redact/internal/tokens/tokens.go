@@ -47,7 +47,7 @@ func beginning(s string, i int) int { return int(s[i])<<8 | int(s[i+1]) }
 func Begins(c byte) bool { return chars.IsAlnum(c) || c == '$' }
 
 // At gives the end of the token that begins at s[i], the longest one, or 0 if none does. The byte before i is not of a word, or
-// is '_', '-' or '.'. The time grows with the length of what is compared, which is MaxShape at most where it is no token.
+// is '_', '-' or '.'. The time grows with the length of what is compared, which is bounded where it is no token.
 func At(s string, i int) int {
 	end := 0
 	if i+1 < len(s) {
