@@ -13,7 +13,7 @@ import (
 // commandLine is all of the tool's commands and flags.
 type commandLine struct {
 	Addr      string        `placeholder:"HOST:PORT" env:"TRANSCRIPTCTL_ADDR" help:"The transcriptd to talk to. Default: 127.0.0.1:7420."`
-	Namespace string        `placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default."`
+	Namespace string        `placeholder:"NAME" env:"TRANSCRIPTCTL_NAMESPACE" help:"The namespace: 1 to 64 of a-z 0-9 . _ -. Default: default; of bench a new one."`
 	Insecure  bool          `env:"TRANSCRIPTCTL_INSECURE" help:"Talk in plain text to a server on another machine."`
 	Output    string        `default:"table" enum:"table,json" env:"TRANSCRIPTCTL_OUTPUT" help:"How to print results: table or json, which is one object a line."`
 	Timeout   time.Duration `default:"30s" placeholder:"DURATION" env:"TRANSCRIPTCTL_TIMEOUT" help:"Give up on a call that takes longer, and on a stream that is silent for longer. Default: ${default}."`
