@@ -1,7 +1,12 @@
 package redact_test
 
 import (
+	"encoding/base64"
+	"encoding/binary"
+	"iter"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +71,34 @@ func TestFloodsOfTokens(t *testing.T) {
 		for _, sign := range []string{"/", "=", "/a"} { // ends a word but not a token; what is found makes for one more pass
 			piece := e[0] + e[1] + sign
 			checkWork(t, piece, "password=hunter2 "+strings.Repeat(piece, 1<<14/len(piece)))
+		}
+	}
+}
+
+// Tables of numbers, as programs have them, are no tokens in base64, on one line or on many.
+func TestProgramsInBase64(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 9))
+	var table []byte
+	for range 40_000 {
+		table = binary.LittleEndian.AppendUint32(table, random.Uint32()>>random.IntN(32))
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		text := encoding.EncodeToString(table)
+		for _, s := range []string{text, strings.Join(slices.Collect(lines(text, 76)), "\n")} {
+			if got := redact.Text(s); got != s {
+				t.Errorf("%d of %d bytes are gone", len(s)-len(got), len(s))
+			}
+		}
+	}
+}
+
+// lines are the parts of a text of so many bytes.
+func lines(text string, n int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for ; text != ""; text = text[min(n, len(text)):] {
+			if !yield(text[:min(n, len(text))]) {
+				return
+			}
 		}
 	}
 }

@@ -28,7 +28,29 @@ func (f *Form) at(s string, i int) int {
 	if end == 0 || f.Also != nil && !f.Also(s[from:min(end, from+chars.MaxBare)]) {
 		return 0
 	}
+	if strings.HasPrefix(f.Prefix, "EAA") && inBase64(s, i, end) {
+		return 0 // zeros of a program
+	}
 	return end
+}
+
+// inBase64 says whether the letters and digits s[i:end] are a part of base64: that goes on before or behind them, where a path would
+// have fewer capitals.
+func inBase64(s string, i, end int) bool {
+	const enough = 32
+	from, to, capitals := i, end, 0
+	for ; from > 0 && i-from < enough && path(s[from-1]); from-- {
+		if chars.IsUpper(s[from-1]) {
+			capitals++
+		}
+	}
+	for ; to < len(s) && to-end < enough && path(s[to]); to++ {
+		if chars.IsUpper(s[to]) {
+			capitals++
+		}
+	}
+	around := i - from + to - end
+	return around >= enough && capitals*4 >= around
 }
 
 // follow gives where what follows the prefix ends, or 0 if it is too short or too long. A token that is cut off may lack its
