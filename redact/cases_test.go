@@ -40,6 +40,10 @@ var cases = []struct{ title, text string }{
 	{"a name behind a backslash", `set \token: ‹k2vLm9ZtRcYw4NpUe8Jd›`},
 	{"a name after an end of line", `out\ntoken: ‹k2vLm9ZtRcYw4NpUe8Jd›\n`},
 
+	{"identifiers that begin like tokens", "re_compile_and_match_all_patterns_in_utf8_text(fw_updateFirmwareVersion2Flash(), SG.Some.Namespace.Class2.Method.Of.Something)"},
+	{"identifiers, longer", "glc_program_shader_object_handle_for_vertex2, sgp_some_function_name_that_is_very_long_and_has_words"},
+	{"identifiers, with dashes", "bedrock-api-key-rotation-lambda-function vca_identifier_in_snake_case_style_that_has_2_digits_for_sure lsv2_identifier_in_snake_case_of_words"},
+
 	{"next line", "password:\n‹hunter2x9›\n"},
 	{"next line, after words", "Your new password:\n\n‹hunter2x9›\n\nRegards"},
 	{"next line, token", "Token:\n‹k2vLm9ZtRcYw4NpUe8Jd›"},

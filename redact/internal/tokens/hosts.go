@@ -67,7 +67,7 @@ var hosts = []Form{
 	{"SonarQube", "sqa_", alnum, 40, 40, mixed, "betterleaks sonar-api-token"},
 	{"SonarQube", "sqp_", alnum, 40, 40, mixed, "betterleaks sonar-api-token"},
 	{"SonarQube", "squ_", alnum, 40, 40, mixed, "betterleaks sonar-api-token"},
-	{"Sourcegraph", "sgp_", word, 40, 0, nil, "gitleaks sourcegraph-access-token"},
+	{"Sourcegraph", "sgp_", word, 40, 0, keyPart, "gitleaks sourcegraph-access-token"},
 	{"Thunderstore", "tss_", dashed, 20, 0, randomPart, "betterleaks thunderstore-api-token"},
 	{"Val Town", "vtwn_", dashed, 20, 0, keyPart, "betterleaks val-town-api-token"},
 	{"WakaTime", "waka_", dashed, 36, 0, keyPart, "betterleaks wakatime-api-key"},
