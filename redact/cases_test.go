@@ -44,6 +44,12 @@ var cases = []struct{ title, text string }{
 	{"identifiers, longer", "glc_program_shader_object_handle_for_vertex2, sgp_some_function_name_that_is_very_long_and_has_words"},
 	{"identifiers, with dashes", "bedrock-api-key-rotation-lambda-function vca_identifier_in_snake_case_style_that_has_2_digits_for_sure lsv2_identifier_in_snake_case_of_words"},
 
+	{"parameters of a shell", "PASSWORD=$1 TOKEN=$2 ./x --password $3; mysql -p$4; PASSWORD=$@"},
+	{"elements of lists in source", "token = tokens[i+1]\nsecret_key = sys.argv[2]\nsecret := r.Header[0]"},
+	{"tags of YAML", "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\npassword: !secret wifi_password"},
+	{"a password like a tag", "password: ‹!hunter2› it is, and\npassword: ‹!letmein›"},
+	{"pins of a circuit", `pin: GPIO17, {"pin": "GPIO_NUM_12"}`},
+
 	{"next line", "password:\n‹hunter2x9›\n"},
 	{"next line, after words", "Your new password:\n\n‹hunter2x9›\n\nRegards"},
 	{"next line, token", "Token:\n‹k2vLm9ZtRcYw4NpUe8Jd›"},

@@ -68,7 +68,7 @@ func IsFiller(t string) bool {
 	return (c == 'x' || c == '0') && strings.Count(strings.ToLower(t), string(c)) >= len(t)-strings.Count(t, "-")
 }
 
-// IsTemplate says whether t is a template: ${X}, $X, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
+// IsTemplate says whether t is a template: ${X}, $X, $1, $(cmd), {{ x }}, {x}, <x>, %s, %(x)s, [x].
 func IsTemplate(t string) bool {
 	n := len(t)
 	if n > chars.MaxBare {
@@ -79,7 +79,7 @@ func IsTemplate(t string) bool {
 	}
 	switch t[0] {
 	case '$':
-		return t[1] == '{' || t[1] == '(' || looks.IsIdent(t[1:])
+		return t[1] == '{' || t[1] == '(' || looks.IsIdent(t[1:]) || n == 2 && strings.IndexByte("123456789@*#?$!", t[1]) >= 0
 	case '{':
 		return t[n-1] == '}' || t[1] == '{'
 	case '<':
@@ -116,7 +116,7 @@ func isPlaceholder(t string) bool {
 	return strings.HasSuffix(l, "_here") || strings.HasSuffix(l, "-here")
 }
 
-// IsReference says whether unquoted text is an expression of source text: a.b, a->b, f, &x, or a word of the language.
+// IsReference says whether unquoted text is an expression of source text: a.b, a->b, a[1], f, &x, or a word of the language.
 func IsReference(t string) bool {
 	if len(t) > chars.MaxBare {
 		return false
@@ -125,7 +125,7 @@ func IsReference(t string) bool {
 	if t == "" || IsTemplate(t) || t[0] == '$' || t[0] == '%' && !isPercented(t) {
 		return true
 	}
-	return IsStopWord(t) || isExpression(t)
+	return IsStopWord(t) || isExpression(t) || t[len(t)-1] == ']' && isIndexed(t)
 }
 
 // isPercented says whether t begins with a character as URLs write it: %2F, %7B.
@@ -178,6 +178,11 @@ func isTypeName(t string) bool {
 func isIndexed(t string) bool {
 	n := strings.IndexAny(t, "<[(")
 	return n > 0 && looks.IsIdent(strings.ReplaceAll(t[:n], ".", "_")) && strings.IndexByte(">])", t[len(t)-1]) >= 0
+}
+
+// isTag: a kind of values in YAML, which stands before one: !vault, !secret.
+func isTag(t string) bool {
+	return t[0] == '!' && looks.IsIdent(t[1:]) && !strings.ContainsAny(t, "0123456789")
 }
 
 // isSized: a type with its number of bits or bytes: u8, int64, uint256, bytes32.

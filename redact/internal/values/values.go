@@ -78,7 +78,7 @@ func judgePassword(t string, p Place) bool {
 	case InYAML, InINI:
 		return !IsReference(t) && !isPath(t) && !isTypeName(t) && !isVariable(t)
 	case InText:
-		return !IsReference(t) && !namesSecret(t) && (looks.Chosen(t) || looks.Random(t) || IsCode(t, 0, chars.DigitsEnd(t, 0)))
+		return !IsReference(t) && !namesSecret(t) && !isTag(t) && (looks.Chosen(t) || looks.Random(t) || IsCode(t, 0, chars.DigitsEnd(t, 0)))
 	default:
 		return looks.Chosen(t) && looks.Mixed(t) && !IsReference(t) || looks.Random(t)
 	}
@@ -163,6 +163,9 @@ func judgeInvoice(t string, p Place) bool {
 }
 
 func judgePin(t string, p Place) bool {
+	if chars.HasPrefixFold(t, "gpio") {
+		return false // of a circuit
+	}
 	digits := 0
 	for i := 0; i < len(t); i++ {
 		switch {
