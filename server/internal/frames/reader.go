@@ -214,7 +214,8 @@ func (r *reader) takeRoom(ctx context.Context) error {
 	case !errors.Is(err, reply.ErrNoRoom):
 		return err
 	case r.open.Size() > 0:
-		r.full, r.open = append(r.full, r.open), r.frame(wire.FrameBytes)
+		r.fill()
+		r.open = r.frame(wire.FrameBytes)
 		return errBatch
 	case r.need <= wire.FrameBytes:
 		r.held, err = r.out.TakeSmall(ctx)
@@ -296,6 +297,13 @@ func (r *reader) read(ctx context.Context, span *chainstore.Span) (full bool, er
 	return full, err
 }
 
+// fill adds the open frame to the batch. It is closed here: its room may have a frame that is made while the batch is sent, and has
+// one maker at a time.
+func (r *reader) fill() {
+	r.open.Close()
+	r.full = append(r.full, r.open)
+}
+
 // room gives the frame that the next need bytes go to.
 func (r *reader) room(need int) (*chainview.Frame, error) {
 	switch size := r.open.Size(); {
@@ -303,7 +311,8 @@ func (r *reader) room(need int) (*chainview.Frame, error) {
 		r.open.Drop()
 		r.open = r.frame(max(wire.FrameBytes, need)) // in the room of this batch
 	case size+need > wire.FrameBytes:
-		r.full, r.ready = append(r.full, r.open), r.ready+size
+		r.fill()
+		r.ready += size
 		r.open = r.frame(max(wire.FrameBytes, need))
 	}
 	return r.open, nil
