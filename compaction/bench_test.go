@@ -9,9 +9,9 @@ import (
 
 // BenchmarkAdd is the cost of a message, in loops of four calls each.
 func BenchmarkAdd(b *testing.B) {
-	age := compaction.Default(0)
+	age := compaction.Default()
 	all := compaction.Unbounded()
-	bytes, traced := compaction.Default(0), compaction.Default(0)
+	bytes, traced := compaction.Default(), compaction.Default()
 	bytes.MaxBytes = 100_000
 	traced.MaxBytes, traced.MaxTokens, traced.TraceRequests = 100_000, 25_000, true
 	traced.KeepToolResults, traced.KeepFullRuns = 5, 2
@@ -28,7 +28,7 @@ func BenchmarkAdd(b *testing.B) {
 			b.ReportAllocs()
 			p := compaction.NewPlanner(compaction.Options{Policy: policy})
 			for i := range b.N {
-				p.Add(&loop[i%len(loop)], runloop.Place{Seq: uint32(i)}, 0)
+				p.Add(&loop[i%len(loop)], runloop.Place{Seq: uint32(i)}, runloop.Times{})
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -113,10 +114,14 @@ func drawNodes(t *rapid.T, puts []put) []node {
 	var nodes []node
 	for len(puts) > 0 {
 		k := rapid.IntRange(1, min(4, len(puts))).Draw(t, "messages")
-		nodes = append(nodes, node{firstPut: rapid.Int64Range(0, 20_000).Draw(t, "first put"), messages: puts[:k]})
+		nodes = append(nodes, node{times: drawTimes(t), messages: puts[:k]})
 		puts = puts[k:]
 	}
 	return nodes
+}
+
+func drawTimes(t *rapid.T) runloop.Times {
+	return runloop.Times{FirstPut: rapid.Int64Range(0, 20_000).Draw(t, "first put"), AsSent: rapid.Bool().Draw(t, "as sent")}
 }
 
 func drawView(t *rapid.T) *view { return viewOf(t, drawNodes(t, drawPuts(t))) }
@@ -135,7 +140,6 @@ func drawPolicy(t *rapid.T, v *view) compaction.Policy {
 	return compaction.Policy{
 		MaxRunLoops:     count("max_run_loops", 0, 0, 0, 1, 2, 3, 4, 5),
 		MaxAge:          int64(count("max_age", 0, 0, 0, 1001, 4000, 11_000)),
-		Now:             rapid.Int64Range(0, 25_000).Draw(t, "now"),
 		MaxBytes:        share("max_bytes", max(1, all.Bytes)),
 		MaxTokens:       share("max_tokens", max(1, all.Tokens)),
 		MaxUserChars:    count("max_user_chars", 0, 1, 2, 20, 100),

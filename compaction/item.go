@@ -93,8 +93,8 @@ func (p *Policy) whole(to []Action, loop []item) []Action {
 	return to
 }
 
-// condensed are the actions of a loop that is condensed.
-func (p *Policy) condensed(to []Action, loop []item) []Action {
+// condensed are the actions of a loop that is condensed, with its calls where trace.
+func (p *Policy) condensed(to []Action, loop []item, trace bool) []Action {
 	final := len(loop) - 1
 	for final >= 0 && loop[final].kind() != reply {
 		final--
@@ -111,11 +111,11 @@ func (p *Policy) condensed(to []Action, loop []item) []Action {
 				action = orShorter(i, CutReply)
 			}
 		case calls:
-			if p.TraceRequests {
+			if trace {
 				action = Keep
 			}
 		case result:
-			if p.TraceRequests {
+			if trace {
 				action = orShorter(i, Line)
 			}
 		default:

@@ -1,6 +1,7 @@
 package compaction_test
 
 import (
+	"slices"
 	"unicode"
 
 	"google.golang.org/protobuf/proto"
@@ -79,8 +80,8 @@ func repaired(v *view) []said {
 		if e.brief.Mark.LeftOut != runloop.Shown {
 			continue
 		}
-		s := said{put: e.put, at: e.at, time: e.firstPut}
-		if e.note.HasSentAt {
+		s := said{put: e.put, at: e.at, time: e.times.FirstPut}
+		if e.note.HasSentAt && (e.times.AsSent || e.note.SentAt < s.time) {
 			s.time = e.note.SentAt
 		}
 		made := e.m.Origin == transcriptv1.Origin_ORIGIN_STUB || e.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED
@@ -271,8 +272,8 @@ func whole(p compaction.Policy, loop []said) []shown {
 	return out
 }
 
-// condensed is a loop shown condensed.
-func condensed(p compaction.Policy, loop []said) []shown {
+// condensed is a loop shown condensed, with its calls if that is asked for and it is recent.
+func condensed(p compaction.Policy, loop []said, recent bool) []shown {
 	var out []shown
 	for i, s := range loop {
 		switch {
@@ -282,25 +283,46 @@ func condensed(p compaction.Policy, loop []said) []shown {
 			out = append(out, asCut(s, p.MaxUserChars))
 		case i == finalReply(loop):
 			out = append(out, asCut(s, p.MaxReplyChars))
-		case p.TraceRequests && len(callsOf(s.m)) > 0:
+		case p.TraceRequests && recent && len(callsOf(s.m)) > 0:
 			out = append(out, asPut(s))
-		case p.TraceRequests && s.m.Role == roleTool:
+		case p.TraceRequests && recent && s.m.Role == roleTool:
 			out = append(out, asLine(s))
 		}
 	}
 	return out
 }
 
-// loops shows the loops from start on, condensed but for the newest.
-func loops(p compaction.Policy, all [][]said, start int) (out []shown) {
-	for i := start; i < len(all); i++ {
-		if i >= len(all)-p.KeepFullRuns {
-			out = append(out, whole(p, all[i])...)
+// settled shows the first n loops from start on, condensed but for the newest.
+func (t *talk) settled(p compaction.Policy, start, n int) (out []shown) {
+	for i := start; i < n; i++ {
+		if t.keptWhole(p, i, n) {
+			out = append(out, whole(p, t.loops[i])...)
 		} else {
-			out = append(out, condensed(p, all[i])...)
+			out = append(out, condensed(p, t.loops[i], t.recent(p, i))...)
 		}
 	}
 	return out
+}
+
+// keptWhole tells whether loop i, of n that are settled, is shown whole.
+func (t *talk) keptWhole(p compaction.Policy, i, n int) bool { return i >= n-p.KeepFullRuns && t.recent(p, i) }
+
+// timeOf is the latest user time through the first message of loop i.
+func (t *talk) timeOf(i int) int64 {
+	var times []int64
+	for _, loop := range t.loops[:i] {
+		for _, s := range loop {
+			if s.m.Role == roleUser && !s.isSummary() {
+				times = append(times, s.time)
+			}
+		}
+	}
+	return slices.Max(append(times, t.loops[i][0].time))
+}
+
+// recent tells whether max_age lets loop i be shown richer than condensed.
+func (t *talk) recent(p compaction.Policy, i int) bool {
+	return p.MaxAge == 0 || t.timeOf(i) >= t.timeOf(len(t.loops)-1)-p.MaxAge
 }
 
 // byCount is the start of max_run_loops.
@@ -316,38 +338,13 @@ func byCount(p compaction.Policy, n int) int {
 	return start
 }
 
-// byAge is the start of max_age: the first loop at which the latest user time so far reaches the bound.
-func byAge(p compaction.Policy, all [][]said, n int) int {
-	if p.MaxAge == 0 {
-		return 0
-	}
-	bound, step := p.Now-p.MaxAge, p.MaxAge/2
-	for bound%step != 0 {
-		bound++
-	}
-	var times []int64
-	for i, loop := range all {
-		for _, s := range loop {
-			if s.m.Role == roleUser && !s.isSummary() {
-				times = append(times, s.time)
-			}
-		}
-		for _, at := range times {
-			if at >= bound {
-				return i
-			}
-		}
-	}
-	return n
-}
-
 // bySize is the start of max_bytes and max_tokens: the list is read in order, and everything is measured again after each
 // message.
 func bySize(o compaction.Options, list []said) int {
 	start := 0
 	over := func(t talk, part int64) (bytes, tokens bool) {
 		b, k := o.Preamble.Bytes, o.Preamble.Tokens
-		all := loops(o.Policy, t.before(), start)
+		all := t.settled(o.Policy, start, len(t.before()))
 		for _, s := range t.early {
 			if !replaced(o, s) {
 				all = append(all, asPut(s))
@@ -413,7 +410,7 @@ func modelOf(o compaction.Options, list []said) outcome {
 		settled, last = t.loops, nil
 	}
 	n := len(settled)
-	out.start = max(byCount(o.Policy, n), byAge(o.Policy, t.loops, n), bySize(o, list))
+	out.start = max(byCount(o.Policy, n), bySize(o, list))
 	if o.Compact != nil && o.Compact.SummaryOnly {
 		out.start = n
 	}
@@ -423,9 +420,14 @@ func modelOf(o compaction.Options, list []said) outcome {
 			break
 		}
 	}
-	out.whole = int64(min(o.Policy.KeepFullRuns, n-out.start))
-	out.condensed = int64(n-out.start) - out.whole
-	out.add(loops(o.Policy, settled, out.start))
+	for i := out.start; i < n; i++ {
+		if t.keptWhole(o.Policy, i, n) {
+			out.whole++
+		} else {
+			out.condensed++
+		}
+	}
+	out.add(t.settled(o.Policy, out.start, n))
 	out.addLast(o, &t, last)
 	if o.Compact != nil && o.Compact.Summary != nil {
 		out.dropSummaries()
@@ -460,7 +462,7 @@ func (o *outcome) addLast(opts compaction.Options, t *talk, last []said) {
 			o.condensed += counted
 		}
 	case opts.CondenseLast && t.closed():
-		o.add(condensed(opts.Policy, last))
+		o.add(condensed(opts.Policy, last, true))
 		o.condensed++
 	default:
 		o.add(whole(opts.Policy, last))

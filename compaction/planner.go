@@ -6,10 +6,11 @@ import "github.com/transcriptd/transcriptd/compaction/runloop"
 // remembers a byte for each message from the start of the window on, and a little for each loop. One goroutine at a time.
 type Planner struct {
 	o Options
-	// oldest is what a user's time must reach, where byAge; reached is the first loop in which one did, or -1.
-	oldest  int64
-	byAge   bool
-	reached int64
+	// latest is the latest time of a user message so far, if heard.
+	latest int64
+	heard  bool
+	// recent is the first loop that is not older than MaxAge allows to be shown richer than condensed. It never moves back.
+	recent int64
 
 	early []Planned
 	// begun says that a loop began; loop is the last.
@@ -26,14 +27,16 @@ type span struct {
 	// at is the place of its first message, item the number of its first item.
 	at   runloop.Place
 	item int64
-	// whole and condensed are its sizes so far when so shown; 0 where sizes are not needed.
-	whole, condensed size
+	// time is the latest time of a user message through its first message.
+	time int64
+	// whole, traced and condensed are its sizes so far when shown whole, condensed with its calls, and condensed without
+	// them; counted is the one that the window counts. 0 where sizes are not needed.
+	whole, traced, condensed, counted size
 }
 
 // NewPlanner begins a plan.
 func NewPlanner(o Options) *Planner {
-	p := &Planner{o: o, reached: -1}
-	p.oldest, p.byAge = o.Policy.OldestTime()
+	p := &Planner{o: o}
 	p.window.fixed = size{o.Preamble.Bytes, o.Preamble.Tokens}
 	if p.replacesSummary() {
 		p.window.fixed = p.window.fixed.plus(size{o.Compact.Summary.Bytes, o.Compact.Summary.Tokens})
@@ -45,14 +48,17 @@ func NewPlanner(o Options) *Planner {
 func (p *Planner) replacesSummary() bool { return p.o.Compact != nil && p.o.Compact.Summary != nil }
 
 // Add adds the next message of the effective view behind the preamble, in order, also one that repair leaves out; stubs
-// due before it come with it. at is its place, firstPut when its node was first put. m stays the caller's. The work is
-// constant for each message, taken over all of them.
-func (p *Planner) Add(m *runloop.Brief, at runloop.Place, firstPut int64) {
+// due before it come with it. at is its place, times are its node's. m stays the caller's. The work is constant for each
+// message, taken over all of them.
+func (p *Planner) Add(m *runloop.Brief, at runloop.Place, times runloop.Times) {
 	for _, c := range m.Mark.Stubs {
 		p.stub(c)
 	}
 	if m.Mark.LeftOut != runloop.Shown {
 		return
+	}
+	if m.Role == runloop.User && !m.Summary {
+		p.hear(times.Of(m))
 	}
 	if begins, _ := p.loop.Next(m, at); begins {
 		p.begin(at)
@@ -64,14 +70,17 @@ func (p *Planner) Add(m *runloop.Brief, at runloop.Place, firstPut int64) {
 	if p.spans.empty() {
 		return // behind Skip, before the loop that was to come
 	}
-	if p.byAge && p.reached < 0 && m.Role == runloop.User && !m.Summary && m.SentAt(firstPut) >= p.oldest {
-		p.reached = p.last()
-	}
 	i := p.o.Policy.itemOf(m)
 	p.items.push(i)
 	if p.o.Policy.NeedsSizes() {
 		full := p.fullSize(i, m)
 		p.weigh(i, full, p.o.Policy.shortSize(i, m, full))
+	}
+}
+
+func (p *Planner) hear(at int64) {
+	if !p.heard || at > p.latest {
+		p.latest, p.heard = at, true
 	}
 }
 
@@ -116,11 +125,11 @@ func (p *Planner) begin(at runloop.Place) {
 		p.spans.reset(-1)
 		p.window.start = -1
 	}
-	p.spans.push(span{at: at, item: p.items.end()})
+	p.spans.push(span{at: at, item: p.items.end(), time: p.latest})
 	if p.loop.LeadIn {
 		return
 	}
-	p.endWhole()
+	p.weighAnew()
 	p.moveTo(p.o.Policy.FirstLoop(p.last()))
 	p.forget()
 }
@@ -128,15 +137,12 @@ func (p *Planner) begin(at runloop.Place) {
 // forget forgets what lies before the loops that can still be shown.
 func (p *Planner) forget() {
 	from := p.window.start
-	switch {
-	case p.o.Compact != nil && p.o.Compact.SummaryOnly, p.byAge && p.reached < 0:
+	if p.o.Compact != nil && p.o.Compact.SummaryOnly {
 		from = p.last()
-	case p.byAge:
-		from = max(from, p.reached)
 	}
 	p.items.forget(p.spans.at(from).item)
 	if p.o.Policy.NeedsSizes() {
-		from = p.window.start // loops too old to be shown go on counting for the limits
+		from = p.window.start // loops that are not kept go on counting for the limits
 	}
 	p.spans.forget(from)
 }
@@ -145,10 +151,11 @@ func (p *Planner) forget() {
 func (p *Planner) Begun() bool { return p.begun }
 
 // Skip says that the caller passed over loops: the next message added is the first of the first loop shown, and stubs due
-// before it are not shown. MaxRunLoops and MaxAge are applied already; Plan.Dropped does not count what was passed over.
-// Not where Policy.NeedsSizes.
-func (p *Planner) Skip() {
-	p.o.Policy.MaxRunLoops, p.byAge = 0, false
+// before it are not shown. MaxRunLoops is applied already; Plan.Dropped does not count what was passed over. latest is the
+// latest time of a user message before the next one, if there was one (heard). Not where Policy.NeedsSizes.
+func (p *Planner) Skip(latest int64, heard bool) {
+	p.o.Policy.MaxRunLoops = 0
+	p.latest, p.heard, p.recent = latest, heard, 0
 	p.begun, p.loop = true, runloop.Loop{}
 	p.spans.reset(0)
 	p.items.reset(0)
@@ -189,14 +196,10 @@ func (p *Planner) settled() int64 {
 
 // start is the first loop shown, if n count.
 func (p *Planner) start(n int64) int64 {
-	start := max(p.window.start, p.o.Policy.FirstLoop(n))
-	switch {
-	case p.o.Compact != nil && p.o.Compact.SummaryOnly, p.byAge && p.reached < 0:
+	if p.o.Compact != nil && p.o.Compact.SummaryOnly {
 		return n
-	case p.byAge:
-		return max(start, p.reached)
 	}
-	return start
+	return max(p.window.start, p.o.Policy.FirstLoop(n))
 }
 
 // show plans loop i, if n count.
@@ -214,8 +217,8 @@ func (p *Planner) show(out *Plan, i, n int64) {
 		if p.loop.Phase != runloop.Asked {
 			shown = &out.Condensed
 		}
-	case settled && i < n-int64(p.o.Policy.KeepFullRuns), !settled && p.o.CondenseLast && p.loop.Closed():
-		out.Actions = p.o.Policy.condensed(out.Actions, loop)
+	case settled && (i < n-int64(p.o.Policy.KeepFullRuns) || i < p.recent), !settled && p.o.CondenseLast && p.loop.Closed():
+		out.Actions = p.o.Policy.condensed(out.Actions, loop, p.o.Policy.TraceRequests && i >= p.recent)
 		shown = &out.Condensed
 	default:
 		out.Actions = p.o.Policy.whole(out.Actions, loop)

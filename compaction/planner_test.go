@@ -47,7 +47,7 @@ func (v *view) skipPlan(o compaction.Options) *compaction.Plan {
 	if o.Compact != nil && t.closed() {
 		n++
 	}
-	start := max(int(o.Policy.FirstLoop(int64(n))), byAge(o.Policy, t.loops, n))
+	start := int(o.Policy.FirstLoop(int64(n)))
 	if o.Compact != nil && o.Compact.SummaryOnly {
 		start = n
 	}
@@ -57,7 +57,8 @@ func (v *view) skipPlan(o compaction.Options) *compaction.Plan {
 		v.add(p, i)
 	}
 	if len(t.loops) > 0 {
-		p.Skip()
+		latest, heard := v.latestBefore(t.loops, start)
+		p.Skip(latest, heard)
 		i = len(v.entries)
 		if start < len(t.loops) {
 			i = slices.IndexFunc(v.entries, func(e entry) bool { return e.at == t.loops[start][0].at })
@@ -69,7 +70,19 @@ func (v *view) skipPlan(o compaction.Options) *compaction.Plan {
 	return p.Plan()
 }
 
-// TestSkip: beginning at the start that FirstLoop and OldestTime tell gives what adding everything gives.
+// latestBefore is the latest time of a user before a loop.
+func (v *view) latestBefore(loops [][]said, start int) (latest int64, heard bool) {
+	for _, loop := range loops[:start] {
+		for _, s := range loop {
+			if s.m.Role == roleUser && !s.isSummary() && (!heard || s.time > latest) {
+				latest, heard = s.time, true
+			}
+		}
+	}
+	return latest, heard
+}
+
+// TestSkip: beginning at the start that FirstLoop tells gives what adding everything gives.
 func TestSkip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := drawView(t)
@@ -85,10 +98,10 @@ func TestSkip(t *testing.T) {
 		}
 	})
 	policy := compaction.Unbounded()
-	policy.MaxAge, policy.Now, policy.MaxRunLoops = 10_000, 20_000, 1
-	v := parse(t, "u@3 a | u@12 a | u@3 a | u@20")
-	if got := show(t, v, policy, v.skipPlan(v.options(policy))); got != "4 5 6" {
-		t.Errorf("with what reached the age passed over: %q", got)
+	policy.MaxAge, policy.MaxRunLoops, policy.KeepFullRuns = 10_000, 1, 1
+	v := parse(t, "u@3 a | u@12 a | u@3 e a | u@20")
+	if got := show(t, v, policy, v.skipPlan(v.options(policy))); got != "4 5 6 7" {
+		t.Errorf("with a later user passed over: %q", got)
 	}
 }
 
@@ -119,7 +132,7 @@ func TestBegun(t *testing.T) {
 		if p.Begun() != want {
 			t.Errorf("%q: begun is %t", chain, p.Begun())
 		}
-		if p.Skip(); !p.Begun() {
+		if p.Skip(0, false); !p.Begun() {
 			t.Errorf("%q: not begun behind Skip", chain)
 		}
 	}

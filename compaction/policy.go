@@ -10,9 +10,9 @@ const AllResults = -1
 type Policy struct {
 	// MaxRunLoops is the loops before the last that are shown, about; 0: no bound.
 	MaxRunLoops int
-	// MaxAge, in milliseconds, bounds the age of the loops before the last; 0: no bound, else at least 1,000. Now, in
-	// milliseconds since the epoch, is what it counts from.
-	MaxAge, Now int64
+	// MaxAge, in milliseconds, bounds how much older than the last loop one may be that is shown richer than condensed: whole
+	// by KeepFullRuns, or with its calls by TraceRequests. 0: no bound. Nothing is dropped by it.
+	MaxAge int64
 	// MaxBytes and MaxTokens bound what is shown, as far as a loop before the last can go; 0: no bound.
 	MaxBytes, MaxTokens int64
 	// MaxUserChars and MaxReplyChars are the code points of text kept of user messages and final replies in condensed
@@ -27,19 +27,19 @@ type Policy struct {
 	TraceRequests bool
 }
 
-// Unbounded is the policy of a conversation without one.
+// Unbounded is the policy without bounds.
 func Unbounded() Policy { return Policy{KeepToolResults: AllResults} }
 
 // Default is the policy whose fields are all absent.
-func Default(now int64) Policy {
+func Default() Policy {
 	return Policy{
-		MaxRunLoops: 10, MaxAge: 168 * 60 * 60 * 1000, Now: now, MaxUserChars: 500, MaxReplyChars: 500,
+		MaxRunLoops: 10, MaxAge: 168 * 60 * 60 * 1000, MaxUserChars: 500, MaxReplyChars: 500,
 		KeepToolResults: AllResults,
 	}
 }
 
 // NeedsSizes tells whether the start of the window depends on the sizes of what comes before it, so that a planner has to
-// be given every message of the view; else FirstLoop and OldestTime tell it.
+// be given every message of the view; else FirstLoop tells it.
 func (p *Policy) NeedsSizes() bool { return p.MaxBytes > 0 || p.MaxTokens > 0 }
 
 // FirstLoop is the first of n loops, counted from 0, that MaxRunLoops leaves: 0 if n is at most L, else
@@ -51,20 +51,4 @@ func (p *Policy) FirstLoop(n int64) int64 {
 	}
 	step := max(1, limit/2)
 	return step * ((n - limit + step - 1) / step)
-}
-
-// OldestTime is what a user message's time must reach, in milliseconds since the epoch, for MaxAge to leave its loop: Now
-// less MaxAge, rounded up to a multiple of half of MaxAge. ok is false without a bound.
-func (p *Policy) OldestTime() (at int64, ok bool) {
-	if p.MaxAge <= 0 {
-		return 0, false
-	}
-	step := p.MaxAge / 2
-	at = p.Now - p.MaxAge
-	if r := at % step; r > 0 {
-		at += step - r
-	} else if r < 0 {
-		at -= r
-	}
-	return at, true
 }

@@ -44,19 +44,18 @@ func TestQueue(t *testing.T) {
 func TestMemory(t *testing.T) {
 	for name, o := range map[string]Options{
 		"max_run_loops":       {Policy: Policy{MaxRunLoops: 10, KeepToolResults: AllResults}},
-		"max_age":             {Policy: Policy{MaxAge: 1000, Now: 1_000_000, KeepToolResults: AllResults}},
 		"max_bytes":           {Policy: Policy{MaxBytes: 10_000}},
 		"max_tokens":          {Policy: Policy{MaxTokens: 2_500, KeepFullRuns: 3}},
-		"max_age, max_tokens": {Policy: Policy{MaxAge: 1000, Now: 1_000_000, MaxTokens: 2_500}},
+		"max_age, max_tokens": {Policy: Policy{MaxAge: 1000, MaxTokens: 2_500}},
 		"summary_only":        {Policy: Unbounded(), Compact: &Compact{SummaryOnly: true}},
 	} {
 		p := NewPlanner(o)
 		for i := range uint32(20_000) {
 			at := runloop.Place{Seq: i}
-			p.Add(&runloop.Brief{Role: runloop.User, Length: 100}, at, 0)
-			p.Add(&runloop.Brief{Role: runloop.Assistant, Calls: 1, Length: 100}, at, 0)
-			p.Add(&runloop.Brief{Role: runloop.Tool, Length: 100, Mark: runloop.Mark{LineLength: 50}}, at, 0)
-			p.Add(&runloop.Brief{Role: runloop.Assistant, Length: 100}, at, 0)
+			p.Add(&runloop.Brief{Role: runloop.User, Length: 100}, at, runloop.Times{})
+			p.Add(&runloop.Brief{Role: runloop.Assistant, Calls: 1, Length: 100}, at, runloop.Times{})
+			p.Add(&runloop.Brief{Role: runloop.Tool, Length: 100, Mark: runloop.Mark{LineLength: 50}}, at, runloop.Times{})
+			p.Add(&runloop.Brief{Role: runloop.Assistant, Length: 100}, at, runloop.Times{})
 		}
 		if cap(p.items.list) > 2000 || cap(p.spans.list) > 500 || cap(p.window.saved.list) > 500 {
 			t.Errorf("%s: room for %d items, %d loops, %d results", name, cap(p.items.list), cap(p.spans.list),

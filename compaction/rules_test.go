@@ -38,8 +38,8 @@ func checkRules(t *testing.T, rules []rule, options func(*compaction.Options)) {
 //
 // Mutations of the code, tried one at a time; each fails this test or another of this package, at rapid's 100 checks:
 // max_run_loops: the step is L, not half of it; max_run_loops: rounded down; max_run_loops counts the last loop; a
-// compaction does not count the closed last loop; max_age is not rounded up; max_age must be passed, not reached;
-// max_age that nobody reaches drops nothing; max_age: a summary has a time; max_age moves the start of max_bytes;
+// compaction does not count the closed last loop; max_age must be passed, not reached; max_age counts from a clock; max_age: a summary has a time; max_age: the last
+// user of a loop tells its time; max_age: its first user alone does; max_age: what is too old counts as whole for max_bytes;
 // max_bytes: down to the limit, not to half of it; max_bytes: at the limit already; max_bytes is held at user messages
 // only; max_tokens is not held where max_bytes is exceeded; the preamble does not count; early messages do not count;
 // the old summary counts beside the new one; the old summary stays beside the new one; condensed loops count as if
@@ -53,7 +53,7 @@ func checkRules(t *testing.T, rules []rule, options func(*compaction.Options)) {
 // condense_last condenses an open loop; results that repair leaves out are shown; stubs come behind the message; loops
 // begin where marks say; summary_only keeps the closed last loop; text is cut between bytes; text parts behind the cut
 // stay; a cut makes a message longer; content_form survives; a part's extras go with a cut; a text is cut though the
-// mark takes what is saved; Skip leaves max_age; Skip leaves the loops added before; limit_exceeded leaves out the
+// mark takes what is saved; Skip forgets earlier users; Skip leaves the loops added before; limit_exceeded leaves out the
 // last loop; loops before the start are remembered.
 func TestConversation(t *testing.T) {
 	type P = *compaction.Policy
@@ -90,17 +90,22 @@ func TestConversation(t *testing.T) {
 		{"max_run_loops 4: the step holds", "u a u a u a u a u a u a | u", func(p P) { p.MaxRunLoops = 4 },
 			"4 5 6 7 8 9 10 11 12"},
 
-		// Now 20 s, at most 10 s old: 10 s, a multiple of 5 s.
-		{"max_age: from the first loop that is young enough", "u@9 a u@10 a u@3 a | u@20",
-			func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2 3 4 5 6"},
-		// Now 19 s: 9 s is rounded up to 10 s.
-		{"max_age: in steps of half", "u@9 a u@10 a | u@20", func(p P) { p.MaxAge, p.Now = 10_000, 19_000 }, "2 3 4"},
-		{"max_age: any user of a loop makes it young", "u@9 u@10 a | u",
-			func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "0 1 2 3"},
-		{"max_age: the last loop stays", "u@1 a | u@2 a", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2 3"},
-		{"max_age: a summary has no time", "m@20 | u@1 a | u@2", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "0 3"},
-		{"max_age: nor one inside a loop", "u@1 a m@20 | u@2", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "3"},
-		{"max_age: nor has an assistant", "u@1 a@20 | u@2", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2"},
+		// The last loop is of 20 s, and 10 s are allowed.
+		{"max_age: nothing is dropped", "u@1 a | u@20", func(p P) { p.MaxAge = 10_000 }, "0 1 2"},
+		{"max_age: what is too old is not whole", "u@9 e a | u@10 e a | u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 },
+			"0 2 3 4 5 6"},
+		{"max_age: nor has it its calls", "u@9 c:1 r:1 a | u@10 c:2 r:2 a | u@20", func(p P) { p.MaxAge, p.TraceRequests = 10_000, true },
+			"0 3 4 5 6l 7 8"},
+		{"max_age: the first user of a loop tells its time", "u@9 u@10 e a | u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 },
+			"0 1 3 4"},
+		{"max_age: so it does of the last", "u@9 e a | u@19 u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4"},
+		{"max_age: or a later user before it", "u@1 u@10 a | u@3 e a | u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 },
+			"0 1 2 3 4 5 6"},
+		{"max_age: of the last loop too", "u@1 u@20 a | u@3 e a | u@4", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4 5 6"},
+		{"max_age: the last loop stays whole", "u@20 a | u@1 e a", func(p P) { p.MaxAge = 10_000 }, "0 1 2 3 4"},
+		{"max_age: a summary has no time", "m@20 | u@1 e a | u@2", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4"},
+		{"max_age: nor one inside a loop", "u@1 e a m@20 | u@2", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4"},
+		{"max_age: nor has an assistant", "u@1 e a@20 | u@2", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3"},
 
 		{"max_bytes: up to it nothing goes", "u=50 a=50 u=50 a=50 u=50 a=50 | u=50 a=50",
 			func(p P) { p.MaxBytes = 400 }, "0 1 2 3 4 5 6 7"},
@@ -117,9 +122,9 @@ func TestConversation(t *testing.T) {
 			func(p P) { p.MaxBytes, p.KeepToolResults = 1600, 0 }, "0 1 2 3 4l 5 6"},
 		{"max_bytes: of a condensed loop the final reply alone counts", "u=50 a=300 a=50 | u=50 a=50",
 			func(p P) { p.MaxBytes = 450 }, "0 2 3 4"},
-		// max_age alone begins at the third loop; what is too old for it counts nevertheless, and the start is the fourth.
-		{"max_bytes: max_age has no part in it", "u=50@1 a=50 u=50@1 a=50 u=50@20 a=50 u=50@20 a=50 | u=50@20 a=50",
-			func(p P) { p.MaxBytes, p.MaxAge, p.Now = 400, 10_000, 20_000 }, "6 7 8 9"},
+		// While the first loop is recent it counts 350, and with the last one's first message it counts 100.
+		{"max_bytes: what is too old counts as condensed", "u=50@1 e=250 a=50 | u=50@20 a=50 | u=50@20 a=50",
+			func(p P) { p.MaxBytes, p.MaxAge, p.KeepFullRuns = 400, 10_000, 5 }, "0 2 3 4 5 6"},
 		// The last message makes 350 bytes and 51 tokens. Without the first loop 150 bytes are left, and 49 tokens: too many.
 		{"max_bytes and max_tokens: down to half of each that was exceeded", "u=150#1 a=50#1 | u=50#38 a=50#1 | u=50#10",
 			func(p P) { p.MaxBytes, p.MaxTokens = 300, 50 }, "4"},
@@ -184,8 +189,7 @@ func TestCompaction(t *testing.T) {
 		{"max_run_loops counts a closed last loop", "u a u a", func(p P) { p.MaxRunLoops = 1 }, "2 3"},
 		{"and no open one", "u a u a u", func(p P) { p.MaxRunLoops = 1 }, "2 3 4"},
 		{"keep_full_runs too", "u e a u e a", func(p P) { p.KeepFullRuns = 1 }, "0 2 3 4 5"},
-		{"max_age can take the last", "u@1 a", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, ""},
-		{"but no open one", "u@1 a u@1", func(p P) { p.MaxAge, p.Now = 10_000, 20_000 }, "2"},
+		{"max_age counts from the last, which is recent", "u@1 e a u@20 e a", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 2 3 4 5"},
 		{"max_bytes never takes the last", "u=50 a=50 u=50 a=500", func(p P) { p.MaxBytes = 200 }, "2 3"},
 	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{} })
 }
@@ -279,13 +283,13 @@ func TestLimitExceeded(t *testing.T) {
 // TestPolicy: the defaults of the design.
 func TestPolicy(t *testing.T) {
 	want := compaction.Policy{
-		MaxRunLoops: 10, MaxAge: 604_800_000, Now: 7, MaxUserChars: 500, MaxReplyChars: 500, KeepToolResults: -1,
+		MaxRunLoops: 10, MaxAge: 604_800_000, MaxUserChars: 500, MaxReplyChars: 500, KeepToolResults: -1,
 	}
-	if p := compaction.Default(7); p != want || p.NeedsSizes() {
+	if p := compaction.Default(); p != want || p.NeedsSizes() {
 		t.Errorf("the default is %+v", p)
 	}
 	p := compaction.Unbounded()
-	if _, bounded := p.OldestTime(); bounded || p.FirstLoop(1<<40) != 0 || p.NeedsSizes() {
+	if p.MaxAge != 0 || p.FirstLoop(1<<40) != 0 || p.NeedsSizes() {
 		t.Errorf("the unbounded policy is %+v", p)
 	}
 	for n, want := range []int64{0, 0, 0, 0, 0, 2, 2, 4, 4, 6} {
@@ -295,13 +299,5 @@ func TestPolicy(t *testing.T) {
 	}
 	if !(&compaction.Policy{MaxBytes: 1}).NeedsSizes() || !(&compaction.Policy{MaxTokens: 1}).NeedsSizes() {
 		t.Error("limits need sizes")
-	}
-	for _, c := range []struct{ now, age, want int64 }{
-		{20_000, 10_000, 10_000}, {20_001, 10_000, 15_000}, {24_999, 10_000, 15_000}, {25_000, 10_000, 15_000},
-		{5_000, 10_000, -5_000}, {4_999, 10_000, -5_000}, {6_000, 10_000, 0}, {5_002, 1_001, 4_500},
-	} {
-		if at, ok := (&compaction.Policy{MaxAge: c.age, Now: c.now}).OldestTime(); at != c.want || !ok {
-			t.Errorf("now %d, age %d: %d, want %d", c.now, c.age, at, c.want)
-		}
 	}
 }

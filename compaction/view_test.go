@@ -21,7 +21,7 @@ type put struct {
 
 // node is what one node of a chain holds.
 type node struct {
-	firstPut int64
+	times    runloop.Times
 	messages []put
 }
 
@@ -31,7 +31,7 @@ type entry struct {
 	brief    runloop.Brief
 	facts    runloop.Facts
 	at       runloop.Place
-	firstPut int64
+	times    runloop.Times
 	// name is the result's own, else that of the call that it answers; from is where it was put.
 	name runloop.Optional
 	from runloop.Source
@@ -54,7 +54,7 @@ func viewOf(t failer, nodes []node) *view {
 	names := map[runloop.Place]runloop.Optional{}
 	var all []entry
 	for seq, n := range nodes {
-		f := runloop.Node{Seq: uint32(seq), Prefix: fmt.Sprintf("%012x", seq+1), FirstPut: n.firstPut}
+		f := runloop.Node{Seq: uint32(seq), Prefix: fmt.Sprintf("%012x", seq+1), Times: n.times}
 		for _, p := range n.messages {
 			facts := canonical.FactsOf(p.m)
 			facts.Note = p.note
@@ -70,7 +70,7 @@ func viewOf(t failer, nodes []node) *view {
 			}
 			marks[i].BeginsLoop, marks[i].Interrupts, marks[i].LeadIn = i%2 == 0, i%3 == 0, i%5 == 0
 			all = append(all, entry{
-				put: p, brief: runloop.BriefOf(&f.Messages[i], marks[i]), facts: f.Messages[i], firstPut: n.firstPut,
+				put: p, brief: runloop.BriefOf(&f.Messages[i], marks[i]), facts: f.Messages[i], times: n.times,
 				at: runloop.Place{Seq: uint32(seq), Index: uint32(i)}, from: runloop.Source{Node: f.Prefix, Index: i},
 			})
 		}
@@ -161,7 +161,7 @@ func (v *view) planThrough(o compaction.Options, n int) *compaction.Plan {
 func (v *view) add(p *compaction.Planner, i int) {
 	b := v.entries[i].brief
 	b.Mark.Stubs = append([]runloop.Call(nil), b.Mark.Stubs...)
-	p.Add(&b, v.entries[i].at, v.entries[i].firstPut)
+	p.Add(&b, v.entries[i].at, v.entries[i].times)
 	for k := range b.Mark.Stubs {
 		b.Mark.Stubs[k] = runloop.Call{ID: runloop.Some("spoilt")}
 	}
@@ -219,9 +219,7 @@ func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) 
 func (v *view) act(t failer, policy compaction.Policy, out []put, i int, a compaction.Action) []put {
 	e := &v.entries[i]
 	p := put{m: proto.Clone(e.m).(*transcriptv1.Message), note: e.note, entry: i}
-	if !p.note.HasSentAt {
-		p.note.SentAt, p.note.HasSentAt = e.firstPut, true
-	}
+	p.note.SentAt, p.note.HasSentAt = e.times.Of(&e.brief), true // as a compaction node keeps it
 	switch a {
 	case compaction.Drop:
 		return out

@@ -19,20 +19,17 @@ type window struct {
 func (p *Planner) weigh(i item, full, short size) {
 	w, policy := &p.window, &p.o.Policy
 	last := p.spans.at(p.last())
-	before := last.whole
 	last.whole = last.whole.plus(full)
 	switch i.kind() {
 	case system, summary:
-		last.condensed = last.condensed.plus(full)
+		last.condense(full)
 	case user:
-		last.condensed = last.condensed.plus(short)
+		last.condense(short)
 	case reply:
-		last.condensed = last.condensed.plus(short).minus(w.final)
+		last.condense(short.minus(w.final))
 		w.final = short
 	case calls, result:
-		if policy.TraceRequests {
-			last.condensed = last.condensed.plus(short)
-		}
+		last.traced = last.traced.plus(short)
 	default:
 	}
 	if i.kind() == result && policy.KeepToolResults >= 0 {
@@ -45,8 +42,27 @@ func (p *Planner) weigh(i item, full, short size) {
 			w.saved.forget(w.saved.first + 1)
 		}
 	}
-	w.shown = w.shown.plus(last.whole).minus(before)
+	p.recount(p.last())
 	p.hold()
+}
+
+// condense adds to what is shown of a condensed loop, with its calls and without.
+func (s *span) condense(more size) {
+	s.traced, s.condensed = s.traced.plus(more), s.condensed.plus(more)
+}
+
+// recount lets the window count loop n as it is shown now.
+func (p *Planner) recount(n int64) {
+	s := p.spans.at(n)
+	as := s.condensed
+	switch {
+	case n >= p.last()-int64(p.o.Policy.KeepFullRuns) && n >= p.recent, n == p.last():
+		as = s.whole
+	case p.o.Policy.TraceRequests && n >= p.recent:
+		as = s.traced
+	}
+	p.window.shown = p.window.shown.plus(as).minus(s.counted)
+	s.counted = as
 }
 
 // hold moves the start on, if what is shown exceeds a limit, until it is at most half of each limit that it exceeded.
@@ -70,23 +86,33 @@ func (p *Planner) moveTo(n int64) {
 		if !p.o.Policy.NeedsSizes() {
 			continue
 		}
-		s := p.spans.at(w.start)
-		if w.start < p.last()-int64(p.o.Policy.KeepFullRuns) {
-			w.shown = w.shown.minus(s.condensed)
-		} else {
-			w.shown = w.shown.minus(s.whole)
-		}
+		w.shown = w.shown.minus(p.spans.at(w.start).counted)
 	}
 }
 
-// endWhole, when a loop has begun, condenses the one that KeepFullRuns has reached, and begins to weigh the new one.
-func (p *Planner) endWhole() {
+// weighAnew, when a loop has begun, begins to weigh it, and condenses the loop that KeepFullRuns has reached and those that are too
+// old now to be shown richer.
+func (p *Planner) weighAnew() {
 	w := &p.window
 	w.saved.reset(0)
 	w.results, w.final = 0, size{}
-	if n := p.last() - 1 - int64(p.o.Policy.KeepFullRuns); n >= w.start && p.o.Policy.NeedsSizes() {
-		s := p.spans.at(n)
-		w.shown = w.shown.plus(s.condensed).minus(s.whole)
+	for p.recent < p.last() && p.tooOld(p.recent) {
+		p.recent++
+		p.reshape(p.recent - 1)
+	}
+	p.reshape(p.last() - 1 - int64(p.o.Policy.KeepFullRuns))
+}
+
+// tooOld tells whether loop n is more than MaxAge older than the last.
+func (p *Planner) tooOld(n int64) bool {
+	age := p.o.Policy.MaxAge
+	return age > 0 && (n < p.spans.first || p.spans.at(n).time < p.spans.at(p.last()).time-age)
+}
+
+// reshape lets the window count loop n otherwise, if it counts it.
+func (p *Planner) reshape(n int64) {
+	if n >= p.window.start && p.o.Policy.NeedsSizes() {
+		p.recount(n)
 	}
 }
 

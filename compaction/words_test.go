@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/compaction"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -17,7 +18,7 @@ import (
 // N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
 func parse(t *testing.T, chain string) *view {
 	t.Helper()
-	var n node
+	n := node{times: runloop.Times{AsSent: true}}
 	for _, word := range strings.Fields(chain) {
 		if word != "|" {
 			n.messages = append(n.messages, parseWord(t, word, len(n.messages)))

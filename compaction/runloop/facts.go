@@ -81,11 +81,3 @@ func (n *Note) tokens(length int) (tokens int64, estimated bool) {
 
 // EstimateTokens is the tokens of so many bytes where nothing better is known: a quarter, rounded up.
 func EstimateTokens(bytes int64) int64 { return (bytes + 3) / 4 }
-
-// sentAt is when the message was sent, else when its node was first put.
-func (n *Note) sentAt(firstPut int64) int64 {
-	if n.HasSentAt {
-		return n.SentAt
-	}
-	return firstPut
-}

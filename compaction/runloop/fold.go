@@ -14,8 +14,8 @@ type Node struct {
 	Seq uint32
 	// Prefix is the first 12 hex digits of its id.
 	Prefix string
-	// FirstPut is when it was first put, in milliseconds since the epoch.
-	FirstPut int64
+	// Times are those of its messages.
+	Times Times
 	// Messages are the facts of its messages, in order.
 	Messages []Facts
 	// PutAt has, for a compaction node, the index that each message had in the node that it was put in first; nil: they
@@ -100,9 +100,9 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 		return nil
 	}
 	f.preamble(m, at)
-	f.Full.spoken(&b, f.node.FirstPut)
+	f.Full.spoken(&b, f.node.Times)
 	f.Full.loop(&b, at)
-	mark.BeginsLoop, mark.Interrupts = f.Effective.message(&b, at, f.node.FirstPut)
+	mark.BeginsLoop, mark.Interrupts = f.Effective.message(&b, at, f.node.Times)
 	mark.LeadIn = mark.BeginsLoop && f.Effective.Loop.LeadIn
 	return nil
 }
@@ -202,9 +202,9 @@ func (n *Node) source(i uint32) Source {
 }
 
 // message lets a message that a view shows act on it.
-func (v *View) message(m *Brief, at Place, firstPut int64) (begins, interrupts bool) {
+func (v *View) message(m *Brief, at Place, times Times) (begins, interrupts bool) {
 	v.count(m)
-	v.spoken(m, firstPut)
+	v.spoken(m, times)
 	return v.loop(m, at)
 }
 
@@ -222,11 +222,11 @@ func (v *View) stub(c Call) {
 }
 
 // spoken lets a user message act on the latest time of a view.
-func (v *View) spoken(m *Brief, firstPut int64) {
+func (v *View) spoken(m *Brief, times Times) {
 	if m.Role != User || m.Summary {
 		return
 	}
-	if at := m.SentAt(firstPut); !v.HasLatestUser || at > v.LatestUser {
+	if at := times.Of(m); !v.HasLatestUser || at > v.LatestUser {
 		v.LatestUser, v.HasLatestUser = at, true
 	}
 }

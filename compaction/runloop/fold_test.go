@@ -40,6 +40,11 @@ func foldAll(tb fataler, nodes []runloop.Node) (runloop.State, []runloop.Mark) {
 	return s, marks
 }
 
+// timesOf are the times of node n: of every third its messages count as they were sent.
+func timesOf(n int) runloop.Times {
+	return runloop.Times{FirstPut: 1000 + int64(n), AsSent: n%3 == 2}
+}
+
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
@@ -50,7 +55,7 @@ func nodesOf(messages []runloop.Facts, ends ...int) []runloop.Node {
 	from := 0
 	for _, end := range append(ends, len(messages)) {
 		n := runloop.Node{
-			Seq: uint32(len(nodes)), Prefix: fmt.Sprintf("%012x", len(nodes)), FirstPut: 1000 + int64(len(nodes)),
+			Seq: uint32(len(nodes)), Prefix: fmt.Sprintf("%012x", len(nodes)), Times: timesOf(len(nodes)),
 			Messages: messages[from:end],
 		}
 		nodes, from = append(nodes, n), end
@@ -162,7 +167,7 @@ func TestFoldContinues(t *testing.T) {
 		whole := nodesOf(messages)
 		cut := nodesOf(messages, drawEnds(t, len(messages))...)
 		for i := range cut {
-			cut[i].FirstPut = whole[0].FirstPut
+			cut[i].Times = whole[0].Times
 		}
 		want, wantMarks := foldAll(t, whole)
 		got, gotMarks := foldAll(t, cut)

@@ -345,8 +345,8 @@ func (m *model) others() {
 			s.PreambleClosed, s.PreambleEnd = true, p.place
 		}
 		if p.Role == runloop.User && !p.Summary {
-			t := p.node.FirstPut
-			if p.Note.HasSentAt {
+			t := p.node.Times.FirstPut
+			if p.Note.HasSentAt && (p.node.Times.AsSent || p.Note.SentAt < t) {
 				t = p.Note.SentAt
 			}
 			for _, v := range []*runloop.View{&s.Full, &s.Effective} {

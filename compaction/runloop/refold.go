@@ -20,7 +20,7 @@ func NewRefold(preamble State) *Refold { return &Refold{state: preamble} }
 // Add continues over messages that are folded already, as their marks say they are shown: those of the node that the
 // preamble ends in that come before its end, or, behind Compaction, those of a node after the one that is covered.
 // They stay the caller's.
-func (r *Refold) Add(seq uint32, firstPut int64, messages []Brief) {
+func (r *Refold) Add(seq uint32, times Times, messages []Brief) {
 	r.state.Effective.Nodes++
 	for i := range messages {
 		m := &messages[i]
@@ -33,7 +33,7 @@ func (r *Refold) Add(seq uint32, firstPut int64, messages []Brief) {
 			continue
 		}
 		r.tail = r.tail || m.Role != Tool
-		r.state.Effective.message(m, Place{Seq: seq, Index: uint32(i)}, firstPut)
+		r.state.Effective.message(m, Place{Seq: seq, Index: uint32(i)}, times)
 	}
 }
 

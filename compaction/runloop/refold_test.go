@@ -35,7 +35,7 @@ func (c *folded) add(n runloop.Node, s runloop.State, marks []runloop.Mark, near
 // next is the next node of the chain, without messages.
 func (c *folded) next() runloop.Node {
 	n := len(c.nodes)
-	return runloop.Node{Seq: uint32(n), Prefix: fmt.Sprintf("%012x", n), FirstPut: 1000 + int64(n)}
+	return runloop.Node{Seq: uint32(n), Prefix: fmt.Sprintf("%012x", n), Times: timesOf(n)}
 }
 
 // head is the state and the nearest compaction node that the chain ends in.
@@ -77,7 +77,7 @@ func (c *folded) compact(through int, n runloop.Node) error {
 	}
 	r := runloop.NewRefold(preamble)
 	if end.Index > 0 {
-		r.Add(end.Seq, c.nodes[end.Seq].FirstPut, c.briefs[end.Seq][:end.Index])
+		r.Add(end.Seq, c.nodes[end.Seq].Times, c.briefs[end.Seq][:end.Index])
 	}
 	marks, err := r.Compaction(n)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *folded) compact(through int, n runloop.Node) error {
 	}
 	for i := through + 1; i < len(c.nodes); i++ {
 		if _, is := c.covers[i]; !is {
-			r.Add(uint32(i), c.nodes[i].FirstPut, c.briefs[i])
+			r.Add(uint32(i), c.nodes[i].Times, c.briefs[i])
 		}
 	}
 	c.covers[len(c.nodes)] = through

@@ -264,7 +264,8 @@ func TestLatestUser(t *testing.T) {
 		{[]runloop.Facts{m[2]}, nil, false, 0},
 		{[]runloop.Facts{m[0]}, nil, true, 1000},
 		{[]runloop.Facts{m[0], m[2], m[4]}, []int{1, 2}, true, 1002},
-		{[]runloop.Facts{at(m[0], 5000), m[2], m[4]}, []int{1, 2}, true, 5000},
+		{[]runloop.Facts{at(m[0], 5000), m[2], m[4]}, []int{1, 2}, true, 1002},          // not later than it was put
+		{[]runloop.Facts{m[2], m[2], at(m[0], 5000), m[2]}, []int{1, 2, 3}, true, 5000}, // but as it was sent
 		{[]runloop.Facts{at(m[0], 5), at(m[1], -7)}, nil, true, 5},
 		{[]runloop.Facts{at(m[0], -9)}, nil, true, -9},
 		{[]runloop.Facts{at(m[0], 5), at(m[3], 9000), at(m[2], 9000)}, nil, true, 5},

@@ -107,7 +107,7 @@ const (
 type View struct {
 	Totals
 	Loop Loop
-	// LatestUser is the latest time of a user message shown, in milliseconds since the epoch; meaningful if
+	// LatestUser is the latest time (Times.Of) of a user message shown, in milliseconds since the epoch; meaningful if
 	// HasLatestUser.
 	LatestUser    int64
 	HasLatestUser bool
