@@ -11,6 +11,9 @@ type Link struct {
 // Header is everything about a node but its metadata and messages.
 type Header struct {
 	ID ID
+	// Version1 says that the node has a header of version 1: it is judged by the rules of then, and what such a header does not
+	// tell counts as absent.
+	Version1 bool
 	// Seq is the number of its ancestors.
 	Seq uint32
 	// FirstPut is when it was first put, in milliseconds since the epoch.
@@ -40,6 +43,11 @@ type Header struct {
 type Provenance struct {
 	Present bool
 	Place   runloop.Place
+}
+
+// Times are those that its messages count with.
+func (h *Header) Times() runloop.Times {
+	return runloop.Times{FirstPut: h.FirstPut, AsSent: h.Version1 || h.Covers.Present}
 }
 
 // Repaired tells whether the effective view shows the node's messages otherwise than as they were put.

@@ -9,7 +9,7 @@ import (
 // and every later version reads it. Integers are unsigned varints unless drawn otherwise; "-> x" is x less than the
 // value before the arrow; zigzag is a signed varint.
 //
-//	header   = version:1 byte (1) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
+//	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} state links [compaction]
 //	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node
 //	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls] [line]
@@ -21,11 +21,14 @@ import (
 //	call     = bits [id: length bytes] [name: length bytes]
 //	links    = bits [seq->tools] [seq->variables] [seq->compaction] [seq->spawned]
 //	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
+//
+// In version 1 the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 
 // The fixed part. Part of the storage format.
 const (
-	headerVersion = 1
+	headerVersion1 = 1
+	headerVersion  = 2
 
 	flagRepaired   = 1
 	flagFindings   = 2
@@ -45,7 +48,7 @@ func (r RawHeader) check() error {
 	if len(r) <= rawFixed {
 		return fmt.Errorf("%w: a header of %d bytes", ErrCorrupt, len(r))
 	}
-	if r[0] != headerVersion || r[1]&^knownFlags != 0 {
+	if r[0] != headerVersion && r[0] != headerVersion1 || r[1]&^knownFlags != 0 {
 		return fmt.Errorf("%w: a header of version %d with flags %d", ErrCorrupt, r[0], r[1])
 	}
 	return nil

@@ -51,7 +51,7 @@ func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 
 // reader begins to read into h, whose list of messages stays as memory.
 func (r RawHeader) reader(h *Header, seq uint32) headerReader {
-	*h = Header{ID: r.ID(), Seq: seq, Messages: h.Messages[:0]}
+	*h = Header{ID: r.ID(), Version1: r[0] == headerVersion1, Seq: seq, Messages: h.Messages[:0]}
 	return headerReader{rest: r[rawFixed:]}
 }
 

@@ -61,7 +61,11 @@ const (
 
 // AppendHeader appends the header in its stored form.
 func AppendHeader(b []byte, h *Header) []byte {
-	b = append(b, headerVersion, headerFlags(h))
+	version := byte(headerVersion)
+	if h.Version1 {
+		version = headerVersion1
+	}
+	b = append(b, version, headerFlags(h))
 	b = append(b, h.ID[:]...)
 	b = binary.AppendUvarint(b, uint64(len(h.Messages)))
 	b = binary.AppendUvarint(b, uint64(h.FirstPut))

@@ -20,7 +20,7 @@ import (
 func drawHeader(t *rapid.T) *chainstore.Header {
 	seq := rapid.OneOf(rapid.Uint32Max(3), rapid.Uint32()).Draw(t, "seq")
 	h := &chainstore.Header{
-		ID: drawID(t), Seq: seq, FirstPut: rapid.Int64Min(0).Draw(t, "first put"),
+		ID: drawID(t), Version1: rapid.Bool().Draw(t, "version 1"), Seq: seq, FirstPut: rapid.Int64Min(0).Draw(t, "first put"),
 		Forks: rapid.Uint32().Draw(t, "forks"), PayloadLength: drawLength(t), MetadataLength: drawLength(t),
 		Salt: rapid.SampledFrom([][]byte{nil, bytes.Repeat([]byte{0}, 16), bytes.Repeat([]byte{255}, 32)}).Draw(t, "salt"),
 	}
@@ -198,7 +198,7 @@ func TestRawHeaderDecodeMessages(t *testing.T) {
 		if err := raw.DecodeMessages(&got, h.Seq); err != nil {
 			t.Fatal(err)
 		}
-		want := chainstore.Header{
+		want := chainstore.Header{Version1: h.Version1,
 			ID: h.ID, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, Messages: h.Messages,
 		}
@@ -227,7 +227,7 @@ func TestRawHeaderRefuses(t *testing.T) {
 			refused(t, name+" cut short", raw[:n], h.Seq)
 		}
 		refused(t, name+" with a byte more", append(bytes.Clone(raw), 0), h.Seq)
-		for _, version := range []byte{0, 2, 255} {
+		for _, version := range []byte{0, 3, 255} {
 			other := bytes.Clone(raw)
 			other[0] = version
 			refused(t, name+" of another version", other, h.Seq)
@@ -281,7 +281,16 @@ func goldenHeaders() map[string]*chainstore.Header {
 		Calls:    []runloop.Call{{ID: runloop.Some("call_1"), Name: runloop.Some("read")}, {Name: runloop.Some("")}},
 		Answered: []bool{true, false}, Results: true,
 	}
-	return map[string]*chainstore.Header{"least": least, "turn": turn, "everything": goldenEverything(id)}
+	least1 := *least
+	least1.Version1 = true
+	turn1 := *turn
+	turn1.Version1 = true
+	everything1 := goldenEverything(id)
+	everything1.Version1 = true
+	return map[string]*chainstore.Header{
+		"least": &least1, "turn": &turn1, "everything": everything1,
+		"least-2": least, "turn-2": turn, "everything-2": goldenEverything(id),
+	}
 }
 
 func goldenEverything(id func(byte) chainstore.ID) *chainstore.Header {

@@ -1,32 +1,41 @@
 package badgerstore
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // The golden store with compaction nodes; its encoding and program are fixed with it, as those of the golden store are.
 
-// goldenCompactions is a store's directory as format 1 wrote it.
-const goldenCompactions = "testdata/golden-1-compaction.tar.gz"
+// goldenCompactions is a store's directory as a format wrote it.
+func goldenCompactions(format int) string {
+	return fmt.Sprintf("testdata/golden-%d-compaction.tar.gz", format)
+}
 
 // TestGoldenCompactions opens what an earlier version wrote, and finds in it what the model says of the same changes.
 func TestGoldenCompactions(t *testing.T) {
 	if *update {
 		makeGoldenCompactions(t)
 	}
+	eachFormat(t, checkGoldenCompactions)
+}
+
+func checkGoldenCompactions(t *testing.T, format int) {
 	dir := t.TempDir()
-	unpack(t, goldenCompactions, dir)
+	unpack(t, goldenCompactions(format), dir)
 	clock := &goldenClock{}
 	s := openAt(t, dir, Options{Now: clock.now})
 	model := memstore.New(memstore.Options{Now: clock.now})
 	ids := goldenCompactionProgram(t, model, clock)
+	checkVersion(t, s, ids[0], format)
 	if found := problems(t, s, "default", goldenCompactionJudge); found != nil {
 		t.Errorf("verify found %q", found)
 	}
@@ -60,7 +69,7 @@ func makeGoldenCompactions(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	pack(t, dir, goldenCompactions)
+	pack(t, dir, goldenCompactions(layout.FormatVersion))
 }
 
 // goldenMade gives the messages of a compaction node the origins that their texts tell.

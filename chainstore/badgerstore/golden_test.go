@@ -25,20 +25,32 @@ import (
 
 var update = flag.Bool("update", false, "badgerstore: make the golden store again; only before a format is released")
 
-// goldenArchive is a store's directory as format 1 wrote it. Every later version must open it.
-const goldenArchive = "testdata/golden-1.tar.gz"
+// goldenArchive is a store's directory as a format wrote it. Every later version must open it.
+func goldenArchive(format int) string { return fmt.Sprintf("testdata/golden-%d.tar.gz", format) }
+
+// eachFormat runs a test on each format that this version opens.
+func eachFormat(t *testing.T, test func(t *testing.T, format int)) {
+	for format := layout.FirstFormatVersion; format <= layout.FormatVersion; format++ {
+		t.Run(fmt.Sprint("format ", format), func(t *testing.T) { test(t, format) })
+	}
+}
 
 // TestGoldenStore opens what an earlier version wrote, and finds in it what the model says of the same changes.
 func TestGoldenStore(t *testing.T) {
 	if *update {
 		makeGolden(t)
 	}
+	eachFormat(t, checkGolden)
+}
+
+func checkGolden(t *testing.T, format int) {
 	dir := t.TempDir()
-	unpack(t, goldenArchive, dir)
+	unpack(t, goldenArchive(format), dir)
 	clock := &goldenClock{}
 	s := openAt(t, dir, Options{Now: clock.now})
 	model := memstore.New(memstore.Options{Now: clock.now})
 	ids := goldenProgram(t, model, clock)
+	checkVersion(t, s, ids[0], format)
 	for _, namespace := range []string{"default", "other", "never written"} {
 		if found := problems(t, s, namespace, goldenJudge); found != nil {
 			t.Errorf("verify found %q in %s", found, namespace)
@@ -55,6 +67,17 @@ func TestGoldenStore(t *testing.T) {
 		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
 	}
 	goldenGoesOn(t, s, model)
+}
+
+// checkVersion: a node keeps the version of its header, which is that of the format that it was written with.
+func checkVersion(t *testing.T, s chainstore.Store, id chainstore.ID, version int) {
+	c, err := s.Chain(context.Background(), "default", chainstore.Ref{ID: id}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw := chainstore.AppendHeader(nil, c.Head()); int(raw[0]) != version || c.Head().Version1 != (version == 1) {
+		t.Errorf("a header of version %d, want %d", raw[0], version)
+	}
 }
 
 // goldenGoesOn: the store takes the same changes again, and further ones, as the model does.
@@ -87,7 +110,7 @@ func makeGolden(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	pack(t, dir, goldenArchive)
+	pack(t, dir, goldenArchive(layout.FormatVersion))
 }
 
 // allRows are the rows of the store.
@@ -136,9 +159,9 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 		if err != nil {
 			continue
 		}
-		line("%x %d", chainstore.AppendHeader(nil, c.Head()), c.Head().Seq)
+		line("%x %d", goldenRaw(chainstore.AppendHeader(nil, c.Head())), c.Head().Seq)
 		err = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(r *chainstore.Row) error {
-			line(" %d %x %x %q", r.Seq, []byte(r.Raw), goldenSum(r.Payload), r.Metadata)
+			line(" %d %x %x %q", r.Seq, goldenRaw(r.Raw), goldenSum(r.Payload), r.Metadata)
 			return nil
 		})
 		line(" rows: %v", err)
@@ -175,6 +198,9 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 	line("%+v %v", st, err)
 	return b.String()
 }
+
+// goldenRaw is a header without its version, which is that of the format that wrote it.
+func goldenRaw(raw []byte) []byte { return raw[1:] }
 
 func firstDifference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")

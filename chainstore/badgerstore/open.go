@@ -33,7 +33,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// checkFormat reads the format row, and writes it into an empty store.
+// checkFormat reads the format row, and writes it into an empty store and one of an earlier version.
 func (s *Store) checkFormat() error {
 	key := layout.TableKey(layout.OwnNamespace, layout.TableFormat)
 	v, err := s.source.Open(layout.OwnNamespace)
@@ -50,24 +50,28 @@ func (s *Store) checkFormat() error {
 			return fmt.Errorf("%w: %s has no format version: another program wrote it, or its first rows are hidden by a damaged table; "+
 				"then go back to a backup", ErrFormat, s.dir)
 		}
-		return s.createFormat(key)
+		return s.writeFormat(key, 1)
 	}
 	version, err := layout.ParseNumber(value, layout.TableFormat)
 	if err != nil {
 		return err
 	}
-	if version != layout.FormatVersion {
+	switch version {
+	case layout.FormatVersion:
+		return nil
+	case layout.FirstFormatVersion:
+		return s.writeFormat(key, v.Seen+1) // its headers stay as they are
+	default:
 		return fmt.Errorf("%w: %s has format %d, this version reads %d", ErrFormat, s.dir, version, layout.FormatVersion)
 	}
-	return nil
 }
 
-// createFormat makes an empty store one of this version.
-func (s *Store) createFormat(key []byte) error {
-	if err := commit.WriteTo(s.source.DB, map[string]commit.Write{string(key): {Value: layout.NumberValue(layout.FormatVersion)}}, 1); err != nil {
+// writeFormat makes the store one of this version, as of a commit.
+func (s *Store) writeFormat(key []byte, ts uint64) error {
+	if err := commit.WriteTo(s.source.DB, map[string]commit.Write{string(key): {Value: layout.NumberValue(layout.FormatVersion)}}, ts); err != nil {
 		return err
 	}
-	s.source.Versions.Publish(1)
+	s.source.Versions.Publish(ts)
 	return nil
 }
 

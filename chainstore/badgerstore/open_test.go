@@ -30,7 +30,7 @@ func TestOpenCreatesAndReopens(t *testing.T) {
 	if out := put(t, s, node(nil, "x"), node(&id, "y")); out[0].Created || !out[1].Created {
 		t.Errorf("after opening again: %+v", out)
 	}
-	if i := s.Info(); i.Engine != "badger" || i.Format != 1 {
+	if i := s.Info(); i.Engine != "badger" || i.Format != 2 {
 		t.Errorf("info is %+v", i)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func goldenCompactionRows(tb testing.TB) (*Store, map[string][]byte) {
 	tb.Helper()
 	dir := tb.TempDir()
-	unpack(tb, goldenCompactions, dir)
+	unpack(tb, goldenCompactions(layout.FormatVersion), dir)
 	s := openAt(tb, dir, Options{})
 	return s, allRows(tb, s)
 }

@@ -73,7 +73,7 @@ func TestVerifyStoreFinds(t *testing.T) {
 		}},
 		"a last number more": {map[string]commit.Write{numbersKey + "x": row}, []string{": table Z has 1 entries that nothing"}},
 		"no format":          {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): gone}, []string{": the format version is missing"}},
-		"another format":     {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): number(2)}, []string{": the format version is missing"}},
+		"another format":     {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): number(3)}, []string{": the format version is missing"}},
 		"a table of its own": {map[string]commit.Write{string(layout.TableKey(0, 'Q')): row, string(layout.TableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
 		"a table of another": {map[string]commit.Write{string(layout.TableKey(0, layout.TableNodes)): row}, []string{": there are rows of table 'S'"}},
 		"a table in a namespace": {map[string]commit.Write{string(layout.TableKey(2, 'a')): row, string(layout.TableKey(2, 'a')) + "x": row, string(layout.TableKey(2, 0)): row, string(layout.TableKey(2, 255)): row}, []string{

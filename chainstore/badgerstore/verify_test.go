@@ -23,7 +23,7 @@ import (
 func goldenRows(tb testing.TB) (*Store, map[string][]byte) {
 	tb.Helper()
 	dir := tb.TempDir()
-	unpack(tb, goldenArchive, dir)
+	unpack(tb, goldenArchive(layout.FormatVersion), dir)
 	s := openAt(tb, dir, Options{})
 	return s, allRows(tb, s)
 }
@@ -181,7 +181,7 @@ func TestVerifyFindsASpoiltDisk(t *testing.T) {
 	_, whole := goldenRows(t)
 	for tenth := range 10 {
 		dir := t.TempDir()
-		unpack(t, goldenArchive, dir)
+		unpack(t, goldenArchive(layout.FormatVersion), dir)
 		tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
 		if err != nil || len(tables) != 1 {
 			t.Fatalf("%d tables, %v", len(tables), err)

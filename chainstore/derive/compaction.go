@@ -65,7 +65,7 @@ func NewRefold(in *chainstore.NewNode, parent Node, covers chainstore.Place, rea
 	var err error
 	r.marks, err = r.fold.Compaction(runloop.Node{
 		Seq: noSeq, Prefix: chainstore.ID{}.Prefix(), // every prefix is as long, and no more of it counts
-		Messages: in.Messages, PutAt: putAt(in),
+		Times: runloop.Times{AsSent: true}, Messages: in.Messages, PutAt: putAt(in),
 	})
 	if errors.Is(err, runloop.ErrGroupTooLarge) {
 		err = fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
@@ -107,7 +107,7 @@ func (r *Refold) preamble(parent Node, read Headers) error {
 		if uint32(len(h.Messages)) < end.Index {
 			return fmt.Errorf("%w: a preamble ends behind its node", chainstore.ErrCorrupt)
 		}
-		r.fold.Add(h.Seq, h.FirstPut, h.Messages[:end.Index])
+		r.fold.Add(h.Seq, h.Times(), h.Messages[:end.Index])
 		return nil
 	})
 }
@@ -119,7 +119,7 @@ func (r *Refold) Extend(l *chainstore.Lineage, read Headers) error {
 	}
 	err := read(l, r.through.Seq+1, l.Head.Seq, func(h *chainstore.Header) error {
 		if !h.Covers.Present {
-			r.fold.Add(h.Seq, h.FirstPut, h.Messages)
+			r.fold.Add(h.Seq, h.Times(), h.Messages)
 		}
 		return nil
 	})
@@ -133,10 +133,11 @@ func (r *Refold) end(h *chainstore.Header, in *chainstore.NewNode, parent *runlo
 	if start := &s.Effective.Loop.Start; start.Seq == noSeq {
 		start.Seq = h.Seq
 	}
+	times := runloop.Times{FirstPut: h.FirstPut, AsSent: true}
 	for i := range in.Messages {
 		m := runloop.BriefOf(&in.Messages[i], r.marks[i])
 		if m.Role == runloop.User && !m.Summary {
-			s.Effective.LatestUser = max(s.Effective.LatestUser, m.SentAt(h.FirstPut))
+			s.Effective.LatestUser = max(s.Effective.LatestUser, times.Of(&m))
 		}
 	}
 	return s

@@ -28,6 +28,8 @@ type Seat struct {
 	ID       chainstore.ID
 	FirstPut int64
 	Lineage  *chainstore.Lineage
+	// Version1 says that a header of version 1 is derived.
+	Version1 bool
 }
 
 // Append derives a node that is no compaction node from its parent, no node for a root, with its recall rows: ErrGroupTooLarge, and what
@@ -36,7 +38,7 @@ func Append(in *chainstore.NewNode, at Seat, parent Node, calls *Calls) (Node, m
 	n := begin(in, at, parent)
 	h := n.Header
 	marks, err := h.State.Fold(runloop.Node{
-		Seq: h.Seq, Prefix: h.ID.Prefix(), FirstPut: h.FirstPut, Messages: in.Messages,
+		Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: in.Messages,
 	}, calls.has)
 	switch {
 	case calls.failed != nil:
@@ -55,7 +57,7 @@ func Append(in *chainstore.NewNode, at Seat, parent Node, calls *Calls) (Node, m
 // begin is a node with what is its own, and what it has of its parent.
 func begin(in *chainstore.NewNode, at Seat, parent Node) Node {
 	h := &chainstore.Header{
-		ID: at.ID, Seq: at.Lineage.Head.Seq, FirstPut: at.FirstPut, Forks: uint32(len(at.Lineage.Forks)), Salt: bytes.Clone(in.Salt),
+		ID: at.ID, Version1: at.Version1, Seq: at.Lineage.Head.Seq, FirstPut: at.FirstPut, Forks: uint32(len(at.Lineage.Forks)), Salt: bytes.Clone(in.Salt),
 		PayloadLength: len(in.Payload), MetadataLength: len(in.Metadata),
 	}
 	if in.SpawnedFrom != nil {

@@ -196,7 +196,7 @@ func (n *node) fold(h *chainstore.Header) (marks []runloop.Mark, err error) {
 		marks, err = n.refold(h)
 	} else {
 		marks, err = h.State.Fold(runloop.Node{
-			Seq: h.Seq, Prefix: h.ID.Prefix(), FirstPut: h.FirstPut, Messages: n.facts,
+			Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: n.facts,
 		}, n.parent.hasCall)
 	}
 	if err != nil {

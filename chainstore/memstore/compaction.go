@@ -52,7 +52,7 @@ func (n *node) refold(h *chainstore.Header) ([]runloop.Mark, error) {
 	var s runloop.State
 	fold := func(m *node, messages int) error {
 		_, err := s.Fold(runloop.Node{
-			Seq: m.header.Seq, Prefix: m.id().Prefix(), FirstPut: m.header.FirstPut, Messages: m.facts[:messages],
+			Seq: m.header.Seq, Prefix: m.id().Prefix(), Times: m.header.Times(), Messages: m.facts[:messages],
 		}, m.parent.hasCall)
 		return err
 	}
@@ -84,7 +84,7 @@ func (n *node) refold(h *chainstore.Header) ([]runloop.Mark, error) {
 
 // copies is the compaction node n as it is folded: each message has the index that it had where it was put first.
 func (n *node) copies(h *chainstore.Header) runloop.Node {
-	out := runloop.Node{Seq: h.Seq, Prefix: h.ID.Prefix(), FirstPut: h.FirstPut, Messages: n.facts}
+	out := runloop.Node{Seq: h.Seq, Prefix: h.ID.Prefix(), Times: runloop.Times{FirstPut: h.FirstPut, AsSent: true}, Messages: n.facts}
 	for i, p := range n.compaction.Provenance {
 		if !p.Present {
 			p.Place.Index = uint32(i)

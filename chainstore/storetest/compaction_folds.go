@@ -79,7 +79,7 @@ func compactionMarks(f *fixture) {
 	id := f.put(n)
 	h := f.header(id)
 	facts := f.cfg.Encoding.Make(n)
-	node := runloop.Node{Seq: 10, Prefix: id.Prefix(), FirstPut: h.FirstPut, Messages: facts.Messages}
+	node := runloop.Node{Seq: 10, Prefix: id.Prefix(), Times: h.Times(), Messages: facts.Messages}
 	for i, p := range n.Compaction.Provenance {
 		node.PutAt = append(node.PutAt, uint32(i))
 		if p.Present {

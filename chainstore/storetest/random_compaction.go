@@ -192,7 +192,7 @@ func (p *program) read(id chainstore.ID) (path []told, err error) {
 // shownIn are the nodes of the full and of the effective view of a path.
 func shownIn(path []told) (full, effective []runloop.Node) {
 	node := func(n told) runloop.Node {
-		return runloop.Node{Seq: n.Seq, Prefix: n.ID.Prefix(), FirstPut: n.FirstPut, Messages: n.facts}
+		return runloop.Node{Seq: n.Seq, Prefix: n.ID.Prefix(), Times: n.Times(), Messages: n.facts}
 	}
 	head := path[len(path)-1]
 	end, behind := head.State.PreambleEnd, uint32(0)

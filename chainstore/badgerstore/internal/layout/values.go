@@ -29,8 +29,11 @@ import (
 //	V  {name seq}
 //	L  time
 //	C  next_segment puts nodes messages message_bytes aliases roots forks
+//
+// A store of format 1 has headers of version 1 (chainstore.RawHeader) and nothing else that is otherwise.
 const (
-	FormatVersion = 1
+	FormatVersion      = 2
+	FirstFormatVersion = 1
 
 	RowNode     = 1
 	rowPath     = 2

@@ -244,7 +244,7 @@ func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, pa
 // follow derives a node again and compares.
 func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.Node, raw chainstore.RawHeader) (bool, error) {
 	h := n.Header
-	seat := derive.Seat{ID: h.ID, FirstPut: h.FirstPut, Lineage: n.Lineage}
+	seat := derive.Seat{ID: h.ID, FirstPut: h.FirstPut, Lineage: n.Lineage, Version1: h.Version1}
 	made, recalls, err := c.derive(h, in, seat, snapshot.Derived(parent))
 	if errors.Is(err, chainstore.ErrGroupTooLarge) {
 		c.problem(&h.ID, "the group of calls that it ends in is too large")
