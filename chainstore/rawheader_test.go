@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
-	"pgregory.net/rapid"
 )
 
 // drawHeader draws a header in normal form: what a flag says is absent is zero, and there are no empty slices.

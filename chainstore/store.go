@@ -129,9 +129,6 @@ type Bounds struct {
 	Loops int64
 	// Bytes is met where its messages have so many bytes or more.
 	Bytes int64
-	// Heard, where HasHeard, is met where the latest user was heard then or later, in milliseconds since the epoch.
-	HasHeard bool
-	Heard    int64
 }
 
 // View is the view of a state that the bounds are on.
@@ -144,7 +141,7 @@ func (b *Bounds) View(s *runloop.State) *runloop.View {
 
 // Met tells whether a view meets the bounds.
 func (b *Bounds) Met(v *runloop.View) bool {
-	return v.Loops > b.Loops && v.Bytes >= b.Bytes && (!b.HasHeard || v.HasLatestUser && v.LatestUser >= b.Heard)
+	return v.Loops > b.Loops && v.Bytes >= b.Bytes
 }
 
 // Run is a stretch of a path, from one Seq through another. Two paths of a namespace that have a run of the same Key share

@@ -55,11 +55,6 @@ func TestHeaderAt(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	heard := func(loops, at int64) *runloop.View {
-		v := &runloop.View{HasLatestUser: true, LatestUser: at}
-		v.Loops = loops
-		return v
-	}
 	for _, x := range []struct {
 		bounds chainstore.Bounds
 		view   *runloop.View
@@ -67,12 +62,8 @@ func TestBounds(t *testing.T) {
 	}{
 		{chainstore.Bounds{}, &runloop.View{}, false},
 		{chainstore.Bounds{Loops: -1}, &runloop.View{}, true},
-		{chainstore.Bounds{Loops: 2}, heard(2, 0), false},
-		{chainstore.Bounds{Loops: 2}, heard(3, 0), true},
-		{chainstore.Bounds{Loops: -1, HasHeard: true}, &runloop.View{}, false},
-		{chainstore.Bounds{Loops: -1, HasHeard: true, Heard: 5}, heard(1, 4), false},
-		{chainstore.Bounds{Loops: -1, HasHeard: true, Heard: 5}, heard(1, 5), true},
-		{chainstore.Bounds{Loops: 1, HasHeard: true, Heard: 5}, heard(1, 5), false},
+		{chainstore.Bounds{Loops: 2}, &runloop.View{Totals: runloop.Totals{Loops: 2}}, false},
+		{chainstore.Bounds{Loops: 2}, &runloop.View{Totals: runloop.Totals{Loops: 3}}, true},
 		{chainstore.Bounds{Loops: -1, Bytes: 1}, &runloop.View{}, false},
 		{chainstore.Bounds{Loops: -1, Bytes: 1}, &runloop.View{Totals: runloop.Totals{Bytes: 1}}, true},
 		{chainstore.Bounds{Bytes: 1}, &runloop.View{Totals: runloop.Totals{Bytes: 1}}, false},

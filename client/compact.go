@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -270,10 +268,7 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 	return &o, nil
 }
 
-// Unbounded is the policy that bounds nothing: where a Policy is given, absent fields are the server's defaults.
+// Unbounded is the policy that bounds nothing; no policy is the server's defaults.
 func Unbounded() *transcriptv1.Policy {
-	return &transcriptv1.Policy{
-		MaxRunLoops: proto.Int32(0), MaxAge: new(durationpb.Duration), MaxBytes: proto.Int64(0), MaxTokens: proto.Int64(0),
-		MaxUserChars: proto.Int32(0), MaxReplyChars: proto.Int32(0),
-	}
+	return &transcriptv1.Policy{Preset: transcriptv1.Preset_PRESET_UNBOUNDED}
 }

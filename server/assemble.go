@@ -21,7 +21,7 @@ func (t *transcripts) Handlers() map[string]grpc.MethodHandler {
 
 // assemble lays a view into one reply.
 func (t *transcripts) assemble(ctx context.Context, req *transcriptv1.AssembleRequest) (any, error) {
-	a, err := chainview.Open(ctx, t.store, req, t.now().UnixMilli())
+	a, err := chainview.Open(ctx, t.store, req)
 	if err != nil {
 		return nil, err
 	}

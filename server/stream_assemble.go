@@ -13,7 +13,7 @@ import (
 // larger waits.
 func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, out grpc.ServerStreamingServer[transcriptv1.StreamAssembleResponse]) error {
 	ctx := out.Context()
-	a, err := chainview.Open(ctx, t.store, req, t.now().UnixMilli())
+	a, err := chainview.Open(ctx, t.store, req)
 	if err != nil {
 		return err
 	}

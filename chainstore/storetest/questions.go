@@ -120,11 +120,10 @@ func (f *fixture) findsFirst(head chainstore.ID) {
 	var effective, full []chainstore.Bounds
 	for _, h := range path {
 		v := &h.State.Effective
-		effective = append(effective, chainstore.Bounds{Loops: v.Loops}, chainstore.Bounds{Loops: v.Loops - 1, HasHeard: true, Heard: v.LatestUser + 1},
-			chainstore.Bounds{Loops: -1, HasHeard: true, Heard: v.LatestUser}, chainstore.Bounds{Loops: -1, Bytes: v.Bytes})
+		effective = append(effective, chainstore.Bounds{Loops: v.Loops}, chainstore.Bounds{Loops: v.Loops - 1}, chainstore.Bounds{Loops: -1, Bytes: v.Bytes})
 		v = &h.State.Full
 		full = append(full, chainstore.Bounds{Full: true, Loops: v.Loops}, chainstore.Bounds{Full: true, Loops: -1, Bytes: v.Bytes + 1},
-			chainstore.Bounds{Full: true, Loops: v.Loops - 1, Bytes: v.Bytes}, chainstore.Bounds{Full: true, Loops: -1, HasHeard: true, Heard: v.LatestUser})
+			chainstore.Bounds{Full: true, Loops: v.Loops - 1, Bytes: v.Bytes})
 	}
 	last := c.Head().Seq
 	floor := uint32(0)
@@ -251,7 +250,7 @@ func (d *dumper) questions(ctx context.Context, c chainstore.Chain) error {
 	}
 	v := &head.State.Effective
 	for _, b := range []chainstore.Bounds{
-		{}, {Full: true, Loops: head.State.Full.Loops / 2, Bytes: head.State.Full.Bytes / 2}, {Loops: v.Loops / 2}, {Loops: v.Loops - 1}, {Loops: -1, HasHeard: true, Heard: v.LatestUser}, {Loops: -1, HasHeard: true, Heard: v.LatestUser - 1000},
+		{}, {Full: true, Loops: head.State.Full.Loops / 2, Bytes: head.State.Full.Bytes / 2}, {Loops: v.Loops / 2}, {Loops: v.Loops - 1}, {Loops: -1},
 	} {
 		before, first, err := c.FirstWhere(ctx, floor, b)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/client/openai"
@@ -141,17 +140,12 @@ func (e *economy) conversation(ctx context.Context, c *conversation) error {
 		}
 		from = end
 	}
-	// What was stored by an earlier run, in a namespace that stays, has not become old since.
-	stored, err := e.NodeInfo(ctx, client.ByID(chain.head()))
-	if err != nil {
-		return err
-	}
 	own := e.begin()
 	for i := 1; i < len(chain.nodes); i++ {
 		if chain.nodes[i][0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT {
 			continue
 		}
-		if err := e.request(ctx, own, chain.ids[i-1], stored.GetFirstPut()); err != nil {
+		if err := e.request(ctx, own, chain.ids[i-1]); err != nil {
 			return err
 		}
 		e.line.show(c.place + ": " + e.count())
@@ -174,10 +168,10 @@ func (e *economy) count() string {
 
 // request asks for the messages of a head under each strategy. Results that no model has seen are hidden where the first
 // strategy shows them and another does not.
-func (e *economy) request(ctx context.Context, spendings []*spending, head string, now *timestamppb.Timestamp) error {
+func (e *economy) request(ctx context.Context, spendings []*spending, head string) error {
 	var all news
 	for i, p := range spendings {
-		r, err := p.ask(ctx, e.Client, head, now)
+		r, err := p.ask(ctx, e.Client, head)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 

@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -14,7 +13,7 @@ import (
 // policyFlags are the fields of a Policy; a flag that is not given leaves its field to the server's default.
 type policyFlags struct {
 	MaxRunLoops     *int32         `group:"policy" placeholder:"N" help:"Show at most so many run loops before the last; 0: all. Default: 10."`
-	MaxAge          *time.Duration `group:"policy" placeholder:"DURATION" help:"Show only run loops that a user asked for so recently; 0: all. Default: 168h."`
+	MaxAge          *time.Duration `group:"policy" placeholder:"DURATION" help:"How much older than the last run loop one may be that --keep-full-runs shows whole and --tool-trace with its calls; 0: any. Default: 168h."`
 	MaxBytes        *int64         `group:"policy" placeholder:"N" help:"Show at most this many bytes, as far as run loops before the last can go; 0: no bound. Default: 0."`
 	MaxTokens       *int64         `group:"policy" placeholder:"N" help:"The same in tokens. Default: 0."`
 	MaxUserChars    *int32         `group:"policy" placeholder:"N" help:"Characters of a user message in a condensed run loop; 0: all. Default: 500."`
@@ -22,7 +21,6 @@ type policyFlags struct {
 	KeepFullRuns    *int32         `group:"policy" placeholder:"N" help:"Show so many run loops before the last whole. Default: 0."`
 	KeepToolResults *int32         `group:"policy" placeholder:"N" help:"In run loops shown whole, keep at least so many of the results that a model has seen, the newest; the rest become lines, some at a time. Default: all."`
 	ToolTrace       bool           `group:"policy" help:"Keep the tool calls of condensed run loops, and their results as lines."`
-	Now             *time.Time     `group:"policy" placeholder:"TIME" help:"The time that --max-age counts from, such as 2026-11-21T12:00:00Z. Default: the server's clock."`
 	Unbounded       bool           `group:"policy" help:"No bounds but those of the other flags, instead of the defaults."`
 }
 
@@ -40,14 +38,10 @@ func (f *policyFlags) policy() *transcriptv1.Policy {
 		MaxReplyChars: f.MaxReplyChars, KeepFullRuns: f.KeepFullRuns, KeepToolResults: f.KeepToolResults,
 	}
 	if f.MaxAge != nil {
-		p.MaxAge = nil // merging would add the fields of both
 		flags.MaxAge = durationpb.New(*f.MaxAge)
 	}
 	if f.ToolTrace {
 		flags.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
-	}
-	if f.Now != nil {
-		flags.Now = timestamppb.New(*f.Now)
 	}
 	proto.Merge(p, flags)
 	return p

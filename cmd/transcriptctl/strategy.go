@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -21,20 +18,9 @@ type strategy struct {
 // everything sends all that was said, in a form that a model can be sent.
 func everything() strategy { return strategy{name: "everything"} }
 
-// bounded is the conversation view under a policy; nil: no bounds.
+// bounded is the conversation view under a policy.
 func bounded(name string, policy *transcriptv1.Policy) strategy {
 	return strategy{name, client.Query{View: transcriptv1.View_VIEW_CONVERSATION, Policy: policy}}
-}
-
-// at is the query of a request that was made at a time: a bound on age counts from there, unless the policy says from
-// when.
-func (s strategy) at(now *timestamppb.Timestamp) client.Query {
-	q := s.query
-	if q.Policy != nil && q.Policy.Now == nil {
-		q.Policy = proto.CloneOf(q.Policy)
-		q.Policy.Now = now
-	}
-	return q
 }
 
 // cachedShare is what a byte costs that the provider has cached, as a share of one that it has not.
@@ -72,9 +58,9 @@ type request struct {
 	sent, reused int64
 }
 
-// ask asks for the messages of a head, as they were sent at a time, and counts them.
-func (p *spending) ask(ctx context.Context, c *client.Client, head string, now *timestamppb.Timestamp) (*request, error) {
-	a, err := c.Assemble(ctx, client.ByID(head), p.at(now))
+// ask asks for the messages of a head, and counts them.
+func (p *spending) ask(ctx context.Context, c *client.Client, head string) (*request, error) {
+	a, err := c.Assemble(ctx, client.ByID(head), p.query)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -17,7 +15,7 @@ type windowCommand struct {
 }
 
 func (c *windowCommand) Help() string {
-	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth. Ages (--max-age) count to when each request was made, unless --now is given.
+	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth.
 
 A chain is assembled at nodes. Where a node holds more than one step, such as a whole turn, what was asked within it is not to be had: the line is of the node with all that it holds, and says how many requests that stands for. Examples:
 
@@ -91,15 +89,11 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 }
 
 func (s *session) window(ctx context.Context, head requestHead, whole, shown *spending) (*windowRow, error) {
-	now, err := s.timeOf(ctx, head.id)
+	all, err := whole.ask(ctx, s.Client, head.id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := whole.ask(ctx, s.Client, head.id, now)
-	if err != nil {
-		return nil, err
-	}
-	some, err := shown.ask(ctx, s.Client, head.id, now)
+	some, err := shown.ask(ctx, s.Client, head.id)
 	if err != nil {
 		return nil, err
 	}
@@ -107,18 +101,6 @@ func (s *session) window(ctx context.Context, head requestHead, whole, shown *sp
 		Head: head.id, Within: head.within, Bytes: all.sent, Messages: int64(len(all.messages)), ShownBytes: some.sent,
 		ShownMessages: int64(len(some.messages)), ReusedBytes: some.reused,
 	}, nil
-}
-
-// timeOf is when the last message of a node was sent, else first put: about when the request was made that it ends.
-func (s *session) timeOf(ctx context.Context, id string) (*timestamppb.Timestamp, error) {
-	n, err := s.NodeInfo(ctx, client.ByID(id))
-	if err != nil {
-		return nil, err
-	}
-	if notes := n.GetInfo().GetNotes(); len(notes) > 0 && notes[len(notes)-1].GetSentAt() != nil {
-		return notes[len(notes)-1].GetSentAt(), nil
-	}
-	return n.GetFirstPut(), nil
 }
 
 // requestHead is a head at which a model was asked, or one that stands for what it was asked within it.

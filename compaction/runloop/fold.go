@@ -100,7 +100,7 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 		return nil
 	}
 	f.preamble(m, at)
-	f.Full.spoken(&b, f.node.Times)
+	f.Full.Hear(&b, f.node.Times)
 	f.Full.loop(&b, at)
 	mark.BeginsLoop, mark.Interrupts = f.Effective.message(&b, at, f.node.Times)
 	mark.LeadIn = mark.BeginsLoop && f.Effective.Loop.LeadIn
@@ -204,7 +204,7 @@ func (n *Node) source(i uint32) Source {
 // message lets a message that a view shows act on it.
 func (v *View) message(m *Brief, at Place, times Times) (begins, interrupts bool) {
 	v.count(m)
-	v.spoken(m, times)
+	v.Hear(m, times)
 	return v.loop(m, at)
 }
 
@@ -221,8 +221,8 @@ func (v *View) stub(c Call) {
 	v.Loop.Stub()
 }
 
-// spoken lets a user message act on the latest time of a view.
-func (v *View) spoken(m *Brief, times Times) {
+// Hear lets a message that a view shows act on the latest time of a user.
+func (v *View) Hear(m *Brief, times Times) {
 	if m.Role != User || m.Summary {
 		return
 	}

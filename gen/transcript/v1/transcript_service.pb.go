@@ -36,7 +36,7 @@ const (
 	// the node's messages, and what came after the node that it covers.
 	View_VIEW_EFFECTIVE View = 2
 	// Of the effective view: the preamble, the summary, each run loop before the last condensed to its user messages,
-	// system messages and final reply, and the last run loop whole; bounded by the policy, if there is one.
+	// system messages and final reply, and the last run loop whole; bounded by the policy.
 	View_VIEW_CONVERSATION View = 3
 )
 
@@ -136,6 +136,55 @@ func (ToolTrace) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{1}
 }
 
+// A set of fields of a Policy. What the policy itself says of a field goes before it.
+type Preset int32
+
+const (
+	// The defaults that each field of Policy names.
+	Preset_PRESET_UNSPECIFIED Preset = 0
+	// No bound: all run loops before the last are shown, condensed to whole messages.
+	Preset_PRESET_UNBOUNDED Preset = 1
+)
+
+// Enum value maps for Preset.
+var (
+	Preset_name = map[int32]string{
+		0: "PRESET_UNSPECIFIED",
+		1: "PRESET_UNBOUNDED",
+	}
+	Preset_value = map[string]int32{
+		"PRESET_UNSPECIFIED": 0,
+		"PRESET_UNBOUNDED":   1,
+	}
+)
+
+func (x Preset) Enum() *Preset {
+	p := new(Preset)
+	*p = x
+	return p
+}
+
+func (x Preset) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Preset) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[2].Descriptor()
+}
+
+func (Preset) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[2]
+}
+
+func (x Preset) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Preset.Descriptor instead.
+func (Preset) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
+}
+
 // What a reply tells of the nodes that its messages come from.
 type NodeDetail int32
 
@@ -173,11 +222,11 @@ func (x NodeDetail) String() string {
 }
 
 func (NodeDetail) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[2].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[3].Descriptor()
 }
 
 func (NodeDetail) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[2]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[3]
 }
 
 func (x NodeDetail) Number() protoreflect.EnumNumber {
@@ -186,7 +235,7 @@ func (x NodeDetail) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NodeDetail.Descriptor instead.
 func (NodeDetail) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{3}
 }
 
 // What was found in a chain. Findings are facts about what was put; they fail no request.
@@ -247,11 +296,11 @@ func (x FindingKind) String() string {
 }
 
 func (FindingKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[3].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[4].Descriptor()
 }
 
 func (FindingKind) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[3]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[4]
 }
 
 func (x FindingKind) Number() protoreflect.EnumNumber {
@@ -260,7 +309,7 @@ func (x FindingKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindingKind.Descriptor instead.
 func (FindingKind) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{3}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
 }
 
 // Why Compact wrote nothing.
@@ -297,11 +346,11 @@ func (x NotWritten) String() string {
 }
 
 func (NotWritten) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[4].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
 }
 
 func (NotWritten) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[4]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
 }
 
 func (x NotWritten) Number() protoreflect.EnumNumber {
@@ -310,7 +359,7 @@ func (x NotWritten) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NotWritten.Descriptor instead.
 func (NotWritten) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
 }
 
 // Where a run loop stands.
@@ -355,11 +404,11 @@ func (x RunLoopState) String() string {
 }
 
 func (RunLoopState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
 }
 
 func (RunLoopState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
 }
 
 func (x RunLoopState) Number() protoreflect.EnumNumber {
@@ -368,7 +417,7 @@ func (x RunLoopState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunLoopState.Descriptor instead.
 func (RunLoopState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
 }
 
 // What became of a tool call.
@@ -412,11 +461,11 @@ func (x ToolCallState) String() string {
 }
 
 func (ToolCallState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
 }
 
 func (ToolCallState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
 }
 
 func (x ToolCallState) Number() protoreflect.EnumNumber {
@@ -425,7 +474,7 @@ func (x ToolCallState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolCallState.Descriptor instead.
 func (ToolCallState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
 }
 
 // What of a message Search looked at.
@@ -477,11 +526,11 @@ func (x SearchField) String() string {
 }
 
 func (SearchField) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
 }
 
 func (SearchField) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
 }
 
 func (x SearchField) Number() protoreflect.EnumNumber {
@@ -490,7 +539,7 @@ func (x SearchField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchField.Descriptor instead.
 func (SearchField) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
 }
 
 // How much Describe tells.
@@ -534,11 +583,11 @@ func (x DescribeMode) String() string {
 }
 
 func (DescribeMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
 }
 
 func (DescribeMode) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
 }
 
 func (x DescribeMode) Number() protoreflect.EnumNumber {
@@ -547,7 +596,7 @@ func (x DescribeMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DescribeMode.Descriptor instead.
 func (DescribeMode) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
 // What a spawned chain has of its spawner's.
@@ -591,11 +640,11 @@ func (x Inheritance) String() string {
 }
 
 func (Inheritance) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
 }
 
 func (Inheritance) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
 }
 
 func (x Inheritance) Number() protoreflect.EnumNumber {
@@ -604,7 +653,7 @@ func (x Inheritance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inheritance.Descriptor instead.
 func (Inheritance) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
 // A node, by its id or by an alias that points to it.
@@ -2475,17 +2524,21 @@ func (x *ListAliasHistoryResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Bounds what the conversation view and a compaction show. Absent fields have the defaults named here. 0 lifts the bound
-// in every max_ field; negative numbers are refused. n counts the run loops before the last (in Compact: the closed
+// Bounds what the conversation view and a compaction show. Absent fields have the values of the preset, and an absent policy
+// is one without fields. 0 lifts the bound in every max_ field; negative numbers are refused. No policy reads a clock: the
+// same chain and policy give the same bytes on any day. n counts the run loops before the last (in Compact: the closed
 // ones), the lead-in aside. The loops before the start are not shown; the largest start of all bounds wins. The preamble,
 // the summary and the last loop are always shown.
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Default 10. The start is 0 if n is at most this L, else s * ceil((n - L) / s) where s = max(1, floor(L / 2)).
+	// At most this many of the n loops are shown, and once there are so many never fewer than the larger half of it: the start moves
+	// in steps, so that what a provider has cached of the messages before keeps hitting. Default 10. The start is 0 if n is
+	// at most this L, else s * ceil((n - L) / s) where s = max(1, floor(L / 2)).
 	MaxRunLoops *int32 `protobuf:"varint,1,opt,name=max_run_loops,json=maxRunLoops,proto3,oneof" json:"max_run_loops,omitempty"`
-	// Default 168 hours; from 1 second to 100 years. The start is the first loop with a user message at or after now - max_age,
-	// rounded up to a multiple of half of max_age since the epoch. A message's time is its note's sent_at, else its
-	// node's first put.
+	// How much older than the last loop one may be that is shown richer than condensed, by keep_full_runs or tool_trace; nothing is
+	// dropped by it. Default 168 hours; from 1 second to 100 years. A loop's time is the latest time of a user message
+	// through its first message: the note's sent_at, but not later than the first put of its node; else that first put. In a
+	// compaction node messages have the times that they counted with.
 	MaxAge *durationpb.Duration `protobuf:"bytes,2,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
 	// Default 0. Whenever, in order of the messages, what would be shown exceeds this many bytes, the start moves on until
 	// it is at most half, or only the last loop is left. Sizes are those of encoded messages, from above where text is cut.
@@ -2504,8 +2557,8 @@ type Policy struct {
 	KeepToolResults *int32 `protobuf:"varint,8,opt,name=keep_tool_results,json=keepToolResults,proto3,oneof" json:"keep_tool_results,omitempty"`
 	// Default TOOL_TRACE_DROP.
 	ToolTrace ToolTrace `protobuf:"varint,9,opt,name=tool_trace,json=toolTrace,proto3,enum=transcript.v1.ToolTrace" json:"tool_trace,omitempty"`
-	// The time that max_age counts from, from 1970 to 9999; absent: the server's clock.
-	Now           *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=now,proto3" json:"now,omitempty"`
+	// What absent fields are.
+	Preset        Preset `protobuf:"varint,10,opt,name=preset,proto3,enum=transcript.v1.Preset" json:"preset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2603,11 +2656,11 @@ func (x *Policy) GetToolTrace() ToolTrace {
 	return ToolTrace_TOOL_TRACE_UNSPECIFIED
 }
 
-func (x *Policy) GetNow() *timestamppb.Timestamp {
+func (x *Policy) GetPreset() Preset {
 	if x != nil {
-		return x.Now
+		return x.Preset
 	}
-	return nil
+	return Preset_PRESET_UNSPECIFIED
 }
 
 // Request of Assemble.
@@ -4151,8 +4204,7 @@ type CompactRequest struct {
 	// the group of calls at it. Empty: the last such node. Required with summary or summary_only, except on a dry run: the last
 	// node that the summary tells of, so that it hides nothing that was said since.
 	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
-	// What is kept. Absent: the defaults of all fields, max_age among them: of a chain whose users were silent for longer, no
-	// closed run loop is kept.
+	// What is kept.
 	Policy *Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one. Empty:
 	// none, and an earlier one stays. At most 1 MiB, and not blank.
@@ -7079,7 +7131,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc5\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc6\x04\n" +
 	"\x06Policy\x12'\n" +
 	"\rmax_run_loops\x18\x01 \x01(\x05H\x00R\vmaxRunLoops\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12 \n" +
@@ -7091,9 +7143,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0ekeep_full_runs\x18\a \x01(\x05H\x05R\fkeepFullRuns\x88\x01\x01\x12/\n" +
 	"\x11keep_tool_results\x18\b \x01(\x05H\x06R\x0fkeepToolResults\x88\x01\x01\x127\n" +
 	"\n" +
-	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12,\n" +
-	"\x03now\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\x03nowB\x10\n" +
+	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12-\n" +
+	"\x06preset\x18\n" +
+	" \x01(\x0e2\x15.transcript.v1.PresetR\x06presetB\x10\n" +
 	"\x0e_max_run_loopsB\f\n" +
 	"\n" +
 	"_max_bytesB\r\n" +
@@ -7498,7 +7550,10 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tToolTrace\x12\x1a\n" +
 	"\x16TOOL_TRACE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTOOL_TRACE_DROP\x10\x01\x12\x17\n" +
-	"\x13TOOL_TRACE_REQUESTS\x10\x02*Y\n" +
+	"\x13TOOL_TRACE_REQUESTS\x10\x02*6\n" +
+	"\x06Preset\x12\x16\n" +
+	"\x12PRESET_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10PRESET_UNBOUNDED\x10\x01*Y\n" +
 	"\n" +
 	"NodeDetail\x12\x1b\n" +
 	"\x17NODE_DETAIL_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -7575,277 +7630,278 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_transcript_service_proto_rawDescData
 }
 
-var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
 var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
-	(NodeDetail)(0),                  // 2: transcript.v1.NodeDetail
-	(FindingKind)(0),                 // 3: transcript.v1.FindingKind
-	(NotWritten)(0),                  // 4: transcript.v1.NotWritten
-	(RunLoopState)(0),                // 5: transcript.v1.RunLoopState
-	(ToolCallState)(0),               // 6: transcript.v1.ToolCallState
-	(SearchField)(0),                 // 7: transcript.v1.SearchField
-	(DescribeMode)(0),                // 8: transcript.v1.DescribeMode
-	(Inheritance)(0),                 // 9: transcript.v1.Inheritance
-	(*NodeRef)(nil),                  // 10: transcript.v1.NodeRef
-	(*MessageNote)(nil),              // 11: transcript.v1.MessageNote
-	(*SpawnedFromRef)(nil),           // 12: transcript.v1.SpawnedFromRef
-	(*AliasPrecondition)(nil),        // 13: transcript.v1.AliasPrecondition
-	(*Labels)(nil),                   // 14: transcript.v1.Labels
-	(*AliasUpdate)(nil),              // 15: transcript.v1.AliasUpdate
-	(*AliasResult)(nil),              // 16: transcript.v1.AliasResult
-	(*Counters)(nil),                 // 17: transcript.v1.Counters
-	(*ChainCounters)(nil),            // 18: transcript.v1.ChainCounters
-	(*PutNodeRequest)(nil),           // 19: transcript.v1.PutNodeRequest
-	(*PutNodeResponse)(nil),          // 20: transcript.v1.PutNodeResponse
-	(*NewNode)(nil),                  // 21: transcript.v1.NewNode
-	(*PutNodesRequest)(nil),          // 22: transcript.v1.PutNodesRequest
-	(*PutNodesResponse)(nil),         // 23: transcript.v1.PutNodesResponse
-	(*AliasMove)(nil),                // 24: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 25: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 26: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 27: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 28: transcript.v1.DeleteAliasResponse
-	(*AliasInfo)(nil),                // 29: transcript.v1.AliasInfo
-	(*ResolveAliasRequest)(nil),      // 30: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 31: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 32: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 33: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 34: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 35: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 36: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 37: transcript.v1.Policy
-	(*AssembleRequest)(nil),          // 38: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 39: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 40: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 41: transcript.v1.Finding
-	(*Report)(nil),                   // 42: transcript.v1.Report
-	(*LeftOut)(nil),                  // 43: transcript.v1.LeftOut
-	(*Window)(nil),                   // 44: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 45: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 46: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 47: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 48: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 49: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 50: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 51: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 52: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 53: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 54: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 55: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 56: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 57: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 58: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 59: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 60: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 61: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 62: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 63: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 64: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 65: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 66: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 67: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 68: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 69: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 70: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 71: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 72: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 73: transcript.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 74: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 75: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 76: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 77: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 78: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 79: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 80: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 81: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 82: transcript.v1.VariableInfo
-	nil,                              // 83: transcript.v1.Labels.EntriesEntry
-	nil,                              // 84: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 85: google.protobuf.Timestamp
-	(*Message)(nil),                  // 86: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 87: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 88: google.protobuf.Duration
-	(*Metadata)(nil),                 // 89: transcript.v1.Metadata
-	(Role)(0),                        // 90: transcript.v1.Role
-	(*ToolCall)(nil),                 // 91: transcript.v1.ToolCall
-	(*Part)(nil),                     // 92: transcript.v1.Part
+	(Preset)(0),                      // 2: transcript.v1.Preset
+	(NodeDetail)(0),                  // 3: transcript.v1.NodeDetail
+	(FindingKind)(0),                 // 4: transcript.v1.FindingKind
+	(NotWritten)(0),                  // 5: transcript.v1.NotWritten
+	(RunLoopState)(0),                // 6: transcript.v1.RunLoopState
+	(ToolCallState)(0),               // 7: transcript.v1.ToolCallState
+	(SearchField)(0),                 // 8: transcript.v1.SearchField
+	(DescribeMode)(0),                // 9: transcript.v1.DescribeMode
+	(Inheritance)(0),                 // 10: transcript.v1.Inheritance
+	(*NodeRef)(nil),                  // 11: transcript.v1.NodeRef
+	(*MessageNote)(nil),              // 12: transcript.v1.MessageNote
+	(*SpawnedFromRef)(nil),           // 13: transcript.v1.SpawnedFromRef
+	(*AliasPrecondition)(nil),        // 14: transcript.v1.AliasPrecondition
+	(*Labels)(nil),                   // 15: transcript.v1.Labels
+	(*AliasUpdate)(nil),              // 16: transcript.v1.AliasUpdate
+	(*AliasResult)(nil),              // 17: transcript.v1.AliasResult
+	(*Counters)(nil),                 // 18: transcript.v1.Counters
+	(*ChainCounters)(nil),            // 19: transcript.v1.ChainCounters
+	(*PutNodeRequest)(nil),           // 20: transcript.v1.PutNodeRequest
+	(*PutNodeResponse)(nil),          // 21: transcript.v1.PutNodeResponse
+	(*NewNode)(nil),                  // 22: transcript.v1.NewNode
+	(*PutNodesRequest)(nil),          // 23: transcript.v1.PutNodesRequest
+	(*PutNodesResponse)(nil),         // 24: transcript.v1.PutNodesResponse
+	(*AliasMove)(nil),                // 25: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 26: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 27: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 28: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 29: transcript.v1.DeleteAliasResponse
+	(*AliasInfo)(nil),                // 30: transcript.v1.AliasInfo
+	(*ResolveAliasRequest)(nil),      // 31: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 32: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 33: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 34: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 35: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 36: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 37: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 38: transcript.v1.Policy
+	(*AssembleRequest)(nil),          // 39: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 40: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 41: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 42: transcript.v1.Finding
+	(*Report)(nil),                   // 43: transcript.v1.Report
+	(*LeftOut)(nil),                  // 44: transcript.v1.LeftOut
+	(*Window)(nil),                   // 45: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 46: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 47: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 48: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 49: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 50: transcript.v1.GetNodeResponse
+	(*ListChildrenRequest)(nil),      // 51: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 52: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 53: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 54: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 55: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 56: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 57: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 58: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 59: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 60: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 61: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 62: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 63: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 64: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 65: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 66: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 67: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 68: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 69: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 70: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 71: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 72: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 73: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 74: transcript.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 75: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 76: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 77: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 78: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 79: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 80: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 81: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 82: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 83: transcript.v1.VariableInfo
+	nil,                              // 84: transcript.v1.Labels.EntriesEntry
+	nil,                              // 85: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 86: google.protobuf.Timestamp
+	(*Message)(nil),                  // 87: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 88: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 89: google.protobuf.Duration
+	(*Metadata)(nil),                 // 90: transcript.v1.Metadata
+	(Role)(0),                        // 91: transcript.v1.Role
+	(*ToolCall)(nil),                 // 92: transcript.v1.ToolCall
+	(*Part)(nil),                     // 93: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	85,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	83,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	13,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	14,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	17,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	17,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	10,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	86,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	11,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	87,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	12,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	15,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	16,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	18,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	10,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	86,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	11,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	87,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	12,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	15,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	21,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	20,  // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	10,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	13,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	14,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	24,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	16,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	13,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	85,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	84,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	29,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	18,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	29,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	85,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	35,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	88,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	86,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	84,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	14,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	15,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	18,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	18,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	11,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	87,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	12,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	88,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	13,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	16,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	17,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	19,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	11,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	87,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	12,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	88,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	13,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	16,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	22,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	21,  // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	11,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	14,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	15,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	25,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	17,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	14,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	86,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	85,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	30,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	19,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	30,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	86,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	36,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	89,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	1,   // 36: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	85,  // 37: transcript.v1.Policy.now:type_name -> google.protobuf.Timestamp
-	10,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	2,   // 37: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	11,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
 	0,   // 39: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	2,   // 40: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	37,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	11,  // 42: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	40,  // 43: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	12,  // 44: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	3,   // 45: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	41,  // 46: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	43,  // 47: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	44,  // 48: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	86,  // 49: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	18,  // 50: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	42,  // 51: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	39,  // 52: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	10,  // 53: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	3,   // 40: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	38,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	12,  // 42: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	41,  // 43: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	13,  // 44: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 45: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	42,  // 46: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	44,  // 47: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	45,  // 48: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	87,  // 49: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	19,  // 50: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	43,  // 51: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	40,  // 52: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	11,  // 53: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
 	0,   // 54: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	2,   // 55: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	37,  // 56: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	86,  // 57: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	18,  // 58: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	42,  // 59: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	39,  // 60: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	10,  // 61: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	86,  // 62: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	39,  // 63: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	89,  // 64: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	85,  // 65: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	18,  // 66: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	90,  // 67: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	10,  // 68: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	85,  // 69: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	90,  // 70: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	51,  // 71: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	54,  // 72: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	10,  // 73: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	37,  // 74: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	15,  // 75: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	4,   // 76: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	16,  // 77: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	18,  // 78: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	58,  // 79: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	6,   // 80: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	59,  // 81: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	59,  // 82: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	10,  // 83: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	59,  // 84: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	59,  // 85: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	85,  // 86: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	85,  // 87: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	5,   // 88: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	60,  // 89: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	62,  // 90: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	10,  // 91: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	91,  // 92: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	59,  // 93: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	6,   // 94: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	92,  // 95: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	59,  // 96: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	85,  // 97: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	10,  // 98: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	90,  // 99: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	85,  // 100: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	85,  // 101: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	59,  // 102: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	90,  // 103: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	59,  // 104: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	7,   // 105: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	68,  // 106: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	85,  // 107: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	67,  // 108: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	10,  // 109: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	6,   // 110: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	59,  // 111: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	59,  // 112: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	59,  // 113: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	85,  // 114: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	71,  // 115: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	10,  // 116: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 117: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	88,  // 118: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	85,  // 119: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	85,  // 120: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	88,  // 121: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	18,  // 122: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	75,  // 123: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	77,  // 124: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	81,  // 125: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	82,  // 126: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	5,   // 127: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	59,  // 128: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	85,  // 129: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	88,  // 130: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	76,  // 131: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	78,  // 132: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	79,  // 133: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	12,  // 134: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	9,   // 135: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	80,  // 136: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	12,  // 137: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	78,  // 138: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	19,  // 139: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	22,  // 140: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	25,  // 141: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	27,  // 142: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	30,  // 143: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	32,  // 144: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	34,  // 145: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	38,  // 146: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	46,  // 147: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	48,  // 148: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	50,  // 149: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	56,  // 150: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	61,  // 151: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	64,  // 152: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	66,  // 153: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	70,  // 154: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	73,  // 155: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	20,  // 156: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	23,  // 157: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	26,  // 158: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	28,  // 159: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	31,  // 160: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	33,  // 161: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	36,  // 162: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	45,  // 163: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	47,  // 164: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	49,  // 165: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	52,  // 166: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	57,  // 167: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	63,  // 168: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	65,  // 169: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	69,  // 170: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	72,  // 171: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	74,  // 172: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	3,   // 55: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	38,  // 56: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	87,  // 57: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	19,  // 58: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	43,  // 59: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	40,  // 60: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	11,  // 61: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	87,  // 62: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	40,  // 63: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	90,  // 64: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	86,  // 65: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	19,  // 66: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	91,  // 67: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	11,  // 68: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	86,  // 69: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	91,  // 70: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	52,  // 71: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	55,  // 72: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	11,  // 73: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	38,  // 74: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	16,  // 75: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 76: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	17,  // 77: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	19,  // 78: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	59,  // 79: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	7,   // 80: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	60,  // 81: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	60,  // 82: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	11,  // 83: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	60,  // 84: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	60,  // 85: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	86,  // 86: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	86,  // 87: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 88: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	61,  // 89: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	63,  // 90: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	11,  // 91: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	92,  // 92: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	60,  // 93: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	7,   // 94: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	93,  // 95: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	60,  // 96: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	86,  // 97: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	11,  // 98: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	91,  // 99: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	86,  // 100: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	86,  // 101: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	60,  // 102: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	91,  // 103: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	60,  // 104: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	8,   // 105: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	69,  // 106: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	86,  // 107: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	68,  // 108: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	11,  // 109: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	7,   // 110: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	60,  // 111: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	60,  // 112: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	60,  // 113: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	86,  // 114: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	72,  // 115: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	11,  // 116: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	9,   // 117: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	89,  // 118: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	86,  // 119: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	86,  // 120: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	89,  // 121: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	19,  // 122: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	76,  // 123: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	78,  // 124: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	82,  // 125: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	83,  // 126: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 127: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	60,  // 128: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	86,  // 129: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	89,  // 130: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	77,  // 131: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	79,  // 132: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	80,  // 133: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	13,  // 134: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	10,  // 135: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	81,  // 136: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	13,  // 137: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	79,  // 138: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	20,  // 139: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	23,  // 140: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	26,  // 141: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	28,  // 142: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	31,  // 143: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	33,  // 144: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	35,  // 145: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	39,  // 146: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	47,  // 147: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	49,  // 148: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	51,  // 149: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	57,  // 150: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	62,  // 151: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	65,  // 152: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	67,  // 153: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	71,  // 154: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	74,  // 155: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	21,  // 156: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	24,  // 157: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	27,  // 158: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	29,  // 159: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	32,  // 160: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	34,  // 161: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	37,  // 162: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	46,  // 163: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	48,  // 164: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	50,  // 165: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	53,  // 166: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	58,  // 167: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	64,  // 168: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	66,  // 169: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	70,  // 170: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	73,  // 171: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	75,  // 172: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
 	156, // [156:173] is the sub-list for method output_type
 	139, // [139:156] is the sub-list for method input_type
 	139, // [139:139] is the sub-list for extension type_name
@@ -7893,7 +7949,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
-			NumEnums:      10,
+			NumEnums:      11,
 			NumMessages:   75,
 			NumExtensions: 0,
 			NumServices:   1,

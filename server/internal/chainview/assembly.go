@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 
 	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -17,7 +16,7 @@ import (
 
 // assemblerVersion names what views are made of; it is part of every etag, so that a server that makes them otherwise
 // gives other etags.
-const assemblerVersion = 1
+const assemblerVersion = 2
 
 // Request is what AssembleRequest and StreamAssembleRequest have in common.
 type Request interface {
@@ -52,8 +51,8 @@ type Assembly struct {
 	NotModified bool
 }
 
-// Open judges a request and finds the chain; now, in milliseconds, is the server's clock.
-func Open(ctx context.Context, store chainstore.Store, req Request, now int64) (*Assembly, error) {
+// Open judges a request and finds the chain.
+func Open(ctx context.Context, store chainstore.Store, req Request) (*Assembly, error) {
 	head, err := wire.ParseRef("head", req.GetHead())
 	if err != nil {
 		return nil, err
@@ -69,7 +68,7 @@ func Open(ctx context.Context, store chainstore.Store, req Request, now int64) (
 		}
 		a.after = &id
 	}
-	policy, err := wire.ParsePolicy("policy", req.GetPolicy(), compaction.Unbounded(), now)
+	policy, err := wire.ParsePolicy("policy", req.GetPolicy())
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error 
 		note = runloop.Note{SentAt: note.SentAt, HasSentAt: note.HasSentAt}
 	}
 	if !m.brief.Summary && k.origin != transcriptv1.Origin_ORIGIN_STUB {
-		note.SentAt, note.HasSentAt = m.brief.SentAt(h.FirstPut), true
+		note.SentAt, note.HasSentAt = h.Times().Of(m.brief), true
 	}
 	c.add(k.entry, k.facts, note, o.provenance(h, m.index))
 	return nil

@@ -39,25 +39,24 @@ func (a *Assembly) openConversation(ctx context.Context, policy compaction.Polic
 func (e *Effective) converse(ctx context.Context, policy compaction.Policy, condenseLast bool) (*compaction.Plan, error) {
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
 	e.again = !policy.NeedsSizes()
-	start, found, err := e.windowStart(ctx, &policy)
+	w, err := e.findWindow(ctx, &policy)
 	if err != nil {
 		return nil, err
 	}
-	if !found {
+	if w == nil {
 		plan, _, err := e.plan(ctx, o, e.chain.Head().Seq)
 		return plan, err
 	}
-	return e.planFrom(ctx, compaction.NewPlanner(o), start)
+	return e.planFrom(ctx, compaction.NewPlanner(o), w)
 }
 
-// etag names the view: the start of the window stands for the time that ages are counted from.
+// etag names the view.
 func (c *conversation) etag(detail transcriptv1.NodeDetail, condenseLast bool) string {
 	b := []byte{assemblerVersion, 'c', byte(detail), byte(boolToInt(condenseLast)), byte(boolToInt(c.policy.TraceRequests))}
 	p := &c.policy
 	for _, n := range []int64{
 		int64(p.MaxRunLoops), p.MaxAge, p.MaxBytes, p.MaxTokens, int64(p.MaxUserChars), int64(p.MaxReplyChars),
 		int64(p.KeepFullRuns), int64(p.KeepToolResults),
-		int64(boolToInt(c.plan.HasLoops)), int64(c.plan.Start.Seq), int64(c.plan.Start.Index),
 	} {
 		b = binary.AppendVarint(b, n)
 	}

@@ -9,24 +9,26 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// windowStart finds the place where the loops of a window begin. found is false where that is not behind the compaction node, or does
-// not depend on positions and times alone: then everything behind the preamble is to be planned over.
-func (e *Effective) windowStart(ctx context.Context, policy *compaction.Policy) (start runloop.Place, found bool, err error) {
+// window is where the loops of a window begin.
+type window struct {
+	start runloop.Place
+	// before is the view before the first of them.
+	before runloop.View
+}
+
+// findWindow finds where the loops of a window begin; nil where that is not behind the compaction node, or does not depend on the
+// number of loops alone: then everything behind the preamble is to be planned over.
+func (e *Effective) findWindow(ctx context.Context, policy *compaction.Policy) (*window, error) {
 	s := e.state()
 	b := chainstore.Bounds{Loops: policy.FirstLoop(max(0, s.Effective.Loops-1))}
-	b.Heard, b.HasHeard = policy.OldestTime()
-	if !s.PreambleClosed || s.Effective.Loops == 0 || policy.NeedsSizes() || b.Loops == 0 && !b.HasHeard {
-		return start, false, nil
+	if !s.PreambleClosed || b.Loops == 0 || policy.NeedsSizes() {
+		return nil, nil
 	}
-	start = s.Effective.Loop.Start // nobody has spoken since
-	if b.Met(&s.Effective) {
-		before, node, err := e.chain.FirstWhere(ctx, e.floor(), b)
-		if err != nil || node == nil {
-			return start, false, err
-		}
-		start = startIn(&b, &before.State.Effective, node)
+	before, node, err := e.chain.FirstWhere(ctx, e.floor(), b)
+	if err != nil || node == nil {
+		return nil, err
 	}
-	return start, start.Seq > e.floor(), nil
+	return windowIn(b.Loops, before.State.Effective, node), nil
 }
 
 // floor is the node behind which a window is looked for: the compaction node, or that in which the preamble ends.
@@ -37,37 +39,34 @@ func (e *Effective) floor() uint32 {
 	return e.state().PreambleEnd.Seq
 }
 
-// startIn is the place of the first message of the loop in which the bounds are met, which is in a node, but not before
-// it, where the view is as given.
-func startIn(b *chainstore.Bounds, before *runloop.View, h *chainstore.Header) runloop.Place {
-	v := *before
+// windowIn finds the loop in a node before which a view has so many. The view is given as it is before the node.
+func windowIn(loops int64, v runloop.View, h *chainstore.Header) *window {
+	times := h.Times()
 	for i := range h.Messages {
 		m := &h.Messages[i]
 		if m.Mark.LeftOut != runloop.Shown {
 			continue
 		}
-		if m.Mark.BeginsLoop {
-			v.Loop.Start = runloop.Place{Seq: h.Seq, Index: uint32(i)}
-			v.Loops += int64(1 - boolToInt(m.Mark.LeadIn))
+		if m.Mark.BeginsLoop && !m.Mark.LeadIn {
+			if v.Loops == loops {
+				return &window{start: runloop.Place{Seq: h.Seq, Index: uint32(i)}, before: v}
+			}
+			v.Loops++
 		}
-		if at := m.SentAt(h.FirstPut); m.Role == runloop.User && !m.Summary && (!v.HasLatestUser || at > v.LatestUser) {
-			v.LatestUser, v.HasLatestUser = at, true
-		}
-		if b.Met(&v) {
-			break
-		}
+		v.Hear(m, times)
 	}
-	return v.Loop.Start
+	return nil
 }
 
 // planFrom feeds a planner the messages before the first loop and those from the start of the window on.
-func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, start runloop.Place) (*compaction.Plan, error) {
+func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, w *window) (*compaction.Plan, error) {
+	start := w.start
 	if e.compaction != nil {
 		if err := e.feedEarly(ctx, p, start); err != nil {
 			return nil, err
 		}
 	}
-	p.Skip()
+	p.Skip(w.before.LatestUser, w.before.HasLatestUser)
 	through := e.chain.Head().Seq
 	var h chainstore.Header
 	err := e.read(ctx, []chainstore.Span{{From: start.Seq, Through: through}}, true, func(r *viewRow) error {
@@ -119,7 +118,8 @@ func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start 
 
 // feed adds a node's messages from one through the one before another.
 func feed(p *compaction.Planner, h *chainstore.Header, from, through int) {
+	times := h.Times()
 	for i := from; i < through; i++ {
-		p.Add(&h.Messages[i], runloop.Place{Seq: h.Seq, Index: uint32(i)}, h.FirstPut)
+		p.Add(&h.Messages[i], runloop.Place{Seq: h.Seq, Index: uint32(i)}, times)
 	}
 }

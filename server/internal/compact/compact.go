@@ -22,9 +22,9 @@ const (
 	compactTries = 5
 )
 
-// Run compacts, as of now in milliseconds since the epoch.
-func Run(ctx context.Context, store chainstore.Store, req *transcriptv1.CompactRequest, now int64) (*transcriptv1.CompactResponse, error) {
-	c, err := parse(store, req, now)
+// Run compacts.
+func Run(ctx context.Context, store chainstore.Store, req *transcriptv1.CompactRequest) (*transcriptv1.CompactResponse, error) {
+	c, err := parse(store, req)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ type request struct {
 }
 
 // parse judges a request.
-func parse(store chainstore.Store, req *transcriptv1.CompactRequest, now int64) (*request, error) {
+func parse(store chainstore.Store, req *transcriptv1.CompactRequest) (*request, error) {
 	c := &request{store: store, namespace: wire.Namespace(req.Namespace), req: req}
 	var err error
 	if c.head, err = wire.ParseRef("head", req.Head); err != nil {
@@ -64,7 +64,7 @@ func parse(store chainstore.Store, req *transcriptv1.CompactRequest, now int64) 
 		}
 		c.through = &id
 	}
-	if c.policy, err = wire.ParsePolicy("policy", req.Policy, compaction.Default(now), now); err != nil {
+	if c.policy, err = wire.ParsePolicy("policy", req.Policy); err != nil {
 		return nil, err
 	}
 	switch {

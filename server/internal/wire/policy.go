@@ -13,19 +13,19 @@ const (
 	maxAgeSeconds = 36_525 * 24 * 60 * 60
 )
 
-// ParsePolicy reads a Policy; absent is what none means. now, in milliseconds since the epoch, is the server's clock, for
-// policies that give no time.
-func ParsePolicy(field string, p *transcriptv1.Policy, absent compaction.Policy, now int64) (compaction.Policy, error) {
+// ParsePolicy reads a Policy; none is one without fields.
+func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error) {
 	if p == nil {
-		return absent, nil
+		return compaction.Default(), nil
 	}
-	out := compaction.Default(now)
-	if p.Now != nil {
-		ms, ok := Milliseconds(p.Now)
-		if !ok {
-			return out, InvalidField(field+".now", "must be a time from 1970 to 9999")
-		}
-		out.Now = ms
+	var out compaction.Policy
+	switch p.Preset {
+	case transcriptv1.Preset_PRESET_UNSPECIFIED:
+		out = compaction.Default()
+	case transcriptv1.Preset_PRESET_UNBOUNDED:
+		out = compaction.Unbounded()
+	default:
+		return out, InvalidField(field+".preset", "must be a declared value")
 	}
 	if err := parseAge(field+".max_age", p.MaxAge, &out.MaxAge); err != nil {
 		return out, err
