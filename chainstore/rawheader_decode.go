@@ -36,8 +36,8 @@ func (r RawHeader) DecodeInto(h *Header, seq uint32) error {
 	return nil
 }
 
-// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Covers and
-// Provenance are zero.
+// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Provenance
+// and Covers.Seq are zero.
 func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 	if err := r.check(); err != nil {
 		return err
@@ -52,6 +52,7 @@ func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 // reader begins to read into h, whose list of messages stays as memory.
 func (r RawHeader) reader(h *Header, seq uint32) headerReader {
 	*h = Header{ID: r.ID(), Version1: r[0] == headerVersion1, Seq: seq, Messages: h.Messages[:0]}
+	h.Covers.Present = r[1]&flagCompaction != 0
 	return headerReader{rest: r[rawFixed:]}
 }
 

@@ -199,9 +199,10 @@ func TestRawHeaderDecodeMessages(t *testing.T) {
 		if err := raw.DecodeMessages(&got, h.Seq); err != nil {
 			t.Fatal(err)
 		}
-		want := chainstore.Header{Version1: h.Version1,
-			ID: h.ID, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
+		want := chainstore.Header{
+			ID: h.ID, Version1: h.Version1, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, Messages: h.Messages,
+			Covers: chainstore.Link{Present: h.Covers.Present},
 		}
 		if len(h.Messages) == 0 {
 			want.Messages = got.Messages[:0]

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -34,7 +33,6 @@ type badPolicy struct {
 
 func badPolicies() []badPolicy {
 	age := func(d *durationpb.Duration) *Policy { return &Policy{MaxAge: d} }
-	now := func(ts *timestamppb.Timestamp) *Policy { return &Policy{Now: ts} }
 	return []badPolicy{
 		{"negative max_run_loops", &Policy{MaxRunLoops: proto.Int32(-1)}, "policy.max_run_loops"},
 		{"least max_run_loops", &Policy{MaxRunLoops: proto.Int32(-1 << 31)}, "policy.max_run_loops"},
@@ -54,10 +52,8 @@ func badPolicies() []badPolicy {
 		{"an age of mixed signs", age(&durationpb.Duration{Seconds: 5, Nanos: -1}), "policy.max_age"},
 		{"an age over a century", age(&durationpb.Duration{Seconds: century, Nanos: 1}), "policy.max_age"},
 		{"an age out of range", age(&durationpb.Duration{Seconds: 1 << 62}), "policy.max_age"},
-		{"before 1970", now(timestamppb.New(time.Unix(-1, 0))), "policy.now"},
-		{"after 9999", now(&timestamppb.Timestamp{Seconds: 253402300800}), "policy.now"},
-		{"odd nanoseconds", now(&timestamppb.Timestamp{Nanos: -1}), "policy.now"},
-		{"a second of nanoseconds", now(&timestamppb.Timestamp{Nanos: 1_000_000_000}), "policy.now"},
+		{"a preset unknown", &Policy{Preset: 2}, "policy.preset"},
+		{"a preset below", &Policy{Preset: -1}, "policy.preset"},
 	}
 }
 
@@ -68,7 +64,7 @@ const century = int64(36_525 * 24 * 60 * 60)
 func goodPolicies() []*Policy {
 	return []*Policy{
 		{}, {MaxAge: durationpb.New(0)}, {MaxAge: durationpb.New(time.Second)}, {MaxAge: &durationpb.Duration{Seconds: century}},
-		{Now: &timestamppb.Timestamp{}}, {Now: &timestamppb.Timestamp{Seconds: 253402300799, Nanos: 999_999_999}},
+		unbounded(),
 		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP},
 		{
 			MaxRunLoops: proto.Int32(1<<31 - 1), MaxBytes: proto.Int64(1<<63 - 1), MaxTokens: proto.Int64(1<<63 - 1), MaxUserChars: proto.Int32(1<<31 - 1),

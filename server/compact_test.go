@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -420,25 +418,4 @@ func TestCompactALongOpenLoop(t *testing.T) {
 	}
 	r.chain("chat", put...)
 	equal(r, "an open loop of 1,201 messages", r.compact(&Compact{Head: byAlias("chat")}).NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
-}
-
-// TestCompactAge drops everything that is too old, and says so where nothing would be left.
-func TestCompactAge(t *testing.T) {
-	r := newRig(t)
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range 4 {
-		note := &transcriptv1.MessageNote{SentAt: timestamppb.New(at.Add(time.Duration(i) * 100 * time.Hour))}
-		req := &PutNode{Messages: work(fmt.Sprint(i)), Notes: []*transcriptv1.MessageNote{note, {}, {}, {}}, Aliases: []*Update{{Name: "chat"}}}
-		if i > 0 {
-			req.Parent = byAlias("chat")
-		}
-		must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), req))
-	}
-	dry := func(now time.Time) *transcriptv1.CompactResponse {
-		return r.compact(&Compact{Head: byAlias("chat"), DryRun: true, Policy: &Policy{Now: timestamppb.New(now)}})
-	}
-	equal(r, "loops", loops(dry(at.Add(301*time.Hour))), "2 2 0")
-	late := dry(at.Add(9000 * time.Hour))
-	equal(r, "loops", loops(late), "4 0 0")
-	equal(r, "where none is left", late.NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
 }

@@ -48,12 +48,10 @@ func minute(i int) *timestamppb.Timestamp {
 }
 
 // windows are policies whose windows are found without sizes.
-func windows(loops int) map[string]*Policy {
+func windows() map[string]*Policy {
 	return map[string]*Policy{
-		"max_run_loops": {MaxRunLoops: proto.Int32(10), MaxAge: durationpb.New(0)},
-		"max_age":       {MaxRunLoops: proto.Int32(0), MaxAge: durationpb.New(10 * time.Minute), Now: minute(loops)},
-		"both":          {MaxRunLoops: proto.Int32(10), MaxAge: durationpb.New(10 * time.Minute), Now: minute(loops)},
-		"nobody recent": {MaxAge: durationpb.New(10 * time.Minute), Now: minute(2 * loops)},
+		"none": nil, "the defaults": {}, "max_run_loops": byLoops(10), "over no bounds": {Preset: transcriptv1.Preset_PRESET_UNBOUNDED, MaxRunLoops: proto.Int32(10)},
+		"whole where recent": {MaxRunLoops: proto.Int32(10), KeepFullRuns: proto.Int32(10), MaxAge: durationpb.New(5 * time.Minute)},
 	}
 }
 
@@ -75,9 +73,9 @@ func TestWindowsDoNotReadThePast(t *testing.T) {
 	}
 	near, far := heads(25), heads(250)
 	for chain := range near {
-		for name := range windows(0) {
-			cost := func(head string, loops int) (gets, seeks, nexts int) {
-				req := &Assemble{Head: byID(head), View: conversation, Policy: windows(loops)[name]}
+		for name := range windows() {
+			cost := func(head string) (gets, seeks, nexts int) {
+				req := &Assemble{Head: byID(head), View: conversation, Policy: windows()[name]}
 				if n := len(r.assemble(req).Messages); n > 60 {
 					t.Errorf("%s, %s: a window of %d messages", chain, name, n)
 				}
@@ -87,8 +85,8 @@ func TestWindowsDoNotReadThePast(t *testing.T) {
 				}
 				return gets, seeks, nexts
 			}
-			gets, seeks, nexts := cost(near[chain], 25)
-			gets2, seeks2, nexts2 := cost(far[chain], 250)
+			gets, seeks, nexts := cost(near[chain])
+			gets2, seeks2, nexts2 := cost(far[chain])
 			t.Logf("%s, %s: %d gets, %d seeks, %d nexts; ten times as deep %d, %d, %d", chain, name, gets, seeks, nexts, gets2, seeks2, nexts2)
 			if gets2 > gets || seeks2 > seeks+2 || nexts2 > nexts+8 {
 				t.Errorf("%s, %s: the cost grows with what lies before the window", chain, name)
@@ -104,7 +102,7 @@ func TestWindowsAcrossACompaction(t *testing.T) {
 	v := &viewModel{rig: r}
 	covered := r.timed(r.put("", system("s"), system("t")), "a", 0, 6)
 	compacted := func(parent string) string {
-		return r.compact(&Compact{Head: byID(parent), ThroughId: covered, Summary: "before", Policy: &Policy{MaxRunLoops: proto.Int32(4), MaxAge: durationpb.New(0)}}).NodeId
+		return r.compact(&Compact{Head: byID(parent), ThroughId: covered, Summary: "before", Policy: byLoops(4)}).NodeId
 	}
 	asks := func(parent string, at int) string {
 		return must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{
@@ -119,7 +117,7 @@ func TestWindowsAcrossACompaction(t *testing.T) {
 	for _, head := range []string{made, r.timed(made, "d", 9, 5), r.put(made, system("on")), joined, r.timed(joined, "e", 14, 2), inside, led, r.put(led, user("4")), r.put(compacted(covered), assistant("more"))} {
 		for _, limit := range []int32{0, 1, 2, 3, 4, 6, 9, 14} {
 			for _, age := range []time.Duration{0, time.Second, 4 * time.Minute, 8 * time.Minute, 30 * time.Minute} {
-				p := &Policy{MaxRunLoops: proto.Int32(limit), MaxAge: durationpb.New(age), Now: minute(14)}
+				p := &Policy{MaxRunLoops: proto.Int32(limit), KeepFullRuns: proto.Int32(12), MaxAge: durationpb.New(age)}
 				req := &Assemble{Head: byID(head), View: conversation, Policy: p}
 				got, want := v.asked(req), v.conversation(head, parsed(p), false)
 				v.sameMessages(fmt.Sprint("the conversation of ", limit, " loops and ", age), got.Messages, want.messages...)
@@ -156,7 +154,7 @@ func TestWindowsInLargeNodes(t *testing.T) {
 	}
 	for limit := int32(0); limit < 34; limit += 3 {
 		for _, age := range []int{0, 2 * int(limit), 5 * int(limit)} {
-			p := &Policy{MaxRunLoops: proto.Int32(limit), MaxAge: durationpb.New(time.Duration(age) * time.Minute), Now: minute(at)}
+			p := &Policy{MaxRunLoops: proto.Int32(limit), KeepFullRuns: proto.Int32(30), MaxAge: durationpb.New(time.Duration(age) * time.Minute)}
 			req := &Assemble{Head: byID(parent), View: conversation, Policy: p}
 			got, want := v.asked(req), v.conversation(parent, parsed(p), false)
 			v.sameMessages(fmt.Sprint("the conversation of ", limit, " loops and ", age), got.Messages, want.messages...)
@@ -230,22 +228,20 @@ func TestNodesOfACompactedChain(t *testing.T) {
 	r.verifyNodes(get.Messages, []*transcriptv1.NodeInfo{get.Info})
 }
 
-// TestConversationEtags: an etag names what the caller holds, whatever the clock says, and nothing else has it.
+// TestConversationEtags: an etag names what the caller holds, and nothing else has it.
 func TestConversationEtags(t *testing.T) {
 	r := newRig(t)
 	head := r.timed("", "a", 0, 12)
-	base := &Assemble{Head: byID(head), View: conversation, Policy: &Policy{MaxAge: durationpb.New(8 * time.Minute), Now: minute(12)}}
+	base := &Assemble{Head: byID(head), View: conversation, Policy: &Policy{MaxAge: durationpb.New(8 * time.Minute)}}
 	changed := func(change func(*Assemble)) string {
 		req := proto.Clone(base).(*Assemble)
 		change(req)
 		return r.assemble(req).Etag
 	}
 	etag := changed(func(*Assemble) {})
-	equal(r, "the etag a moment later", changed(func(a *Assemble) { a.Policy.Now = timestamppb.New(minute(12).AsTime().Add(time.Second)) }), etag)
 	equal(r, "the etag with defaults spelt out", changed(func(a *Assemble) { a.Policy.MaxRunLoops, a.Policy.MaxUserChars = proto.Int32(10), proto.Int32(500) }), etag)
 	seen := map[string]string{etag: "the request"}
 	for what, change := range map[string]func(*Assemble){
-		"the window moved":  func(a *Assemble) { a.Policy.Now = minute(17) },
 		"max_age":           func(a *Assemble) { a.Policy.MaxAge = durationpb.New(8*time.Minute + 2*time.Millisecond) },
 		"max_run_loops":     func(a *Assemble) { a.Policy.MaxRunLoops = proto.Int32(11) },
 		"max_bytes":         func(a *Assemble) { a.Policy.MaxBytes = proto.Int64(1 << 40) },
@@ -258,6 +254,7 @@ func TestConversationEtags(t *testing.T) {
 		"condense_last":     func(a *Assemble) { a.CondenseLast = true },
 		"node_detail":       func(a *Assemble) { a.NodeDetail = ids },
 		"no policy":         func(a *Assemble) { a.Policy = nil },
+		"unbounded":         func(a *Assemble) { a.Policy = unbounded() },
 		"effective":         func(a *Assemble) { a.Policy, a.View = nil, effective },
 		"full":              func(a *Assemble) { a.Policy, a.View = nil, full },
 		"another head":      func(a *Assemble) { a.Head = byID(r.put(head, system("s"))) },
@@ -277,14 +274,11 @@ func TestEveryFieldOfPolicyIsInTheEtag(t *testing.T) {
 	etagOf := func(p *Policy) string {
 		return r.assemble(&Assemble{Head: byID(head), View: conversation, Policy: p}).Etag
 	}
-	base := &Policy{Now: minute(12)}
+	base := &Policy{}
 	seen := map[string]string{etagOf(base): "the defaults"}
 	fields := base.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if field.Name() == "now" {
-			continue // what it does is in the etag: the start of the window
-		}
 		p := proto.Clone(base).(*Policy)
 		setToAnother(t, p.ProtoReflect(), field)
 		etag := etagOf(p)

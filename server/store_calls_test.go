@@ -9,11 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
@@ -303,7 +301,7 @@ func (c *turns) askable() *asking {
 	c.put("traced", node(user("and now?")), node(assistant("so")))
 	c.grow("lines", 10, 2, usual)
 	w.before = c.head("lines")
-	once, err := c.Compact(c.Context(), &Compact{Head: byAlias("lines"), ThroughId: w.before, Policy: &Policy{Now: timestamppb.New(begun), KeepFullRuns: proto.Int32(5)}, Summary: "so far"})
+	once, err := c.Compact(c.Context(), &Compact{Head: byAlias("lines"), ThroughId: w.before, Policy: &Policy{KeepFullRuns: proto.Int32(5)}, Summary: "so far"})
 	if err != nil || !once.Written {
 		c.Fatalf("%v, %v", once, err)
 	}
@@ -335,7 +333,7 @@ func lines() *Policy {
 
 // tracing keeps the results of condensed loops as lines.
 func tracing() *Policy {
-	return &Policy{Now: timestamppb.New(begun), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, KeepToolResults: proto.Int32(1), KeepFullRuns: proto.Int32(3)}
+	return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, KeepToolResults: proto.Int32(1), KeepFullRuns: proto.Int32(3)}
 }
 
 func (w *asking) table() (all []storeCalls) {
@@ -466,7 +464,6 @@ func (w *asking) views() []storeCalls {
 		{"Assemble", "conversation, everything", 3, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(0)})},
 		{"Assemble", "conversation, a window by bytes", 3, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byBytes(1000)})},
 		{"Assemble", "conversation, a window by loops", 4, planned + ", " + started, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(10)})},
-		{"Assemble", "conversation, a window by age", 4, planned + ", " + started, assemble(&Assemble{Head: byAlias("large"), View: conversation, Policy: byAge(time.Hour)})},
 		{"Assemble", "conversation, lines of copies", 4, planned + "; where what became lines was put", assemble(&Assemble{Head: byAlias("lines"), View: conversation, Policy: lines()})},
 		{"Assemble", "full, envelopes, five compactions", 3, linked, assemble(&Assemble{
 			Head: byAlias("compacted"), View: full, NodeDetail: envelopes,

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -94,7 +93,7 @@ func (c *turns) benchmarkWindows(b *testing.B) {
 	for _, x := range []struct {
 		name   string
 		policy *Policy
-	}{{"max_run_loops", byLoops(10)}, {"max_age", byAge(10 * time.Minute)}, {"both", byLoopsAndAge()}} {
+	}{{"max_run_loops", byLoops(10)}, {"whole where recent", wholeWhereRecent()}} {
 		b.Run(x.name, func(b *testing.B) {
 			c := c.in(b)
 			c.compare(b, c.view("100", conversation, x.policy), c.view("10000", conversation, x.policy))
@@ -118,7 +117,7 @@ func (c *turns) benchmarkManyTurns(b *testing.B) {
 		name, alias string
 		policy      *Policy
 	}{
-		{"no policy", "1000", nil},
+		{"unbounded", "1000", unbounded()},
 		{"window of all", "1000", byLoops(1000)},
 		{"window of the last", "10000", byLoops(1000)},
 		{"window of the last, uncut", "10000", uncut},
@@ -170,7 +169,7 @@ func (c *turns) benchmarkCompact(b *testing.B) {
 	for _, x := range []struct {
 		name   string
 		policy *Policy
-	}{{"default", &Policy{Now: timestamppb.New(begun)}}, {"max_bytes", byBytes(100_000)}, {"250 whole loops", many}} {
+	}{{"default", nil}, {"max_bytes", byBytes(100_000)}, {"250 whole loops", many}} {
 		b.Run(x.name, func(b *testing.B) {
 			c := c.in(b)
 			stream, compact := c.streamed(&transcriptv1.StreamAssembleRequest{Head: byAlias("10000"), View: full}), c.compacting("10000", x.policy)

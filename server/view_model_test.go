@@ -77,7 +77,7 @@ func (n *modelNode) shown() []modelMessage {
 	for i, m := range n.messages {
 		one := modelMessage{m: m, sentAt: n.firstPut, index: uint32(i)}
 		if len(n.notes) > 0 {
-			if at := n.notes[i].SentAt; at != nil {
+			if at := n.notes[i].SentAt; at != nil && (n.covers != "" || at.AsTime().UnixMilli() < n.firstPut) {
 				one.sentAt = at.AsTime().UnixMilli()
 			}
 			if c := n.notes[i].TokenCount; c != nil {
@@ -173,7 +173,7 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 		facts[i].Note.SentAt, facts[i].Note.HasSentAt = m.sentAt, true
 	}
 	var s runloop.State
-	node := runloop.Node{Prefix: modelSource, Messages: facts, PutAt: make([]uint32, len(facts))}
+	node := runloop.Node{Prefix: modelSource, Times: runloop.Times{AsSent: true}, Messages: facts, PutAt: make([]uint32, len(facts))}
 	marks := must[[]runloop.Mark](v.rig)(s.Fold(node, func(runloop.Optional) bool { return false }))
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
 	var total compaction.Size
@@ -187,7 +187,7 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	}
 	p := compaction.NewPlanner(o)
 	for i := preamble; i < len(all); i++ {
-		p.Add(&briefs[i], runloop.Place{Index: uint32(i)}, 0)
+		p.Add(&briefs[i], runloop.Place{Index: uint32(i)}, runloop.Times{AsSent: true})
 	}
 	out := &modelSum{facts: facts, briefs: briefs, policy: &policy}
 	for i := range preamble {

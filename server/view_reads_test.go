@@ -107,7 +107,7 @@ func (c *turns) growCompacted(alias string, times int, of sizes) {
 			c.Fatal(err)
 		}
 		reply, err := c.Compact(c.Context(), &Compact{
-			Head: byAlias(alias), ThroughId: at.Alias.NodeId, Policy: &Policy{Now: timestamppb.New(begun)}, Summary: prose.Words(rand.New(rand.NewPCG(3, 3)), 2*of.reply),
+			Head: byAlias(alias), ThroughId: at.Alias.NodeId, Summary: prose.Words(rand.New(rand.NewPCG(3, 3)), 2*of.reply),
 		})
 		if err != nil || !reply.Written {
 			c.Fatalf("compact %s: %v, %v", alias, reply, err)
@@ -190,17 +190,14 @@ func (c *turns) reads(call func() []byte) cost {
 
 func (c cost) sum() float64 { return float64(c.gets + c.seeks + c.nexts) }
 
-// The policies that windows are measured with: each leaves about ten loops of the chains here.
+// The policies that windows are measured with.
 func byLoops(n int32) *Policy { return &Policy{MaxRunLoops: proto.Int32(n), MaxAge: durationpb.New(0)} }
 
-func byAge(d time.Duration) *Policy {
-	return &Policy{MaxRunLoops: proto.Int32(0), MaxAge: durationpb.New(d), Now: timestamppb.New(begun)}
-}
+func unbounded() *Policy { return &Policy{Preset: transcriptv1.Preset_PRESET_UNBOUNDED} }
 
-func byLoopsAndAge() *Policy {
-	p := byAge(20 * time.Minute)
-	p.MaxRunLoops = proto.Int32(10)
-	return p
+// wholeWhereRecent leaves about ten loops, about half of them whole.
+func wholeWhereRecent() *Policy {
+	return &Policy{MaxRunLoops: proto.Int32(10), KeepFullRuns: proto.Int32(10), MaxAge: durationpb.New(5 * time.Minute)}
 }
 
 func byBytes(n int64) *Policy {
@@ -234,10 +231,9 @@ func TestReadsOfViews(t *testing.T) {
 		want  cost
 	}{
 		{"max_run_loops", c.views("100", deep, conversation, byLoops(10)), cost{gets: 2, seeks: 10, nexts: 18}},
-		{"max_age", c.views("100", deep, conversation, byAge(10*time.Minute)), cost{gets: 2, seeks: 10, nexts: 18}},
-		{"both", c.views("100", deep, conversation, byLoopsAndAge()), cost{gets: 2, seeks: 10, nexts: 18}},
+		{"whole where recent", c.views("100", deep, conversation, wholeWhereRecent()), cost{gets: 2, seeks: 10, nexts: 18}},
 		{"compacted, effective", c.views("compacted once", "compacted often", effective, nil), cost{gets: 3, seeks: 2, nexts: 10}},
-		{"compacted, conversation", c.views("compacted once", "compacted often", conversation, nil), cost{gets: 3, seeks: 4, nexts: 19}},
+		{"compacted, conversation", c.views("compacted once", "compacted often", conversation, unbounded()), cost{gets: 3, seeks: 4, nexts: 19}},
 		{"compacted, window behind", c.views("compacted once", "compacted often", conversation, byLoops(4)), cost{gets: 3, seeks: 9, nexts: 6}},
 		{"compacted, window over", c.views("compacted once", "compacted often", conversation, byLoops(10)), cost{gets: 3, seeks: 8, nexts: 19}},
 		{"describe, off", [2]func() []byte{c.describe("10", modeOff), c.describe(deep, modeOff)}, cost{gets: 2}},
@@ -298,7 +294,7 @@ func TestReadsOfFolds(t *testing.T) {
 		want cost
 	}{
 		{"max_bytes", func(a string) func() []byte { return c.view(a, conversation, byBytes(1000)) }, cost{gets: 2, seeks: 3, nexts: 23}},
-		{"compact", func(a string) func() []byte { return c.compacting(a, &Policy{Now: timestamppb.New(begun)}) }, cost{gets: 13, seeks: 3, nexts: 8}},
+		{"compact", func(a string) func() []byte { return c.compacting(a, nil) }, cost{gets: 13, seeks: 3, nexts: 8}},
 		{"compact, max_bytes", func(a string) func() []byte { return c.compacting(a, byBytes(1000)) }, cost{gets: 8, seeks: 3, nexts: 23}},
 	} {
 		for _, n := range depths {
@@ -329,7 +325,7 @@ func TestReadsOfManyTurns(t *testing.T) {
 		want   cost
 	}{
 		{"full", 1000, full, nil, cost{gets: 1, seeks: 1, nexts: 1000}},
-		{"no policy", 1000, conversation, nil, cost{gets: 1, seeks: 2, nexts: 999}},
+		{"unbounded", 1000, conversation, unbounded(), cost{gets: 1, seeks: 2, nexts: 999}},
 		{"window of all", 1000, conversation, byLoops(1000), cost{gets: 1, seeks: 2, nexts: 999}},
 		{"window of the last", deepTurns(), conversation, byLoops(1000), cost{gets: 1, seeks: 21, nexts: 999}},
 		{"window of the last, uncut", deepTurns(), conversation, uncut, cost{gets: 1, seeks: 21, nexts: 999}},
@@ -379,7 +375,7 @@ func TestCompactTakesMemoryForWhatItWrites(t *testing.T) {
 	whole := byLoops(250)
 	whole.KeepFullRuns = proto.Int32(250)
 	for name, policy := range map[string]*Policy{
-		"default": {Now: timestamppb.New(begun)}, "max_bytes": byBytes(20_000), "250 whole loops": whole,
+		"default": nil, "max_bytes": byBytes(20_000), "250 whole loops": whole,
 	} {
 		heap() // what pools hold goes with the second
 		idle, most, rows := heap(), uint64(0), 0

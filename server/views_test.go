@@ -45,6 +45,9 @@ func drawNote(t *rapid.T) *transcriptv1.MessageNote {
 	n := &transcriptv1.MessageNote{}
 	if rapid.Bool().Draw(t, "sent") {
 		n.SentAt = timestamppb.New(time.UnixMilli(epoch + rapid.Int64Range(0, 20_000).Draw(t, "at")))
+		if rapid.IntRange(0, 9).Draw(t, "wrong") == 0 {
+			n.SentAt.Seconds *= 3 // later than any put
+		}
 	}
 	if rapid.Bool().Draw(t, "counted") {
 		n.TokenCount, n.Estimated = proto.Uint32(rapid.Uint32Range(0, 50).Draw(t, "tokens")), rapid.Bool().Draw(t, "estimated")
@@ -96,9 +99,6 @@ func (p *program) compactAt(head string) {
 			req.ThroughId = reply.ThroughId
 		}
 	}
-	if rapid.IntRange(0, 3).Draw(p.t, "fresh") > 0 && req.Policy != nil {
-		req.Policy.MaxAge = durationpb.New(0)
-	}
 	reply, err := p.Compact(p.ctx(), req)
 	if err != nil || !reply.Written {
 		return // what is refused, and when, is TestCompact's matter
@@ -111,7 +111,10 @@ func drawPolicy(t *rapid.T) *Policy {
 	if rapid.IntRange(0, 5).Draw(t, "none") == 0 {
 		return nil
 	}
-	p := &Policy{Now: timestamppb.New(time.UnixMilli(epoch + rapid.Int64Range(0, 30_000).Draw(t, "now")))}
+	p := &Policy{}
+	if rapid.IntRange(0, 3).Draw(t, "preset") == 0 {
+		p.Preset = transcriptv1.Preset_PRESET_UNBOUNDED
+	}
 	if rapid.Bool().Draw(t, "loops") {
 		p.MaxRunLoops = proto.Int32(rapid.Int32Range(0, 5).Draw(t, "max_run_loops"))
 	}
@@ -147,10 +150,13 @@ func drawPolicy(t *rapid.T) *Policy {
 
 // parsed is what the server makes of a policy.
 func parsed(p *Policy) compaction.Policy {
-	if p == nil {
-		return compaction.Unbounded()
+	out := compaction.Default()
+	if p.GetPreset() == transcriptv1.Preset_PRESET_UNBOUNDED {
+		out = compaction.Unbounded()
 	}
-	out := compaction.Default(p.Now.AsTime().UnixMilli())
+	if p == nil {
+		return out
+	}
 	if p.MaxRunLoops != nil {
 		out.MaxRunLoops = int(*p.MaxRunLoops)
 	}
@@ -231,7 +237,10 @@ func (p *program) checkConversation(head string) (shortened bool) {
 	if !proto.Equal(report, want.report) {
 		v.Errorf("the report is\n%v\nwant\n%v", report, want.report)
 	}
-	if req.Policy != nil && req.Policy.GetMaxBytes() == 0 {
+	if req.Policy.GetMaxBytes() == 0 {
+		if req.Policy == nil {
+			req.Policy = &Policy{}
+		}
 		req.Policy.MaxBytes = proto.Int64(1 << 60)
 		all := v.asked(req)
 		if !bytes.Equal(canonical.EncodePayload(all.Messages), canonical.EncodePayload(got.Messages)) || !proto.Equal(all.Report, got.Report) || nodesOf(all) != nodesOf(got) {
