@@ -305,7 +305,9 @@ func (t *talk) settled(p compaction.Policy, start, n int) (out []shown) {
 }
 
 // keptWhole tells whether loop i, of n that are settled, is shown whole.
-func (t *talk) keptWhole(p compaction.Policy, i, n int) bool { return i >= n-p.KeepFullRuns && t.recent(p, i) }
+func (t *talk) keptWhole(p compaction.Policy, i, n int) bool {
+	return i >= n-p.KeepFullRuns && t.recent(p, i)
+}
 
 // timeOf is the latest user time through the first message of loop i.
 func (t *talk) timeOf(i int) int64 {

@@ -28,10 +28,10 @@ type node struct {
 // entry is a message of a view behind the preamble, as a caller of the planner has it.
 type entry struct {
 	put
-	brief    runloop.Brief
-	facts    runloop.Facts
-	at       runloop.Place
-	times    runloop.Times
+	brief runloop.Brief
+	facts runloop.Facts
+	at    runloop.Place
+	times runloop.Times
 	// name is the result's own, else that of the call that it answers; from is where it was put.
 	name runloop.Optional
 	from runloop.Source

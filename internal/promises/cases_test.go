@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -66,7 +65,7 @@ func somePolicy(i int) *transcriptv1.Policy {
 	case 2:
 		p.MaxTokens = proto.Int64(int64(30 * (1 + i/4)))
 	case 3:
-		p.MaxAge, p.Now = durationpb.New(time.Duration(1+i/4)*time.Second), timestamppb.New(time.Unix(8, 0))
+		p.MaxAge = durationpb.New(time.Duration(1+i/4) * time.Second)
 	}
 	return p
 }

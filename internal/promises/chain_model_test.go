@@ -102,9 +102,10 @@ func (m *message) speaksForSystem() bool { return m.Role == system || m.Role == 
 func (m *message) isSummary() bool       { return m.Origin == asSummary }
 func (m *message) asks() bool            { return m.Role == user && !m.isSummary() }
 
-// sent is when it was sent, else first put, in milliseconds.
-func (m *message) sent() int64 {
-	if at := m.note.GetSentAt(); at != nil {
+// counts is the time that it counts with, in milliseconds: when it was sent, but not later than first put, unless a compaction
+// copied it; else when it was first put.
+func (m *message) counts() int64 {
+	if at := m.note.GetSentAt(); at != nil && (m.home.covers != nil || at.AsTime().UnixMilli() < m.home.firstPut) {
 		return at.AsTime().UnixMilli()
 	}
 	return m.home.firstPut

@@ -40,9 +40,6 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 		n--
 	}
 	start := max(p.bySize(fixed, kept), p.byLoops(n))
-	if len(loops) > 0 && !loops[0].leadIn {
-		start = max(start, p.byAge(loops, n))
-	}
 	if summaryOnly {
 		start = n
 	}
@@ -50,14 +47,15 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 		c.report.LoopsDropped = start
 	}
 	for i := start; i < int64(len(loops)); i++ {
-		c.after = append(c.after, c.loop(p, loops[i], i, n, given != nil)...)
+		c.after = append(c.after, c.loop(p, loops, i, n, given != nil)...)
 	}
 	c.finish(summaryOnly)
 	return c
 }
 
 // loop is what a compaction keeps of loop i, if n are closed.
-func (c *compacted) loop(p *policy, l *loop, i, n int64, summarized bool) (out []*message) {
+func (c *compacted) loop(p *policy, loops []*loop, i, n int64, summarized bool) (out []*message) {
+	l := loops[i]
 	switch {
 	case i >= n && summarized:
 		for _, m := range l.messages {
@@ -72,14 +70,14 @@ func (c *compacted) loop(p *policy, l *loop, i, n int64, summarized bool) (out [
 		default:
 			c.report.LoopsCondensed++
 		}
-	case i >= n || i >= n-int64(p.keepRuns):
+	case i >= n || p.wholeOf(loops, i, n):
 		if !l.leadIn {
 			c.report.LoopsWhole++
 		}
 		out = taken(p.whole(l))
 	default:
 		c.report.LoopsCondensed++
-		out = taken(p.condensed(l))
+		out = taken(p.condensed(l, p.recent(loops, i)))
 	}
 	for _, m := range out {
 		if !slices.Contains(l.messages, m) {

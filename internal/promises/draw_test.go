@@ -270,7 +270,9 @@ func (d *draw) policy() *transcriptv1.Policy {
 	}
 	if d.one(2) {
 		p.MaxAge = durationpb.New(time.Duration(d.n(40)) * time.Second)
-		p.Now = d.time()
+	}
+	if d.one(4) {
+		p.Preset = transcriptv1.Preset_PRESET_UNBOUNDED
 	}
 	return p
 }

@@ -46,8 +46,32 @@ var mutations = []mutation{
 		"(n - limit + step - 1) / step", "(n - limit) / step",
 	},
 	{
-		"windows by age do not slide in steps", "compaction/policy.go",
-		"at += step - r", "at += 0 * r",
+		"old loops are shown whole", "compaction/planner.go",
+		"|| i < p.recent), !settled", "), !settled",
+	},
+	{
+		"old loops keep their calls", "compaction/planner.go",
+		"p.o.Policy.TraceRequests && i >= p.recent)", "p.o.Policy.TraceRequests)",
+	},
+	{
+		"what grows too old is weighed as it was", "compaction/window.go",
+		"\t\tp.reshape(p.recent - 1)\n", "",
+	},
+	{
+		"the time of a loop is that of its user alone", "compaction/planner.go",
+		"if !p.heard || at > p.latest {", "if !p.heard || at != p.latest {",
+	},
+	{
+		"messages count as sent, also later than first put", "compaction/runloop/brief.go",
+		"if t.AsSent {", "if t.AsSent || !t.AsSent {",
+	},
+	{
+		"copies count by when the compaction was put", "chainstore/header.go",
+		"AsSent: h.Version1 || h.Covers.Present}", "AsSent: h.Version1}",
+	},
+	{
+		"behind a window's start nobody knows who spoke before", "server/internal/chainview/window.go",
+		"p.Skip(w.before.LatestUser, w.before.HasLatestUser)", "p.Skip(0, false)",
 	},
 	{
 		"results that no model has seen become lines", "compaction/item.go",
@@ -78,8 +102,8 @@ var mutations = []mutation{
 		"w.shown.bytes > policy.MaxBytes/2", "w.shown.bytes > policy.MaxBytes",
 	},
 	{
-		"loops that are shown whole are weighed condensed", "compaction/window.go",
-		"n := p.last() - 1 - int64(p.o.Policy.KeepFullRuns)", "n := p.last() - 1",
+		"loops that keep_full_runs has passed are weighed whole", "compaction/window.go",
+		"p.last() - 1 - int64(p.o.Policy.KeepFullRuns)", "p.last() - 1",
 	},
 	{
 		"the lead-in stays once a user spoke", "compaction/planner.go",
@@ -95,15 +119,15 @@ var mutations = []mutation{
 	},
 	{
 		"a compaction forgets when messages were first put", "server/internal/chainview/compacted.go",
-		"= m.brief.SentAt(h.FirstPut), true", "= note.SentAt, note.HasSentAt",
+		"= h.Times().Of(m.brief), true", "= note.SentAt, note.HasSentAt",
 	},
 	{
 		"a line names the compaction node that it was copied to", "server/internal/chainview/origins.go",
 		"if !h.Covers.Present || !p.Present {", "if !h.Covers.Present || !p.Present || p.Present {",
 	},
 	{
-		"an etag does not know of the window's start", "server/internal/chainview/conversation.go",
-		"int64(c.plan.Start.Seq), int64(c.plan.Start.Index)", "0, 0",
+		"an etag does not know of max_age", "server/internal/chainview/conversation.go",
+		"int64(p.MaxRunLoops), p.MaxAge,", "int64(p.MaxRunLoops),",
 	},
 	{
 		"behind a compaction the group at its end is open, whatever came between", "compaction/runloop/refold.go",

@@ -38,6 +38,9 @@ func (w *tree) holdPair(a, h *node, ca, ch *conversation, p *asking) {
 	default:
 		common := slices.Concat(ca.preamble, ca.early)
 		for i := ca.start; !unasked && i < last-int64(p.model.keepRuns); i++ {
+			if p.model.requests && p.model.recent(ca.loops, i) && !p.model.recent(ch.loops, i) {
+				break // a loop that grew too old for its calls
+			}
 			common = append(common, ca.shown[i-ca.start]...)
 		}
 		if !bytes.HasPrefix(ofH, joined(common)) {

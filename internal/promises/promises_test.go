@@ -10,8 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
-
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 var pairs = flag.Int("promises.pairs", 4_000, "promises: how many pairs of heads, each under a policy, to judge on each engine")
@@ -34,7 +32,13 @@ type tally struct {
 //   - each user message begins a loop
 //   - a loop that was answered once is closed, whatever came since
 //   - windows by number slide one step late
-//   - windows by age do not slide in steps
+//   - old loops are shown whole
+//   - old loops keep their calls
+//   - what grows too old is weighed as it was
+//   - the time of a loop is that of its user alone
+//   - messages count as sent, also later than first put
+//   - copies count by when the compaction was put
+//   - behind a window's start nobody knows who spoke before
 //   - results that no model has seen become lines
 //   - results become lines one at a time
 //   - the final reply is the last message of the assistant
@@ -42,13 +46,13 @@ type tally struct {
 //   - a cut counts bytes over several parts
 //   - a cut may give more text than there was
 //   - a window over its limit is cut to the limit, not to half
-//   - loops that are shown whole are weighed condensed
+//   - loops that keep_full_runs has passed are weighed whole
 //   - the lead-in stays once a user spoke
 //   - summary_only keeps the last closed loop
 //   - a compaction may be as large as what it stands for
 //   - a compaction forgets when messages were first put
 //   - a line names the compaction node that it was copied to
-//   - an etag does not know of the window's start
+//   - an etag does not know of max_age
 //   - behind a compaction the group at its end is open, whatever came between
 //   - a run loop that ends without a reply is closed
 //   - a cut message counts at its limit in bytes, whatever its text
@@ -122,13 +126,13 @@ func (w *tree) holdTree() {
 // holdPolicy judges the conversations of all heads under a policy, and pairs of them.
 func (w *tree) holdPolicy(a *asking, sum *tally) {
 	w.t.Helper()
-	a.model = policyOf(a.policy, w.clock.Load(), unbounded())
+	a.model = policyOf(a.policy)
 	shown := map[*node]*conversation{}
 	for i, h := range w.heads() {
 		shown[h] = w.holdConversation(h, a, i%9 == 0)
 		sum.views++
 		if i%4 == 0 {
-			w.holdConversation(h, a.later(), false)
+			w.holdAtAnotherTime(h, a, shown[h])
 		}
 		for _, m := range shown[h].messages() {
 			if m.Role == tool && m.Origin == asShortened && len(w.recalled) < maxRecalled {
@@ -144,16 +148,25 @@ func (w *tree) holdPolicy(a *asking, sum *tally) {
 	}
 }
 
-// later is the same policy at another time.
-func (a *asking) later() *asking {
-	if a.policy.GetNow() == nil {
-		return a
+// holdAtAnotherTime holds that a conversation and its etag are the same whatever the clock says, and that a policy of another age
+// gives what is told from the chain.
+func (w *tree) holdAtAnotherTime(head *node, a *asking, was *conversation) {
+	w.t.Helper()
+	at := w.clock.Load()
+	for _, then := range []int64{0, at + 7_000, at + 1_000_000_000} {
+		w.clock.Store(then)
+		if is := w.holdConversation(head, a, false); is.etag != was.etag {
+			w.t.Fatalf("at %d the etag is %s, at %d %s", at, was.etag, then, is.etag)
+		}
 	}
-	out := *a
-	out.policy = proto.Clone(a.policy).(*transcriptv1.Policy)
-	out.policy.Now.Seconds += 7
-	out.model.now += 7000
-	return &out
+	w.clock.Store(at)
+	if a.policy.GetMaxAge() == nil {
+		return
+	}
+	other := &asking{policy: proto.CloneOf(a.policy), condenseLast: a.condenseLast}
+	other.policy.MaxAge.Seconds += 7
+	other.model = policyOf(other.policy)
+	w.holdConversation(head, other, false)
 }
 
 // ancestors are some of a node's ancestors with no compaction between: its parent, and three more.

@@ -118,7 +118,7 @@ func (w *tree) compact(req *transcriptv1.CompactRequest, head, through *node, fo
 		}
 		return
 	}
-	p := policyOf(req.Policy, w.clock.Load(), defaults(w.clock.Load()))
+	p := policyOf(req.Policy)
 	model := compact(head, covered, &p, req.Summary, req.SummaryOnly)
 	what := func() string {
 		return fmt.Sprintf("compact(%s through %s): %v\n%s\nmodel keeps:\n%s", head.id[:6], covered.id[:6], prototext.MarshalOptions{}.Format(req), w.show(head), list(model.after))
@@ -189,7 +189,7 @@ func (w *tree) alias(req *transcriptv1.CompactRequest, head *node, reply *transc
 	}
 }
 
-// filled are the messages of a compaction with the time of the first put where none was noted.
+// filled are the messages of a compaction with the times that they counted with.
 func filled(messages []*message) (out []*message) {
 	for _, m := range messages {
 		own := *m
@@ -197,8 +197,8 @@ func filled(messages []*message) (out []*message) {
 		if m.note != nil {
 			own.note.TokenCount = m.note.TokenCount
 		}
-		if own.note.SentAt == nil && m.home != nil && !m.isSummary() && m.Origin != asStub {
-			own.note.SentAt = timestamppb.New(time.UnixMilli(m.home.firstPut))
+		if m.home != nil && !m.isSummary() && m.Origin != asStub {
+			own.note.SentAt = timestamppb.New(time.UnixMilli(m.counts()))
 		}
 		out = append(out, &own)
 	}

@@ -14,7 +14,7 @@ import (
 // policy is a policy with its defaults filled in. 0 is no bound; keepResults -1 is all.
 type policy struct {
 	loops                 int64
-	age, now              int64
+	age                   int64
 	bytes, tokens         int64
 	userChars, replyChars int
 	keepRuns              int
@@ -22,14 +22,14 @@ type policy struct {
 	requests              bool
 }
 
-// policyOf reads a policy; of is what none means.
-func policyOf(p *transcriptv1.Policy, clock int64, of policy) policy {
-	if p == nil {
-		return of
+// policyOf reads a policy; none is one without fields.
+func policyOf(p *transcriptv1.Policy) policy {
+	out := policy{loops: 10, age: 168 * 3600 * 1000, userChars: 500, replyChars: 500, keepResults: -1}
+	if p.GetPreset() == transcriptv1.Preset_PRESET_UNBOUNDED {
+		out = policy{keepResults: -1}
 	}
-	out := defaults(clock)
-	if p.Now != nil {
-		out.now = p.Now.AsTime().UnixMilli()
+	if p == nil {
+		return out
 	}
 	if p.MaxAge != nil {
 		out.age = p.MaxAge.AsDuration().Milliseconds()
@@ -49,12 +49,6 @@ func policyOf(p *transcriptv1.Policy, clock int64, of policy) policy {
 	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepFullRuns())
 	out.requests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return out
-}
-
-func unbounded() policy { return policy{keepResults: -1} }
-
-func defaults(now int64) policy {
-	return policy{loops: 10, age: 168 * 3600 * 1000, now: now, userChars: 500, replyChars: 500, keepResults: -1}
 }
 
 const mark = "...[truncated]"
@@ -203,8 +197,8 @@ func (p *policy) lines(r int) int {
 	return s * ((r - n) / s)
 }
 
-// condensed shows a loop condensed.
-func (p *policy) condensed(l *loop) (out []item) {
+// condensed shows a loop condensed, with its calls if they are asked for and it is recent.
+func (p *policy) condensed(l *loop, recent bool) (out []item) {
 	final := l.final()
 	for i, m := range l.messages {
 		switch {
@@ -214,9 +208,9 @@ func (p *policy) condensed(l *loop) (out []item) {
 			out = append(out, asCut(m, p.userChars))
 		case i == final:
 			out = append(out, asCut(m, p.replyChars))
-		case p.requests && len(m.calls()) > 0:
+		case p.requests && recent && len(m.calls()) > 0:
 			out = append(out, keep(m))
-		case p.requests && m.Role == tool:
+		case p.requests && recent && m.Role == tool:
 			out = append(out, asLine(m))
 		}
 	}
@@ -231,34 +225,37 @@ func (p *policy) byLoops(n int64) int64 {
 	return s * ((n - p.loops + s - 1) / s)
 }
 
-// byAge is the first of loops, all of which a user began, that is young enough; n where none is, 0 without a bound.
-func (p *policy) byAge(loops []*loop, n int64) int64 {
-	if p.age == 0 {
-		return 0
-	}
-	step := p.age / 2
-	oldest := p.now - p.age
-	for oldest%step != 0 {
-		oldest += step - (oldest%step+step)%step
-	}
-	for i, l := range loops {
+// timeOf is the latest time of a user message through the first message of loop i; all loops are users'.
+func timeOf(loops []*loop, i int64) int64 {
+	latest := loops[i].messages[0].counts()
+	for _, l := range loops[:i] {
 		for _, m := range l.messages {
-			if m.asks() && m.sent() >= oldest {
-				return int64(i)
+			if m.asks() {
+				latest = max(latest, m.counts())
 			}
 		}
 	}
-	return n
+	return latest
+}
+
+// recent tells whether loop i is not too old to be shown richer than condensed.
+func (p *policy) recent(loops []*loop, i int64) bool {
+	return p.age == 0 || loops[i].leadIn || timeOf(loops, i) >= timeOf(loops, int64(len(loops))-1)-p.age
+}
+
+// wholeOf tells whether keep_full_runs shows loop i whole, if n count.
+func (p *policy) wholeOf(loops []*loop, i, n int64) bool {
+	return i >= n-int64(p.keepRuns) && p.recent(loops, i)
 }
 
 // show are the loops before the last, from start on, as a conversation shows them, and the last whole.
 func (p *policy) show(loops []*loop, start int64) (out []item) {
-	last := len(loops) - 1
-	for i := int(start); i <= last; i++ {
-		if i >= last-p.keepRuns {
+	last := int64(len(loops)) - 1
+	for i := start; i <= last; i++ {
+		if p.wholeOf(loops, i, last) {
 			out = append(out, p.whole(loops[i])...)
 		} else {
-			out = append(out, p.condensed(loops[i])...)
+			out = append(out, p.condensed(loops[i], p.recent(loops, i))...)
 		}
 	}
 	return out
@@ -317,6 +314,8 @@ type conversation struct {
 	// shown are the loops from start on, as shown.
 	shown         [][]*message
 	limitExceeded bool
+	// etag is the server's.
+	etag string
 }
 
 func (c *conversation) messages() []*message {
@@ -333,17 +332,14 @@ func converse(view *chain, p *policy, condenseLast bool) *conversation {
 	fixed := items(c.preamble)
 	n := int64(max(len(c.loops), 1)) - 1
 	c.start = max(p.bySize(fixed, body), p.byLoops(n))
-	if len(c.loops) > 0 && !c.loops[0].leadIn {
-		c.start = max(c.start, p.byAge(c.loops, n))
-	}
 	for i := c.start; i < int64(len(c.loops)); i++ {
 		l := c.loops[i]
 		var shown []item
 		switch {
-		case i == n && !(condenseLast && l.closed()), i < n && i >= n-int64(p.keepRuns):
+		case i == n && !(condenseLast && l.closed()), i < n && p.wholeOf(c.loops, i, n):
 			shown = p.whole(l)
 		default:
-			shown = p.condensed(l)
+			shown = p.condensed(l, p.recent(c.loops, i))
 		}
 		c.shown = append(c.shown, taken(shown))
 	}
