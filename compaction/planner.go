@@ -29,9 +29,6 @@ type span struct {
 	item int64
 	// time is the latest time of a user message through its first message.
 	time int64
-	// whole, traced and condensed are its sizes so far when shown whole, condensed with its calls, and condensed without
-	// them; counted is the one that the window counts. 0 where sizes are not needed.
-	whole, traced, condensed, counted size
 }
 
 // NewPlanner begins a plan.
@@ -123,9 +120,12 @@ func (p *Planner) begin(at runloop.Place) {
 	p.begun = true
 	if p.loop.LeadIn {
 		p.spans.reset(-1)
-		p.window.start = -1
+		p.window.reset(-1)
 	}
 	p.spans.push(span{at: at, item: p.items.end(), time: p.latest})
+	if p.o.Policy.NeedsSizes() {
+		p.window.weights.push(weight{})
+	}
 	if p.loop.LeadIn {
 		return
 	}
@@ -143,6 +143,7 @@ func (p *Planner) forget() {
 	p.items.forget(p.spans.at(from).item)
 	if p.o.Policy.NeedsSizes() {
 		from = p.window.start // loops that are not kept go on counting for the limits
+		p.window.weights.forget(from)
 	}
 	p.spans.forget(from)
 }
@@ -159,7 +160,7 @@ func (p *Planner) Skip(latest int64, heard bool) {
 	p.begun, p.loop = true, runloop.Loop{}
 	p.spans.reset(0)
 	p.items.reset(0)
-	p.window.start = 0
+	p.window.reset(0)
 }
 
 // Plan is what becomes of the messages added so far.

@@ -57,9 +57,9 @@ func TestMemory(t *testing.T) {
 			p.Add(&runloop.Brief{Role: runloop.Tool, Length: 100, Mark: runloop.Mark{LineLength: 50}}, at, runloop.Times{})
 			p.Add(&runloop.Brief{Role: runloop.Assistant, Length: 100}, at, runloop.Times{})
 		}
-		if cap(p.items.list) > 2000 || cap(p.spans.list) > 500 || cap(p.window.saved.list) > 500 {
-			t.Errorf("%s: room for %d items, %d loops, %d results", name, cap(p.items.list), cap(p.spans.list),
-				cap(p.window.saved.list))
+		if cap(p.items.list) > 2000 || cap(p.spans.list) > 500 || cap(p.window.weights.list) > 500 || cap(p.window.saved.list) > 500 {
+			t.Errorf("%s: room for %d items, %d loops, %d weights, %d results", name, cap(p.items.list), cap(p.spans.list),
+				cap(p.window.weights.list), cap(p.window.saved.list))
 		}
 	}
 }

@@ -7,6 +7,8 @@ type window struct {
 	start int64
 	// fixed is what is always shown but for the last loop; shown is fixed, the loops from start on and the last.
 	fixed, shown size
+	// weights are those of the loops, numbered as they are; none where sizes are not needed.
+	weights queue[weight]
 
 	// Of the last loop: saved is what each result not yet a line would save as one, and results counts all of them;
 	// final is what its final reply so far takes when condensed.
@@ -15,10 +17,20 @@ type window struct {
 	final   size
 }
 
+// weight is the sizes of a loop so far when shown whole, condensed with its calls, and condensed without them; counted is the
+// one that the window counts.
+type weight struct{ whole, traced, condensed, counted size }
+
+// reset begins with the loop of a number, before which there is none.
+func (w *window) reset(first int64) {
+	w.start = first
+	w.weights.reset(first)
+}
+
 // weigh adds an item to the last loop and holds the limits.
 func (p *Planner) weigh(i item, full, short size) {
 	w, policy := &p.window, &p.o.Policy
-	last := p.spans.at(p.last())
+	last := w.weights.at(p.last())
 	last.whole = last.whole.plus(full)
 	switch i.kind() {
 	case system, summary:
@@ -47,13 +59,13 @@ func (p *Planner) weigh(i item, full, short size) {
 }
 
 // condense adds to what is shown of a condensed loop, with its calls and without.
-func (s *span) condense(more size) {
-	s.traced, s.condensed = s.traced.plus(more), s.condensed.plus(more)
+func (w *weight) condense(more size) {
+	w.traced, w.condensed = w.traced.plus(more), w.condensed.plus(more)
 }
 
 // recount lets the window count loop n as it is shown now.
 func (p *Planner) recount(n int64) {
-	s := p.spans.at(n)
+	s := p.window.weights.at(n)
 	as := s.condensed
 	switch {
 	case n >= p.last()-int64(p.o.Policy.KeepFullRuns) && n >= p.recent, n == p.last():
@@ -86,7 +98,7 @@ func (p *Planner) moveTo(n int64) {
 		if !p.o.Policy.NeedsSizes() {
 			continue
 		}
-		w.shown = w.shown.minus(p.spans.at(w.start).counted)
+		w.shown = w.shown.minus(w.weights.at(w.start).counted)
 	}
 }
 
@@ -119,8 +131,8 @@ func (p *Planner) reshape(n int64) {
 // exceeds tells whether what is always shown alone exceeds a limit.
 func (p *Planner) exceeds() bool {
 	always, policy := p.window.fixed, &p.o.Policy
-	if !p.spans.empty() {
-		always = always.plus(p.spans.at(p.last()).whole)
+	if !p.window.weights.empty() {
+		always = always.plus(p.window.weights.at(p.last()).whole)
 	}
 	return policy.MaxBytes > 0 && always.bytes > policy.MaxBytes || policy.MaxTokens > 0 && always.tokens > policy.MaxTokens
 }
