@@ -15,7 +15,7 @@ import (
 type Query struct {
 	// View is what to make of the chain; zero: effective.
 	View transcriptv1.View
-	// Policy bounds a VIEW_CONVERSATION; nil: no bounds, and in a Policy absent fields have the server's defaults.
+	// Policy bounds a VIEW_CONVERSATION; absent fields, and nil, have the server's defaults.
 	Policy *transcriptv1.Policy
 	// CondenseLast shows a closed last run loop condensed too; only with VIEW_CONVERSATION.
 	CondenseLast bool

@@ -86,7 +86,7 @@ func (t *Thread) ReplyText(reply *transcriptv1.Message) string {
 }
 
 // Messages gives what to send to a model: the conversation view of the head, bounded by a policy, in which absent fields
-// have the server's defaults (Unbounded has no bounds); with none, nil, the effective view, of which only what the
+// have the server's defaults (&Policy{} has all of them, Unbounded no bounds); with nil the effective view, of which only what the
 // Client's cache does not hold is asked for. The caller owns the messages. Errors: those of Client.Assemble.
 func (t *Thread) Messages(ctx context.Context, policy *transcriptv1.Policy) ([]*transcriptv1.Message, error) {
 	head, messages, err := t.messages(ctx, policy)

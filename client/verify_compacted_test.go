@@ -151,7 +151,7 @@ func TestCompactedChainsVerify(t *testing.T) {
 					continue
 				}
 				for _, query := range []client.Query{
-					{}, {View: full}, {View: conversation}, {View: conversation, CondenseLast: true},
+					{}, {View: full}, {View: conversation}, {View: conversation, Policy: client.Unbounded()}, {View: conversation, CondenseLast: true},
 					{View: conversation, Policy: &transcriptv1.Policy{KeepToolResults: proto.Int32(0)}},
 				} {
 					whole := must(c.Assemble(ctx, client.ByID(head), query))(t)

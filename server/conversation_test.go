@@ -431,7 +431,7 @@ func TestWhatIsKeptIsNotDecoded(t *testing.T) {
 	head := clear.timed(clear.compact(&Compact{Head: byID(parent), Summary: "before"}).NodeId, "b", 3, 2)
 	r := newRig(t, &altered{store, func(row *chainstore.Row) { row.Payload = garble(row.Payload) }})
 	for _, req := range []*Assemble{
-		{Head: byID(head)}, {Head: byID(head), NodeDetail: envelopes}, {Head: byID(head), View: conversation},
+		{Head: byID(head)}, {Head: byID(head), NodeDetail: envelopes}, {Head: byID(head), View: conversation}, {Head: byID(head), View: conversation, Policy: unbounded()},
 		{Head: byID(head), View: conversation, NodeDetail: envelopes, Policy: &Policy{MaxUserChars: proto.Int32(0), MaxReplyChars: proto.Int32(0), KeepFullRuns: proto.Int32(1)}},
 	} {
 		want := garble(canonical.EncodePayload(clear.assemble(req).Messages))

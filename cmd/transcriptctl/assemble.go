@@ -22,7 +22,7 @@ type assembleCommand struct {
 func (c *assembleCommand) Help() string {
 	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --format protojson. openai is a list of messages, anthropic an object with system and messages; what their form cannot say is told on standard error.
 
-Without flags of a policy a conversation has no bounds; with any, those not given have the defaults that their help names, unless --unbounded is given. Examples:
+A conversation is bounded by the flags of a policy. Those not given have the defaults that their help names, unless --unbounded is given. Examples:
 
     transcriptctl assemble chat/42 | less
     transcriptctl assemble chat/42 --format openai --for-model > messages.json
@@ -50,17 +50,14 @@ func (c *assembleCommand) Run(ctx context.Context, s *session) error {
 	return s.printFrames(ctx, ref, query, form)
 }
 
-// query is what the flags ask for. Without flags of a policy a conversation has no bounds.
+// query is what the flags ask for.
 func (c *assembleCommand) query() (client.Query, error) {
 	q := client.Query{View: transcriptv1.View_VIEW_EFFECTIVE, CondenseLast: c.CondenseLast}
 	switch c.View {
 	case "full":
 		q.View = transcriptv1.View_VIEW_FULL
 	case "conversation":
-		q.View = transcriptv1.View_VIEW_CONVERSATION
-		if c.given() {
-			q.Policy = c.policy()
-		}
+		q.View, q.Policy = transcriptv1.View_VIEW_CONVERSATION, c.policy()
 		return q, nil
 	}
 	if c.CondenseLast || c.given() {

@@ -19,7 +19,7 @@ type compactCommand struct {
 }
 
 func (c *compactCommand) Help() string {
-	return `Appends a node that stands for what was said so far, in the effective view and in conversations: closed run loops are condensed to what was asked and answered, bounded by the policy, the open one stays. An alias moves to the new node. Nothing is lost: the originals stay in the chain, the full view has them, and recall finds every result. Without flags of a policy its defaults hold, among them --max-age 168h. Examples:
+	return `Appends a node that stands for what was said so far, in the effective view and in conversations: closed run loops are condensed to what was asked and answered, bounded by the policy, the open one stays. An alias moves to the new node. Nothing is lost: the originals stay in the chain, the full view has them, and recall finds every result. Without flags of a policy its defaults hold. Examples:
 
     transcriptctl compact chat/42 --dry-run
     transcriptctl compact chat/42 --max-run-loops 20

@@ -33,7 +33,7 @@ func (c *economyCommand) Help() string {
 
 reused is the share of the bytes that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
 
-Bytes are those of messages as transcriptd encodes them. Ages (--max-age) count to when a conversation was stored.
+Bytes are those of messages as transcriptd encodes them. A conversation is put at once, so that --max-age finds nothing old in it.
 
 It starts a transcriptd of its own that keeps everything in memory, whatever --addr says. Only with --keep are the conversations stored in the transcriptd of --addr. Examples:
 
@@ -66,7 +66,7 @@ func (c *economyCommand) strategies() []strategy {
 	keep5 := client.Unbounded()
 	keep5.KeepToolResults = proto.Int32(5)
 	all := []strategy{
-		everything(), bounded("conversation", nil), bounded("keep5", keep5), bounded("default", &transcriptv1.Policy{}),
+		everything(), bounded("conversation", client.Unbounded()), bounded("keep5", keep5), bounded("default", &transcriptv1.Policy{}),
 	}
 	if c.given() {
 		all = append(all, bounded("given", c.policy()))

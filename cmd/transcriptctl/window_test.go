@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -128,34 +129,54 @@ func TestWindowNothing(t *testing.T) {
 	}
 }
 
-// TestWindowAges: what a chain's requests showed does not depend on how long ago they were made.
+// TestWindowAges: what a chain's requests showed does not depend on how long ago they were made, and --max-age drops nothing: it
+// condenses what it finds too old to be shown whole.
 func TestWindowAges(t *testing.T) {
 	var day atomic.Int64
 	now := func() time.Time { return time.Date(2001, 1, 1+int(day.Load()), 0, 0, 0, 0, time.UTC) }
 	s := serveStore(t, memstore.New(memstore.Options{Now: now}))
-	s.must("put", "--text", "one", "--alias", "a")
-	for _, text := range []string{"two", "three"} {
+	s.must("put", "--text", strings.Repeat("one ", 20), "--alias", "a")
+	for _, text := range []string{"two ", "three "} {
 		s.must("put", "--role", "assistant", "--text", "answer", "--parent", "a", "--alias", "a")
-		s.must("put", "--text", text, "--parent", "a", "--alias", "a")
 		day.Add(1)
+		s.must("put", "--text", strings.Repeat(text, 20), "--parent", "a", "--alias", "a")
 	}
 	s.must("put", "--role", "assistant", "--text", "answer", "--parent", "a", "--alias", "a")
-	shown := func(args ...string) (n []int64) {
-		for _, row := range windowRows(t, s.must(append([]string{"window", "a", "--output", "json"}, args...)...)) {
-			n = append(n, row.ShownMessages)
+	whole := windowRows(t, s.must("window", "a", "--output", "json", "--unbounded"))
+	shown := func(args ...string) (less [3]bool) {
+		args = append([]string{"window", "a", "--output", "json", "--max-user-chars", "5", "--keep-full-runs", "9"}, args...)
+		for i, row := range windowRows(t, s.must(args...)) {
+			if less[i] = row.ShownBytes < whole[i].ShownBytes; row.ShownMessages != int64(1+2*i) {
+				t.Errorf("%v: %d messages in request %d", args, row.ShownMessages, i)
+			}
 		}
-		return n
+		return less
+	}
+	for range 2 {
+		for age, want := range map[string][3]bool{"0s": {}, "168h": {}, "36h": {false, false, true}, "1h": {false, true, true}} {
+			if got := shown("--max-age", age); got != want {
+				t.Errorf("--max-age %s on day %d: shortened are %v, want %v", age, day.Load(), got, want)
+			}
+		}
+		day.Add(400)
+	}
+}
+
+// TestConversationsHaveDefaults: without flags of a policy a conversation has the default bounds, and with --unbounded none.
+func TestConversationsHaveDefaults(t *testing.T) {
+	s := newStack(t)
+	s.must("put", "--text", "question 0", "--alias", "a")
+	for i := range 14 {
+		s.must("put", "--role", "assistant", "--text", "answer", "--parent", "a", "--alias", "a")
+		s.must("put", "--text", fmt.Sprint("question ", i+1), "--parent", "a", "--alias", "a")
 	}
 	for _, test := range []struct {
 		args []string
-		want [3]int64
-	}{
-		{nil, [3]int64{1, 3, 5}},
-		{[]string{"--max-age", "2h"}, [3]int64{1, 3, 1}},
-		{[]string{"--now", "2020-01-01T00:00:00Z"}, [3]int64{1, 1, 1}},
-	} {
-		if got := shown(test.args...); len(got) != 3 || [3]int64(got) != test.want {
-			t.Errorf("%v: %v, want %v", test.args, got, test.want)
+		want int
+	}{{nil, 10}, {[]string{"--unbounded"}, 15}, {[]string{"--max-run-loops", "0"}, 15}, {[]string{"--unbounded", "--max-run-loops", "4"}, 5}} {
+		out := s.must(append([]string{"assemble", "a", "--view", "conversation"}, test.args...)...)
+		if n := strings.Count(out, "question"); n != test.want {
+			t.Errorf("%v: %d run loops, want %d", test.args, n, test.want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func requestQueries() []client.Query {
 	lines := client.Unbounded()
 	lines.KeepToolResults, lines.ToolTrace = proto.Int32(1), transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return []client.Query{
-		{}, {View: conversation}, {View: conversation, Policy: &transcriptv1.Policy{}}, {View: conversation, Policy: lines},
+		{}, {View: conversation, Policy: client.Unbounded()}, {View: conversation}, {View: conversation, Policy: lines},
 	}
 }
 
