@@ -72,6 +72,40 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// A header of version 1 counts a user's message as sent, one of version 2 not later than its node's first put.
+func TestVersions(t *testing.T) {
+	asked := func(sent int64) *chainstore.NewNode {
+		note := runloop.Note{HasSentAt: true, SentAt: sent}
+		return &chainstore.NewNode{Payload: []byte("p"), Messages: []runloop.Facts{{Role: runloop.User, Length: 1, Note: note}}}
+	}
+	latest := func(sent int64, at Seat, parent Node) (Node, int64) {
+		n, _, err := Append(asked(sent), at, parent, CallsBefore(parent, nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, effective := n.Header.State.Full.LatestUser, n.Header.State.Effective.LatestUser
+		if full != effective || n.Header.Version1 != at.Version1 {
+			t.Errorf("%+v, in full %d, effective %d", n.Header, full, effective)
+		}
+		return n, effective
+	}
+	one := seat(0)
+	one.Version1 = true
+	old, at := latest(5000, one, Node{})
+	if at != 5000 {
+		t.Errorf("in version 1 the latest user is of %d", at)
+	}
+	if _, at = latest(6000, seat(1), old); at != 5000 {
+		t.Errorf("behind it the latest user is of %d", at)
+	}
+	if _, at = latest(5000, seat(0), Node{}); at != 1000 { // the first put of a seat
+		t.Errorf("in version 2 the latest user is of %d", at)
+	}
+	if _, at = latest(900, seat(0), Node{}); at != 900 {
+		t.Errorf("in version 2 a user of before the first put is of %d", at)
+	}
+}
+
 // What is derived holds nothing of what was put.
 func TestDerivedIsItsOwn(t *testing.T) {
 	in := calling("a")

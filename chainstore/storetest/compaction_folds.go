@@ -125,5 +125,9 @@ func compactionLatestUser(f *fixture) {
 	next := f.header(f.put(under(byID(id), at(user("3"), 400))))
 	equal(f, "that behind", next.State.Effective.LatestUser, 400)
 	equal(f, "that behind in full", next.State.Full.LatestUser, 5000)
+	ahead := millis(f.clock.Now()) + 1_000_000
+	wrong := f.put(under(byID(next.ID), at(user("4"), ahead)))
+	equal(f, "one sent later than put", f.header(wrong).State.Effective.LatestUser, millis(f.clock.Now()))
+	equal(f, "a copy that says so", view(compacted(wrong, wrong, at(user("4"), ahead))).LatestUser, ahead)
 	f.clean()
 }
