@@ -2681,7 +2681,7 @@ type AssembleRequest struct {
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	// What to tell of the nodes.
 	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
-	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: no bounds.
+	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: the defaults.
 	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
 	CondenseLast  bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
@@ -3320,7 +3320,7 @@ type AssembleResponse struct {
 	// Where after_id was honoured: that id, and the messages are to be appended to what the caller holds. Empty: the
 	// messages are the whole view and replace it.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// Names what the caller holds once it has applied this reply: head, view, policy, start of the window, node detail and
+	// Names what the caller holds once it has applied this reply: head, view, policy, node detail and
 	// the way in which this server makes views. It does not depend on after_id. For if_none_match.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Whether the caller's etag is still right; then there are no messages and nodes, the report is empty, and base_id
@@ -3437,7 +3437,7 @@ type StreamAssembleRequest struct {
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	// What to tell of the nodes.
 	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
-	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: no bounds.
+	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: the defaults.
 	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
 	CondenseLast  bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
