@@ -30,12 +30,12 @@ func goodReads(w *planted) map[string][]proto.Message {
 		"GetNode":        {&transcriptv1.GetNodeRequest{Node: chat}},
 		"ListChildren":   {&transcriptv1.ListChildrenRequest{Node: chat}},
 		"ListRunLoops":   {&ListLoops{Head: chat}},
-		"RecallToolCall": {&Recall{Head: byID(w.results), ToolCallId: ptr("1")}, &Recall{Head: byID(w.results), Place: w.results + ".2"}},
+		"RecallToolCall": {&Recall{Head: byID(w.results), ToolCallId: ptr("1")}, &Recall{Head: byID(w.results), Place: w.results + ".2", Redact: true}},
 		"Search": {
 			byRegexp(inChain(chat, ""), "x"),
 			with(underPrefix("", "x"), func(q *SearchRequest) { q.Since, q.Until = &timestamppb.Timestamp{}, timestamppb.Now() }),
 		},
-		"ReplayTools": {&Replay{Head: chat}},
+		"ReplayTools": {&Replay{Head: chat}, &Replay{Head: chat, PastLoopsOnly: true}},
 		"Describe":    {&Describe{Head: chat}},
 	}
 }

@@ -33,6 +33,10 @@ func badRecalls(w *planted) []bad {
 		{"recall a place of another chain", at(w.chat[3] + ".0"), notFound, noToolCall, ""},
 		{"recall a place that is not there", at(absent + ".0"), notFound, noToolCall, ""},
 		{"recall a place with another id", call(&Recall{Head: head, Place: id + ".2", ToolCallId: ptr("2")}), notFound, noToolCall, ""},
+		{"recall nothing redacted", call(&Recall{Redact: true}), invalid, badField, "head"},
+		{"recall an id that is not there, redacted", call(&Recall{Head: head, ToolCallId: ptr("c"), Redact: true}), notFound, noToolCall, ""},
+		{"recall what a secret is replaced by", call(&Recall{Head: head, ToolCallId: ptr("[redacted]"), Redact: true}), notFound, noToolCall, ""},
+		{"recall a bad page redacted", call(&Recall{Head: head, ToolCallId: one, Redact: true, PageToken: "x"}), invalid, forged, "page_token"},
 		{"recall one of two calls", call(&Recall{Head: byID(w.two), Place: w.two + ".0"}), invalid, badField, "tool_call_id"},
 	}
 	for _, place := range []string{
@@ -70,6 +74,9 @@ func badReplays(w *planted) []bad {
 		{"replay what is not there", call(&Replay{Head: byID(absent)}), notFound, noNode, "head"},
 		{"replay an alias that is not there", call(&Replay{Head: byAlias("nobody")}), notFound, noAlias, "head"},
 		{"replay in another namespace", call(&Replay{Head: head, Namespace: "other"}), notFound, noNode, "head"},
+		{"replay past loops of nothing", call(&Replay{PastLoopsOnly: true}), invalid, badField, "head"},
+		{"replay past loops of what is not there", call(&Replay{Head: byID(absent), PastLoopsOnly: true}), notFound, noNode, "head"},
+		{"replay 201 calls of past loops", call(&Replay{Head: head, MaxCalls: 201, PastLoopsOnly: true}), invalid, overLimit, "max_calls"},
 		{"replay negative calls", call(&Replay{Head: head, MaxCalls: -1}), invalid, badField, "max_calls"},
 		{"replay 201 calls", call(&Replay{Head: head, MaxCalls: 201}), invalid, overLimit, "max_calls"},
 		{"replay negative items", call(&Replay{Head: head, MaxItemChars: -1}), invalid, badField, "max_item_chars"},

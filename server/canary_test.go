@@ -217,8 +217,12 @@ func TestCanaryInReadsAndCompactions(t *testing.T) {
 	add(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Namespace: ns, Head: head, PageToken: canary}))
 	for _, place := range []string{"", canary, put.NodeId + ".0"} {
 		add(r.RecallToolCall(r.ctx(), &transcriptv1.RecallToolCallRequest{Namespace: ns, Head: head, ToolCallId: ptr(canary), Place: place}))
+		add(r.RecallToolCall(r.ctx(), &transcriptv1.RecallToolCallRequest{
+			Namespace: ns, Head: head, ToolCallId: ptr(canary), Place: place, Redact: true, PageToken: strings.TrimSuffix(place, put.NodeId+".0"),
+		}))
 	}
 	add(r.ReplayTools(r.ctx(), &Replay{Namespace: ns, Head: head, ToolNames: []string{canary}}))
+	add(r.ReplayTools(r.ctx(), &Replay{Namespace: ns, Head: head, PastLoopsOnly: true}))
 	add(r.Describe(r.ctx(), &transcriptv1.DescribeRequest{Namespace: ns, Head: head, Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW}))
 	add(r.Describe(r.ctx(), &transcriptv1.DescribeRequest{Namespace: ns, Head: gone}))
 	for _, pattern := range []string{canary, canary + "("} {

@@ -42,7 +42,7 @@ func seeds() map[string][]proto.Message {
 			&Compact{Head: byAlias("a"), ThroughId: absent, SummaryOnly: true, DryRun: true, Aliases: []*Update{{Name: "c"}}},
 		},
 		transcripts + "ListRunLoops":   {&transcriptv1.ListRunLoopsRequest{Head: ref, PreviewChars: 5, PageSize: 1}},
-		transcripts + "RecallToolCall": {&transcriptv1.RecallToolCallRequest{Head: ref, ToolCallId: ptr("1"), Place: "0123456789ab.0"}},
+		transcripts + "RecallToolCall": {&transcriptv1.RecallToolCallRequest{Head: ref, ToolCallId: ptr("1"), Place: "0123456789ab.0", Redact: true}},
 		transcripts + "Search": {
 			&transcriptv1.SearchRequest{
 				Scope: &transcriptv1.SearchRequest_Head{Head: ref}, Pattern: &transcriptv1.SearchRequest_Regexp{Regexp: "(?i)x+$"},
@@ -52,7 +52,7 @@ func seeds() map[string][]proto.Message {
 				Scope: &transcriptv1.SearchRequest_AliasPrefix{AliasPrefix: ""}, Pattern: &transcriptv1.SearchRequest_Text{Text: "x"}, Redact: true,
 			},
 		},
-		transcripts + "ReplayTools": {&Replay{Head: ref, MaxCalls: 1, ToolNames: []string{"t"}}},
+		transcripts + "ReplayTools": {&Replay{Head: ref, MaxCalls: 1, ToolNames: []string{"t"}, PastLoopsOnly: true}},
 		transcripts + "Describe":    {&transcriptv1.DescribeRequest{Head: ref, Mode: 3, MaxItems: 1, PreviewChars: 1, MaxTextChars: 9}},
 		admin + "Stats":             {&transcriptv1.StatsRequest{Namespace: "x"}},
 		admin + "Verify":            {&transcriptv1.VerifyRequest{}, &transcriptv1.VerifyRequest{WholeStore: true}},

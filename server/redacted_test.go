@@ -17,16 +17,17 @@ import (
 	"github.com/transcriptd/transcriptd/server"
 )
 
-// shown are the replies that show text again, redacted or not. ReplayTools always redacts.
-func (r *rig) shown(alias string, redact bool) map[string]proto.Message {
+// shown are the replies that show text again, a call's by its id, redacted or not. ReplayTools always redacts.
+func (r *rig) shown(alias, call string, redact bool) map[string]proto.Message {
 	r.Helper()
 	head := byAlias(alias)
 	search := &transcriptv1.SearchRequest{Pattern: &transcriptv1.SearchRequest_Text{Text: "needle"}, Redact: redact,
 		Scope: &transcriptv1.SearchRequest_AliasPrefix{AliasPrefix: ""}}
 	all := map[string]proto.Message{
-		"Describe":     r.describe(&Describe{Head: head, Mode: modePreview, Redact: redact}),
-		"ListRunLoops": r.loops(&ListLoops{Head: head, PreviewChars: 1000, Redact: redact}),
-		"Search":       must[*transcriptv1.SearchResponse](r)(r.Search(r.ctx(), search)),
+		"Describe":       r.describe(&Describe{Head: head, Mode: modePreview, Redact: redact}),
+		"ListRunLoops":   r.loops(&ListLoops{Head: head, PreviewChars: 1000, Redact: redact}),
+		"RecallToolCall": r.recall(&Recall{Head: head, ToolCallId: &call, Redact: redact}),
+		"Search":         must[*transcriptv1.SearchResponse](r)(r.Search(r.ctx(), search)),
 	}
 	if redact {
 		all["ReplayTools"] = r.replay(&Replay{Head: head})
@@ -44,12 +45,12 @@ func TestNamesAreRedacted(t *testing.T) {
 		Messages: []*Message{callOf("tool:"+key, "late:"+key, "{}")}, Metadata: variables("var:"+key, "1"),
 		Aliases: []*Update{{Name: alias}, {Name: "alias:" + key}}, SpawnedFrom: spawnedBy(at, "id:"+key),
 	})
-	for rpc, got := range r.shown(alias, false) {
+	for rpc, got := range r.shown(alias, "id:"+key, false) {
 		if !strings.Contains(protojson.Format(got), key) {
 			t.Errorf("%s hides what nobody asked it to hide: %v", rpc, got)
 		}
 	}
-	for rpc, got := range r.shown(alias, true) {
+	for rpc, got := range r.shown(alias, "id:"+key, true) {
 		text := protojson.Format(got)
 		if strings.Contains(text, key[:12]) {
 			t.Errorf("%s shows a secret: %s", rpc, text)
@@ -72,7 +73,7 @@ func TestRedactedRepliesAreUTF8(t *testing.T) {
 		Messages: []*Message{user(key), callOf("run", "1", key), result("1", key), assistant(key)},
 		Metadata: variables("a", key), Aliases: []*Update{{Name: "chat"}},
 	})
-	for rpc, got := range r.shown("chat", true) {
+	for rpc, got := range r.shown("chat", "1", true) {
 		if text := protojson.Format(got); strings.Contains(text, "MIIB") || !strings.Contains(text, "[redacted]密") {
 			t.Errorf("%s gives %s", rpc, text)
 		}

@@ -520,6 +520,7 @@ func (w *asking) finds() []storeCalls {
 	const replayed = "the nodes with calls; headers for where their results lie; payloads; the ids of the nodes in which their loops begin"
 	return []storeCalls{
 		{"RecallToolCall", "by its id", 3, "", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), ToolCallId: id("call_7")})},
+		{"RecallToolCall", "by its id, redacted", 3, "", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), ToolCallId: id("call_7"), Redact: true})},
 		{"RecallToolCall", "by its place", 6, "ids that begin with the digits, and whether they are on the path; the message with where its group ends", asks(w, w.RecallToolCall, &Recall{Head: byAlias("chat"), Place: w.call[:12] + ".0"})},
 		{"RecallToolCall", "the latest of thirty", 6, "one more for each 32 earlier ones that are counted", asks(w, w.RecallToolCall, &Recall{Head: byAlias("repeated"), ToolCallId: id("same")})},
 		{"Search", "a chain, no hit", 2, "", asks(w, w.Search, inChain(byAlias("chat"), "nowhere"))},
@@ -528,6 +529,7 @@ func (w *asking) finds() []storeCalls {
 		{"Search", "three aliases, no hit", 7, "", asks(w, w.Search, underPrefix("many/", "nowhere"))},
 		{"Search", "three aliases, three hits", 7, "", asks(w, w.Search, underPrefix("many/", "needle"))},
 		{"ReplayTools", "the last 20 calls", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat")})},
+		{"ReplayTools", "of past loops alone", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat"), PastLoopsOnly: true})},
 		{"ReplayTools", "all 40 calls of a tool", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat"), MaxCalls: 200, ToolNames: []string{"read"}})},
 		{"Describe", "off", 1, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modeOff})},
 		{"Describe", "a plain chain", 4, "", asks(w, w.Describe, &Describe{Head: byAlias("chat"), Mode: modePreview})},

@@ -5047,8 +5047,13 @@ type RecallToolCallRequest struct {
 	// At most this many bytes of the result, but one code point at least; 0: 256 KiB; at most 1 MiB are given; negative is
 	// refused. A part that is not text and is larger comes whole.
 	PageBytes int32 `protobuf:"varint,6,opt,name=page_bytes,json=pageBytes,proto3" json:"page_bytes,omitempty"`
-	// next_page_token of the page before, with the same call; empty: the first page.
-	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// next_page_token of the page before, with the same call and the same redact; empty: the first page.
+	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Replace secrets in all text of the call and of the result: ids, names, arguments, text, JSON, reasoning, types, addresses
+	// and inline content of media that is UTF-8, extras. JSON stays JSON. It is done before anything is cut, so pages are pages
+	// of what is left: laid end to end they are the same for every page_bytes. Each text is looked at by itself: what is a
+	// secret only together with the next part stays. A text that would grow by more than 128 KiB is replaced as a whole.
+	Redact        bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5132,6 +5137,13 @@ func (x *RecallToolCallRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *RecallToolCallRequest) GetRedact() bool {
+	if x != nil {
+		return x.Redact
+	}
+	return false
+}
+
 // Response of RecallToolCall.
 type RecallToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5150,7 +5162,7 @@ type RecallToolCallResponse struct {
 	ResultPlace *MessagePlace `protobuf:"bytes,6,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
 	// Whether repair leaves the result out of views.
 	LeftOut bool `protobuf:"varint,7,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
-	// The bytes of the whole result's parts, as encoded.
+	// The bytes of the whole result's parts, as encoded when they were put, with redact too.
 	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
 	// When the result was sent, else first put; of the call, where there is none.
 	At *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
@@ -5780,7 +5792,12 @@ type ReplayToolsRequest struct {
 	// fit is cut; older ones that do not fit are left out.
 	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
 	// Only calls of these tools, at most 64 of 1 KiB each, none empty; none: all.
-	ToolNames     []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
+	ToolNames []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
+	// Leave out the last run loop of the chain, as ListRunLoops has it, open or closed: every view shows it whole, so a prompt
+	// with the digest beside a view says nothing twice. The bounds and more are then of the calls before that loop: calls of it
+	// take no room, and are no others that more tells of. Where a compaction lies within the loop, its calls before that are
+	// left out here too, whether the compaction kept them or not.
+	PastLoopsOnly bool `protobuf:"varint,7,opt,name=past_loops_only,json=pastLoopsOnly,proto3" json:"past_loops_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5855,6 +5872,13 @@ func (x *ReplayToolsRequest) GetToolNames() []string {
 		return x.ToolNames
 	}
 	return nil
+}
+
+func (x *ReplayToolsRequest) GetPastLoopsOnly() bool {
+	if x != nil {
+		return x.PastLoopsOnly
+	}
+	return false
 }
 
 // A call as ReplayTools shows it: redacted, then cut. Its id and the tool's name are redacted, and never cut.
@@ -6009,7 +6033,8 @@ type ReplayToolsResponse struct {
 	Calls []*ReplayedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
 	// The same as a text block of at most max_chars code points.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether the chain has calls that are not shown: earlier ones; or, of a group of calls with over 16 MiB of messages, those
+	// Whether the chain has calls that are not shown, those that past_loops_only leaves out aside: earlier ones; or, of a group of
+	// calls with over 16 MiB of messages, those
 	// that were answered before the last 16 MiB of them.
 	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7352,7 +7377,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"unanswered\"s\n" +
 	"\x14ListRunLoopsResponse\x123\n" +
 	"\trun_loops\x18\x01 \x03(\v2\x16.transcript.v1.RunLoopR\brunLoops\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8d\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa5\x02\n" +
 	"\x15RecallToolCallRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12%\n" +
@@ -7365,7 +7390,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"page_bytes\x18\x06 \x01(\x05R\tpageBytes\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\a \x01(\tR\tpageTokenB\x0f\n" +
+	"page_token\x18\a \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06redact\x18\b \x01(\bR\x06redactB\x0f\n" +
 	"\r_tool_call_id\"\x81\x04\n" +
 	"\x16RecallToolCallResponse\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.transcript.v1.ToolCallR\x04call\x12:\n" +
@@ -7427,7 +7453,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04hits\x18\x01 \x03(\v2\x18.transcript.v1.SearchHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12#\n" +
 	"\rscanned_bytes\x18\x03 \x01(\x03R\fscannedBytes\x12#\n" +
-	"\rscanned_nodes\x18\x04 \x01(\x03R\fscannedNodes\"\xdd\x01\n" +
+	"\rscanned_nodes\x18\x04 \x01(\x03R\fscannedNodes\"\x85\x02\n" +
 	"\x12ReplayToolsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12\x1b\n" +
@@ -7435,7 +7461,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0emax_item_chars\x18\x04 \x01(\x05R\fmaxItemChars\x12\x1b\n" +
 	"\tmax_chars\x18\x05 \x01(\x05R\bmaxChars\x12\x1d\n" +
 	"\n" +
-	"tool_names\x18\x06 \x03(\tR\ttoolNames\"\xe3\x03\n" +
+	"tool_names\x18\x06 \x03(\tR\ttoolNames\x12&\n" +
+	"\x0fpast_loops_only\x18\a \x01(\bR\rpastLoopsOnly\"\xe3\x03\n" +
 	"\fReplayedCall\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x122\n" +

@@ -57,7 +57,9 @@ type request struct {
 	place      *placeName
 	occurrence int
 	room       int
-	page       wire.Page
+	// redact says that secrets are taken out of what is given.
+	redact bool
+	page   wire.Page
 
 	chain chainstore.Chain
 	// part and offset are where the page begins in the result; later says that it is not the first page.
@@ -68,7 +70,7 @@ type request struct {
 func parse(store chainstore.Store, req *transcriptv1.RecallToolCallRequest) (*request, error) {
 	r := &request{
 		store: store, namespace: wire.Namespace(req.Namespace),
-		id: wire.Optional(req.ToolCallId), byID: req.ToolCallId != nil, occurrence: int(req.Occurrence),
+		id: wire.Optional(req.ToolCallId), byID: req.ToolCallId != nil, occurrence: int(req.Occurrence), redact: req.Redact,
 	}
 	var err error
 	if r.head, err = wire.ParseRef("head", req.Head); err != nil {
@@ -88,6 +90,9 @@ func parse(store chainstore.Store, req *transcriptv1.RecallToolCallRequest) (*re
 	}
 	r.page = wire.Page{RPC: "RecallToolCall", Namespace: r.namespace, Scope: fmt.Sprintf(
 		"%q %s %t %q %q %d", r.head.Alias, r.head.ID, r.byID, r.id.Value, req.Place, req.Occurrence)}
+	if r.redact {
+		r.page.Scope += " redacted"
+	}
 	return r, nil
 }
 
@@ -172,15 +177,19 @@ func (r *request) result(ctx context.Context, at *putPlace, full bool, reply *tr
 	reply.ResultPlace, reply.At = wire.MessagePlace(at.h, at.index), at.at()
 	reply.LeftOut = at.brief().Mark.LeftOut != runloop.Shown
 	reply.ResultBytes = int64(canonical.FactsOf(m).PartsLength)
+	parts := m.Parts
+	if r.redact {
+		parts = redactedParts(parts)
+	}
 	p := partsPage{room: r.room, part: r.part, offset: r.offset}
-	if r.later && !p.valid(m.Parts) {
+	if r.later && !p.valid(parts) {
 		return wire.BadToken()
 	}
 	if reply.Continues = p.offset > 0; !full {
-		p.fill(m.Parts)
+		p.fill(parts)
 	}
 	reply.Parts = p.parts
-	if p.part < len(m.Parts) {
+	if p.part < len(parts) {
 		reply.NextPageToken = r.page.Token(wire.HeadCursor(r.chain.Head().ID, uint32(p.part), uint32(p.offset)))
 	}
 	return nil
@@ -193,6 +202,9 @@ func (r *request) call(ctx context.Context, at *putPlace, nth int) (*transcriptv
 		return nil, err
 	}
 	if calls := wire.CallsOf(m); nth < len(calls) {
+		if r.redact {
+			return redactedCall(calls[nth]), nil
+		}
 		return calls[nth], nil
 	}
 	return nil, fmt.Errorf("%w: node %s has fewer calls than its header says", chainstore.ErrCorrupt, at.h.ID)

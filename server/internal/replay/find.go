@@ -26,9 +26,15 @@ type groupWalk struct {
 	before uint32
 }
 
-func (r *request) walk() *groupWalk {
-	h := r.chain.Head()
-	return &groupWalk{chain: r.chain, limit: r.calls + 1, through: h.Seq, none: !h.Tools.Present, before: h.Seq}
+// walk begins at the last node that calls may lie in. Behind a loop that is left out nobody has told yet whether there are any.
+func (r *request) walk(ctx context.Context) (*groupWalk, error) {
+	w := &groupWalk{chain: r.chain, limit: r.calls + 1, through: r.end, none: r.nowhere || !r.chain.Head().Tools.Present, before: r.end}
+	if w.none || r.end == r.chain.Head().Seq {
+		return w, nil
+	}
+	some, err := w.ask(ctx)
+	w.none = w.none || !some
+	return w, err
 }
 
 // ended says that there is no further group.
@@ -75,27 +81,40 @@ func continues(n *chainstore.CallNode) bool {
 // node is the next node with calls.
 func (w *groupWalk) node(ctx context.Context) (*chainstore.CallNode, error) {
 	if len(w.nodes) == 0 {
-		nodes, err := w.chain.WithCalls(ctx, w.through, w.limit)
+		some, err := w.ask(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if len(nodes) == 0 {
+		if !some {
 			return nil, fmt.Errorf("%w: a path has no node with calls through row %d, where one should be", chainstore.ErrCorrupt, w.through)
 		}
-		last := &nodes[len(nodes)-1]
-		if w.none = last.Before == nil || !last.Before.Tools.Present; !w.none {
-			w.through = last.Before.Tools.Seq
-		}
-		w.nodes, w.limit = nodes, maxNodes
 	}
 	n := &w.nodes[0]
 	w.nodes = w.nodes[1:]
 	return n, nil
 }
 
+// ask asks for the next nodes with calls, and tells whether there are some.
+func (w *groupWalk) ask(ctx context.Context) (some bool, err error) {
+	nodes, err := w.chain.WithCalls(ctx, w.through, w.limit)
+	if err != nil || len(nodes) == 0 {
+		return false, err
+	}
+	last := &nodes[len(nodes)-1]
+	if w.none = last.Before == nil || !last.Before.Tools.Present; !w.none {
+		w.through = last.Before.Tools.Seq
+	}
+	w.nodes, w.limit = nodes, maxNodes
+	return true, nil
+}
+
 // read finds groups and shows their calls, until there are enough, or enough was read for them.
 func (r *request) read(ctx context.Context) error {
-	for w := r.walk(); !w.ended(); {
+	w, err := r.walk(ctx)
+	if err != nil {
+		return err
+	}
+	for !w.ended() {
 		calls := r.calls - len(r.shown)
 		if len(r.names) > 0 {
 			calls = math.MaxInt
@@ -131,7 +150,7 @@ func (r *request) ends(ctx context.Context, groups []*group) error {
 	for step := 1; ; step *= 2 {
 		var spans []chainstore.Span
 		open = slices.DeleteFunc(open, func(g *group) bool {
-			end := r.chain.Head().Seq
+			end := r.end
 			if g.through < end {
 				end = g.through + 1
 			}

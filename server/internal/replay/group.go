@@ -108,7 +108,7 @@ func (r *request) message(g *group, h *chainstore.Header, i int, payload []byte)
 	}
 	for n, c := range wire.CallsOf(m) {
 		one := &replayed{id: wire.Optional(c.Id), call: runloop.Place{Seq: h.Seq, Index: uint32(i)}, nth: n}
-		if one.wanted = r.wants(wire.Optional(c.Name)); one.wanted {
+		if one.wanted = r.wants(one.call, wire.Optional(c.Name)); one.wanted {
 			one.says = c
 			g.found = append(g.found, one)
 		}
@@ -117,7 +117,11 @@ func (r *request) message(g *group, h *chainstore.Header, i int, payload []byte)
 	return nil
 }
 
-func (r *request) wants(name runloop.Optional) bool {
+// wants tells whether a call of a tool in a message is asked for.
+func (r *request) wants(at runloop.Place, name runloop.Optional) bool {
+	if r.before != nil && !at.Before(*r.before) {
+		return false
+	}
 	return len(r.names) == 0 || name.Present && slices.Contains(r.names, name.Value)
 }
 
@@ -129,7 +133,7 @@ func (r *request) shorten(ctx context.Context, g *group) error {
 	var sizes []int // of the nodes from the first on
 	var calls []*replayed
 	g.last = g.calls
-	span := chainstore.Span{From: first, Through: r.chain.Head().Seq, HeadersOnly: true}
+	span := chainstore.Span{From: first, Through: r.end, HeadersOnly: true}
 	err := chainview.RowsWhile(ctx, r.chain, span, func(row *chainstore.Row) (bool, error) {
 		h, err := row.Header()
 		if err != nil {
@@ -187,7 +191,7 @@ func (r *request) seed(ctx context.Context, g *group, calls []*replayed) error {
 	for k, c := range state.Calls {
 		if !state.Answered[k] {
 			one := calls[before-len(state.Calls)+k]
-			one.id, one.wanted = c.ID, r.wants(c.Name)
+			one.id, one.wanted = c.ID, r.wants(one.call, c.Name)
 			g.open = append(g.open, one)
 			if one.wanted {
 				g.found = append(g.found, one)

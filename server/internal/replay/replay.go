@@ -57,10 +57,27 @@ func (s *Replayer) Tools(ctx context.Context, req *transcriptv1.ReplayToolsReque
 		return nil, wire.MissingFrom("head", err)
 	}
 	r.left = r.chars
+	r.bound(req.PastLoopsOnly)
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
 	return r.finish(ctx)
+}
+
+// bound says how far calls are looked for: to the head, or to where the last run loop begins. The results of earlier calls lie
+// before that too.
+func (r *request) bound(pastOnly bool) {
+	h := r.chain.Head()
+	r.end = h.Seq
+	last := &h.State.Full.Loop
+	if !pastOnly || last.Phase == runloop.None {
+		return
+	}
+	r.before, r.end = &last.Start, last.Start.Seq
+	if last.Start.Index == 0 {
+		r.nowhere = last.Start.Seq == 0
+		r.end = max(last.Start.Seq, 1) - 1
+	}
 }
 
 func checkToolNames(names []string) error {
@@ -76,6 +93,11 @@ type request struct {
 	chain                   chainstore.Chain
 	names                   []string
 	calls, itemChars, chars int
+	// end is the last node that calls and their results are looked for in; nowhere says that there is none.
+	end     uint32
+	nowhere bool
+	// before is where the last run loop begins, if its calls are not wanted.
+	before *runloop.Place
 
 	// shown are the calls, and blocks their texts, newest first; more says that there are others, which are left out.
 	shown  []*transcriptv1.ReplayedCall
