@@ -24,6 +24,8 @@ type Recall struct {
 	Place string
 	// Occurrence counts back where ids repeat: 0 is the latest. Not with Place.
 	Occurrence int
+	// Redact takes secrets out of all text of the call and of the result, of each text by itself.
+	Redact bool
 }
 
 // Recall gives a past call with its arguments and its whole result, whatever was compacted since. Errors:
@@ -31,7 +33,7 @@ type Recall struct {
 func (c *Client) Recall(ctx context.Context, head Ref, call Recall) (*Recalled, error) {
 	req := &transcriptv1.RecallToolCallRequest{
 		Namespace: c.options.namespace, Head: head.ref, Place: call.Place, PageBytes: recallPage,
-		Occurrence: int32(max(-1, min(call.Occurrence, math.MaxInt32))),
+		Occurrence: int32(max(-1, min(call.Occurrence, math.MaxInt32))), Redact: call.Redact,
 	}
 	if call.HasID {
 		req.ToolCallId = &call.ID
@@ -102,7 +104,7 @@ func (c *Client) SearchPage(ctx context.Context, req *transcriptv1.SearchRequest
 }
 
 // Replay gives a bounded, redacted digest of a chain's latest calls. The request's namespace and head are the client's;
-// nil has the defaults.
+// nil has the defaults. Beside a view, PastLoopsOnly leaves out what the view shows anyway.
 func (c *Client) Replay(ctx context.Context, head Ref, req *transcriptv1.ReplayToolsRequest) (*transcriptv1.ReplayToolsResponse, error) {
 	own := &transcriptv1.ReplayToolsRequest{}
 	proto.Merge(own, req)

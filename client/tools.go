@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/redact"
 )
 
 // Tool is a tool that an agent can hand to its model, ready made: what the model is told of it, and what runs its calls.
@@ -69,32 +70,49 @@ const (
 )
 
 // RecallTool gives the tool recall_tool_call, with which a model gets back a result that was left out of what it sees. A
-// result is given in parts of 20,000 characters.
-func (t *Thread) RecallTool() *Tool {
+// result is given in parts of 20,000 characters, as it was put: see RedactedRecallTool.
+func (t *Thread) RecallTool() *Tool { return t.recallTool(false) }
+
+// RedactedRecallTool is RecallTool without secrets: they are taken out of the call and of the whole result before it is
+// given in parts. The model is told the same of it.
+func (t *Thread) RedactedRecallTool() *Tool { return t.recallTool(true) }
+
+func (t *Thread) recallTool(redacts bool) *Tool {
 	return &Tool{
 		Name: recallName,
 		Description: "Get back the full result of an earlier tool call of this conversation. Results that were left out are " +
 			"shown as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'.",
 		Parameters: json.RawMessage(recallParameters),
-		Call:       t.recall,
+		Call: func(ctx context.Context, arguments string) (string, error) {
+			return t.recall(ctx, arguments, redacts)
+		},
 	}
 }
 
 // SearchTool gives the tool search_history, with which a model finds what was said earlier in its conversation, also what
-// it no longer sees. It gives at most 10 messages, newest first, and takes some 10 seconds at most.
-func (t *Thread) SearchTool() *Tool {
+// it no longer sees. It gives at most 10 messages, newest first, as they were put (see RedactedSearchTool), and takes some
+// 10 seconds at most.
+func (t *Thread) SearchTool() *Tool { return t.searchTool(false) }
+
+// RedactedSearchTool is SearchTool without secrets: they are taken out of what is shown, and nothing is found by them. The
+// model is told the same of it.
+func (t *Thread) RedactedSearchTool() *Tool { return t.searchTool(true) }
+
+func (t *Thread) searchTool(redacts bool) *Tool {
 	return &Tool{
 		Name:        searchName,
 		Description: "Search everything that was said earlier in this conversation, also what is no longer shown. Newest first.",
 		Parameters:  json.RawMessage(searchParameters),
-		Call:        t.search,
+		Call: func(ctx context.Context, arguments string) (string, error) {
+			return t.search(ctx, arguments, redacts)
+		},
 	}
 }
 
 // parses reads the arguments that a model gave; false: they are no JSON, or of another shape.
 func parses(arguments string, into any) bool { return json.Unmarshal([]byte(arguments), into) == nil }
 
-func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
+func (t *Thread) recall(ctx context.Context, arguments string, redacts bool) (string, error) {
 	var in struct {
 		CallID string `json:"call_id"`
 		Place  string `json:"place"`
@@ -103,8 +121,10 @@ func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
 	if !parses(arguments, &in) || in.CallID == "" && in.Place == "" {
 		return "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number.", nil
 	}
-	call := Recall{Place: in.Place}
-	if in.CallID != "-" && in.CallID != "" {
+	call := Recall{Place: in.Place, Redact: redacts}
+	// An id without its secret is none; its place is exact.
+	unknown := redacts && in.Place != "" && strings.Contains(in.CallID, redact.Mark)
+	if in.CallID != "-" && in.CallID != "" && !unknown {
 		call.ID, call.HasID = in.CallID, true
 	}
 	got, err := t.c.Recall(ctx, ByID(t.Head()), call)
@@ -116,11 +136,15 @@ func (t *Thread) recall(ctx context.Context, arguments string) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	return recalledText(got, in.Offset), nil
+	text := partsText(got.Parts)
+	if redacts {
+		text = redact.Text(text) // parts may make a secret together
+	}
+	return recalledText(got, text, in.Offset), nil
 }
 
-// recalledText is a recalled call as a model reads it, its result from an offset on.
-func recalledText(got *Recalled, offset int) string {
+// recalledText is a recalled call as a model reads it, with the text of its result from an offset on.
+func recalledText(got *Recalled, text string, offset int) string {
 	var b strings.Builder
 	if got.Call != nil {
 		fmt.Fprintf(&b, "call: %s %s\n", got.Call.GetName(), clip(got.Call.Arguments, toolArguments))
@@ -133,7 +157,7 @@ func recalledText(got *Recalled, offset int) string {
 	default:
 		b.WriteString("result:\n")
 	}
-	whole := []rune(partsText(got.Parts))
+	whole := []rune(text)
 	if offset > 0 && offset >= len(whole) {
 		fmt.Fprintf(&b, "[it has %d characters: there is nothing at offset %d]", len(whole), offset)
 		return b.String()
@@ -171,7 +195,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
+func (t *Thread) search(ctx context.Context, arguments string, redacts bool) (string, error) {
 	var in struct {
 		Query  string `json:"query"`
 		Regexp bool   `json:"regexp"`
@@ -181,7 +205,7 @@ func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
 	}
 	req := &transcriptv1.SearchRequest{
 		Scope:   &transcriptv1.SearchRequest_Head{Head: ByID(t.Head()).ref},
-		Pattern: &transcriptv1.SearchRequest_Text{Text: in.Query}, PageSize: 2 * toolHits,
+		Pattern: &transcriptv1.SearchRequest_Text{Text: in.Query}, PageSize: 2 * toolHits, Redact: redacts,
 	}
 	if in.Regexp {
 		req.Pattern = &transcriptv1.SearchRequest_Regexp{Regexp: in.Query}
@@ -199,7 +223,7 @@ func (t *Thread) search(ctx context.Context, arguments string) (string, error) {
 }
 
 // searchHits are the first hits of a search, one more than are shown if there are so many, but for what matches only in calls
-// and results of the tools themselves: a model's search would always find itself. more tells that not all was looked at.
+// and results of the tools themselves: a model's search would always find itself; and, redacted, in secrets alone. more tells that not all was looked at.
 func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest) (hits []*transcriptv1.SearchHit, more bool, err error) {
 	token := ""
 	for range toolPages {
@@ -208,7 +232,7 @@ func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest
 			return nil, false, err
 		}
 		for _, hit := range page.Hits {
-			if ofTools(hit.GetToolName()) {
+			if ofTools(hit.GetToolName()) || req.Redact && len(hit.Matches) == 0 { // it matches in a secret
 				if hit, err = c.hitBehind(ctx, req, hit); err != nil {
 					return nil, false, err
 				}
@@ -227,10 +251,10 @@ func (c *Client) searchHits(ctx context.Context, req *transcriptv1.SearchRequest
 // ofTools tells whether a tool is one of these.
 func ofTools(name string) bool { return name == searchName || name == recallName }
 
-// hitBehind is what a message matches in besides calls of the tools themselves: a hit names only the first part that
-// matches, and behind a call may come another tool's, or a text. nil: there is nothing else, as in a result.
+// hitBehind is what a message matches in besides calls of the tools themselves and secrets: a hit names only the first part
+// that matches, and behind a call may come another tool's, or a text. nil: there is nothing else, as in a result of the tools.
 func (c *Client) hitBehind(ctx context.Context, req *transcriptv1.SearchRequest, hit *transcriptv1.SearchHit) (*transcriptv1.SearchHit, error) {
-	if hit.Role != transcriptv1.Role_ROLE_ASSISTANT {
+	if hit.Role != transcriptv1.Role_ROLE_ASSISTANT && ofTools(hit.GetToolName()) {
 		return nil, nil
 	}
 	expr := req.GetRegexp()
@@ -252,25 +276,41 @@ func (c *Client) hitBehind(ctx context.Context, req *transcriptv1.SearchRequest,
 	if at >= len(node.Messages) || part >= len(node.Messages[at].Parts) {
 		return nil, fault(ErrBadReply, "a hit in what is not there")
 	}
-	for _, p := range node.Messages[at].Parts[part+1:] {
-		if excerpt := besideTools(p, pattern); excerpt != "" {
-			other := &transcriptv1.SearchHit{Place: hit.Place, Role: hit.Role, At: hit.At, Excerpt: excerpt}
-			if call := p.GetToolCall(); call != nil {
-				other.ToolName = call.Name
-			}
-			return other, nil
+	for _, p := range node.Messages[at].Parts[part:] {
+		if excerpt := besideTools(p, pattern, req.Redact); excerpt != "" {
+			return hitIn(hit, p, excerpt, req.Redact), nil
 		}
 	}
 	return nil, nil
 }
 
+// hitIn is a hit in another part of its message.
+func hitIn(hit *transcriptv1.SearchHit, p *transcriptv1.Part, excerpt string, redacts bool) *transcriptv1.SearchHit {
+	other := &transcriptv1.SearchHit{Place: hit.Place, Role: hit.Role, At: hit.At, Excerpt: excerpt}
+	if hit.Role == transcriptv1.Role_ROLE_TOOL {
+		other.ToolCallId, other.ToolName = hit.ToolCallId, hit.ToolName
+	}
+	if call := p.GetToolCall(); call != nil && call.Name != nil {
+		name := call.GetName()
+		if redacts {
+			name = redact.Text(name)
+		}
+		other.ToolName = &name
+	}
+	return other
+}
+
 // besideTools is what a part has around its first match; empty where it has none, or is a call of the tools themselves.
-func besideTools(p *transcriptv1.Part, pattern *regexp.Regexp) string {
+// redacts says that secrets are taken out before anything is looked for, as the server does.
+func besideTools(p *transcriptv1.Part, pattern *regexp.Regexp, redacts bool) string {
 	call := p.GetToolCall()
 	if ofTools(call.GetName()) {
 		return ""
 	}
 	for _, text := range []string{p.GetText(), p.GetReasoning().GetText(), p.GetJson(), call.GetName(), call.GetArguments()} {
+		if redacts {
+			text = redact.Text(text)
+		}
 		if found := pattern.FindStringIndex(text); found != nil && text != "" {
 			return around(text, found[0])
 		}

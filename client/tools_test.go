@@ -41,6 +41,8 @@ func TestToolsInBothForms(t *testing.T) {
 	}{
 		{thread.RecallTool(), "recall_tool_call", recallSays, recallJSON},
 		{thread.SearchTool(), "search_history", searchSays, searchJSON},
+		{thread.RedactedRecallTool(), "recall_tool_call", recallSays, recallJSON},
+		{thread.RedactedSearchTool(), "search_history", searchSays, searchJSON},
 	} {
 		openAI := fmt.Sprintf(`{"function":{"description":%q,"name":%q,"parameters":%s},"type":"function"}`, tool.says, tool.name, tool.schema)
 		if got := string(tool.OpenAI()); got != openAI {
@@ -314,7 +316,7 @@ func TestSearchToolIsBounded(t *testing.T) {
 func TestToolsPassTheServicesErrors(t *testing.T) {
 	l := newLink(t)
 	thread := begun(t, l.client())
-	for _, tool := range []*client.Tool{thread.RecallTool(), thread.SearchTool()} {
+	for _, tool := range []*client.Tool{thread.RecallTool(), thread.SearchTool(), thread.RedactedRecallTool(), thread.RedactedSearchTool()} {
 		l.refused[transcriptv1.TranscriptService_RecallToolCall_FullMethodName] = 4
 		l.refused[transcriptv1.TranscriptService_Search_FullMethodName] = 4
 		if text, err := tool.Call(t.Context(), `{"call_id":"x","query":"x"}`); err == nil || text != "" {
