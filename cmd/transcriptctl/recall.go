@@ -12,13 +12,15 @@ type recallCommand struct {
 	CallID     string `arg:"" help:"The id of the tool call; - for calls without one, or where NODE.I says which."`
 	Place      string `arg:"" optional:"" name:"node.i" help:"NODE.I as the line of a left-out result gives it: names exactly that result."`
 	Occurrence int32  `placeholder:"N" help:"Where ids repeat: 0 is the latest call with that id, 1 the one before."`
+	Redact     bool   `help:"Replace secrets in the call and in its result."`
 }
 
 func (c *recallCommand) Help() string {
-	return `Prints the result of a past tool call, whatever was compacted since; the call itself is told on standard error. Control characters are shown as \x1b; --output json has everything as it is. A line "[result of NAME, B bytes, left out; recall CALL_ID NODE.I]" gives both arguments. Examples:
+	return `Prints the result of a past tool call, whatever was compacted since; the call itself is told on standard error. Control characters are shown as \x1b; --output json has everything as it is, with --redact without secrets. A line "[result of NAME, B bytes, left out; recall CALL_ID NODE.I]" gives both arguments. Examples:
 
     transcriptctl recall chat/42 call_7
     transcriptctl recall chat/42 call_7 --occurrence 1
+    transcriptctl recall chat/42 call_7 --redact
     transcriptctl recall chat/42 call_7 3f2a9c0d1e4b.0 | less`
 }
 
@@ -28,7 +30,7 @@ func (c *recallCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	call := client.Recall{Place: c.Place, Occurrence: int(c.Occurrence)}
+	call := client.Recall{Place: c.Place, Occurrence: int(c.Occurrence), Redact: c.Redact}
 	if c.CallID != "-" {
 		call.ID, call.HasID = c.CallID, true
 	}
