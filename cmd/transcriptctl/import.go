@@ -12,16 +12,19 @@ import (
 )
 
 type importCommand struct {
-	Files   []string `arg:"" optional:"" name:"file" help:"JSON lines, gzipped or not; - or nothing: standard input."`
-	Format  string   `default:"openai" enum:"openai" help:"The form of a line: openai, {\"id\": ..., \"messages\": [...]}."`
-	Workers uint     `default:"8" placeholder:"N" help:"Conversations that are stored at once, 1 to 64."`
-	SkipBad bool     `help:"Leave out lines that are malformed, refused or diverged, say which, and go on."`
-	Check   bool     `help:"Assemble before every assistant message and at each end, and compare with the list as it is in the file; tell where and why they differ."`
-	Move    bool     `help:"Move the alias of a conversation that diverged to the imported one. Its history keeps the other."`
+	Files      []string `arg:"" optional:"" name:"file" help:"JSON lines, gzipped or not; - or nothing: standard input."`
+	Format     string   `default:"openai" enum:"openai" help:"The form of a line: openai, {\"id\": ..., \"messages\": [...]}."`
+	Workers    uint     `default:"8" placeholder:"N" help:"Conversations that are stored at once, 1 to 64."`
+	SkipBad    bool     `help:"Leave out lines that are malformed, refused or diverged, say which, and go on."`
+	Check      bool     `help:"Assemble before every assistant message and at each end, and compare with the list as it is in the file; tell where and why they differ."`
+	TimeMember string   `placeholder:"NAME" help:"Read the times of messages from this member; where it is none, from timestamp and created_at."`
+	Move       bool     `help:"Move the alias of a conversation that diverged to the imported one. Its history keeps the other."`
 }
 
 func (c *importCommand) Help() string {
 	return `A line is a conversation; its members id and messages are stored, others are not. Each message becomes a node, consecutive tool messages become one. The alias chat/ID points to the end.
+
+The member timestamp of a message, else created_at, is when it was sent: a number of seconds or milliseconds since 1970, or RFC 3339. Times that are in no such form, or in another member, are told at the end.
 
 Importing again writes nothing. A conversation that grew is continued and its alias moved forward; one that is stored longer than the line stays. One that diverged (stored under the same id with other messages) is an error, unless --move is given. Compactions do not count: a conversation is continued behind them. An import that was interrupted goes on when it is run again.
 
@@ -30,6 +33,7 @@ Importing again writes nothing. A conversation that grew is continued and its al
     transcriptctl import conversations.jsonl.gz
     transcriptctl import --workers 16 --skip-bad data/*.jsonl.gz
     transcriptctl import --check conversations.jsonl.gz
+    transcriptctl import --time-member create_time conversations.jsonl.gz
     zstd -dc big.jsonl.zst | transcriptctl import -`
 }
 
@@ -50,7 +54,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 	}
 	i := &importer{
 		session: s, move: c.Move, skipBad: c.SkipBad, checks: c.Check, line: newProgress(s.notes),
-		room: semaphore.NewWeighted(maxInFlight), tally: newTally(),
+		room: semaphore.NewWeighted(maxInFlight), tally: newTally(), times: newTimeMembers(c.TimeMember),
 	}
 	defer i.line.clear()
 	err := i.run(ctx, files, int(c.Workers))
@@ -70,9 +74,11 @@ type importer struct {
 	move, skipBad bool
 	// checks says that every request is compared with the list.
 	checks bool
-	line   *progress
-	room   *semaphore.Weighted
-	tally  *tally
+	// times are where the times of messages are read from.
+	times timeMembers
+	line  *progress
+	room  *semaphore.Weighted
+	tally *tally
 }
 
 // badLine is an error of one line: what it says cannot be stored. With --skip-bad the import goes on.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -33,6 +34,9 @@ type conversation struct {
 	// bad is what is wrong with the line; then it has no id.
 	bad error
 }
+
+// file is the name of the file that the line is of.
+func (c *conversation) file() string { return c.place[:strings.LastIndexByte(c.place, ':')] }
 
 // room is what the conversation counts of maxInFlight.
 func (c *conversation) room() int64 { return min(int64(c.bytes), maxInFlight) }
@@ -100,6 +104,10 @@ type chain struct {
 	nodes [][]*transcriptv1.Message
 	ids   []string
 	sizes []int
+	// notes has one for each message of all nodes; nil: none has anything to note.
+	notes []*transcriptv1.MessageNote
+	// begins has, for each node, the index of its first message.
+	begins []int
 	// compacted is the first node whose path holds a compaction node; len(nodes): there is none.
 	compacted int
 	// joint is the node whose parent is parentID instead of the node before; it has no meaning where that is empty.
@@ -114,12 +122,15 @@ func (c *chain) head() string { return c.ids[len(c.ids)-1] }
 func newChain(messages []*transcriptv1.Message) *chain {
 	c := &chain{}
 	var parent *[32]byte
+	begin := 0
 	for _, node := range nodesOf(messages) {
 		n := canonical.NewNode(node, nil, nil)
 		id := canonical.NodeID(n.Envelope(parent, nil))
 		c.nodes = append(c.nodes, node)
 		c.ids = append(c.ids, hex.EncodeToString(id[:]))
 		c.sizes = append(c.sizes, len(n.Payload))
+		c.begins = append(c.begins, begin)
+		begin += len(node)
 		parent = &id
 	}
 	c.compacted = len(c.nodes)
@@ -178,6 +189,8 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 		return &badLine{c.place, err}
 	}
 	chain := newChain(messages)
+	var unread []unreadTime
+	chain.notes, unread = i.times.notes(messages)
 	created := 0
 	for n := 1; ; n++ {
 		fate, more, err := i.settle(ctx, c, chain)
@@ -190,6 +203,7 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 			return err
 		}
 		i.tally.stored(fate, created, len(chain.nodes)-created, len(report.Changes))
+		i.tally.times(c.file(), chain.notes, unread)
 		if i.checks {
 			return i.check(ctx, c, chain)
 		}
@@ -386,7 +400,11 @@ func callsIn(messages []*transcriptv1.Message) (n int) {
 func (c *chain) request(from, end int) []client.Node {
 	batch := make([]client.Node, 0, end-from)
 	for n := from; n < end; n++ {
-		batch = append(batch, client.Node{Messages: c.nodes[n], Previous: n > from})
+		node := client.Node{Messages: c.nodes[n], Previous: n > from}
+		if c.notes != nil {
+			node.Notes = c.notes[c.begins[n]:][:len(c.nodes[n])]
+		}
+		batch = append(batch, node)
 	}
 	switch {
 	case from == c.joint && c.parentID != "":

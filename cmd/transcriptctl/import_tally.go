@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // fate is what became of a conversation.
@@ -32,6 +34,9 @@ type tally struct {
 	bytes          int64
 	surrogates     int64
 	unkept         map[string]bool
+	// timesRead are the times that became notes; unread those that were not read, of as many kinds as are remembered, and of more.
+	timesRead, moreUnread int64
+	unread                map[unreadTime]int64
 	// requests are those that were compared with the list, one at each conversation's end; differing those that differ from
 	// it, differences where.
 	requests, differing int64
@@ -92,7 +97,7 @@ func (t *tally) printDifferences(s *session) error {
 }
 
 func newTally() *tally {
-	return &tally{start: time.Now(), fates: map[fate]int64{}, unkept: map[string]bool{}}
+	return &tally{start: time.Now(), fates: map[fate]int64{}, unkept: map[string]bool{}, unread: map[unreadTime]int64{}}
 }
 
 // maxUnkept is how many names of members that are not stored are remembered.
@@ -122,6 +127,53 @@ func (t *tally) stored(f fate, created, there, surrogates int) {
 	t.surrogates += int64(surrogates)
 }
 
+// maxUnread is how many kinds of times that were not read are remembered.
+const maxUnread = 20
+
+// times counts the times of a conversation that became notes, and those that were not read.
+func (t *tally) times(file string, notes []*transcriptv1.MessageNote, unread []unreadTime) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range notes {
+		if n.GetSentAt() != nil {
+			t.timesRead++
+		}
+	}
+	for _, u := range unread {
+		u.file = file
+		if t.unread[u] == 0 && len(t.unread) == maxUnread {
+			t.moreUnread++
+			continue
+		}
+		t.unread[u]++
+	}
+}
+
+// timesNotRead is how many there were.
+func (t *tally) timesNotRead() (n int64) {
+	for _, of := range t.unread {
+		n += of
+	}
+	return n + t.moreUnread
+}
+
+// remarkTimes tells which times were not read, file by file.
+func (t *tally) remarkTimes(s *session) {
+	kinds := slices.SortedFunc(maps.Keys(t.unread), func(a, b unreadTime) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.member, b.member), cmp.Compare(a.form, b.form))
+	})
+	for _, u := range kinds {
+		why := "they are in the member " + u.member + ": see --time-member"
+		if u.form != "" {
+			why = "the member " + u.member + " is " + u.form
+		}
+		s.remark("%s: %s not read: %s", name(u.file), count(t.unread[u], "time"), name(why))
+	}
+	if t.moreUnread > 0 {
+		s.remark("%s more not read, in other files or of other forms", count(t.moreUnread, "time"))
+	}
+}
+
 // skip counts a bad line.
 func (t *tally) skip() {
 	t.mu.Lock()
@@ -149,17 +201,20 @@ func (t *tally) text(place string) string {
 
 // importSummary is what import prints with --output json.
 type importSummary struct {
-	Conversations int64   `json:"conversations"`
-	New           int64   `json:"new"`
-	Grown         int64   `json:"grown"`
-	Unchanged     int64   `json:"unchanged"`
-	Behind        int64   `json:"behind"`
-	Moved         int64   `json:"moved"`
-	BadLines      int64   `json:"badLines"`
-	NodesCreated  int64   `json:"nodesCreated"`
-	NodesThere    int64   `json:"nodesThere"`
-	Bytes         int64   `json:"bytes"`
-	Seconds       float64 `json:"seconds"`
+	Conversations int64 `json:"conversations"`
+	New           int64 `json:"new"`
+	Grown         int64 `json:"grown"`
+	Unchanged     int64 `json:"unchanged"`
+	Behind        int64 `json:"behind"`
+	Moved         int64 `json:"moved"`
+	BadLines      int64 `json:"badLines"`
+	// Times are the times of messages that were read, TimesNotRead those that were not; absent where there are none.
+	Times        int64   `json:"times,omitempty"`
+	TimesNotRead int64   `json:"timesNotRead,omitempty"`
+	NodesCreated int64   `json:"nodesCreated"`
+	NodesThere   int64   `json:"nodesThere"`
+	Bytes        int64   `json:"bytes"`
+	Seconds      float64 `json:"seconds"`
 	// Check is what --check compared; absent without it.
 	Check *checkSummary `json:"check,omitempty"`
 }
@@ -188,6 +243,7 @@ func (t *tally) print(s *session, checks bool) error {
 		names := slices.Sorted(maps.Keys(t.unkept))
 		s.remark("members of lines that are not stored: %s", name(strings.Join(names, ", ")))
 	}
+	t.remarkTimes(s)
 	if err := t.printDifferences(s); err != nil {
 		return err
 	}
@@ -196,6 +252,7 @@ func (t *tally) print(s *session, checks bool) error {
 			Check:         t.check(checks),
 			Conversations: t.conversations(), New: t.fates[fateNew], Grown: t.fates[fateGrown],
 			Unchanged: t.fates[fateSame], Behind: t.fates[fateBehind], Moved: t.fates[fateMoved], BadLines: t.bad,
+			Times: t.timesRead, TimesNotRead: t.timesNotRead(),
 			NodesCreated: t.created, NodesThere: t.there, Bytes: t.bytes, Seconds: time.Since(t.start).Seconds(),
 		})
 	}
@@ -204,6 +261,9 @@ func (t *tally) print(s *session, checks bool) error {
 		{"bad lines", fmt.Sprint(t.bad)},
 		{"nodes", fmt.Sprintf("%d created, %d there already", t.created, t.there)},
 		{"read", size(t.bytes) + " in " + since(t.start)},
+	}
+	if read, not := t.timesRead, t.timesNotRead(); read+not > 0 {
+		rows = append(rows, [2]string{"times", fmt.Sprintf("%d read, %d not read", read, not)})
 	}
 	if checks {
 		text := fmt.Sprintf("%d equal to the list, %d differ as told above", t.requests-t.differing, t.differing)
