@@ -5793,8 +5793,8 @@ type ReplayToolsRequest struct {
 	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
 	// Only calls of these tools, at most 64 of 1 KiB each, none empty; none: all.
 	ToolNames []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
-	// Leave out the last run loop of the chain, as ListRunLoops has it, open or closed: every view shows it whole, so a prompt
-	// with the digest beside a view says nothing twice. The bounds and more are then of the calls before that loop: calls of it
+	// Leave out the last run loop of the chain, as ListRunLoops has it, open or closed: every view shows it whole (a closed one
+	// not with condense_last), so a prompt with the digest beside a view says nothing twice. The bounds and more are then of the calls before that loop: calls of it
 	// take no room, and are no others that more tells of. Where a compaction lies within the loop, its calls before that are
 	// left out here too, whether the compaction kept them or not.
 	PastLoopsOnly bool `protobuf:"varint,7,opt,name=past_loops_only,json=pastLoopsOnly,proto3" json:"past_loops_only,omitempty"`
