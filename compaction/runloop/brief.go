@@ -10,7 +10,7 @@ type Brief struct {
 	TextOctets, TextPoints int
 	// Calls is the number of tool calls.
 	Calls                 int
-	Empty, Error, Summary bool
+	Empty, Error, Summary, Partial bool
 	Note                  Note
 	// Mark is what the folds say of it.
 	Mark Mark
@@ -20,7 +20,7 @@ type Brief struct {
 func BriefOf(f *Facts, mark Mark) Brief {
 	return Brief{
 		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
-		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Note: f.Note, Mark: mark,
+		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Note: f.Note, Mark: mark,
 	}
 }
 

@@ -59,6 +59,8 @@ type Facts struct {
 	Error bool
 	// Summary says that the message is a summary (origin SUMMARY).
 	Summary bool
+	// Partial says that it did not come whole: it is no final reply.
+	Partial bool
 	// Made says that the server made it (origin STUB or SHORTENED): if it is a result, no line replaces it.
 	Made bool
 	// Name is the message's own name.

@@ -21,6 +21,19 @@ type Node struct {
 	// PutAt has, for a compaction node, the index that each message had in the node that it was put in first; nil: they
 	// were put in this node.
 	PutAt []uint32
+	// Outcome, if there is one, ends the run behind its messages.
+	Outcome Outcome
+	// Loops are, of a compaction node, the run loops of its messages as they were where they were put; nil: they are found in
+	// the messages.
+	Loops *Loops
+}
+
+// Loops are the run loops that copied messages begin and end in.
+type Loops struct {
+	// Begins has, for each message, whether a loop begins there.
+	Begins []bool
+	// Phase is where the last of them stands; None where there is none.
+	Phase Phase
 }
 
 // LeftOut says why repair leaves a result out. Part of the storage format: must not change.
@@ -58,20 +71,28 @@ type Mark struct {
 // Earlier tells whether a call with this id lies in an ancestor of the node being folded.
 type Earlier func(id Optional) bool
 
-// Fold continues the fold over one node and returns a mark for each of its messages. s is unchanged on error:
-// ErrGroupTooLarge. earlier is asked only about present ids and about results that answer nothing in their group.
-func (s *State) Fold(n Node, earlier Earlier) ([]Mark, error) {
+// Fold continues the fold over one node and returns a mark for each of its messages, and the calls without a result whose group
+// the node's outcome ends: their stubs stand at its end. s is unchanged on error: ErrGroupTooLarge. earlier is asked only about
+// present ids and about results that answer nothing in their group.
+func (s *State) Fold(n Node, earlier Earlier) ([]Mark, []Call, error) {
 	f := folder{State: *s, node: n, earlier: earlier}
 	marks := make([]Mark, len(n.Messages))
 	f.Full.Nodes++
 	f.Effective.Nodes++
 	for i := range n.Messages {
 		if err := f.message(uint32(i), &n.Messages[i], &marks[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
+	var stubs []Call
+	if n.Outcome != NoOutcome {
+		stubs = f.end()
+	}
+	if n.Loops != nil && f.Effective.Loop.Phase != None {
+		f.Effective.Loop.Phase = n.Loops.Phase
+	}
 	*s = f.State
-	return marks, nil
+	return marks, stubs, nil
 }
 
 // folder is a fold under way in one node.
@@ -83,16 +104,30 @@ type folder struct {
 	seen map[Optional]bool
 }
 
+// end lets the node's outcome end the group and the run, and returns the calls that got no result.
+func (f *folder) end() []Call {
+	stubs := f.endGroup()
+	f.stub(stubs)
+	f.Full.Loop.End(f.node.Outcome)
+	f.Effective.Loop.End(f.node.Outcome)
+	return stubs
+}
+
+// stub adds the stubs of calls.
+func (f *folder) stub(calls []Call) {
+	for _, c := range calls {
+		f.Repairs++
+		f.Full.Loop.Stub()
+		f.Effective.stub(c)
+	}
+}
+
 func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 	at := Place{Seq: f.node.Seq, Index: i}
 	if err := f.pair(m, mark, i); err != nil {
 		return err
 	}
-	for _, c := range mark.Stubs {
-		f.Repairs++
-		f.Full.Loop.Stub()
-		f.Effective.stub(c)
-	}
+	f.stub(mark.Stubs)
 	b := BriefOf(m, *mark)
 	f.Full.count(&b)
 	if mark.LeftOut != Shown {
@@ -101,8 +136,13 @@ func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 	}
 	f.preamble(m, at)
 	f.Full.Hear(&b, f.node.Times)
-	f.Full.loop(&b, at)
-	mark.BeginsLoop, mark.Interrupts = f.Effective.message(&b, at, f.node.Times)
+	_, mark.Interrupts = f.Full.loop(&b, at)
+	if f.node.Loops != nil {
+		mark.BeginsLoop, mark.Interrupts = f.node.Loops.Begins[i], false
+		f.Effective.copied(&b, at, f.node.Times, mark.BeginsLoop)
+	} else {
+		mark.BeginsLoop, _ = f.Effective.message(&b, at, f.node.Times)
+	}
 	mark.LeadIn = mark.BeginsLoop && f.Effective.Loop.LeadIn
 	return nil
 }
@@ -208,6 +248,19 @@ func (v *View) message(m *Brief, at Place, times Times) (begins, interrupts bool
 	return v.loop(m, at)
 }
 
+// copied lets a copied message act on a view, which begins a loop if it is said to.
+func (v *View) copied(m *Brief, at Place, times Times, begins bool) {
+	v.count(m)
+	v.Hear(m, times)
+	if !begins {
+		return
+	}
+	v.Loop = Loop{Phase: Asked, Start: at, LeadIn: m.Role != User}
+	if m.Role == User {
+		v.Loops++
+	}
+}
+
 // count adds a message to the totals.
 func (v *View) count(m *Brief) {
 	tokens, estimated := m.Tokens()
@@ -254,15 +307,23 @@ func (l *Loop) Next(m *Brief, at Place) (begins, interrupts bool) {
 		if begins = l.Phase == None; begins {
 			*l = Loop{LeadIn: true, Start: at}
 		}
-		l.Phase = Working
+		l.Phase, l.Outcome = Working, NoOutcome
 		l.ReplyLast = m.CanReply()
 		l.Replied = l.Replied || l.ReplyLast
 	}
 	return begins, interrupts
 }
 
-// Stub lets a stub act on the last loop.
-func (l *Loop) Stub() { l.Unanswered, l.ReplyLast = true, false }
+// End lets an outcome act on the last loop: what got no result before it is told by it. It closes neither the lead-in nor no loop.
+func (l *Loop) End(o Outcome) {
+	l.Unanswered = false
+	if l.Phase != None && !l.LeadIn {
+		l.Phase, l.Outcome = Ended, o
+	}
+}
+
+// Stub lets a stub act on the last loop, if there is one.
+func (l *Loop) Stub() { l.Unanswered, l.ReplyLast = l.Phase != None, false }
 
 // CanReply tells whether the message is a final reply where no later one of its loop is.
-func (b *Brief) CanReply() bool { return b.Role == Assistant && b.Calls == 0 && !b.Empty }
+func (b *Brief) CanReply() bool { return b.Role == Assistant && b.Calls == 0 && !b.Empty && !b.Partial }

@@ -28,16 +28,23 @@ func earlier(nodes []runloop.Node) runloop.Earlier {
 
 // foldAll folds a chain node by node.
 func foldAll(tb fataler, nodes []runloop.Node) (runloop.State, []runloop.Mark) {
+	s, marks, _ := foldEnds(tb, nodes)
+	return s, marks
+}
+
+// foldEnds also returns the stubs at the end of each node.
+func foldEnds(tb fataler, nodes []runloop.Node) (runloop.State, []runloop.Mark, [][]runloop.Call) {
 	var s runloop.State
 	var marks []runloop.Mark
+	var ends [][]runloop.Call
 	for i, n := range nodes {
-		m, err := s.Fold(n, earlier(nodes[:i]))
+		m, stubs, err := s.Fold(n, earlier(nodes[:i]))
 		if err != nil {
 			tb.Fatalf("node %d: %v", i, err)
 		}
-		marks = append(marks, m...)
+		marks, ends = append(marks, m...), append(ends, stubs)
 	}
-	return s, marks
+	return s, marks, ends
 }
 
 // timesOf are the times of node n: of every third its messages count as they were sent.
@@ -79,6 +86,7 @@ func drawFacts(t *rapid.T) runloop.Facts {
 		BareLength:  rapid.SampledFrom([]int{2, 8, 40, 90, 150}).Draw(t, "bare"),
 		PartsLength: rapid.SampledFrom([]int{0, 9, 10, 99, 100, 12_345}).Draw(t, "parts"),
 		Empty:       rapid.Bool().Draw(t, "empty"),
+		Partial:     rapid.IntRange(0, 5).Draw(t, "partial") == 0,
 		Name:        drawOptional(t, "name"),
 	}
 	switch f.Role {
@@ -122,6 +130,11 @@ func drawPutAt(t *rapid.T, n int) []uint32 {
 	return at
 }
 
+// drawOutcome is none, mostly.
+func drawOutcome(t *rapid.T) runloop.Outcome {
+	return runloop.Outcome(max(0, rapid.IntRange(-6, 4).Draw(t, "outcome")))
+}
+
 func drawEnds(t *rapid.T, n int) []int {
 	ends := make([]int, rapid.IntRange(0, 6).Draw(t, "nodes"))
 	for i := range ends {
@@ -138,9 +151,13 @@ func TestFoldIsTheModel(t *testing.T) {
 		nodes := nodesOf(messages, drawEnds(t, len(messages))...)
 		for i := range nodes {
 			nodes[i].PutAt = drawPutAt(t, len(nodes[i].Messages))
+			nodes[i].Outcome = drawOutcome(t)
 		}
-		state, marks := foldAll(t, nodes)
+		state, marks, ends := foldEnds(t, nodes)
 		want := newModel(nodes)
+		if !reflect.DeepEqual(ends, want.stubs) {
+			t.Fatalf("at the ends of nodes stand %v, want %v", ends, want.stubs)
+		}
 		for i := range marks {
 			if !reflect.DeepEqual(marks[i], want.marks[i]) {
 				t.Fatalf("message %d is marked\n%+v, want\n%+v", i, marks[i], want.marks[i])
@@ -212,7 +229,7 @@ func TestFoldLeavesCopiesAlone(t *testing.T) {
 				messages = append(messages, drawFacts(t))
 			}
 			before := fmt.Sprintf("%+v", messages)
-			marks, err := s.Fold(runloop.Node{Prefix: "000000000000", Messages: messages}, func(runloop.Optional) bool { return false })
+			marks, _, err := s.Fold(runloop.Node{Prefix: "000000000000", Messages: messages}, func(runloop.Optional) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +256,7 @@ func TestFoldLeavesCopiesAlone(t *testing.T) {
 func TestFoldLeavesSiblingsAlone(t *testing.T) {
 	on := func(s runloop.State, call string) runloop.State {
 		f := runloop.Facts{Role: runloop.Assistant, Calls: []runloop.Call{{ID: runloop.Some(call)}}}
-		if _, err := s.Fold(runloop.Node{Messages: []runloop.Facts{f}}, earlier(nil)); err != nil {
+		if _, _, err := s.Fold(runloop.Node{Messages: []runloop.Facts{f}}, earlier(nil)); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -248,7 +265,7 @@ func TestFoldLeavesSiblingsAlone(t *testing.T) {
 	for n := range 40 {
 		left := on(s, "left")
 		answer := runloop.Facts{Role: runloop.Tool, CallID: runloop.Some("left")}
-		if _, err := left.Fold(runloop.Node{Messages: []runloop.Facts{answer}}, earlier(nil)); err != nil {
+		if _, _, err := left.Fold(runloop.Node{Messages: []runloop.Facts{answer}}, earlier(nil)); err != nil {
 			t.Fatal(err)
 		}
 		right := on(s, "right")
@@ -264,7 +281,7 @@ func TestFoldAsksSparingly(t *testing.T) {
 	var s runloop.State
 	messages := parse(t, "u c:-,1 r:1 r:- u c:2 r:2 a")
 	asked := map[runloop.Optional]bool{}
-	if _, err := s.Fold(runloop.Node{Messages: messages}, func(id runloop.Optional) bool {
+	if _, _, err := s.Fold(runloop.Node{Messages: messages}, func(id runloop.Optional) bool {
 		asked[id] = true
 		return false
 	}); err != nil {
@@ -305,7 +322,7 @@ func TestGroupTooLarge(t *testing.T) {
 		var s runloop.State
 		for i, messages := range c.nodes {
 			before := fmt.Sprintf("%+v", s)
-			marks, err := s.Fold(runloop.Node{Seq: uint32(i), Messages: messages}, func(runloop.Optional) bool { return false })
+			marks, _, err := s.Fold(runloop.Node{Seq: uint32(i), Messages: messages}, func(runloop.Optional) bool { return false })
 			if c.fails && i == len(c.nodes)-1 {
 				if !errors.Is(err, runloop.ErrGroupTooLarge) || marks != nil || fmt.Sprintf("%+v", s) != before {
 					t.Errorf("%s: error is %v, or something was changed", name, err)

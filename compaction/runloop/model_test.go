@@ -3,6 +3,7 @@ package runloop_test
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -29,6 +30,7 @@ func (p put) putAt() uint32 {
 type group struct {
 	calls, results []int // places in the list of messages
 	ended          int   // the message that ended it, or -1
+	outcome        int   // the end of a node whose outcome ended it, or -1
 	due            []callAt
 	answered       map[callAt]int // the result that answers a call
 }
@@ -36,21 +38,35 @@ type group struct {
 // callAt is a call: of message m the k-th.
 type callAt struct{ m, k int }
 
+// ending is the outcome of a node. It acts behind the message before place at in the list of messages.
+type ending struct {
+	at      int
+	node    int
+	outcome runloop.Outcome
+}
+
 type model struct {
+	nodes   []runloop.Node
 	all     []put
+	endings []ending
 	leftOut map[int]bool
 	groups  []*group
 	marks   []runloop.Mark
+	stubs   [][]runloop.Call // at the end of each node
 	state   runloop.State
 }
 
 func newModel(nodes []runloop.Node) *model {
-	m := &model{leftOut: map[int]bool{}}
+	m := &model{nodes: nodes, leftOut: map[int]bool{}}
 	for i := range nodes {
 		for k := range nodes[i].Messages {
 			m.all = append(m.all, put{&nodes[i].Messages[k], &nodes[i], runloop.Place{Seq: nodes[i].Seq, Index: uint32(k)}})
 		}
+		if o := nodes[i].Outcome; o != runloop.NoOutcome {
+			m.endings = append(m.endings, ending{len(m.all), i, o})
+		}
 	}
+	m.stubs = make([][]runloop.Call, len(nodes))
 	for {
 		bad := m.findGroups()
 		if bad < 0 {
@@ -79,6 +95,16 @@ func (m *model) shown() []int {
 	return out
 }
 
+// between is the first outcome behind message a and before message b of the list, or -1.
+func (m *model) between(a, b int) int {
+	for k, e := range m.endings {
+		if a < e.at && e.at <= b {
+			return k
+		}
+	}
+	return -1
+}
+
 // findGroups divides the shown messages into groups, and returns the first result that answers nothing, or -1.
 func (m *model) findGroups() int {
 	m.groups = nil
@@ -90,18 +116,25 @@ func (m *model) findGroups() int {
 		if len(m.all[list[i]].Calls) == 0 {
 			continue
 		}
-		g := &group{ended: -1, answered: map[callAt]int{}}
-		for ; i < len(list) && len(m.all[list[i]].Calls) > 0; i++ {
-			g.calls = append(g.calls, list[i])
+		g := &group{ended: -1, outcome: -1, answered: map[callAt]int{}}
+		last := list[i]
+		goesOn := func() bool { return i < len(list) && m.between(last, list[i]) < 0 }
+		for ; goesOn() && len(m.all[list[i]].Calls) > 0; i++ {
+			last = list[i]
+			g.calls = append(g.calls, last)
 		}
-		for ; i < len(list) && m.all[list[i]].Role == runloop.Tool; i++ {
+		for ; goesOn() && m.all[list[i]].Role == runloop.Tool; i++ {
 			if !m.answer(g, list[i]) {
 				return list[i]
 			}
-			g.results = append(g.results, list[i])
+			last = list[i]
+			g.results = append(g.results, last)
 		}
 		if i < len(list) {
 			g.ended = list[i]
+		}
+		if k := m.between(last, len(m.all)); k >= 0 && (g.ended < 0 || m.endings[k].at <= g.ended) {
+			g.ended, g.outcome = -1, k
 		}
 		for _, c := range m.callsOf(g) {
 			if _, ok := g.answered[c]; !ok {
@@ -147,6 +180,12 @@ func (m *model) markRepairs() {
 				m.marks[g.ended].Stubs = append(m.marks[g.ended].Stubs, m.call(c))
 			}
 		}
+		if g.outcome >= 0 {
+			for _, c := range g.due {
+				node := m.endings[g.outcome].node
+				m.stubs[node] = append(m.stubs[node], m.call(c))
+			}
+		}
 	}
 	earlier := map[runloop.Optional]bool{}
 	for i := range m.all {
@@ -169,7 +208,7 @@ func (m *model) why(result int) runloop.LeftOut {
 	for _, g := range m.groups {
 		open := false
 		for _, member := range append(append([]int{}, g.calls...), g.results...) {
-			open = open || member == before
+			open = open || member == before && m.between(before, result) < 0
 		}
 		for _, c := range m.callsOf(g) {
 			if open && c.m < result && m.call(c).ID == id {
@@ -237,71 +276,126 @@ func (m *model) markLines() {
 	}
 }
 
-// spoken is an entry of the repaired list: message i, or a stub before it.
+// spoken is an entry of the repaired list: message i, or what has none: a stub, an outcome, the end of copies.
 type spoken struct {
-	i    int
-	stub bool
+	i       int
+	stub    bool
+	outcome runloop.Outcome
+	copies  *runloop.Loops
 	runloop.Facts
 }
 
+// message tells whether it is one, no stub, that changes loops.
+func (s *spoken) message() bool { return s.i >= 0 && s.Role >= runloop.User && !s.Summary }
+
 func (m *model) repaired() []spoken {
 	var out []spoken
-	for _, i := range m.shown() {
-		for _, c := range m.marks[i].Stubs {
-			out = append(out, spoken{i, true, runloop.Facts{Role: runloop.Tool, Length: len(stubBytes(c)), CallID: c.ID}})
+	stubs := func(calls []runloop.Call) {
+		for _, c := range calls {
+			out = append(out, spoken{i: -1, stub: true, Facts: runloop.Facts{Role: runloop.Tool, Length: len(stubBytes(c)), CallID: c.ID}})
 		}
-		out = append(out, spoken{i, false, *m.all[i].Facts})
+	}
+	i := 0
+	for n := range m.nodes {
+		for range m.nodes[n].Messages {
+			if !m.leftOut[i] {
+				stubs(m.marks[i].Stubs)
+				out = append(out, spoken{i: i, Facts: *m.all[i].Facts})
+			}
+			i++
+		}
+		if o := m.nodes[n].Outcome; o != runloop.NoOutcome {
+			stubs(m.stubs[n])
+			out = append(out, spoken{i: -1, outcome: o})
+		}
+		if l := m.nodes[n].Loops; l != nil {
+			out = append(out, spoken{i: -1, copies: l})
+		}
 	}
 	return out
 }
 
-// loops finds the run loops of the repaired list: first where they begin, then what each is like.
+// loop is a run loop: its first message and all that was said in it since; copied messages say nothing.
+type loop struct {
+	first  put
+	leadIn bool
+	said   []spoken
+	// copied says that it was copied, and stood so at the end of the copies.
+	copied bool
+	stood  runloop.Phase
+}
+
+// loops finds the run loops of the repaired list, and what the last of them is like.
 func (m *model) loops() {
-	var talk []spoken // without what changes no loop
+	var all []*loop
+	last := func() *loop { return all[len(all)-1] }
+	begin := func(s spoken, copied bool) {
+		mark := &m.marks[s.i]
+		mark.BeginsLoop, mark.LeadIn = true, s.Role != runloop.User
+		if len(all) > 0 && !copied {
+			before := last().state()
+			mark.Interrupts = before.Unanswered || before.Phase != runloop.Ended && !before.Replied
+		}
+		all = append(all, &loop{first: m.all[s.i], leadIn: mark.LeadIn, copied: copied, stood: runloop.Asked})
+	}
 	for _, s := range m.repaired() {
-		if s.Role >= runloop.User && !s.Summary {
-			talk = append(talk, s)
+		switch {
+		case s.copies != nil:
+			if len(all) > 0 {
+				last().stood = s.copies.Phase
+			}
+			continue
+		case s.message() && m.all[s.i].node.Loops != nil:
+			if m.all[s.i].node.Loops.Begins[m.all[s.i].place.Index] {
+				begin(s, true)
+			}
+			continue
+		case s.message() && (len(all) == 0 || s.Role == runloop.User && last().state().Phase != runloop.Asked):
+			begin(s, false)
+		}
+		if len(all) > 0 && (s.message() || s.stub || s.outcome != 0) {
+			last().said = append(last().said, s)
 		}
 	}
-	var starts []int
-	for k, s := range talk {
-		if k == 0 || s.Role == runloop.User && talk[k-1].Role != runloop.User {
-			starts = append(starts, k)
-		}
-	}
-	var last runloop.Loop
 	users := int64(0)
-	for n, k := range starts {
-		mark := &m.marks[talk[k].i]
-		mark.BeginsLoop = true
-		mark.LeadIn = talk[k].Role != runloop.User
-		mark.Interrupts = n > 0 && (!last.Replied || last.Unanswered)
-		end := len(talk)
-		if n+1 < len(starts) {
-			end = starts[n+1]
-		}
-		if last = m.loop(talk[k:end]); !last.LeadIn {
+	for _, l := range all {
+		if !l.leadIn {
 			users++
 		}
 	}
-	m.state.Full.Loop, m.state.Effective.Loop = last, last
+	var end runloop.Loop
+	if len(all) > 0 {
+		end = last().state()
+	}
+	m.state.Full.Loop, m.state.Effective.Loop = end, end
 	m.state.Full.Loops, m.state.Effective.Loops = users, users
 }
 
-func (m *model) loop(talk []spoken) runloop.Loop {
-	l := runloop.Loop{Phase: runloop.Asked, Start: m.all[talk[0].i].place, LeadIn: talk[0].Role != runloop.User}
-	reply := -1
-	for k, s := range talk {
-		if s.Role != runloop.User {
-			l.Phase = runloop.Working
+// state is how the loop stands.
+func (l *loop) state() runloop.Loop {
+	out := runloop.Loop{Phase: l.stood, LeadIn: l.leadIn, Start: l.first.place}
+	for _, s := range l.said {
+		switch {
+		case s.outcome != 0 && !l.leadIn:
+			out.Phase, out.Outcome = runloop.Ended, s.outcome
+		case s.message() && s.Role != runloop.User:
+			out.Phase, out.Outcome = runloop.Working, runloop.NoOutcome
 		}
-		if s.Role == runloop.Assistant && len(s.Calls) == 0 && !s.Empty {
+	}
+	reply, spoke := -1, -1
+	for k, s := range l.said {
+		if s.Role == runloop.Assistant && len(s.Calls) == 0 && !s.Empty && !s.Partial {
 			reply = k
 		}
-		l.Unanswered = l.Unanswered || s.stub
+		if s.outcome == 0 {
+			spoke = k
+		}
+		if s.stub && !slices.ContainsFunc(l.said[k:], func(later spoken) bool { return later.outcome != 0 }) {
+			out.Unanswered = true
+		}
 	}
-	l.Replied, l.ReplyLast = reply >= 0, reply >= 0 && reply == len(talk)-1
-	return l
+	out.Replied, out.ReplyLast = reply >= 0, reply >= 0 && reply == spoke
+	return out
 }
 
 func (m *model) totals() {
@@ -309,6 +403,9 @@ func (m *model) totals() {
 		sum(&m.state.Full.Totals, m.all[i].Facts)
 	}
 	for _, s := range m.repaired() {
+		if s.i < 0 && !s.stub {
+			continue
+		}
 		sum(&m.state.Effective.Totals, &s.Facts)
 		if s.stub {
 			m.state.Repairs++
@@ -357,7 +454,7 @@ func (m *model) others() {
 		}
 	}
 	for _, g := range m.groups {
-		if g.ended >= 0 {
+		if g.ended >= 0 || g.outcome >= 0 {
 			continue
 		}
 		s.Group.Results = len(g.results) > 0

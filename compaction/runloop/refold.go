@@ -6,8 +6,8 @@ package runloop
 //
 // Groups need not be paired again. No call is unanswered in the group at the covered node, so whatever becomes of that
 // group, a later result answers a call behind it or nothing, and a later group begins behind it: a result is shown, and
-// a stub due, exactly where they were before. Only run loops can join or part: an open loop of which the node keeps the
-// question alone is asked again.
+// a stub due, exactly where they were before. Nor can run loops join or part: the node says where they begin and how the last
+// of them stands. (Those of version 1 do not: there a loop of which the node keeps the question alone is asked again.)
 type Refold struct {
 	state State
 	// tail says that a message that ends or begins a group was added behind the node, whose group is then the parent's.
@@ -17,30 +17,49 @@ type Refold struct {
 // NewRefold begins with the fold through the last node that is preamble as a whole; the zero State where there is none.
 func NewRefold(preamble State) *Refold { return &Refold{state: preamble} }
 
+// Folded is a node that is folded already.
+type Folded struct {
+	Seq      uint32
+	Times    Times
+	Messages []Brief
+	// Stubs are the calls whose stubs stand at its end, Outcome what ended the run there.
+	Stubs   []Call
+	Outcome Outcome
+}
+
 // Add continues over messages that are folded already, as their marks say they are shown: those of the node that the
-// preamble ends in that come before its end, or, behind Compaction, those of a node after the one that is covered.
-// They stay the caller's.
-func (r *Refold) Add(seq uint32, times Times, messages []Brief) {
+// preamble ends in that come before its end, or, behind Compaction, a node after the one that is covered. They stay the
+// caller's.
+func (r *Refold) Add(n Folded) {
 	r.state.Effective.Nodes++
-	for i := range messages {
-		m := &messages[i]
-		for _, c := range m.Mark.Stubs {
-			r.state.Repairs++
-			r.state.Effective.stub(c)
-		}
+	for i := range n.Messages {
+		m := &n.Messages[i]
+		r.stub(m.Mark.Stubs)
 		if m.Mark.LeftOut != Shown {
 			r.state.Repairs++
 			continue
 		}
 		r.tail = r.tail || m.Role != Tool
-		r.state.Effective.message(m, Place{Seq: seq, Index: uint32(i)}, times)
+		r.state.Effective.message(m, Place{Seq: n.Seq, Index: uint32(i)}, n.Times)
+	}
+	if n.Outcome != NoOutcome {
+		r.stub(n.Stubs)
+		r.state.Effective.Loop.End(n.Outcome)
+		r.tail = true
+	}
+}
+
+func (r *Refold) stub(calls []Call) {
+	for _, c := range calls {
+		r.state.Repairs++
+		r.state.Effective.stub(c)
 	}
 }
 
 // Compaction continues over the compaction node. Ids that repeat outside of it are not told of in its marks, for its
 // messages are copies. ErrGroupTooLarge.
 func (r *Refold) Compaction(n Node) ([]Mark, error) {
-	marks, err := r.state.Fold(n, func(Optional) bool { return false })
+	marks, _, err := r.state.Fold(n, func(Optional) bool { return false })
 	r.tail = false
 	return marks, err
 }

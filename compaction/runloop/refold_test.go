@@ -18,18 +18,19 @@ type folded struct {
 	states []runloop.State
 	marks  [][]runloop.Mark
 	briefs [][]runloop.Brief
+	stubs  [][]runloop.Call
 	// covers has the last node that each compaction node covers, nearest the nearest compaction node, -1 without one.
 	covers  map[int]int
 	nearest []int
 }
 
-func (c *folded) add(n runloop.Node, s runloop.State, marks []runloop.Mark, nearest int) {
+func (c *folded) add(n runloop.Node, s runloop.State, marks []runloop.Mark, stubs []runloop.Call, nearest int) {
 	briefs := make([]runloop.Brief, len(marks))
 	for i := range marks {
 		briefs[i] = runloop.BriefOf(&n.Messages[i], marks[i])
 	}
 	c.nodes, c.states, c.marks = append(c.nodes, n), append(c.states, s), append(c.marks, marks)
-	c.briefs, c.nearest = append(c.briefs, briefs), append(c.nearest, nearest)
+	c.briefs, c.stubs, c.nearest = append(c.briefs, briefs), append(c.stubs, stubs), append(c.nearest, nearest)
 }
 
 // next is the next node of the chain, without messages.
@@ -57,15 +58,24 @@ func (c *folded) plain(i int) []runloop.Node {
 	return out
 }
 
-func (c *folded) put(messages []runloop.Facts) error {
+func (c *folded) put(messages []runloop.Facts, outcome ...runloop.Outcome) error {
 	n := c.next()
 	n.Messages = messages
+	for _, o := range outcome {
+		n.Outcome = o
+	}
 	s, nearest := c.head()
-	marks, err := s.Fold(n, earlier(c.plain(0)))
+	marks, stubs, err := s.Fold(n, earlier(c.plain(0)))
 	if err == nil {
-		c.add(n, s, marks, nearest)
+		c.add(n, s, marks, stubs, nearest)
 	}
 	return err
+}
+
+// folded is node i as it is kept.
+func (c *folded) folded(i int) runloop.Folded {
+	n := &c.nodes[i]
+	return runloop.Folded{Seq: n.Seq, Times: n.Times, Messages: c.briefs[i], Stubs: c.stubs[i], Outcome: n.Outcome}
 }
 
 func (c *folded) compact(through int, n runloop.Node) error {
@@ -77,7 +87,9 @@ func (c *folded) compact(through int, n runloop.Node) error {
 	}
 	r := runloop.NewRefold(preamble)
 	if end.Index > 0 {
-		r.Add(end.Seq, c.nodes[end.Seq].Times, c.briefs[end.Seq][:end.Index])
+		part := c.folded(int(end.Seq))
+		part.Messages, part.Stubs, part.Outcome = part.Messages[:end.Index], nil, runloop.NoOutcome
+		r.Add(part)
 	}
 	marks, err := r.Compaction(n)
 	if err != nil {
@@ -85,11 +97,11 @@ func (c *folded) compact(through int, n runloop.Node) error {
 	}
 	for i := through + 1; i < len(c.nodes); i++ {
 		if _, is := c.covers[i]; !is {
-			r.Add(uint32(i), c.nodes[i].Times, c.briefs[i])
+			r.Add(c.folded(i))
 		}
 	}
 	c.covers[len(c.nodes)] = through
-	c.add(n, r.End(&parent), marks, len(c.nodes))
+	c.add(n, r.End(&parent), marks, nil, len(c.nodes))
 	return nil
 }
 
@@ -119,7 +131,7 @@ func (c *folded) preamble() []runloop.Node {
 	out := slices.Clone(c.nodes[:end.Seq])
 	if end.Index > 0 {
 		part := c.nodes[end.Seq]
-		part.Messages = part.Messages[:end.Index]
+		part.Messages, part.Outcome = part.Messages[:end.Index], runloop.NoOutcome
 		out = append(out, part)
 	}
 	return out
@@ -151,6 +163,9 @@ func (c *folded) check(tb fataler) {
 	wantMarks = wantMarks[len(wantMarks)-len(c.marks[last]):]
 	for i, m := range c.marks[last] {
 		w := wantMarks[i]
+		if nearest < last { // findings are told of the full view
+			w.Interrupts = full.marks[len(full.marks)-len(c.marks[last])+i].Interrupts
+		}
 		if nearest >= 0 && nearest < last { // what is told of ids is told of the path, and not of the view
 			if (m.LeftOut == runloop.Shown) != (w.LeftOut == runloop.Shown) {
 				tb.Fatalf("node %d: message %d is marked %+v, want %+v", last, i, m, w)
@@ -174,13 +189,30 @@ func drawKept(t *rapid.T) []runloop.Facts {
 		kept = append(kept, runloop.Facts{Role: runloop.User, Length: 9})
 	}
 	var s runloop.State
-	if _, err := s.Fold(runloop.Node{Messages: kept}, earlier(nil)); err != nil {
+	if _, _, err := s.Fold(runloop.Node{Messages: kept}, earlier(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if s.Group.Unanswered() > 0 {
 		kept = append(kept, runloop.Facts{Role: runloop.Assistant, Length: 9})
 	}
 	return kept
+}
+
+// drawLoops draws where loops begin in what is kept, and how the last of them stands; or nothing of it.
+func drawLoops(t *rapid.T, kept []runloop.Facts) *runloop.Loops {
+	if rapid.IntRange(0, 3).Draw(t, "version 1") == 0 {
+		return nil
+	}
+	l := &runloop.Loops{Begins: make([]bool, len(kept))}
+	for i, m := range kept {
+		if m.Role >= runloop.User && !m.Summary && rapid.Bool().Draw(t, "begins") {
+			l.Begins[i], l.Phase = true, runloop.Asked
+		}
+	}
+	if l.Phase != runloop.None {
+		l.Phase = runloop.Phase(rapid.IntRange(1, 3).Draw(t, "stands"))
+	}
+	return l
 }
 
 // drawChain draws a chain with compaction nodes and calls each after every node.
@@ -191,6 +223,7 @@ func drawChain(t *rapid.T, each func(*folded)) *folded {
 		if len(may) > 0 && rapid.Bool().Draw(t, "compacts") {
 			n := c.next()
 			n.Messages = drawKept(t)
+			n.Loops = drawLoops(t, n.Messages)
 			n.PutAt = drawPutAt(t, len(n.Messages))
 			if err := c.compact(rapid.SampledFrom(may).Draw(t, "through"), n); err != nil {
 				t.Fatal(err)
@@ -200,7 +233,7 @@ func drawChain(t *rapid.T, each func(*folded)) *folded {
 			for range rapid.IntRange(0, 4).Draw(t, "messages") {
 				messages = append(messages, drawFacts(t))
 			}
-			if err := c.put(messages); err != nil {
+			if err := c.put(messages, drawOutcome(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -329,7 +362,7 @@ func TestLinesOfCopies(t *testing.T) {
 		r := result
 		r.Made = made
 		n := runloop.Node{Prefix: "0123456789ab", Messages: append(parse(t, "c:1"), r), PutAt: putAt}
-		marks, err := s.Fold(n, earlier(nil))
+		marks, _, err := s.Fold(n, earlier(nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,20 @@ const (
 	Asked Phase = 1
 	// Working: an assistant or tool message came since.
 	Working Phase = 2
+	// Ended: an outcome ended it, and nothing came since that reopens it.
+	Ended Phase = 3
+)
+
+// Outcome is how a run ended, as its agent says. Part of the storage format: must not change.
+type Outcome uint8
+
+// The outcomes.
+const (
+	NoOutcome Outcome = 0
+	Replied   Outcome = 1
+	Stopped   Outcome = 2
+	Failed    Outcome = 3
+	Cancelled Outcome = 4
 )
 
 // Loop is the state of the last run loop of a view.
@@ -56,15 +70,20 @@ type Loop struct {
 	Start Place
 	// Replied says that it has a final reply; ReplyLast, that no message but system messages came after it.
 	Replied, ReplyLast bool
-	// Unanswered says that a call of an ended group of the loop has no result.
+	// Unanswered says that a call of an ended group of the loop has no result, and no outcome behind it.
 	Unanswered bool
+	// Outcome is what ended it, where Phase is Ended; NoOutcome where that is not told: in a view whose loop was copied.
+	Outcome Outcome
 }
 
 // Closed tells whether the loop is closed, as far as the chain goes.
-func (l *Loop) Closed() bool { return !l.LeadIn && l.ReplyLast }
+func (l *Loop) Closed() bool { return l.Phase == Ended || !l.LeadIn && l.ReplyLast }
 
-// Interrupted tells whether the loop, once closed, is interrupted: without a final reply or with an unanswered call.
-func (l *Loop) Interrupted() bool { return l.Phase != None && (!l.Replied || l.Unanswered) }
+// Interrupted tells whether the loop, once closed, is interrupted: with neither a final reply nor an outcome, or with an
+// unanswered call.
+func (l *Loop) Interrupted() bool {
+	return l.Phase != None && (l.Unanswered || !l.Replied && l.Phase != Ended)
+}
 
 // Group is the group of calls that a chain ends in: assistant messages with calls, no result between them, and the
 // results directly after. No calls: the chain does not end in a group. Slices are never changed in place: copies of
