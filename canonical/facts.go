@@ -27,6 +27,7 @@ func FactsOf(m *transcriptv1.Message) runloop.Facts {
 		Empty:       true,
 		Error:       m.IsError,
 		Summary:     m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY,
+		Partial:     m.State == transcriptv1.MessageState_MESSAGE_STATE_PARTIAL || m.State == transcriptv1.MessageState_MESSAGE_STATE_ABORTED,
 		Made:        m.Origin == transcriptv1.Origin_ORIGIN_STUB || m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED,
 		Name:        optional(m.Name),
 		CallID:      optional(m.ToolCallId),

@@ -21,6 +21,9 @@ func Validate(messages []*transcriptv1.Message, metadata []*transcriptv1.Metadat
 	if err := judgeMetadata(metadata); err != nil {
 		return err
 	}
+	if err := judgeOutcome(metadata); err != nil {
+		return err
+	}
 	if err := judgeSalt(salt); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -99,4 +100,32 @@ func variable(key string) (name string, ok bool) {
 		return "", false
 	}
 	return key[len(variablePrefix):], true
+}
+
+// OutcomeKey is the key of the metadata that tells how a run ended; its value is one of outcomes.
+const OutcomeKey = "run/end"
+
+var outcomes = map[string]runloop.Outcome{
+	"replied": runloop.Replied, "stopped": runloop.Stopped, "failed": runloop.Failed, "cancelled": runloop.Cancelled,
+}
+
+// Outcome is the outcome that metadata tells; NoOutcome for none, and for another value, which nodes have that were put before
+// there were outcomes.
+func Outcome(metadata []*transcriptv1.MetadataEntry) runloop.Outcome {
+	for _, e := range metadata {
+		if e.Key == OutcomeKey {
+			return outcomes[e.Value]
+		}
+	}
+	return runloop.NoOutcome
+}
+
+// judgeOutcome refuses an outcome that is none.
+func judgeOutcome(entries []*transcriptv1.MetadataEntry) *FieldError {
+	for i, e := range entries {
+		if e.Key == OutcomeKey && outcomes[e.Value] == runloop.NoOutcome {
+			return invalid("value", "of "+OutcomeKey+" must be replied, stopped, failed or cancelled").Under(fmt.Sprintf("metadata[%d]", i))
+		}
+	}
+	return nil
 }

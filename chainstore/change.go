@@ -55,6 +55,8 @@ type NewNode struct {
 	Messages []runloop.Facts
 	// Variables are the names that the metadata sets, each once.
 	Variables []string
+	// Outcome is what the metadata says of how the run ended.
+	Outcome runloop.Outcome
 	// Compaction makes it a compaction node, which has a parent, and neither metadata nor SpawnedFrom; else nil.
 	Compaction *Compaction
 }
@@ -70,6 +72,9 @@ type Compaction struct {
 	Covers ID
 	// Provenance has an entry for each of its messages, none behind what it covers (ErrNotAncestor).
 	Provenance []Provenance
+	// Loops are the run loops of its messages as they are in the view that it stands for; nil: those that its messages have by
+	// themselves.
+	Loops *runloop.Loops
 }
 
 // ConditionKind is what must be true of an alias.

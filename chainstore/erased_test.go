@@ -27,7 +27,7 @@ func TestFoldsGoOnWithoutPayloads(t *testing.T) {
 	}
 	fold := func(s *runloop.State, seq int) *chainstore.Header {
 		h := &chainstore.Header{ID: chainstore.ID{byte(seq)}, Seq: uint32(seq), FirstPut: int64(1_000 * seq)}
-		marks, err := s.Fold(runloop.Node{
+		marks, stubs, err := s.Fold(runloop.Node{
 			Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: nodes[seq],
 		}, func(runloop.Optional) bool { return false })
 		if err != nil {
@@ -36,7 +36,7 @@ func TestFoldsGoOnWithoutPayloads(t *testing.T) {
 		for i := range marks {
 			h.Messages = append(h.Messages, runloop.BriefOf(&nodes[seq][i], marks[i]))
 		}
-		h.State = *s
+		h.State, h.Stubs = *s, stubs
 		stored, err := chainstore.RawHeader(chainstore.AppendHeader(nil, h)).Decode(h.Seq)
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestFoldsGoOnWithoutPayloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range stored[2:] {
-		again.Add(h.Seq, h.Times(), h.Messages)
+		again.Add(h.Folded())
 	}
 	got, want := again.End(&whole), whole
 	got.Effective.Loop.Start, want.Effective.Loop.Start = runloop.Place{}, runloop.Place{}

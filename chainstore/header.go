@@ -25,6 +25,10 @@ type Header struct {
 	// PayloadLength and MetadataLength are the sizes of what is kept beside the header.
 	PayloadLength, MetadataLength int
 	Messages                      []runloop.Brief
+	// Outcome is how the run ended at this node; Stubs are the calls without a result whose group it ended, and whose stubs
+	// stand behind the messages.
+	Outcome runloop.Outcome
+	Stubs   []runloop.Call
 	// State is the folds through this node.
 	State runloop.State
 	// Tools and Variables are the nearest nodes, this one included, that have calls and that set variables.
@@ -37,6 +41,8 @@ type Header struct {
 	// put first (summaries and stubs: none).
 	Covers     Link
 	Provenance []Provenance
+	// Stands is, on a compaction node, the phase of the last run loop of its messages, which begin where their marks say.
+	Stands runloop.Phase
 }
 
 // Provenance is where a compaction node's message was put first.
@@ -50,8 +56,16 @@ func (h *Header) Times() runloop.Times {
 	return runloop.Times{FirstPut: h.FirstPut, AsSent: h.Version1 || h.Covers.Present}
 }
 
+// Folded is what folds go on from that leave the node out and come behind it.
+func (h *Header) Folded() runloop.Folded {
+	return runloop.Folded{Seq: h.Seq, Times: h.Times(), Messages: h.Messages, Stubs: h.Stubs, Outcome: h.Outcome}
+}
+
 // Repaired tells whether the effective view shows the node's messages otherwise than as they were put.
 func (h *Header) Repaired() bool {
+	if len(h.Stubs) > 0 {
+		return true
+	}
 	for i := range h.Messages {
 		if m := &h.Messages[i].Mark; m.LeftOut != runloop.Shown || len(m.Stubs) > 0 {
 			return true

@@ -10,8 +10,8 @@ import (
 // value before the arrow; zigzag is a signed varint.
 //
 //	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
-//	           [salt: length bytes] [spawned: 32 bytes, optional] {message} state links [compaction]
-//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node
+//	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
+//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome
 //	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls] [line]
 //	           [repeated] [stub count {call}]
 //	state    = bits view [view of effective, where it differs] repairs [preamble end: seq index] [group]
@@ -22,7 +22,7 @@ import (
 //	links    = bits [seq->tools] [seq->variables] [seq->compaction] [seq->spawned]
 //	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
 //
-// In version 1 the latest user of a view counts as sent also where that is later than the first put of its node.
+// A compaction node has a phase, and what has an outcome has stubs. In version 1 there are neither phase nor outcome, and the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 
 // The fixed part. Part of the storage format.
@@ -35,9 +35,11 @@ const (
 	flagSalt       = 4
 	flagSpawned    = 8
 	flagCompaction = 16
-	knownFlags     = 31
+	flagOutcome    = 32
+	knownFlags     = 63
+	knownFlags1    = 31
 	// formFlags tell which parts follow; the others answer questions that may be asked anew.
-	formFlags = flagSalt | flagSpawned | flagCompaction
+	formFlags = flagSalt | flagSpawned | flagCompaction | flagOutcome
 
 	rawIDOffset = 2
 	rawFixed    = rawIDOffset + 32
@@ -48,7 +50,11 @@ func (r RawHeader) check() error {
 	if len(r) <= rawFixed {
 		return fmt.Errorf("%w: a header of %d bytes", ErrCorrupt, len(r))
 	}
-	if r[0] != headerVersion && r[0] != headerVersion1 || r[1]&^knownFlags != 0 {
+	known := byte(knownFlags)
+	if r[0] == headerVersion1 {
+		known = knownFlags1
+	}
+	if r[0] != headerVersion && r[0] != headerVersion1 || r[1]&^known != 0 {
 		return fmt.Errorf("%w: a header of version %d with flags %d", ErrCorrupt, r[0], r[1])
 	}
 	return nil

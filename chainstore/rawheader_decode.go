@@ -36,8 +36,8 @@ func (r RawHeader) DecodeInto(h *Header, seq uint32) error {
 	return nil
 }
 
-// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Provenance
-// and Covers.Seq are zero.
+// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links and Provenance
+// are zero, and of Covers it is told whether it is present.
 func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 	if err := r.check(); err != nil {
 		return err
@@ -85,6 +85,15 @@ func (d *headerReader) messages(h *Header, flags byte) {
 	clear(h.Messages)
 	for i := range h.Messages {
 		d.message(&h.Messages[i], h.FirstPut)
+	}
+	if flags&flagOutcome != 0 {
+		if h.Outcome = runloop.Outcome(d.number(uint64(runloop.Cancelled))); h.Outcome == runloop.NoOutcome {
+			d.fail()
+		}
+		h.Stubs = d.calls()
+	}
+	if h.Covers.Present = flags&flagCompaction != 0; h.Covers.Present && !h.Version1 {
+		h.Stands = runloop.Phase(d.number(uint64(runloop.Ended)))
 	}
 }
 
@@ -141,6 +150,7 @@ func (d *headerReader) message(m *runloop.Brief, firstPut int64) {
 		m.TextPoints = m.TextOctets - int(d.number(uint64(m.TextOctets)))
 	}
 	m.Empty, m.Error, m.Summary = bits&msgEmpty != 0, bits&msgError != 0, bits&msgSummary != 0
+	m.Partial = bits&msgPartial != 0
 	m.Note.HasSentAt, m.Note.HasTokens = bits&msgSentAt != 0, bits&msgTokens != 0
 	m.Note.Estimated = bits&msgEstimated != 0
 	if m.Note.HasSentAt {
@@ -165,11 +175,21 @@ func (d *headerReader) mark(k *runloop.Mark, bits uint64) {
 		k.RepeatedIDs = int(d.number(math.MaxInt32))
 	}
 	if bits&msgStubs != 0 {
-		k.Stubs = make([]runloop.Call, d.count())
-		for i := range k.Stubs {
-			k.Stubs[i], _ = d.call()
-		}
+		k.Stubs = d.calls()
 	}
+}
+
+// calls reads calls; nil for none.
+func (d *headerReader) calls() []runloop.Call {
+	n := d.count()
+	if n == 0 {
+		return nil
+	}
+	calls := make([]runloop.Call, n)
+	for i := range calls {
+		calls[i], _ = d.call()
+	}
+	return calls
 }
 
 func (d *headerReader) call() (c runloop.Call, answered bool) {
@@ -217,6 +237,7 @@ func (d *headerReader) view(v *runloop.View, h *Header, hasUser bool) {
 	l.LeadIn, l.Replied = bits&loopLeadIn != 0, bits&loopReplied != 0
 	l.ReplyLast, l.Unanswered = bits&loopReplyLast != 0, bits&loopUnanswered != 0
 	v.Estimated = bits&loopEstimated != 0
+	l.Outcome = runloop.Outcome(bits & loopOutcome >> loopOutcomeShift)
 	if l.Phase != runloop.None {
 		l.Start = runloop.Place{Seq: d.back(h.Seq), Index: uint32(d.number(math.MaxUint32))}
 	}

@@ -24,7 +24,8 @@ const (
 	msgStubs      = 1 << 16
 	msgRepeated   = 1 << 17
 	msgSummary    = 1 << 18
-	msgKnown      = 1<<19 - 1
+	msgPartial    = 1 << 19
+	msgKnown      = 1<<20 - 1
 
 	msgLeftOutShift = 14
 )
@@ -45,7 +46,10 @@ const (
 	loopReplyLast  = 1 << 4
 	loopUnanswered = 1 << 5
 	loopEstimated  = 1 << 6 // of the view's totals
-	loopKnown      = 1<<7 - 1
+	loopOutcome    = 7 << 7
+	loopKnown      = 1<<10 - 1
+
+	loopOutcomeShift = 7
 
 	callID       = 1 << 0
 	callName     = 1 << 1
@@ -82,6 +86,16 @@ func AppendHeader(b []byte, h *Header) []byte {
 	for i := range h.Messages {
 		b = appendMessage(b, &h.Messages[i], h.FirstPut)
 	}
+	if h.Outcome != runloop.NoOutcome {
+		b = append(b, byte(h.Outcome))
+		b = binary.AppendUvarint(b, uint64(len(h.Stubs)))
+		for _, c := range h.Stubs {
+			b = appendCall(b, c, false)
+		}
+	}
+	if h.Covers.Present && !h.Version1 {
+		b = append(b, byte(h.Stands))
+	}
 	b = appendState(b, h)
 	b = appendLinks(b, h)
 	if h.Covers.Present {
@@ -92,7 +106,8 @@ func AppendHeader(b []byte, h *Header) []byte {
 
 func headerFlags(h *Header) byte {
 	return byte(bit(h.Repaired(), flagRepaired) | bit(h.HasFindings(), flagFindings) | bit(len(h.Salt) > 0, flagSalt) |
-		bit(h.SpawnedFrom != nil, flagSpawned) | bit(h.Covers.Present, flagCompaction))
+		bit(h.SpawnedFrom != nil, flagSpawned) | bit(h.Covers.Present, flagCompaction) |
+		bit(h.Outcome != runloop.NoOutcome, flagOutcome))
 }
 
 func bit(set bool, b uint64) uint64 {
@@ -114,7 +129,7 @@ func appendMessage(b []byte, m *runloop.Brief, firstPut int64) []byte {
 		bit(m.Calls > 0, msgCalls)|bit(k.LineLength > 0, msgLine)|bit(m.Empty, msgEmpty)|bit(m.Error, msgError)|
 		bit(m.Note.HasSentAt, msgSentAt)|bit(m.Note.HasTokens, msgTokens)|bit(m.Note.Estimated, msgEstimated)|
 		bit(k.Interrupts, msgInterrupts)|bit(k.LeadIn, msgLeadIn)|uint64(k.LeftOut)<<msgLeftOutShift|
-		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary))
+		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary)|bit(m.Partial, msgPartial))
 	b = binary.AppendUvarint(b, uint64(m.Length))
 	if text {
 		b = binary.AppendUvarint(b, uint64(m.TextOctets))
@@ -186,7 +201,8 @@ func appendView(b []byte, v *runloop.View, h *Header) []byte {
 	}
 	l := &v.Loop
 	b = binary.AppendUvarint(b, uint64(l.Phase)&loopPhase|bit(l.LeadIn, loopLeadIn)|bit(l.Replied, loopReplied)|
-		bit(l.ReplyLast, loopReplyLast)|bit(l.Unanswered, loopUnanswered)|bit(v.Estimated, loopEstimated))
+		bit(l.ReplyLast, loopReplyLast)|bit(l.Unanswered, loopUnanswered)|bit(v.Estimated, loopEstimated)|
+		uint64(l.Outcome)<<loopOutcomeShift&loopOutcome)
 	if l.Phase != runloop.None {
 		b = binary.AppendUvarint(b, uint64(h.Seq-l.Start.Seq))
 		b = binary.AppendUvarint(b, uint64(l.Start.Index))

@@ -29,9 +29,16 @@ func drawHeader(t *rapid.T) *chainstore.Header {
 		h.SpawnedFrom = &chainstore.SpawnedFrom{Node: drawID(t), CallID: drawOptional(t)}
 	}
 	h.Messages = drawSlice(t, "messages", drawMessage)
+	if !h.Version1 && rapid.Bool().Draw(t, "ended") {
+		h.Outcome = runloop.Outcome(rapid.IntRange(1, 4).Draw(t, "outcome"))
+		h.Stubs = drawSlice(t, "stubs at the end", drawCall)
+	}
 	drawState(t, &h.State, seq)
 	h.Tools, h.Variables, h.Compaction, h.Spawned = drawLink(t, seq), drawLink(t, seq), drawLink(t, seq), drawLink(t, seq)
 	if h.Covers = drawLink(t, seq); h.Covers.Present {
+		if !h.Version1 {
+			h.Stands = runloop.Phase(rapid.IntRange(0, 3).Draw(t, "stands"))
+		}
 		h.Provenance = drawSlice(t, "provenance", func(t *rapid.T) (p chainstore.Provenance) {
 			if p.Present = rapid.Bool().Draw(t, "present"); p.Present {
 				p.Place = drawPlace(t, seq)
@@ -85,6 +92,7 @@ func drawMessage(t *rapid.T) runloop.Brief {
 	m := runloop.Brief{
 		Role: runloop.Role(rapid.IntRange(1, 5).Draw(t, "role")), Length: drawLength(t), TextOctets: drawLength(t),
 		Calls: drawLength(t), Empty: flag.Draw(t, "empty"), Error: flag.Draw(t, "error"), Summary: flag.Draw(t, "summary"),
+		Partial: flag.Draw(t, "partial"),
 	}
 	m.TextPoints = rapid.IntRange(0, m.TextOctets).Draw(t, "points")
 	if m.Note.HasSentAt = flag.Draw(t, "has sent"); m.Note.HasSentAt {
@@ -128,7 +136,7 @@ func drawView(t *rapid.T, seq uint32) runloop.View {
 		v.LatestUser = rapid.Int64().Draw(t, "user")
 	}
 	v.Loop = runloop.Loop{
-		Phase: runloop.Phase(rapid.IntRange(0, 2).Draw(t, "phase")), LeadIn: flag.Draw(t, "lead-in"),
+		Phase: runloop.Phase(rapid.IntRange(0, 3).Draw(t, "phase")), Outcome: runloop.Outcome(rapid.IntRange(0, 4).Draw(t, "ended as")), LeadIn: flag.Draw(t, "lead-in"),
 		Replied: flag.Draw(t, "replied"), ReplyLast: flag.Draw(t, "last"), Unanswered: flag.Draw(t, "unanswered"),
 	}
 	if v.Loop.Phase != runloop.None {
@@ -202,7 +210,7 @@ func TestRawHeaderDecodeMessages(t *testing.T) {
 		want := chainstore.Header{
 			ID: h.ID, Version1: h.Version1, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, Messages: h.Messages,
-			Covers: chainstore.Link{Present: h.Covers.Present},
+			Outcome: h.Outcome, Stubs: h.Stubs, Covers: chainstore.Link{Present: h.Covers.Present}, Stands: h.Stands,
 		}
 		if len(h.Messages) == 0 {
 			want.Messages = got.Messages[:0]
@@ -291,8 +299,16 @@ func goldenHeaders() map[string]*chainstore.Header {
 	everything1.Version1 = true
 	return map[string]*chainstore.Header{
 		"least": &least1, "turn": &turn1, "everything": everything1,
-		"least-2": least, "turn-2": turn, "everything-2": goldenEverything(id),
+		"least-2": least, "turn-2": turn, "everything-2": everything2(goldenEverything(id)),
 	}
+}
+
+// everything2 also has what headers of version 1 have not.
+func everything2(h *chainstore.Header) *chainstore.Header {
+	h.Outcome, h.Stubs, h.Stands = runloop.Failed, []runloop.Call{{ID: runloop.Some("c")}, {}}, runloop.Ended
+	h.Messages[7].Partial = true
+	h.State.Full.Loop.Phase, h.State.Full.Loop.Outcome = runloop.Ended, runloop.Cancelled
+	return h
 }
 
 func goldenEverything(id func(byte) chainstore.ID) *chainstore.Header {

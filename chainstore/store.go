@@ -368,6 +368,7 @@ type Judgement struct {
 	ID        ID
 	Messages  []runloop.Facts
 	Variables []string
+	Outcome   runloop.Outcome
 }
 
 // VerifyReport is how far a Verify has come.

@@ -54,10 +54,26 @@ type Refold struct {
 	fold            runloop.Refold
 	// marks are of the compaction node's messages.
 	marks []runloop.Mark
+	// stands is the phase of the last run loop of these.
+	stands runloop.Phase
 }
 
 // NewRefold folds over the preamble and the compaction node: ErrGroupTooLarge.
 func NewRefold(in *chainstore.NewNode, parent Node, covers chainstore.Place, read Headers) (*Refold, error) {
+	loops := in.Compaction.Loops
+	if loops == nil {
+		var err error
+		if loops, err = runloop.LoopsOf(in.Messages); err != nil {
+			return nil, tooLarge(err)
+		}
+	}
+	return newRefold(in, in.Messages, loops, parent, covers, read)
+}
+
+// newRefold is NewRefold for facts, with the run loops that they are known to have, nil where they are found in them.
+func newRefold(
+	in *chainstore.NewNode, facts []runloop.Facts, loops *runloop.Loops, parent Node, covers chainstore.Place, read Headers,
+) (*Refold, error) {
 	r := &Refold{covers: covers, through: covers}
 	if err := r.preamble(parent, read); err != nil {
 		return nil, err
@@ -65,12 +81,28 @@ func NewRefold(in *chainstore.NewNode, parent Node, covers chainstore.Place, rea
 	var err error
 	r.marks, err = r.fold.Compaction(runloop.Node{
 		Seq: noSeq, Prefix: chainstore.ID{}.Prefix(), // every prefix is as long, and no more of it counts
-		Times: runloop.Times{AsSent: true}, Messages: in.Messages, PutAt: putAt(in),
+		Times: runloop.Times{AsSent: true}, Messages: facts, PutAt: putAt(in), Loops: loops,
 	})
-	if errors.Is(err, runloop.ErrGroupTooLarge) {
-		err = fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
+	if loops != nil && slices.ContainsFunc(r.marks, func(m runloop.Mark) bool { return m.BeginsLoop }) {
+		r.stands = loops.Phase
 	}
-	return r, err
+	return r, tooLarge(err)
+}
+
+// tooLarge is a failed fold's error in the words of the store.
+func tooLarge(err error) error {
+	if errors.Is(err, runloop.ErrGroupTooLarge) {
+		return fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
+	}
+	return err
+}
+
+// refoldOf is NewRefold, or what a header of version 1 tells.
+func refoldOf(in *chainstore.NewNode, at Seat, parent Node, covers chainstore.Place, read Headers) (*Refold, error) {
+	if at.Version1 {
+		return newRefold(in, factsOf(in, at), nil, parent, covers, read)
+	}
+	return NewRefold(in, parent, covers, read)
 }
 
 // putAt are the indexes that the messages had where they were put first.
@@ -107,7 +139,7 @@ func (r *Refold) preamble(parent Node, read Headers) error {
 		if uint32(len(h.Messages)) < end.Index {
 			return fmt.Errorf("%w: a preamble ends behind its node", chainstore.ErrCorrupt)
 		}
-		r.fold.Add(h.Seq, h.Times(), h.Messages[:end.Index])
+		r.fold.Add(runloop.Folded{Seq: h.Seq, Times: h.Times(), Messages: h.Messages[:end.Index]})
 		return nil
 	})
 }
@@ -119,7 +151,7 @@ func (r *Refold) Extend(l *chainstore.Lineage, read Headers) error {
 	}
 	err := read(l, r.through.Seq+1, l.Head.Seq, func(h *chainstore.Header) error {
 		if !h.Covers.Present {
-			r.fold.Add(h.Seq, h.Times(), h.Messages)
+			r.fold.Add(h.Folded())
 		}
 		return nil
 	})
@@ -150,7 +182,7 @@ func Compact(in *chainstore.NewNode, at Seat, parent Node, covers chainstore.Pla
 	if made != nil && made.covers == covers && parent.Lineage.Holds(made.through) {
 		r = *made
 	} else {
-		begun, err := NewRefold(in, parent, covers, read)
+		begun, err := refoldOf(in, at, parent, covers, read)
 		if err != nil {
 			return Node{}, err
 		}
@@ -163,7 +195,7 @@ func Compact(in *chainstore.NewNode, at Seat, parent Node, covers chainstore.Pla
 	h := n.Header
 	h.State = r.end(h, in, &parent.Header.State)
 	h.Covers, h.Provenance = chainstore.Link{Present: true, Seq: covers.Seq}, slices.Clone(in.Compaction.Provenance)
-	h.Compaction = n.here()
-	n.brief(in, r.marks)
+	h.Compaction, h.Stands = n.here(), r.stands
+	n.brief(factsOf(in, at), r.marks)
 	return n, nil
 }

@@ -4,8 +4,6 @@ package derive
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -36,22 +34,37 @@ type Seat struct {
 // calls fails with. It holds nothing of in.
 func Append(in *chainstore.NewNode, at Seat, parent Node, calls *Calls) (Node, map[CallKey]*Recall, error) {
 	n := begin(in, at, parent)
-	h := n.Header
-	marks, err := h.State.Fold(runloop.Node{
-		Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: in.Messages,
+	h, facts := n.Header, factsOf(in, at)
+	h.Outcome = in.Outcome
+	if h.Version1 {
+		h.Outcome = runloop.NoOutcome
+	}
+	marks, stubs, err := h.State.Fold(runloop.Node{
+		Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: facts, Outcome: h.Outcome,
 	}, calls.has)
 	switch {
 	case calls.failed != nil:
 		return Node{}, nil, calls.failed
-	case errors.Is(err, runloop.ErrGroupTooLarge):
-		return Node{}, nil, fmt.Errorf("%w: a call too many", chainstore.ErrGroupTooLarge)
 	case err != nil:
-		return Node{}, nil, err
+		return Node{}, nil, tooLarge(err)
 	}
+	h.Stubs = stubs
 	n.link(in)
-	n.brief(in, marks)
+	n.brief(facts, marks)
 	recalls, err := recallsOf(in, h.Messages, calls)
 	return n, recalls, err
+}
+
+// factsOf are the facts of a node's messages: those that a header of its version tells.
+func factsOf(in *chainstore.NewNode, at Seat) []runloop.Facts {
+	if !at.Version1 {
+		return in.Messages
+	}
+	facts := slices.Clone(in.Messages)
+	for i := range facts {
+		facts[i].Partial = false
+	}
+	return facts
 }
 
 // begin is a node with what is its own, and what it has of its parent.
@@ -107,9 +120,9 @@ func (n *Node) HasTools() bool { return n.Header.Tools == n.here() }
 func (n *Node) HasVariables() bool { return n.Header.Variables == n.here() }
 
 // brief notes what is kept of the messages.
-func (n *Node) brief(in *chainstore.NewNode, marks []runloop.Mark) {
+func (n *Node) brief(facts []runloop.Facts, marks []runloop.Mark) {
 	n.Header.Messages = make([]runloop.Brief, len(marks))
 	for i := range marks {
-		n.Header.Messages[i] = runloop.BriefOf(&in.Messages[i], marks[i])
+		n.Header.Messages[i] = runloop.BriefOf(&facts[i], marks[i])
 	}
 }

@@ -116,7 +116,7 @@ func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*n
 	n := &node{
 		parent: parent, lastPut: p.now,
 		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata),
-		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables),
+		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables), outcome: in.Outcome,
 	}
 	if in.Compaction != nil {
 		covers, err := p.covered(in.Compaction, parent)
@@ -124,7 +124,7 @@ func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*n
 			return nil, err
 		}
 		n.covers = covers
-		n.compaction = &chainstore.Compaction{Covers: in.Compaction.Covers, Provenance: slices.Clone(in.Compaction.Provenance)}
+		n.compaction = &chainstore.Compaction{Covers: in.Compaction.Covers, Provenance: slices.Clone(in.Compaction.Provenance), Loops: in.Compaction.Loops}
 	}
 	h := &chainstore.Header{ID: id, FirstPut: p.now, Salt: slices.Clone(in.Salt)}
 	if in.SpawnedFrom != nil {
@@ -195,8 +195,9 @@ func (n *node) fold(h *chainstore.Header) (marks []runloop.Mark, err error) {
 		}
 		marks, err = n.refold(h)
 	} else {
-		marks, err = h.State.Fold(runloop.Node{
-			Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: n.facts,
+		h.Outcome = n.outcome
+		marks, h.Stubs, err = h.State.Fold(runloop.Node{
+			Seq: h.Seq, Prefix: h.ID.Prefix(), Times: h.Times(), Messages: n.facts, Outcome: n.outcome,
 		}, n.parent.hasCall)
 	}
 	if err != nil {

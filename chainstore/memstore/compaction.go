@@ -50,31 +50,38 @@ func (n *node) mayCover() error {
 func (n *node) refold(h *chainstore.Header) ([]runloop.Mark, error) {
 	path, end := n.parent.path(), h.State.PreambleEnd
 	var s runloop.State
-	fold := func(m *node, messages int) error {
-		_, err := s.Fold(runloop.Node{
-			Seq: m.header.Seq, Prefix: m.id().Prefix(), Times: m.header.Times(), Messages: m.facts[:messages],
+	fold := func(m *node, messages int, outcome runloop.Outcome) error {
+		_, _, err := s.Fold(runloop.Node{
+			Seq: m.header.Seq, Prefix: m.id().Prefix(), Times: m.header.Times(), Messages: m.facts[:messages], Outcome: outcome,
 		}, m.parent.hasCall)
 		return err
 	}
 	for _, m := range path[:end.Seq] {
-		if err := fold(m, len(m.facts)); err != nil {
+		if err := fold(m, len(m.facts), m.outcome); err != nil {
 			return nil, err
 		}
 	}
 	if end.Index > 0 {
-		if err := fold(path[end.Seq], int(end.Index)); err != nil {
+		if err := fold(path[end.Seq], int(end.Index), runloop.NoOutcome); err != nil {
 			return nil, err
 		}
 	}
-	marks, err := s.Fold(n.copies(h), func(runloop.Optional) bool { return false })
+	copies, err := n.copies(h)
 	if err != nil {
 		return nil, err
+	}
+	marks, _, err := s.Fold(copies, func(runloop.Optional) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(marks, func(m runloop.Mark) bool { return m.BeginsLoop }) {
+		h.Stands = copies.Loops.Phase
 	}
 	for _, m := range path[n.covers.header.Seq+1:] {
 		if m.compaction != nil {
 			continue
 		}
-		if err := fold(m, len(m.facts)); err != nil {
+		if err := fold(m, len(m.facts), m.outcome); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +89,9 @@ func (n *node) refold(h *chainstore.Header) ([]runloop.Mark, error) {
 	return marks, nil
 }
 
-// copies is the compaction node n as it is folded: each message has the index that it had where it was put first.
-func (n *node) copies(h *chainstore.Header) runloop.Node {
+// copies is the compaction node n as it is folded: each message has the index that it had where it was put first, and the run loops
+// are those that were given, else those of the messages by themselves.
+func (n *node) copies(h *chainstore.Header) (runloop.Node, error) {
 	out := runloop.Node{Seq: h.Seq, Prefix: h.ID.Prefix(), Times: runloop.Times{FirstPut: h.FirstPut, AsSent: true}, Messages: n.facts}
 	for i, p := range n.compaction.Provenance {
 		if !p.Present {
@@ -91,5 +99,9 @@ func (n *node) copies(h *chainstore.Header) runloop.Node {
 		}
 		out.PutAt = append(out.PutAt, p.Place.Index)
 	}
-	return out
+	var err error
+	if out.Loops = n.compaction.Loops; out.Loops == nil {
+		out.Loops, err = runloop.LoopsOf(n.facts)
+	}
+	return out, err
 }

@@ -43,6 +43,7 @@ type node struct {
 	metadata  []byte
 	facts     []runloop.Facts
 	variables []string
+	outcome   runloop.Outcome
 	// compaction is nil but for compaction nodes; covers is then the node that Covers names.
 	compaction *chainstore.Compaction
 	covers     *node

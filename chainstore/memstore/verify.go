@@ -132,7 +132,7 @@ func (v *verification) node(n *node) {
 		return
 	}
 	again := *n
-	again.facts, again.variables = withNotes(found.Messages, n.facts), found.Variables
+	again.facts, again.variables, again.outcome = withNotes(found.Messages, n.facts), found.Variables, found.Outcome
 	old := n.header
 	h := &chainstore.Header{ID: old.ID, FirstPut: old.FirstPut, Salt: old.Salt, SpawnedFrom: old.SpawnedFrom}
 	if err := again.derive(h, fork); err != nil {

@@ -104,7 +104,9 @@ func (f *fixture) shows(head chainstore.ID, nodes ...[]Message) {
 	}
 	put := plain.commit(chain).Nodes
 	got, want := f.header(head).State, plain.header(put[len(put)-1].ID).State
-	got.Effective.Loop.Start, want.Effective.Loop.Start = runloop.Place{}, runloop.Place{}
+	for _, l := range []*runloop.Loop{&got.Effective.Loop, &want.Effective.Loop} { // what a reply closes, the full fold tells
+		*l = runloop.Loop{Phase: l.Phase, LeadIn: l.LeadIn}
+	}
 	equal(f, "the effective fold", got.Effective, want.Effective)
 	equal(f, "the repairs", got.Repairs, want.Repairs)
 	if !reflect.DeepEqual(got.Group, want.Group) {
@@ -201,8 +203,8 @@ func compactionTotals(f *fixture) {
 	f.clean()
 }
 
-// compactionAskedAgain: where a compaction keeps the question alone of a loop that is open, the loop is asked again, and
-// a further question joins it; in the full view it begins another.
+// compactionAskedAgain: where a compaction keeps the question alone of a loop that is open, and does not say that it is worked on, the
+// loop is asked again, and a further question joins it; in the full view it begins another.
 func compactionAskedAgain(f *fixture) {
 	ids := f.talk()
 	kept := []Message{summary("they talked"), user("question 2")}
@@ -218,6 +220,16 @@ func compactionAskedAgain(f *fixture) {
 	equal(f, "the full loops", h.State.Full.Loops, 3)
 	equal(f, "that it begins no loop", h.Messages[0].Mark.BeginsLoop, false)
 	equal(f, "the loop's start", h.State.Effective.Loop.Start, runloop.Place{Seq: 9, Index: 1})
+
+	working := compacted(ids[8], ids[8], kept...)
+	working.Salt = []byte("sixteen bytes...")
+	working.Compaction.Loops = &runloop.Loops{Begins: []bool{false, true}, Phase: runloop.Working}
+	h = f.header(f.put(working))
+	equal(f, "how the loop stands", h.Stands, runloop.Working)
+	equal(f, "the loop that is worked on", h.State.Effective.Loop, runloop.Loop{Phase: runloop.Working, Start: runloop.Place{Seq: 9, Index: 1}})
+	h = f.header(f.put(under(byID(h.ID), user("and hurry"))))
+	equal(f, "the loops", h.State.Effective.Loops, 2)
+	equal(f, "that it begins a loop", h.Messages[0].Mark.BeginsLoop, true)
 
 	answered := f.put(under(byID(id), assistant("answer 2")))
 	f.shows(answered, []Message{system("be kind")}, kept, []Message{assistant("answer 2")})

@@ -47,13 +47,21 @@ type Message struct {
 	Error  bool
 	Name   runloop.Optional
 	// Summary and Made are the origins that the server alone gives. In compaction nodes only.
-	Summary bool         `json:",omitempty"`
-	Made    bool         `json:",omitempty"`
+	Summary bool `json:",omitempty"`
+	Made    bool `json:",omitempty"`
+	// Partial says that it did not come whole.
+	Partial bool         `json:",omitempty"`
 	Note    runloop.Note `json:"-"`
 }
 
-// Entry is one of a node's metadata. A key "var/NAME" sets the variable NAME.
+// Entry is one of a node's metadata. A key "var/NAME" sets the variable NAME, "run/end" with one of the values of Outcomes ends the
+// run.
 type Entry struct{ Key, Value string }
+
+// Outcomes are the values of "run/end".
+var Outcomes = map[string]runloop.Outcome{
+	"replied": runloop.Replied, "stopped": runloop.Stopped, "failed": runloop.Failed, "cancelled": runloop.Cancelled,
+}
 
 // Simple is an encoding for tests that know no other: JSON in length-delimited entries, with sizes and ids that follow
 // from it. It is not the wire's.
@@ -77,7 +85,7 @@ func simpleMake(n Node) chainstore.NewNode {
 		sorted := slices.Clone(n.Metadata)
 		slices.SortFunc(sorted, func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
 		out.Metadata, _ = json.Marshal(sorted)
-		out.Variables = variables(sorted)
+		out.Variables, out.Outcome = variables(sorted), runEnd(sorted)
 	}
 	payload, metadata, salt := bytes.Clone(out.Payload), bytes.Clone(out.Metadata), bytes.Clone(out.Salt)
 	from, covers := n.SpawnedFrom, coversOf(&n)
@@ -106,12 +114,21 @@ func variables(entries []Entry) []string {
 	return names
 }
 
+func runEnd(entries []Entry) runloop.Outcome {
+	for _, e := range entries {
+		if e.Key == "run/end" {
+			return Outcomes[e.Value]
+		}
+	}
+	return runloop.NoOutcome
+}
+
 func simpleFacts(m *Message, body, length int) runloop.Facts {
 	f := runloop.Facts{
 		Role: m.Role, Length: length, PartsLength: len(m.Text), BareLength: body - len(m.Text),
 		TextOctets: len(m.Text), TextPoints: len([]rune(m.Text)),
 		Empty: len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "",
-		Error: m.Error, Summary: m.Summary, Made: m.Made,
+		Error: m.Error, Summary: m.Summary, Made: m.Made, Partial: m.Partial,
 		Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID,
 	}
 	if m.Text == "" {
@@ -166,7 +183,7 @@ func simpleJudge(h *chainstore.Header, payload, metadata []byte, parent, covers 
 		if err := json.Unmarshal(metadata, &entries); err != nil {
 			return out, errNotSimple
 		}
-		out.Variables = variables(entries)
+		out.Variables, out.Outcome = variables(entries), runEnd(entries)
 	}
 	return out, nil
 }

@@ -68,7 +68,10 @@ func copyChange(c *chainstore.Change) *chainstore.Change {
 		}
 		if n.Compaction != nil {
 			n.Compaction = &chainstore.Compaction{
-				Covers: n.Compaction.Covers, Provenance: slices.Clone(n.Compaction.Provenance),
+				Covers: n.Compaction.Covers, Provenance: slices.Clone(n.Compaction.Provenance), Loops: n.Compaction.Loops,
+			}
+			if l := n.Compaction.Loops; l != nil {
+				n.Compaction.Loops = &runloop.Loops{Begins: slices.Clone(l.Begins), Phase: l.Phase}
 			}
 		}
 	}

@@ -31,7 +31,20 @@ func (p *program) compaction(rt *rapid.T, n *Node) bool {
 		}
 		n.Compaction.Provenance = append(n.Compaction.Provenance, from)
 	}
+	n.Compaction.Loops = randomLoops(rt, n.Messages)
 	return true
+}
+
+// randomLoops are run loops that copies had: mostly any, else those that they have by themselves.
+func randomLoops(rt *rapid.T, kept []Message) *runloop.Loops {
+	if roll(rt, 4, "loops of their own") == 0 {
+		return nil
+	}
+	l := &runloop.Loops{Begins: make([]bool, len(kept)), Phase: runloop.Phase(1 + roll(rt, 3, "stands"))}
+	for i := range kept {
+		l.Begins[i] = kept[i].Role >= runloop.User && !kept[i].Summary && rapid.Bool().Draw(rt, "begins")
+	}
+	return l
 }
 
 // path is that of a parent, as far as the model has it.
@@ -116,7 +129,7 @@ func (p *program) kept(rt *rapid.T) (kept []Message) {
 func closed(rt *rapid.T, kept []Message) []Message {
 	var s runloop.State
 	facts := Simple().Make(Node{Messages: kept}).Messages
-	if _, err := s.Fold(runloop.Node{Messages: facts}, func(runloop.Optional) bool { return false }); err != nil {
+	if _, _, err := s.Fold(runloop.Node{Messages: facts}, func(runloop.Optional) bool { return false }); err != nil {
 		rt.Fatal(err)
 	}
 	if s.Group.Unanswered() > 0 {
@@ -128,7 +141,8 @@ func closed(rt *rapid.T, kept []Message) []Message {
 // told is a node of a path and the facts of its messages.
 type told struct {
 	*chainstore.Header
-	facts []runloop.Facts
+	facts   []runloop.Facts
+	outcome runloop.Outcome
 }
 
 // views folds the views of every head from nothing, by what they are said to show: the full one every node but
@@ -143,12 +157,12 @@ func (p *program) views() error {
 		full, effective := shownIn(path)
 		var whole, shown runloop.State
 		for _, n := range full {
-			if _, err := whole.Fold(n, never); err != nil {
+			if _, _, err := whole.Fold(n, never); err != nil {
 				return err
 			}
 		}
 		for _, n := range effective {
-			if _, err := shown.Fold(n, never); err != nil {
+			if _, _, err := shown.Fold(n, never); err != nil {
 				return err
 			}
 		}
@@ -183,7 +197,7 @@ func (p *program) read(id chainstore.ID) (path []told, err error) {
 		for i := range j.Messages {
 			j.Messages[i].Note = h.Messages[i].Note
 		}
-		path = append(path, told{h, j.Messages})
+		path = append(path, told{h, j.Messages, j.Outcome})
 		return err
 	})
 	return path, err
@@ -192,7 +206,7 @@ func (p *program) read(id chainstore.ID) (path []told, err error) {
 // shownIn are the nodes of the full and of the effective view of a path.
 func shownIn(path []told) (full, effective []runloop.Node) {
 	node := func(n told) runloop.Node {
-		return runloop.Node{Seq: n.Seq, Prefix: n.ID.Prefix(), Times: n.Times(), Messages: n.facts}
+		return runloop.Node{Seq: n.Seq, Prefix: n.ID.Prefix(), Times: n.Times(), Messages: n.facts, Outcome: n.outcome}
 	}
 	head := path[len(path)-1]
 	end, behind := head.State.PreambleEnd, uint32(0)
@@ -204,10 +218,15 @@ func shownIn(path []told) (full, effective []runloop.Node) {
 		}
 		if end.Index > 0 {
 			part := node(path[end.Seq])
-			part.Messages = part.Messages[:end.Index]
+			part.Messages, part.Outcome = part.Messages[:end.Index], runloop.NoOutcome
 			effective = append(effective, part)
 		}
-		effective = append(effective, node(c))
+		copies := node(c)
+		copies.Loops = &runloop.Loops{Phase: c.Stands}
+		for i := range c.Messages {
+			copies.Loops.Begins = append(copies.Loops.Begins, c.Messages[i].Mark.BeginsLoop)
+		}
+		effective = append(effective, copies)
 	}
 	for _, n := range path {
 		if n.Covers.Present {

@@ -114,7 +114,7 @@ func (f *fixture) fold(nodes []chainstore.NewNode, put []chainstore.PutNode, fir
 	var marks [][]runloop.Mark
 	seen := map[runloop.Optional]bool{}
 	for i, n := range nodes {
-		m, err := state.Fold(runloop.Node{
+		m, _, err := state.Fold(runloop.Node{
 			Seq: uint32(i), Prefix: put[i].ID.Prefix(), Times: runloop.Times{FirstPut: firstPut}, Messages: n.Messages,
 		}, func(id runloop.Optional) bool { return seen[id] })
 		f.ok(err)

@@ -71,6 +71,20 @@ type Mark struct {
 // Earlier tells whether a call with this id lies in an ancestor of the node being folded.
 type Earlier func(id Optional) bool
 
+// LoopsOf are the run loops that messages have by themselves: ErrGroupTooLarge.
+func LoopsOf(messages []Facts) (*Loops, error) {
+	var s State
+	marks, _, err := s.Fold(Node{Messages: messages}, func(Optional) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	l := &Loops{Begins: make([]bool, len(marks)), Phase: s.Effective.Loop.Phase}
+	for i := range marks {
+		l.Begins[i] = marks[i].BeginsLoop
+	}
+	return l, nil
+}
+
 // Fold continues the fold over one node and returns a mark for each of its messages, and the calls without a result whose group
 // the node's outcome ends: their stubs stand at its end. s is unchanged on error: ErrGroupTooLarge. earlier is asked only about
 // present ids and about results that answer nothing in their group.

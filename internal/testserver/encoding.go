@@ -33,16 +33,23 @@ func Make(n storetest.Node) chainstore.NewNode {
 	}
 	return chainstore.NewNode{
 		Parent: n.Parent, Payload: form.Payload, Metadata: form.Metadata, Salt: slices.Clone(n.Salt),
-		SpawnedFrom: n.SpawnedFrom, Messages: facts, Variables: canonical.Variables(metadata),
+		SpawnedFrom: n.SpawnedFrom, Messages: facts, Variables: canonical.Variables(metadata), Outcome: canonical.Outcome(metadata),
 		Identify: func(parent *chainstore.ID) chainstore.ID {
 			return canonical.NodeID(form.Envelope((*[32]byte)(parent), from))
 		},
 	}
 }
 
+func state(m *storetest.Message) transcriptv1.MessageState {
+	if m.Partial {
+		return transcriptv1.MessageState_MESSAGE_STATE_PARTIAL
+	}
+	return transcriptv1.MessageState_MESSAGE_STATE_UNSPECIFIED
+}
+
 func message(m *storetest.Message) *transcriptv1.Message {
 	out := &transcriptv1.Message{
-		Role: transcriptv1.Role(m.Role), IsError: m.Error, Name: pointer(m.Name), ToolCallId: pointer(m.CallID),
+		Role: transcriptv1.Role(m.Role), IsError: m.Error, State: state(m), Name: pointer(m.Name), ToolCallId: pointer(m.CallID),
 	}
 	if m.Text != "" {
 		out.Parts = append(out.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: m.Text}})

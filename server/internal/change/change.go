@@ -91,6 +91,7 @@ func (b *Builder) Node(field string, n nodeFields, parent chainstore.Parent) err
 		SpawnedFrom: spawnedFrom(from),
 		Messages:    facts,
 		Variables:   canonical.Variables(n.GetMetadata()),
+		Outcome:     canonical.Outcome(n.GetMetadata()),
 	})
 	return b.updates(field, n.GetAliases())
 }

@@ -27,7 +27,7 @@ func Judge(h *chainstore.Header, payload, metadata []byte, parent, covers *chain
 		envelope.SpawnedFrom = &canonical.SpawnedFrom{Node: from.Node, CallID: from.CallID}
 	}
 	return chainstore.Judgement{
-		ID: canonical.NodeID(envelope), Messages: facts, Variables: canonical.Variables(entries),
+		ID: canonical.NodeID(envelope), Messages: facts, Variables: canonical.Variables(entries), Outcome: canonical.Outcome(entries),
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // parentNode is a node whose children are checked: what follows for them, and from what.
@@ -230,15 +231,24 @@ func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, pa
 	}
 	in := &chainstore.NewNode{
 		Payload: r.Payload, Metadata: r.Metadata, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
-		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables,
+		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables, Outcome: judgement.Outcome,
 	}
 	for i := range in.Messages {
 		in.Messages[i].Note = h.Messages[i].Note
 	}
 	if covers != nil {
-		in.Compaction = &chainstore.Compaction{Covers: *covers, Provenance: h.Provenance}
+		in.Compaction = &chainstore.Compaction{Covers: *covers, Provenance: h.Provenance, Loops: loopsOf(h)}
 	}
 	return c.follow(n, in, parent, r.Header)
+}
+
+// loopsOf are the run loops of a compaction node's messages, which its bytes do not tell.
+func loopsOf(h *chainstore.Header) *runloop.Loops {
+	l := &runloop.Loops{Begins: make([]bool, len(h.Messages)), Phase: h.Stands}
+	for i := range h.Messages {
+		l.Begins[i] = h.Messages[i].Mark.BeginsLoop
+	}
+	return l
 }
 
 // follow derives a node again and compares.
