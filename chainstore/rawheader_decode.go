@@ -92,7 +92,7 @@ func (d *headerReader) messages(h *Header, flags byte) {
 		}
 		h.Stubs = d.calls()
 	}
-	if h.Covers.Present = flags&flagCompaction != 0; h.Covers.Present && !h.Version1 {
+	if h.Covers.Present && !h.Version1 {
 		h.Stands = runloop.Phase(d.number(uint64(runloop.Ended)))
 	}
 }

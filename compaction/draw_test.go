@@ -114,7 +114,7 @@ func drawNodes(t *rapid.T, puts []put) []node {
 	var nodes []node
 	for len(puts) > 0 {
 		k := rapid.IntRange(1, min(4, len(puts))).Draw(t, "messages")
-		nodes = append(nodes, node{times: drawTimes(t), messages: puts[:k]})
+		nodes = append(nodes, node{times: drawTimes(t), messages: puts[:k], outcome: drawOutcome(t)})
 		puts = puts[k:]
 	}
 	return nodes
@@ -122,6 +122,11 @@ func drawNodes(t *rapid.T, puts []put) []node {
 
 func drawTimes(t *rapid.T) runloop.Times {
 	return runloop.Times{FirstPut: rapid.Int64Range(0, 20_000).Draw(t, "first put"), AsSent: rapid.Bool().Draw(t, "as sent")}
+}
+
+// drawOutcome is none, mostly.
+func drawOutcome(t *rapid.T) runloop.Outcome {
+	return runloop.Outcome(max(0, rapid.IntRange(-6, 4).Draw(t, "outcome")))
 }
 
 func drawView(t *rapid.T) *view { return viewOf(t, drawNodes(t, drawPuts(t))) }

@@ -29,7 +29,9 @@ type said struct {
 	time int64
 	at   runloop.Place
 	stub bool
-	line *transcriptv1.Message // what a line makes of it, if that is shorter
+	// ended says that an outcome stands behind it, before the next.
+	ended bool
+	line  *transcriptv1.Message // what a line makes of it, if that is shorter
 }
 
 func (s *said) isSummary() bool { return s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY }
@@ -50,7 +52,8 @@ func callsOf(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
 
 // speaks tells whether an assistant message can be a final reply.
 func (s *said) speaks() bool {
-	if s.m.Role != roleAssistant || len(callsOf(s.m)) > 0 {
+	partial := s.m.State == transcriptv1.MessageState_MESSAGE_STATE_PARTIAL || s.m.State == transcriptv1.MessageState_MESSAGE_STATE_ABORTED
+	if s.m.Role != roleAssistant || len(callsOf(s.m)) > 0 || partial {
 		return false
 	}
 	for _, p := range s.m.Parts {
@@ -74,23 +77,36 @@ func repaired(v *view) []said {
 	var out []said
 	for i := range v.entries {
 		e := &v.entries[i]
-		for _, c := range e.brief.Mark.Stubs {
-			out = append(out, said{put: put{m: canonical.Stub(c)}, at: e.at, stub: true})
+		stubs := func(calls []runloop.Call) {
+			for _, c := range calls {
+				out = append(out, said{put: put{m: canonical.Stub(c)}, at: e.at, stub: true})
+			}
 		}
-		if e.brief.Mark.LeftOut != runloop.Shown {
-			continue
+		stubs(e.brief.Mark.Stubs)
+		if e.brief.Mark.LeftOut == runloop.Shown {
+			out = append(out, saidOf(e))
 		}
-		s := said{put: e.put, at: e.at, time: e.times.FirstPut}
-		if e.note.HasSentAt && (e.times.AsSent || e.note.SentAt < s.time) {
-			s.time = e.note.SentAt
+		for _, end := range e.ends {
+			stubs(end.stubs)
+			if n := len(out); n > 0 {
+				out[n-1].ended = true
+			}
 		}
-		made := e.m.Origin == transcriptv1.Origin_ORIGIN_STUB || e.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED
-		if e.m.Role == roleTool && !made {
-			s.line = lineOf(e)
-		}
-		out = append(out, s)
 	}
 	return out
+}
+
+// saidOf is an entry that is shown.
+func saidOf(e *entry) said {
+	s := said{put: e.put, at: e.at, time: e.times.FirstPut}
+	if e.note.HasSentAt && (e.times.AsSent || e.note.SentAt < s.time) {
+		s.time = e.note.SentAt
+	}
+	made := e.m.Origin == transcriptv1.Origin_ORIGIN_STUB || e.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED
+	if e.m.Role == roleTool && !made {
+		s.line = lineOf(e)
+	}
+	return s
 }
 
 // lineOf is the message with its line, or nil where that is not shorter.
@@ -132,6 +148,9 @@ func talkOf(list []said) talk {
 		default:
 			t.leadIn = append(t.leadIn, s)
 		}
+		if s.ended && len(t.loops) > 0 {
+			users = false
+		}
 	}
 	return t
 }
@@ -169,10 +188,10 @@ func (t *talk) closed() bool {
 	}
 	last := t.last()
 	end := len(last) - 1
-	for end >= 0 && last[end].aside() {
+	for end >= 0 && last[end].aside() && !last[end].ended {
 		end--
 	}
-	return end >= 0 && end == finalReply(last)
+	return end >= 0 && (last[end].ended || end == finalReply(last))
 }
 
 // shown is a message that a view shows, with the sizes that the limits are held against.

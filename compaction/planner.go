@@ -13,9 +13,10 @@ type Planner struct {
 	recent int64
 
 	early []Planned
-	// begun says that a loop began; loop is the last.
-	begun bool
-	loop  runloop.Loop
+	// begun says that a loop began; loop is the last, and closed says whether it is.
+	begun  bool
+	closed bool
+	loop   runloop.Loop
 	// spans are the loops that may be shown, numbered from 0, the lead-in -1; items, what they consist of.
 	spans  queue[span]
 	items  queue[item]
@@ -54,12 +55,47 @@ func (p *Planner) Add(m *runloop.Brief, at runloop.Place, times runloop.Times) {
 	if m.Mark.LeftOut != runloop.Shown {
 		return
 	}
-	if m.Role == runloop.User && !m.Summary {
-		p.hear(times.Of(m))
-	}
+	p.hear(m, times)
 	if begins, _ := p.loop.Next(m, at); begins {
 		p.begin(at)
 	}
+	p.add(m, at)
+}
+
+// AddCopy is Add for a message of a compaction node whose header tells where run loops begin; Stand says how the last of them
+// stands.
+func (p *Planner) AddCopy(m *runloop.Brief, at runloop.Place, times runloop.Times) {
+	for _, c := range m.Mark.Stubs {
+		p.stub(c)
+	}
+	if m.Mark.LeftOut != runloop.Shown {
+		return
+	}
+	p.hear(m, times)
+	if m.Mark.BeginsLoop {
+		p.loop = runloop.Loop{Phase: runloop.Asked, LeadIn: m.Mark.LeadIn, Start: at}
+		p.begin(at)
+	}
+	p.add(m, at)
+}
+
+// Stand says how the last run loop of copies stands behind them.
+func (p *Planner) Stand(phase runloop.Phase) {
+	if p.loop.Phase != runloop.None {
+		p.loop.Phase = phase
+	}
+}
+
+// End says that an outcome stands behind what was added, with stubs for calls of the group that it ends.
+func (p *Planner) End(stubs []runloop.Call, outcome runloop.Outcome) {
+	for _, c := range stubs {
+		p.stub(c)
+	}
+	p.loop.End(outcome)
+}
+
+// add adds a message that is shown, after the loop that it begins.
+func (p *Planner) add(m *runloop.Brief, at runloop.Place) {
 	if !p.begun {
 		p.addEarly(m, at)
 		return
@@ -75,8 +111,12 @@ func (p *Planner) Add(m *runloop.Brief, at runloop.Place, times runloop.Times) {
 	}
 }
 
-func (p *Planner) hear(at int64) {
-	if !p.heard || at > p.latest {
+// hear lets a message act on the latest time of a user.
+func (p *Planner) hear(m *runloop.Brief, times runloop.Times) {
+	if m.Role != runloop.User || m.Summary {
+		return
+	}
+	if at := times.Of(m); !p.heard || at > p.latest {
 		p.latest, p.heard = at, true
 	}
 }
@@ -163,8 +203,10 @@ func (p *Planner) Skip(latest int64, heard bool) {
 	p.window.reset(0)
 }
 
-// Plan is what becomes of the messages added so far.
-func (p *Planner) Plan() *Plan {
+// Plan is what becomes of the messages added so far. closed says whether the last run loop is closed, as the full view tells: not
+// all of it may have been added.
+func (p *Planner) Plan(closed bool) *Plan {
+	p.closed = closed
 	out := &Plan{Early: append([]Planned(nil), p.early...), LimitExceeded: p.o.Compact == nil && p.exceeds()}
 	if p.spans.empty() {
 		return out
@@ -189,7 +231,7 @@ func (p *Planner) Plan() *Plan {
 // settled is the number of loops that the policy counts: those before the last, in a compaction those that are closed.
 func (p *Planner) settled() int64 {
 	n := max(p.last(), 0)
-	if p.o.Compact != nil && p.loop.Closed() {
+	if p.o.Compact != nil && p.closed {
 		n++
 	}
 	return n
@@ -218,7 +260,7 @@ func (p *Planner) show(out *Plan, i, n int64) {
 		if p.loop.Phase != runloop.Asked {
 			shown = &out.Condensed
 		}
-	case settled && (i < n-int64(p.o.Policy.KeepFullRuns) || i < p.recent), !settled && p.o.CondenseLast && p.loop.Closed():
+	case settled && (i < n-int64(p.o.Policy.KeepFullRuns) || i < p.recent), !settled && p.o.CondenseLast && p.closed:
 		out.Actions = p.o.Policy.condensed(out.Actions, loop, p.o.Policy.TraceRequests && i >= p.recent)
 		shown = &out.Condensed
 	default:

@@ -23,6 +23,13 @@ type put struct {
 type node struct {
 	times    runloop.Times
 	messages []put
+	outcome  runloop.Outcome
+}
+
+// ending is the outcome of a node, with the calls whose stubs stand at its end.
+type ending struct {
+	stubs   []runloop.Call
+	outcome runloop.Outcome
 }
 
 // entry is a message of a view behind the preamble, as a caller of the planner has it.
@@ -35,6 +42,9 @@ type entry struct {
 	// name is the result's own, else that of the call that it answers; from is where it was put.
 	name runloop.Optional
 	from runloop.Source
+	// ends are the outcomes that stand behind it, before the next; loop is the last run loop there.
+	ends []ending
+	loop runloop.Loop
 }
 
 // view is an effective view: of a chain without compaction nodes, or, where a summary is among the messages, behind one.
@@ -54,13 +64,13 @@ func viewOf(t failer, nodes []node) *view {
 	names := map[runloop.Place]runloop.Optional{}
 	var all []entry
 	for seq, n := range nodes {
-		f := runloop.Node{Seq: uint32(seq), Prefix: fmt.Sprintf("%012x", seq+1), Times: n.times}
+		f := runloop.Node{Seq: uint32(seq), Prefix: fmt.Sprintf("%012x", seq+1), Times: n.times, Outcome: n.outcome}
 		for _, p := range n.messages {
 			facts := canonical.FactsOf(p.m)
 			facts.Note = p.note
 			f.Messages = append(f.Messages, facts)
 		}
-		marks, err := v.state.Fold(f, func(id runloop.Optional) bool { return seen[id] })
+		marks, stubs, err := v.state.Fold(f, func(id runloop.Optional) bool { return seen[id] })
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -73,6 +83,9 @@ func viewOf(t failer, nodes []node) *view {
 				put: p, brief: runloop.BriefOf(&f.Messages[i], marks[i]), facts: f.Messages[i], times: n.times,
 				at: runloop.Place{Seq: uint32(seq), Index: uint32(i)}, from: runloop.Source{Node: f.Prefix, Index: i},
 			})
+		}
+		if last := len(all) - 1; last >= 0 && n.outcome != runloop.NoOutcome {
+			all[last].ends = append(all[last].ends, ending{stubs, n.outcome})
 		}
 	}
 	nameResults(all, names)
@@ -88,7 +101,37 @@ func viewOf(t failer, nodes []node) *view {
 			v.entries = append(v.entries, e)
 		}
 	}
+	v.followLoops()
 	return v
+}
+
+// followLoops tells how the last loop stands behind each entry.
+func (v *view) followLoops() {
+	var l runloop.Loop
+	for i := range v.entries {
+		e := &v.entries[i]
+		for range e.brief.Mark.Stubs {
+			l.Stub()
+		}
+		if e.brief.Mark.LeftOut == runloop.Shown {
+			l.Next(&e.brief, e.at)
+		}
+		for _, end := range e.ends {
+			for range end.stubs {
+				l.Stub()
+			}
+			l.End(end.outcome)
+		}
+		e.loop = l
+	}
+}
+
+// loopBehind is the last run loop behind the first n entries.
+func (v *view) loopBehind(n int) runloop.Loop {
+	if n == 0 {
+		return runloop.Loop{}
+	}
+	return v.entries[n-1].loop
 }
 
 // nameResults finds the name that a line gives each result that is shown.
@@ -154,7 +197,8 @@ func (v *view) planThrough(o compaction.Options, n int) *compaction.Plan {
 	for i := range n {
 		v.add(p, i)
 	}
-	return p.Plan()
+	l := v.loopBehind(n)
+	return p.Plan(l.Closed())
 }
 
 // add adds entry i, and spoils it afterwards: the planner only borrows it.
@@ -166,6 +210,9 @@ func (v *view) add(p *compaction.Planner, i int) {
 		b.Mark.Stubs[k] = runloop.Call{ID: runloop.Some("spoilt")}
 	}
 	b = runloop.Brief{Role: 99, Length: -1 << 40}
+	for _, end := range v.entries[i].ends {
+		p.End(end.stubs, end.outcome)
+	}
 }
 
 // apply does what a plan says: the messages behind the preamble.
@@ -187,6 +234,17 @@ func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) 
 		actions = actions[1:]
 		return a
 	}
+	stubs := func(i int, calls []runloop.Call) {
+		for _, c := range calls {
+			switch a := next(); a {
+			case compaction.Keep:
+				out = append(out, put{m: canonical.Stub(c), entry: i})
+			case compaction.Drop:
+			default:
+				t.Fatalf("a stub's action is %d", a)
+			}
+		}
+	}
 	started := false
 	for i := range v.entries {
 		e := &v.entries[i]
@@ -195,18 +253,13 @@ func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) 
 			continue
 		}
 		if e.at != plan.Start {
-			for _, c := range e.brief.Mark.Stubs {
-				switch a := next(); a {
-				case compaction.Keep:
-					out = append(out, put{m: canonical.Stub(c), entry: i})
-				case compaction.Drop:
-				default:
-					t.Fatalf("a stub's action is %d", a)
-				}
-			}
+			stubs(i, e.brief.Mark.Stubs)
 		}
 		if e.brief.Mark.LeftOut == runloop.Shown {
 			out = v.act(t, policy, out, i, next())
+		}
+		for _, end := range e.ends {
+			stubs(i, end.stubs)
 		}
 	}
 	if len(actions) > 0 {
