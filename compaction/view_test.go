@@ -160,6 +160,9 @@ func nameResults(all []entry, names map[runloop.Place]runloop.Optional) {
 			}
 			open = append(open[:len(open):len(open)], e.facts.Calls...)
 		}
+		if len(e.ends) > 0 {
+			open, results = nil, false
+		}
 	}
 }
 
