@@ -68,9 +68,12 @@ type Plan struct {
 	HasLoops bool
 	Start    runloop.Place
 	// Actions are those of the messages from Start on, in the order in which they were added: a message's stubs (but
-	// not those due before Start) in their order, then the message itself unless repair leaves it out. A stub is never
-	// cut nor made a line.
+	// not those due before Start) in their order, then the message itself unless repair leaves it out; the stubs of an
+	// outcome where it stands. A stub is never cut nor made a line.
 	Actions []Action
+	// Starts are the places of the first messages of the loops shown, the lead-in's too; Phase is where the last of them stands.
+	Starts []runloop.Place
+	Phase  runloop.Phase
 	// Dropped, Condensed and Whole count loops, the lead-in aside: Whole has the last of a conversation and a compaction's
 	// open loop, unless messages of it were dropped, which makes it Condensed. Dropped does not have what was passed over
 	// before Planner.Skip.

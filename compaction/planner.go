@@ -220,7 +220,7 @@ func (p *Planner) Plan(closed bool) *Plan {
 	if start > last {
 		return out
 	}
-	out.HasLoops, out.Start = true, p.spans.at(start).at
+	out.HasLoops, out.Start, out.Phase = true, p.spans.at(start).at, p.loop.Phase
 	out.Actions = make([]Action, 0, p.items.end()-p.spans.at(start).item)
 	for i := start; i <= last; i++ {
 		p.show(out, i, n)
@@ -266,6 +266,7 @@ func (p *Planner) show(out *Plan, i, n int64) {
 	default:
 		out.Actions = p.o.Policy.whole(out.Actions, loop)
 	}
+	out.Starts = append(out.Starts, p.spans.at(i).at)
 	if out.LeadIn = i < 0; !out.LeadIn {
 		*shown++
 	}

@@ -12,7 +12,7 @@ import (
 func Repairs(messages []*transcriptv1.Message) (leftOut, stubs int) {
 	end := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER}
 	var state runloop.State
-	marks, err := state.Fold(runloop.Node{
+	marks, _, err := state.Fold(runloop.Node{
 		Messages: canonical.Facts(append(append([]*transcriptv1.Message(nil), messages...), end)),
 	}, func(runloop.Optional) bool { return false })
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Compact plans and reads what a compaction through a node keeps; summary is the caller's, empty for none.
-func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summaryOnly bool, summary string, through uint32) (*Compacted, error) {
+func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summaryOnly bool, summary string, through *chainstore.Header) (*Compacted, error) {
 	o := compaction.Options{Policy: *policy, Compact: &compaction.Compact{SummaryOnly: summaryOnly}}
 	made := &Compacted{policy: policy}
 	if summary != "" {
@@ -24,7 +24,8 @@ func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summ
 		return nil, err
 	}
 	made.plan, made.before = plan, before
-	return made, made.read(ctx, e, through)
+	made.loops.Phase = plan.Phase
+	return made, made.read(ctx, e, through.Seq)
 }
 
 // Compacted is what a compaction node is to hold.
@@ -41,28 +42,32 @@ type Compacted struct {
 	payload    []byte
 	facts      []runloop.Facts
 	provenance []chainstore.Provenance
+	// loops are the run loops of the messages; starts is how many of the plan's were come to.
+	loops  runloop.Loops
+	starts int
 	// pairs finds the calls that results answer, for lines.
 	pairs pairing
 }
 
 // add adds a message, an entry of a payload, with its facts.
-func (c *Compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from chainstore.Provenance) {
+func (c *Compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from chainstore.Provenance, begins bool) {
 	f.Note = note
 	b := runloop.BriefOf(&f, runloop.Mark{})
 	tokens, estimated := b.Tokens()
 	c.after.Add(int64(f.Length), tokens, estimated)
 	if c.TooLarge = c.after.Messages > canonical.MaxMessages || c.after.Bytes > canonical.MaxPayloadBytes; c.TooLarge {
-		c.payload, c.facts, c.provenance = nil, nil, nil
+		c.payload, c.facts, c.provenance, c.loops.Begins = nil, nil, nil, nil
 		return
 	}
 	c.payload = append(c.payload, entry...)
 	c.facts = append(c.facts, f)
 	c.provenance = append(c.provenance, from)
+	c.loops.Begins = append(c.loops.Begins, begins)
 }
 
 // addMade adds a message that the server made.
 func (c *Compacted) addMade(m *transcriptv1.Message) {
-	c.add(canonical.AppendMessage(nil, m), canonical.FactsOf(m), runloop.Note{}, chainstore.Provenance{})
+	c.add(canonical.AppendMessage(nil, m), canonical.FactsOf(m), runloop.Note{}, chainstore.Provenance{}, false)
 }
 
 // read adds what the plan keeps.
@@ -83,12 +88,13 @@ func (c *Compacted) read(ctx context.Context, e *Effective, through uint32) erro
 
 // message adds a message, or a stub before one, as the plan says.
 func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error {
-	switch {
-	case m.stub != nil:
+	if m.stub != nil {
 		c.pairs.stub(*m.stub)
 		c.addMade(canonical.Stub(*m.stub))
 		return nil
-	case m.action == compaction.Drop:
+	}
+	begins := c.begins(runloop.Place{Seq: h.Seq, Index: uint32(m.index)})
+	if m.action == compaction.Drop {
 		c.replaced = c.replaced || m.brief.Summary
 		return nil
 	}
@@ -104,8 +110,18 @@ func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error 
 	if !m.brief.Summary && k.origin != transcriptv1.Origin_ORIGIN_STUB {
 		note.SentAt, note.HasSentAt = h.Times().Of(m.brief), true
 	}
-	c.add(k.entry, k.facts, note, o.provenance(h, m.index))
+	c.add(k.entry, k.facts, note, o.provenance(h, m.index), begins)
 	return nil
+}
+
+// begins tells whether a loop that is kept begins at a place. Places come in the order of the view.
+func (c *Compacted) begins(at runloop.Place) bool {
+	starts := c.plan.Starts[c.starts:]
+	if len(starts) == 0 || starts[0] != at {
+		return false
+	}
+	c.starts++
+	return true
 }
 
 // kept is a message as the plan keeps it: whole, cut, or its line.
@@ -163,7 +179,7 @@ func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, salt [
 				PayloadDigest: digest, Parent: (*[32]byte)(parent), CoversThrough: (*[32]byte)(&through),
 			})
 		},
-		Compaction: &chainstore.Compaction{Covers: through, Provenance: c.provenance},
+		Compaction: &chainstore.Compaction{Covers: through, Provenance: c.provenance, Loops: &c.loops},
 	}
 }
 

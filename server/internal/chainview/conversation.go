@@ -44,7 +44,7 @@ func (e *Effective) converse(ctx context.Context, policy compaction.Policy, cond
 		return nil, err
 	}
 	if w == nil {
-		plan, _, err := e.plan(ctx, o, e.chain.Head().Seq)
+		plan, _, err := e.plan(ctx, o, e.chain.Head())
 		return plan, err
 	}
 	return e.planFrom(ctx, compaction.NewPlanner(o), w)

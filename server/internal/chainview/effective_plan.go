@@ -37,8 +37,8 @@ func (e *Effective) shown(plan *compaction.Plan, through uint32) []chainstore.Sp
 
 // plan plans over everything behind the preamble, through a node, and adds up what the view shows there. The preamble is read too where
 // its size counts.
-func (e *Effective) plan(ctx context.Context, o compaction.Options, through uint32) (*compaction.Plan, compaction.Size, error) {
-	spans := e.body(through)
+func (e *Effective) plan(ctx context.Context, o compaction.Options, through *chainstore.Header) (*compaction.Plan, compaction.Size, error) {
+	spans := e.body(through.Seq)
 	if o.Policy.NeedsSizes() {
 		spans = joined(append(e.preambleSpans(), spans...))
 	}
@@ -68,7 +68,7 @@ func (e *Effective) plan(ctx context.Context, o compaction.Options, through uint
 	if p == nil {
 		p = compaction.NewPlanner(o)
 	}
-	return p.Plan(), shown, nil
+	return p.Plan(through.State.Full.Loop.Closed()), shown, nil
 }
 
 // addMessages adds what the effective view shows of a node's messages from one through the one before another.
@@ -76,14 +76,22 @@ func addMessages(s *compaction.Size, h *chainstore.Header, from, through int) {
 	for i := from; i < through; i++ {
 		addShown(s, &h.Messages[i])
 	}
+	if through == len(h.Messages) {
+		addStubs(s, h.Stubs)
+	}
+}
+
+// addStubs adds the stubs of calls.
+func addStubs(s *compaction.Size, calls []runloop.Call) {
+	for _, c := range calls {
+		length := int64(runloop.StubLength(c))
+		s.Add(length, runloop.EstimateTokens(length), true)
+	}
 }
 
 // addShown adds what the effective view shows of a message, the stubs due before it included.
 func addShown(s *compaction.Size, m *runloop.Brief) {
-	for _, c := range m.Mark.Stubs {
-		length := int64(runloop.StubLength(c))
-		s.Add(length, runloop.EstimateTokens(length), true)
-	}
+	addStubs(s, m.Mark.Stubs)
 	if m.Mark.LeftOut == runloop.Shown {
 		tokens, estimated := m.Tokens()
 		s.Add(int64(m.Length), tokens, estimated)

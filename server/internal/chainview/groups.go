@@ -9,6 +9,13 @@ type Groups struct {
 	Open, Results bool
 }
 
+// End lets an outcome, if there is one, end the group behind a node's messages.
+func (g *Groups) End(o runloop.Outcome) {
+	if o != runloop.NoOutcome {
+		*g = Groups{}
+	}
+}
+
 // Next takes the next message. It tells whether that begins a group; if not, open tells whether the group before goes on.
 // A result that is left out neither belongs to the group nor ends it.
 func (g *Groups) Next(m *runloop.Brief) (begins bool) {

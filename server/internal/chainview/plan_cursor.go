@@ -38,6 +38,14 @@ func (a *planCursor) of(at runloop.Place, m *runloop.Brief) (stubs []compaction.
 	return stubs, a.take(1)[0]
 }
 
+// atEnd returns what becomes of the stubs at the end of a node; nothing is shown of those before the start.
+func (a *planCursor) atEnd(stubs int) []compaction.Action {
+	if !a.started {
+		return nil
+	}
+	return a.take(stubs)
+}
+
 func (a *planCursor) take(n int) []compaction.Action {
 	a.next += n
 	return a.plan.Actions[a.next-n : a.next]

@@ -19,7 +19,7 @@ type message struct {
 	bytes []byte
 }
 
-// eachMessage calls f with the stubs that a plan shows and with every message of a row that belongs to the view and that
+// eachMessage calls f with the stubs that a plan shows, those at the row's end too, and with every message of a row that belongs to the view and that
 // repair shows, dropped ones too; f keeps none. The row has its payload.
 func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*message) error) error {
 	offset := 0
@@ -34,12 +34,8 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*messag
 			continue
 		}
 		stubs, action := a.of(runloop.Place{Seq: h.Seq, Index: uint32(i)}, b)
-		for k, stub := range stubs {
-			if stub != compaction.Drop {
-				if err := f(&message{stub: &b.Mark.Stubs[k]}); err != nil {
-					return err
-				}
-			}
+		if err := eachStub(b.Mark.Stubs, stubs, f); err != nil {
+			return err
 		}
 		if b.Mark.LeftOut != runloop.Shown {
 			continue
@@ -47,6 +43,21 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*messag
 		a.one = message{brief: b, index: i, action: action, bytes: bytes}
 		if err := f(&a.one); err != nil {
 			return err
+		}
+	}
+	if r.through < len(h.Messages) {
+		return nil
+	}
+	return eachStub(h.Stubs, a.atEnd(len(h.Stubs)), f)
+}
+
+// eachStub calls f with the stubs that are shown.
+func eachStub(calls []runloop.Call, actions []compaction.Action, f func(*message) error) error {
+	for k, action := range actions {
+		if action != compaction.Drop {
+			if err := f(&message{stub: &calls[k]}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func (s *splicer) shortened(row *chainstore.Row) {
 }
 
 // repaired lays the messages before one without the results that are left out, each stub before the message that ended
-// its group.
+// its group, or at the end of the node whose outcome did.
 func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through int) error {
 	total := 0
 	for i := range h.Messages {
@@ -130,8 +130,9 @@ func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through in
 	if total != len(row.Payload) {
 		return fmt.Errorf("%w: the lengths in the header of node %s do not add up to its payload", chainstore.ErrCorrupt, h.ID)
 	}
-	for from, offset := 0, 0; from < through; {
-		p := nextPart(h, from, through)
+	limit := slots(h, through)
+	for from, offset := 0, 0; from < limit; {
+		p := nextPart(h, from, limit)
 		p.notes = s.notes(h, &p)
 		f, info, err := s.begin(row, h, &p)
 		if err != nil {
@@ -139,9 +140,12 @@ func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through in
 		}
 		f.extend(p.bytes, func(b []byte) []byte {
 			for i := p.from; i < p.through; i++ {
-				m := &h.Messages[i]
-				for _, call := range m.Mark.Stubs {
+				stubs, m := slot(h, i)
+				for _, call := range stubs {
 					b = canonical.AppendStub(b, call)
+				}
+				if m == nil {
+					continue
 				}
 				if m.Mark.LeftOut == runloop.Shown {
 					b = append(b, row.Payload[offset:offset+m.Length]...)
@@ -165,18 +169,23 @@ func (s *splicer) count(h *chainstore.Header, p *part) {
 	}
 	var size compaction.Size
 	for i := p.from; i < p.through; i++ {
-		m := h.Messages[i]
-		if p.verbatim {
-			m.Mark = runloop.Mark{}
+		stubs, m := slot(h, i)
+		if m == nil {
+			addStubs(&size, stubs)
+			continue
 		}
-		addShown(&size, &m)
+		put := *m
+		if p.verbatim {
+			put.Mark = runloop.Mark{}
+		}
+		addShown(&size, &put)
 	}
 	s.report.spend(size.Tokens, size.Estimated)
 }
 
 // part is a run of a node's messages, as a view shows it.
 type part struct {
-	// from and through bound the messages as put; messages and bytes are those shown, repairs what was done.
+	// from and through bound the slots; messages and bytes are those shown, repairs what was done.
 	from, through            int
 	messages, bytes, repairs int
 	verbatim                 bool
@@ -184,19 +193,37 @@ type part struct {
 	notes []*transcriptv1.MessageNote
 }
 
-// nextPart is the longest run from a message on that fits into a frame, at least one message, none from limit on.
+// slot is message i of a node with the stubs before it; behind the last message, the stubs at the node's end alone.
+func slot(h *chainstore.Header, i int) ([]runloop.Call, *runloop.Brief) {
+	if i == len(h.Messages) {
+		return h.Stubs, nil
+	}
+	return h.Messages[i].Mark.Stubs, &h.Messages[i]
+}
+
+// slots is how many slots the messages before one have.
+func slots(h *chainstore.Header, through int) int {
+	if through == len(h.Messages) && len(h.Stubs) > 0 {
+		return through + 1
+	}
+	return through
+}
+
+// nextPart is the longest run from a slot on that fits into a frame, at least one slot, none from limit on.
 func nextPart(h *chainstore.Header, from, limit int) part {
 	p := part{from: from, through: from}
 	for ; p.through < limit; p.through++ {
-		m := &h.Messages[p.through]
-		bytes, messages := 0, len(m.Mark.Stubs)
-		for _, call := range m.Mark.Stubs {
+		stubs, m := slot(h, p.through)
+		bytes, messages := 0, len(stubs)
+		for _, call := range stubs {
 			bytes += runloop.StubLength(call)
 		}
 		repairs := messages
-		if m.Mark.LeftOut == runloop.Shown {
+		switch {
+		case m == nil:
+		case m.Mark.LeftOut == runloop.Shown:
 			bytes, messages = bytes+m.Length, messages+1
-		} else {
+		default:
 			repairs++
 		}
 		if p.through > from && p.bytes+bytes > maxPart {

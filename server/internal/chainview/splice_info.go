@@ -81,7 +81,11 @@ func (s *splicer) notes(h *chainstore.Header, p *part) []*transcriptv1.MessageNo
 	if !s.wantsInfo() {
 		return nil
 	}
-	return wire.Notes(h.Messages[p.from:p.through], p.verbatim)
+	ends := 0
+	if p.through > len(h.Messages) {
+		ends = len(h.Stubs)
+	}
+	return wire.Notes(h.Messages[p.from:min(p.through, len(h.Messages))], ends, p.verbatim)
 }
 
 // infoSize is what a NodeInfo takes in a reply; nothing for none.

@@ -82,7 +82,7 @@ func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, w *wind
 	if err != nil {
 		return nil, err
 	}
-	return p.Plan(), nil
+	return p.Plan(e.state().Full.Loop.Closed()), nil
 }
 
 // feedEarly feeds a planner what lies before the first loop; behind a compaction node something can. Mostly the node itself, whose
@@ -116,10 +116,22 @@ func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start 
 	return err
 }
 
-// feed adds a node's messages from one through the one before another.
+// feed adds a node's messages from one through the one before another; behind the last, what stands at the node's end.
 func feed(p *compaction.Planner, h *chainstore.Header, from, through int) {
-	times := h.Times()
+	times, copies := h.Times(), h.Covers.Present && !h.Version1
 	for i := from; i < through; i++ {
-		p.Add(&h.Messages[i], runloop.Place{Seq: h.Seq, Index: uint32(i)}, times)
+		at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
+		if copies {
+			p.AddCopy(&h.Messages[i], at, times)
+		} else {
+			p.Add(&h.Messages[i], at, times)
+		}
+	}
+	switch {
+	case through < len(h.Messages):
+	case copies:
+		p.Stand(h.Stands)
+	case h.Outcome != runloop.NoOutcome:
+		p.End(h.Stubs, h.Outcome)
 	}
 }

@@ -115,7 +115,7 @@ func (c *request) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 	if err != nil {
 		return nil, c.moved(ctx, err, false)
 	}
-	made, err := e.Compact(ctx, &c.policy, c.req.SummaryOnly, c.req.Summary, through.Seq)
+	made, err := e.Compact(ctx, &c.policy, c.req.SummaryOnly, c.req.Summary, through)
 	if err != nil {
 		return nil, err
 	}

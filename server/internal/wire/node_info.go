@@ -11,8 +11,8 @@ import (
 // for a compaction node.
 type Links struct{ Parent, Covers *chainstore.ID }
 
-// Notes are those of the messages that a view shows, stubs with empty ones; nil where none were put.
-func Notes(messages []runloop.Brief, verbatim bool) []*transcriptv1.MessageNote {
+// Notes are those of the messages that a view shows, stubs with empty ones, of which so many stand at the end; nil where none were put.
+func Notes(messages []runloop.Brief, ends int, verbatim bool) []*transcriptv1.MessageNote {
 	var l NoteList
 	for i := range messages {
 		m := &messages[i]
@@ -24,6 +24,9 @@ func Notes(messages []runloop.Brief, verbatim bool) []*transcriptv1.MessageNote 
 		if verbatim || m.Mark.LeftOut == runloop.Shown {
 			l.Add(&m.Note)
 		}
+	}
+	for range ends {
+		l.Add(&runloop.Note{})
 	}
 	return l.List()
 }
