@@ -216,7 +216,7 @@ func drawPair(t *rapid.T) (call, result *transcriptv1.Message) {
 func foldPair(t *rapid.T, call, result *transcriptv1.Message, index int) runloop.Mark {
 	var s runloop.State
 	never := func(runloop.Optional) bool { return false }
-	if _, err := s.Fold(runloop.Node{Messages: canonical.Facts([]*transcriptv1.Message{call})}, never); err != nil {
+	if _, _, err := s.Fold(runloop.Node{Messages: canonical.Facts([]*transcriptv1.Message{call})}, never); err != nil {
 		t.Fatal(err)
 	}
 	orphan := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_TOOL, ToolCallId: proto.String("answers nothing at all" +
@@ -225,7 +225,7 @@ func foldPair(t *rapid.T, call, result *transcriptv1.Message, index int) runloop
 	for i := range messages {
 		messages[i] = orphan
 	}
-	marks, err := s.Fold(runloop.Node{Seq: 1, Prefix: prefix, Messages: canonical.Facts(append(messages, result))}, never)
+	marks, _, err := s.Fold(runloop.Node{Seq: 1, Prefix: prefix, Messages: canonical.Facts(append(messages, result))}, never)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,10 +136,12 @@ func orShorter(i item, shortened Action) Action {
 func asked(to []Action, loop []item) []Action {
 	for _, i := range loop {
 		action := Drop
-		if k := i.kind(); k == user || k == system {
+		if isAsked(i) {
 			action = Keep
 		}
 		to = append(to, action)
 	}
 	return to
 }
+
+func isAsked(i item) bool { return i.kind() == user || i.kind() == system }

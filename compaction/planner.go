@@ -1,6 +1,10 @@
 package compaction
 
-import "github.com/transcriptd/transcriptd/compaction/runloop"
+import (
+	"slices"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
 
 // Planner plans a view, or what a compaction keeps, over the messages of the effective view behind the preamble. It
 // remembers a byte for each message from the start of the window on, and a little for each loop. One goroutine at a time.
@@ -257,7 +261,7 @@ func (p *Planner) show(out *Plan, i, n int64) {
 	switch {
 	case !settled && p.replacesSummary():
 		out.Actions = asked(out.Actions, loop)
-		if p.loop.Phase != runloop.Asked {
+		if slices.ContainsFunc(loop, func(i item) bool { return !isAsked(i) && i.kind() != summary }) {
 			shown = &out.Condensed
 		}
 	case settled && (i < n-int64(p.o.Policy.KeepFullRuns) || i < p.recent), !settled && p.o.CondenseLast && p.closed:

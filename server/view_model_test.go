@@ -174,7 +174,10 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	}
 	var s runloop.State
 	node := runloop.Node{Prefix: modelSource, Times: runloop.Times{AsSent: true}, Messages: facts, PutAt: make([]uint32, len(facts))}
-	marks := must[[]runloop.Mark](v.rig)(s.Fold(node, func(runloop.Optional) bool { return false }))
+	marks, _, err := s.Fold(node, func(runloop.Optional) bool { return false })
+	if err != nil {
+		v.rig.Fatal(err)
+	}
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
 	var total compaction.Size
 	briefs := make([]runloop.Brief, len(all))
@@ -193,7 +196,7 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	for i := range preamble {
 		out.add(all, i, compaction.Keep)
 	}
-	plan := p.Plan()
+	plan := p.Plan(s.Effective.Loop.Closed())
 	for _, e := range plan.Early {
 		out.add(all, int(e.At.Index), e.Action)
 	}

@@ -37,6 +37,8 @@ type node struct {
 	put *transcriptv1.NewNode
 	// covers is what a compaction node covers; nil on others.
 	covers *node
+	// awaits says of a compaction node that its last run loop awaits a first answer.
+	awaits bool
 
 	// asked answers what was asked already.
 	effectiveView *chain
@@ -58,7 +60,12 @@ type message struct {
 	answers *transcriptv1.ToolCall
 	// due is the message that a stub stands before.
 	due *message
+	// begins says of a message of a compaction node that a run loop began with it where it was put.
+	begins bool
 }
+
+// copied tells whether the message is one of a compaction node.
+func (m *message) copied() bool { return m.home != nil && m.home.covers != nil }
 
 // belongs is the node that a message of a view is told of.
 func (m *message) belongs() *node {
@@ -120,7 +127,8 @@ func (m *message) tokens() (n int64, estimated bool) {
 
 // isReply tells whether it can be a final reply: no calls, and a part other than reasoning and blank text.
 func (m *message) isReply() bool {
-	if m.Role != assistant || len(m.calls()) > 0 {
+	partial := m.State == transcriptv1.MessageState_MESSAGE_STATE_PARTIAL || m.State == transcriptv1.MessageState_MESSAGE_STATE_ABORTED
+	if m.Role != assistant || len(m.calls()) > 0 || partial {
 		return false
 	}
 	return slices.ContainsFunc(m.Parts, func(p *transcriptv1.Part) bool {

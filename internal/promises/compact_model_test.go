@@ -10,13 +10,16 @@ import (
 type compacted struct {
 	before, after []*message
 	shrinks       bool
+	// begins are those of after with which a run loop begins; awaits says that the last of these awaits a first answer.
+	begins map[*message]bool
+	awaits bool
 	report        *transcriptv1.CompactReport
 }
 
 // compact makes a compaction of what the effective view of head shows behind the preamble through a node.
 func compact(head, through *node, p *policy, summary string, summaryOnly bool) *compacted {
 	body := head.body(through).shown
-	c := &compacted{before: body, report: &transcriptv1.CompactReport{}}
+	c := &compacted{before: body, begins: map[*message]bool{}, report: &transcriptv1.CompactReport{}}
 	full := head.full()
 	fixed := items(full.shown[:full.preamble])
 	var given *message
@@ -47,7 +50,11 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 		c.report.LoopsDropped = start
 	}
 	for i := start; i < int64(len(loops)); i++ {
-		c.after = append(c.after, c.loop(p, loops, i, n, given != nil)...)
+		kept := c.loop(p, loops, i, n, given != nil)
+		if asksAlone := loops[i].leadIn && i >= n && given != nil; !asksAlone && len(kept) > 0 {
+			c.begins[kept[0]], c.awaits = true, loops[i].awaits
+		}
+		c.after = append(c.after, kept...)
 	}
 	c.finish(summaryOnly)
 	return c

@@ -10,13 +10,20 @@ import (
 type loop struct {
 	leadIn   bool
 	messages []*message
+	// awaits says that nobody has answered.
+	awaits bool
 }
 
-// loopsOf finds the run loops of repaired messages, and what comes before any.
+// loopsOf finds the run loops of repaired messages, and what comes before any. Those of copies are as they were where they were put.
 func loopsOf(messages []*message) (early []*message, loops []*loop) {
 	asked := false
 	for _, m := range messages {
 		switch {
+		case m.copied():
+			if m.begins {
+				loops = append(loops, &loop{leadIn: m.Role != user})
+			}
+			asked = m.home.awaits
 		case m.speaksForSystem() || m.isSummary():
 		case m.Role == user:
 			if !asked {
@@ -34,7 +41,7 @@ func loopsOf(messages []*message) (early []*message, loops []*loop) {
 			continue
 		}
 		last := loops[len(loops)-1]
-		last.messages = append(last.messages, m)
+		last.messages, last.awaits = append(last.messages, m), asked
 	}
 	return early, loops
 }

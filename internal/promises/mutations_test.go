@@ -59,7 +59,7 @@ var mutations = []mutation{
 	},
 	{
 		"the time of a loop is that of its user alone", "compaction/planner.go",
-		"if !p.heard || at > p.latest {", "if !p.heard || at != p.latest {",
+		"!p.heard || at > p.latest {", "!p.heard || at != p.latest {",
 	},
 	{
 		"messages count as sent, also later than first put", "compaction/runloop/brief.go",
@@ -87,7 +87,7 @@ var mutations = []mutation{
 	},
 	{
 		"system messages go with the work that a summary stands for", "compaction/item.go",
-		"k == user || k == system", "k == user",
+		"i.kind() == user || i.kind() == system", "i.kind() == user",
 	},
 	{
 		"a cut counts bytes over several parts", "compaction/cut.go",

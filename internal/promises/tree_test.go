@@ -164,7 +164,8 @@ func (w *tree) compact(req *transcriptv1.CompactRequest, head, through *node, fo
 	if model.report.BytesAfter >= model.report.BytesBefore {
 		w.t.Fatalf("nothing shrinks\n%s", what())
 	}
-	made := w.know(reply.NodeId, head, filled(model.after), covered)
+	made := w.know(reply.NodeId, head, model.filled(), covered)
+	made.awaits = model.awaits
 	w.counters(made, reply.Counters)
 	w.written(made, what)
 }
@@ -189,10 +190,11 @@ func (w *tree) alias(req *transcriptv1.CompactRequest, head *node, reply *transc
 	}
 }
 
-// filled are the messages of a compaction with the times that they counted with.
-func filled(messages []*message) (out []*message) {
-	for _, m := range messages {
+// filled are the messages of a compaction with the times that they counted with, and where loops begin.
+func (c *compacted) filled() (out []*message) {
+	for _, m := range c.after {
 		own := *m
+		own.begins = c.begins[m]
 		own.note = &transcriptv1.MessageNote{SentAt: m.note.GetSentAt(), Estimated: m.note.GetEstimated()}
 		if m.note != nil {
 			own.note.TokenCount = m.note.TokenCount

@@ -54,7 +54,7 @@ func Requests(t *testing.T, c *client.Client, messages []*transcriptv1.Message, 
 		}
 		head, fresh = put.NodeId, put.Created
 		n := runloop.Node{Seq: uint32(i), Messages: []runloop.Facts{canonical.FactsOf(m)}}
-		if _, err := state.Fold(n, func(runloop.Optional) bool { return false }); err != nil {
+		if _, _, err := state.Fold(n, func(runloop.Optional) bool { return false }); err != nil {
 			t.Fatal(err)
 		}
 	}

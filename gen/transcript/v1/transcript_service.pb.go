@@ -368,12 +368,13 @@ type RunLoopState int32
 const (
 	// There is no run loop.
 	RunLoopState_RUN_LOOP_STATE_UNSPECIFIED RunLoopState = 0
-	// It awaits an answer, a result or more work: it is the last, and its last message is not its final reply.
+	// It awaits an answer, a result or more work: it is the last, its last message is not its final reply, and no outcome ended it.
 	RunLoopState_RUN_LOOP_STATE_OPEN RunLoopState = 1
-	// It has a final reply, and another began or nothing but system messages followed. The last loop is opened again by more
-	// work.
+	// It has a final reply, and another began or nothing but system messages followed; or an outcome ended it. The last loop is
+	// opened again by more work.
 	RunLoopState_RUN_LOOP_STATE_CLOSED RunLoopState = 2
-	// Another began while it had no final reply, or it has a call without a result.
+	// Another began while it had neither a final reply nor an outcome, or it has a call with neither a result nor an outcome behind
+	// it.
 	RunLoopState_RUN_LOOP_STATE_INTERRUPTED RunLoopState = 3
 )
 
@@ -420,6 +421,68 @@ func (RunLoopState) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
 }
 
+// How a run ended, as its agent said with the metadata "run/end" of a node: replied, stopped, failed or cancelled. It ends the run
+// loop behind the node's messages, and the group of calls there; more work takes it back.
+type RunOutcome int32
+
+const (
+	// Nobody said.
+	RunOutcome_RUN_OUTCOME_UNSPECIFIED RunOutcome = 0
+	// It was answered, by whatever means.
+	RunOutcome_RUN_OUTCOME_REPLIED RunOutcome = 1
+	// It was stopped on purpose: at a limit, or by its agent.
+	RunOutcome_RUN_OUTCOME_STOPPED RunOutcome = 2
+	// It failed.
+	RunOutcome_RUN_OUTCOME_FAILED RunOutcome = 3
+	// Somebody else ended it.
+	RunOutcome_RUN_OUTCOME_CANCELLED RunOutcome = 4
+)
+
+// Enum value maps for RunOutcome.
+var (
+	RunOutcome_name = map[int32]string{
+		0: "RUN_OUTCOME_UNSPECIFIED",
+		1: "RUN_OUTCOME_REPLIED",
+		2: "RUN_OUTCOME_STOPPED",
+		3: "RUN_OUTCOME_FAILED",
+		4: "RUN_OUTCOME_CANCELLED",
+	}
+	RunOutcome_value = map[string]int32{
+		"RUN_OUTCOME_UNSPECIFIED": 0,
+		"RUN_OUTCOME_REPLIED":     1,
+		"RUN_OUTCOME_STOPPED":     2,
+		"RUN_OUTCOME_FAILED":      3,
+		"RUN_OUTCOME_CANCELLED":   4,
+	}
+)
+
+func (x RunOutcome) Enum() *RunOutcome {
+	p := new(RunOutcome)
+	*p = x
+	return p
+}
+
+func (x RunOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RunOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+}
+
+func (RunOutcome) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+}
+
+func (x RunOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RunOutcome.Descriptor instead.
+func (RunOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+}
+
 // What became of a tool call.
 type ToolCallState int32
 
@@ -461,11 +524,11 @@ func (x ToolCallState) String() string {
 }
 
 func (ToolCallState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
 }
 
 func (ToolCallState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
 }
 
 func (x ToolCallState) Number() protoreflect.EnumNumber {
@@ -474,7 +537,7 @@ func (x ToolCallState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolCallState.Descriptor instead.
 func (ToolCallState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
 }
 
 // What of a message Search looked at.
@@ -526,11 +589,11 @@ func (x SearchField) String() string {
 }
 
 func (SearchField) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
 }
 
 func (SearchField) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
 }
 
 func (x SearchField) Number() protoreflect.EnumNumber {
@@ -539,7 +602,7 @@ func (x SearchField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchField.Descriptor instead.
 func (SearchField) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
 // How much Describe tells.
@@ -583,11 +646,11 @@ func (x DescribeMode) String() string {
 }
 
 func (DescribeMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
 }
 
 func (DescribeMode) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
 }
 
 func (x DescribeMode) Number() protoreflect.EnumNumber {
@@ -596,7 +659,7 @@ func (x DescribeMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DescribeMode.Descriptor instead.
 func (DescribeMode) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
 // What a spawned chain has of its spawner's.
@@ -640,11 +703,11 @@ func (x Inheritance) String() string {
 }
 
 func (Inheritance) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
 }
 
 func (Inheritance) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
 }
 
 func (x Inheritance) Number() protoreflect.EnumNumber {
@@ -653,7 +716,7 @@ func (x Inheritance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inheritance.Descriptor instead.
 func (Inheritance) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
 }
 
 // A node, by its id or by an alias that points to it.
@@ -4832,7 +4895,9 @@ type RunLoop struct {
 	// How many more there are.
 	MoreToolCalls int64 `protobuf:"varint,14,opt,name=more_tool_calls,json=moreToolCalls,proto3" json:"more_tool_calls,omitempty"`
 	// How many of all its calls have no result.
-	Unanswered    int64 `protobuf:"varint,15,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
+	Unanswered int64 `protobuf:"varint,15,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
+	// How it ended, where it did so by an outcome.
+	Outcome       RunOutcome `protobuf:"varint,16,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4970,6 +5035,13 @@ func (x *RunLoop) GetUnanswered() int64 {
 		return x.Unanswered
 	}
 	return 0
+}
+
+func (x *RunLoop) GetOutcome() RunOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RunOutcome_RUN_OUTCOME_UNSPECIFIED
 }
 
 // Response of ListRunLoops.
@@ -6379,7 +6451,7 @@ type LoopStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where it stands.
 	State RunLoopState `protobuf:"varint,1,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
-	// Its first message, after a compaction perhaps a copy in the compaction node; absent without a loop.
+	// Its first message, as it was put; absent without a loop.
 	First *MessagePlace `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
 	// Nobody asked for it.
 	LeadIn bool `protobuf:"varint,3,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
@@ -6396,7 +6468,9 @@ type LoopStatus struct {
 	// Mode PREVIEW: the beginning of the text of its first user message.
 	UserPreview string `protobuf:"bytes,9,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
 	// Mode PREVIEW: the beginning of the text of the head's last message with text.
-	LastPreview   string `protobuf:"bytes,10,opt,name=last_preview,json=lastPreview,proto3" json:"last_preview,omitempty"`
+	LastPreview string `protobuf:"bytes,10,opt,name=last_preview,json=lastPreview,proto3" json:"last_preview,omitempty"`
+	// How it ended, where it did so by an outcome.
+	Outcome       RunOutcome `protobuf:"varint,11,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6499,6 +6573,13 @@ func (x *LoopStatus) GetLastPreview() string {
 		return x.LastPreview
 	}
 	return ""
+}
+
+func (x *LoopStatus) GetOutcome() RunOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RunOutcome_RUN_OUTCOME_UNSPECIFIED
 }
 
 // A call that awaits its result.
@@ -7353,7 +7434,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12#\n" +
 	"\rpreview_chars\x18\x05 \x01(\x05R\fpreviewChars\x12\x16\n" +
-	"\x06redact\x18\x06 \x01(\bR\x06redact\"\xef\x04\n" +
+	"\x06redact\x18\x06 \x01(\bR\x06redact\"\xa4\x05\n" +
 	"\aRunLoop\x121\n" +
 	"\x05first\x18\x01 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05first\x12/\n" +
 	"\x04last\x18\x02 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04last\x129\n" +
@@ -7374,7 +7455,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0fmore_tool_calls\x18\x0e \x01(\x03R\rmoreToolCalls\x12\x1e\n" +
 	"\n" +
 	"unanswered\x18\x0f \x01(\x03R\n" +
-	"unanswered\"s\n" +
+	"unanswered\x123\n" +
+	"\aoutcome\x18\x10 \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\"s\n" +
 	"\x14ListRunLoopsResponse\x123\n" +
 	"\trun_loops\x18\x01 \x03(\v2\x16.transcript.v1.RunLoopR\brunLoops\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa5\x02\n" +
@@ -7512,7 +7594,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fmore_aliases\x18\v \x01(\bR\vmoreAliases\x129\n" +
 	"\tvariables\x18\f \x03(\v2\x1b.transcript.v1.VariableInfoR\tvariables\x12%\n" +
 	"\x0emore_variables\x18\r \x01(\x05R\rmoreVariables\x12\x12\n" +
-	"\x04text\x18\x0e \x01(\tR\x04text\"\xb1\x03\n" +
+	"\x04text\x18\x0e \x01(\tR\x04text\"\xe6\x03\n" +
 	"\n" +
 	"LoopStatus\x121\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1b.transcript.v1.RunLoopStateR\x05state\x121\n" +
@@ -7526,7 +7608,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fmore_pending\x18\b \x01(\x05R\vmorePending\x12!\n" +
 	"\fuser_preview\x18\t \x01(\tR\vuserPreview\x12!\n" +
 	"\flast_preview\x18\n" +
-	" \x01(\tR\vlastPreview\"K\n" +
+	" \x01(\tR\vlastPreview\x123\n" +
+	"\aoutcome\x18\v \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\"K\n" +
 	"\vPendingCall\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01B\x05\n" +
@@ -7603,7 +7686,14 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x1aRUN_LOOP_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RUN_LOOP_STATE_OPEN\x10\x01\x12\x19\n" +
 	"\x15RUN_LOOP_STATE_CLOSED\x10\x02\x12\x1e\n" +
-	"\x1aRUN_LOOP_STATE_INTERRUPTED\x10\x03*\x83\x01\n" +
+	"\x1aRUN_LOOP_STATE_INTERRUPTED\x10\x03*\x8e\x01\n" +
+	"\n" +
+	"RunOutcome\x12\x1b\n" +
+	"\x17RUN_OUTCOME_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13RUN_OUTCOME_REPLIED\x10\x01\x12\x17\n" +
+	"\x13RUN_OUTCOME_STOPPED\x10\x02\x12\x16\n" +
+	"\x12RUN_OUTCOME_FAILED\x10\x03\x12\x19\n" +
+	"\x15RUN_OUTCOME_CANCELLED\x10\x04*\x83\x01\n" +
 	"\rToolCallState\x12\x1f\n" +
 	"\x1bTOOL_CALL_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12TOOL_CALL_STATE_OK\x10\x01\x12\x19\n" +
@@ -7657,7 +7747,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_transcript_service_proto_rawDescData
 }
 
-var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
+var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
 var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
@@ -7667,273 +7757,276 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(FindingKind)(0),                 // 4: transcript.v1.FindingKind
 	(NotWritten)(0),                  // 5: transcript.v1.NotWritten
 	(RunLoopState)(0),                // 6: transcript.v1.RunLoopState
-	(ToolCallState)(0),               // 7: transcript.v1.ToolCallState
-	(SearchField)(0),                 // 8: transcript.v1.SearchField
-	(DescribeMode)(0),                // 9: transcript.v1.DescribeMode
-	(Inheritance)(0),                 // 10: transcript.v1.Inheritance
-	(*NodeRef)(nil),                  // 11: transcript.v1.NodeRef
-	(*MessageNote)(nil),              // 12: transcript.v1.MessageNote
-	(*SpawnedFromRef)(nil),           // 13: transcript.v1.SpawnedFromRef
-	(*AliasPrecondition)(nil),        // 14: transcript.v1.AliasPrecondition
-	(*Labels)(nil),                   // 15: transcript.v1.Labels
-	(*AliasUpdate)(nil),              // 16: transcript.v1.AliasUpdate
-	(*AliasResult)(nil),              // 17: transcript.v1.AliasResult
-	(*Counters)(nil),                 // 18: transcript.v1.Counters
-	(*ChainCounters)(nil),            // 19: transcript.v1.ChainCounters
-	(*PutNodeRequest)(nil),           // 20: transcript.v1.PutNodeRequest
-	(*PutNodeResponse)(nil),          // 21: transcript.v1.PutNodeResponse
-	(*NewNode)(nil),                  // 22: transcript.v1.NewNode
-	(*PutNodesRequest)(nil),          // 23: transcript.v1.PutNodesRequest
-	(*PutNodesResponse)(nil),         // 24: transcript.v1.PutNodesResponse
-	(*AliasMove)(nil),                // 25: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 26: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 27: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 28: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 29: transcript.v1.DeleteAliasResponse
-	(*AliasInfo)(nil),                // 30: transcript.v1.AliasInfo
-	(*ResolveAliasRequest)(nil),      // 31: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 32: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 33: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 34: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 35: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 36: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 37: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 38: transcript.v1.Policy
-	(*AssembleRequest)(nil),          // 39: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 40: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 41: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 42: transcript.v1.Finding
-	(*Report)(nil),                   // 43: transcript.v1.Report
-	(*LeftOut)(nil),                  // 44: transcript.v1.LeftOut
-	(*Window)(nil),                   // 45: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 46: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 47: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 48: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 49: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 50: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 51: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 52: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 53: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 54: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 55: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 56: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 57: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 58: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 59: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 60: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 61: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 62: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 63: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 64: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 65: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 66: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 67: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 68: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 69: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 70: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 71: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 72: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 73: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 74: transcript.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 75: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 76: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 77: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 78: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 79: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 80: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 81: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 82: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 83: transcript.v1.VariableInfo
-	nil,                              // 84: transcript.v1.Labels.EntriesEntry
-	nil,                              // 85: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 86: google.protobuf.Timestamp
-	(*Message)(nil),                  // 87: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 88: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 89: google.protobuf.Duration
-	(*Metadata)(nil),                 // 90: transcript.v1.Metadata
-	(Role)(0),                        // 91: transcript.v1.Role
-	(*ToolCall)(nil),                 // 92: transcript.v1.ToolCall
-	(*Part)(nil),                     // 93: transcript.v1.Part
+	(RunOutcome)(0),                  // 7: transcript.v1.RunOutcome
+	(ToolCallState)(0),               // 8: transcript.v1.ToolCallState
+	(SearchField)(0),                 // 9: transcript.v1.SearchField
+	(DescribeMode)(0),                // 10: transcript.v1.DescribeMode
+	(Inheritance)(0),                 // 11: transcript.v1.Inheritance
+	(*NodeRef)(nil),                  // 12: transcript.v1.NodeRef
+	(*MessageNote)(nil),              // 13: transcript.v1.MessageNote
+	(*SpawnedFromRef)(nil),           // 14: transcript.v1.SpawnedFromRef
+	(*AliasPrecondition)(nil),        // 15: transcript.v1.AliasPrecondition
+	(*Labels)(nil),                   // 16: transcript.v1.Labels
+	(*AliasUpdate)(nil),              // 17: transcript.v1.AliasUpdate
+	(*AliasResult)(nil),              // 18: transcript.v1.AliasResult
+	(*Counters)(nil),                 // 19: transcript.v1.Counters
+	(*ChainCounters)(nil),            // 20: transcript.v1.ChainCounters
+	(*PutNodeRequest)(nil),           // 21: transcript.v1.PutNodeRequest
+	(*PutNodeResponse)(nil),          // 22: transcript.v1.PutNodeResponse
+	(*NewNode)(nil),                  // 23: transcript.v1.NewNode
+	(*PutNodesRequest)(nil),          // 24: transcript.v1.PutNodesRequest
+	(*PutNodesResponse)(nil),         // 25: transcript.v1.PutNodesResponse
+	(*AliasMove)(nil),                // 26: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 27: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 28: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 29: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 30: transcript.v1.DeleteAliasResponse
+	(*AliasInfo)(nil),                // 31: transcript.v1.AliasInfo
+	(*ResolveAliasRequest)(nil),      // 32: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 33: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 34: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 35: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 36: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 37: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 38: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 39: transcript.v1.Policy
+	(*AssembleRequest)(nil),          // 40: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 41: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 42: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 43: transcript.v1.Finding
+	(*Report)(nil),                   // 44: transcript.v1.Report
+	(*LeftOut)(nil),                  // 45: transcript.v1.LeftOut
+	(*Window)(nil),                   // 46: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 47: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 48: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 49: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 50: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 51: transcript.v1.GetNodeResponse
+	(*ListChildrenRequest)(nil),      // 52: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 53: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 54: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 55: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 56: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 57: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 58: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 59: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 60: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 61: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 62: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 63: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 64: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 65: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 66: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 67: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 68: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 69: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 70: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 71: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 72: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 73: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 74: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 75: transcript.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 76: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 77: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 78: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 79: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 80: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 81: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 82: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 83: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 84: transcript.v1.VariableInfo
+	nil,                              // 85: transcript.v1.Labels.EntriesEntry
+	nil,                              // 86: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 87: google.protobuf.Timestamp
+	(*Message)(nil),                  // 88: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 89: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 90: google.protobuf.Duration
+	(*Metadata)(nil),                 // 91: transcript.v1.Metadata
+	(Role)(0),                        // 92: transcript.v1.Role
+	(*ToolCall)(nil),                 // 93: transcript.v1.ToolCall
+	(*Part)(nil),                     // 94: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	86,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	84,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	14,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	15,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	18,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	18,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	11,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	87,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	12,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	88,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	13,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	16,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	17,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	19,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	11,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	87,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	12,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	88,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	13,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	16,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	22,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	21,  // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	11,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	14,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	15,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	25,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	17,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	14,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	86,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	85,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	30,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	19,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	30,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	86,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	36,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	89,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	87,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	85,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	88,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	89,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	88,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	89,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	22,  // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	12,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	15,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	16,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	87,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	86,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	31,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	20,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	31,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	87,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	37,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	90,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	1,   // 36: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	2,   // 37: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	11,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	12,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
 	0,   // 39: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
 	3,   // 40: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	38,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	12,  // 42: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	41,  // 43: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	13,  // 44: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	39,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	13,  // 42: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	42,  // 43: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	14,  // 44: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	4,   // 45: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	42,  // 46: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	44,  // 47: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	45,  // 48: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	87,  // 49: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	19,  // 50: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	43,  // 51: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	40,  // 52: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	11,  // 53: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	43,  // 46: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	45,  // 47: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	46,  // 48: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	88,  // 49: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 50: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	44,  // 51: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	41,  // 52: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 53: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
 	0,   // 54: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
 	3,   // 55: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	38,  // 56: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	87,  // 57: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	19,  // 58: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	43,  // 59: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	40,  // 60: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	11,  // 61: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	87,  // 62: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	40,  // 63: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	90,  // 64: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	86,  // 65: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	19,  // 66: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	91,  // 67: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	11,  // 68: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	86,  // 69: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	91,  // 70: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	52,  // 71: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	55,  // 72: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	11,  // 73: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	38,  // 74: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	16,  // 75: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	39,  // 56: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	88,  // 57: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 58: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	44,  // 59: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	41,  // 60: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 61: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	88,  // 62: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	41,  // 63: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	91,  // 64: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	87,  // 65: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 66: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	92,  // 67: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	12,  // 68: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	87,  // 69: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	92,  // 70: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	53,  // 71: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	56,  // 72: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 73: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	39,  // 74: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 75: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	5,   // 76: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	17,  // 77: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	19,  // 78: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	59,  // 79: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	7,   // 80: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	60,  // 81: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	60,  // 82: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	11,  // 83: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	60,  // 84: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	60,  // 85: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	86,  // 86: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	86,  // 87: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	18,  // 77: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 78: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	60,  // 79: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	8,   // 80: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	61,  // 81: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	61,  // 82: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	12,  // 83: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	61,  // 84: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	61,  // 85: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	87,  // 86: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	87,  // 87: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
 	6,   // 88: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	61,  // 89: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	63,  // 90: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	11,  // 91: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	92,  // 92: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	60,  // 93: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	7,   // 94: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	93,  // 95: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	60,  // 96: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	86,  // 97: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	11,  // 98: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	91,  // 99: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	86,  // 100: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	86,  // 101: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	60,  // 102: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	91,  // 103: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	60,  // 104: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	8,   // 105: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	69,  // 106: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	86,  // 107: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	68,  // 108: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	11,  // 109: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	7,   // 110: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	60,  // 111: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	60,  // 112: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	60,  // 113: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	86,  // 114: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	72,  // 115: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	11,  // 116: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	9,   // 117: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	89,  // 118: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	86,  // 119: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	86,  // 120: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	89,  // 121: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	19,  // 122: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	76,  // 123: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	78,  // 124: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	82,  // 125: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	83,  // 126: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 127: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	60,  // 128: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	86,  // 129: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	89,  // 130: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	77,  // 131: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	79,  // 132: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	80,  // 133: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	13,  // 134: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	10,  // 135: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	81,  // 136: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	13,  // 137: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	79,  // 138: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	20,  // 139: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	23,  // 140: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	26,  // 141: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	28,  // 142: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	31,  // 143: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	33,  // 144: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	35,  // 145: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	39,  // 146: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	47,  // 147: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	49,  // 148: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	51,  // 149: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	57,  // 150: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	62,  // 151: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	65,  // 152: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	67,  // 153: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	71,  // 154: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	74,  // 155: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	21,  // 156: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	24,  // 157: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	27,  // 158: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	29,  // 159: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	32,  // 160: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	34,  // 161: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	37,  // 162: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	46,  // 163: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	48,  // 164: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	50,  // 165: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	53,  // 166: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	58,  // 167: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	64,  // 168: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	66,  // 169: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	70,  // 170: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	73,  // 171: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	75,  // 172: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	156, // [156:173] is the sub-list for method output_type
-	139, // [139:156] is the sub-list for method input_type
-	139, // [139:139] is the sub-list for extension type_name
-	139, // [139:139] is the sub-list for extension extendee
-	0,   // [0:139] is the sub-list for field type_name
+	62,  // 89: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 90: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	64,  // 91: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 92: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	93,  // 93: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	61,  // 94: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 95: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	94,  // 96: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	61,  // 97: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	87,  // 98: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 99: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	92,  // 100: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	87,  // 101: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	87,  // 102: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	61,  // 103: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	92,  // 104: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	61,  // 105: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 106: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	70,  // 107: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	87,  // 108: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	69,  // 109: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 110: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 111: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	61,  // 112: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	61,  // 113: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	61,  // 114: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	87,  // 115: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	73,  // 116: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 117: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 118: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	90,  // 119: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	87,  // 120: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	87,  // 121: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	90,  // 122: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 123: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	77,  // 124: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	79,  // 125: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	83,  // 126: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	84,  // 127: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 128: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	61,  // 129: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	87,  // 130: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	90,  // 131: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	78,  // 132: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 133: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	80,  // 134: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	81,  // 135: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 136: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 137: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	82,  // 138: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 139: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	80,  // 140: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	21,  // 141: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 142: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 143: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 144: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	32,  // 145: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	34,  // 146: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	36,  // 147: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	40,  // 148: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	48,  // 149: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	50,  // 150: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	52,  // 151: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	58,  // 152: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	63,  // 153: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	66,  // 154: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	68,  // 155: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	72,  // 156: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	75,  // 157: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 158: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 159: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 160: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 161: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	33,  // 162: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	35,  // 163: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	38,  // 164: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	47,  // 165: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	49,  // 166: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	51,  // 167: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	54,  // 168: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	59,  // 169: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	65,  // 170: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	67,  // 171: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	71,  // 172: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	74,  // 173: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	76,  // 174: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	158, // [158:175] is the sub-list for method output_type
+	141, // [141:158] is the sub-list for method input_type
+	141, // [141:141] is the sub-list for extension type_name
+	141, // [141:141] is the sub-list for extension extendee
+	0,   // [0:141] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -7976,7 +8069,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
-			NumEnums:      11,
+			NumEnums:      12,
 			NumMessages:   75,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -60,6 +60,9 @@ func LoopBefore(ctx context.Context, chain chainstore.Chain, seq uint32) (runloo
 	return h.State.Full.Loop, nil
 }
 
+// Outcome is how a loop ended, if by an outcome.
+func Outcome(l *runloop.Loop) transcriptv1.RunOutcome { return transcriptv1.RunOutcome(l.Outcome) }
+
 // LoopState is where a run loop stands; last says that none began after it.
 func LoopState(l *runloop.Loop, last bool) transcriptv1.RunLoopState {
 	switch {

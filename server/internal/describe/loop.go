@@ -10,12 +10,14 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// loop tells of the last run loop of the effective view and of what the head awaits. It needs the row in which the loop
+// loop tells of the last run loop, as the full view has it, and of what the head awaits. It needs the row in which the loop
 // begins, and with previews the head's.
 func (d *description) loop(reply *transcriptv1.DescribeResponse) {
 	h := d.head()
-	l := &h.State.Effective.Loop
-	status := &transcriptv1.LoopStatus{State: chainview.LoopState(l, true), LeadIn: l.Phase != runloop.None && l.LeadIn}
+	l := &h.State.Full.Loop
+	status := &transcriptv1.LoopStatus{
+		State: chainview.LoopState(l, true), LeadIn: l.Phase != runloop.None && l.LeadIn, Outcome: chainview.Outcome(l),
+	}
 	reply.Loop = status
 	d.pending(status)
 	if l.Phase != runloop.None {

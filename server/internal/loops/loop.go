@@ -81,7 +81,7 @@ func newLoopScan(l *runLoops, h *chainstore.Header, at runloop.Place, before run
 // ended says how the loop ended, and where; last: none comes after it.
 func (s *loopScan) ended(l *runloop.Loop, end runloop.Place, last bool) {
 	s.end = end
-	s.reply.State, s.reply.LeadIn = chainview.LoopState(l, last), l.LeadIn
+	s.reply.State, s.reply.LeadIn, s.reply.Outcome = chainview.LoopState(l, last), l.LeadIn, chainview.Outcome(l)
 }
 
 // messages are those of a node that belong to the loop, from one through the one before another.
@@ -194,6 +194,9 @@ func (s *loopScan) row(row *chainstore.Row) error {
 	for i, through := s.messages(h); i < through && err == nil; i++ {
 		s.read -= h.Messages[i].Length // counted already
 		err = s.message(h, i, row.Payload)
+	}
+	if s.payloads.groups.End(h.Outcome); !s.payloads.groups.Open {
+		s.payloads.open = nil
 	}
 	return err
 }

@@ -100,6 +100,9 @@ func (p *loopPass) node(h *chainstore.Header) {
 			p.current.add(h, i)
 		}
 	}
+	if p.current != nil && through == len(h.Messages) {
+		p.current.groups.End(h.Outcome)
+	}
 }
 
 // begin begins a loop, and ends the one before.

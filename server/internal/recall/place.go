@@ -111,7 +111,8 @@ func goesOn(g *chainview.Groups, h *chainstore.Header, from int, end *uint32) bo
 			*end = h.Seq
 		}
 	}
-	return true
+	g.End(h.Outcome)
+	return g.Open
 }
 
 // findPlaceNode finds the Seq of the node of the chain that the place names.

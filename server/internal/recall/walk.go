@@ -259,6 +259,10 @@ func (w *callWalk) apart(ctx context.Context, p *putPlace, g *callGroup) (apart 
 		for i := from; i < through && !apart; i++ {
 			apart = between.Next(&h.Messages[i]) || !between.Open
 		}
+		if h.Seq < first.h.Seq && !apart {
+			between.End(h.Outcome)
+			apart = !between.Open
+		}
 		return !apart, nil
 	})
 	return apart, err

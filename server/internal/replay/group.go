@@ -85,6 +85,9 @@ func (r *request) row(g *group, row *chainstore.Row) error {
 			return err
 		}
 	}
+	if g.groups.End(h.Outcome); !g.groups.Open {
+		g.open = nil
+	}
 	return nil
 }
 
