@@ -97,9 +97,9 @@ func (r *rig) append(alias string, messages ...*Message) (ids []string) {
 	return ids
 }
 
-// TestDescribeLoopInACompactionNode: a loop that was open when it was compacted is told of where its copy lies, with the
-// time at which it was put first, and what its calls spawned is found.
-func TestDescribeLoopInACompactionNode(t *testing.T) {
+// TestDescribeLoopBehindACompaction: a loop that was open when it was compacted is told of where it was put, with the time of then, and
+// what its calls spawned is found.
+func TestDescribeLoopBehindACompaction(t *testing.T) {
 	r, c, _ := newClocked(t)
 	r.chain("chat", concat([]*Message{system("s")}, work("0"))...)
 	c.pass(time.Minute)
@@ -113,7 +113,7 @@ func TestDescribeLoopInACompactionNode(t *testing.T) {
 	c.pass(time.Minute)
 	got := r.describe(&Describe{Head: byAlias("chat"), Mode: modePreview, Now: c.at()})
 	equal(r, "the state", got.Loop.State, stateOpen)
-	equal(r, "the node", got.Loop.First.GetNodeId(), node)
+	equal(r, "the node", got.Loop.First.GetNodeId(), asked)
 	equal(r, "started", got.Loop.StartedAt.AsTime(), begun.Add(time.Minute))
 	equal(r, "open for", got.Loop.OpenFor.AsDuration(), 2*time.Minute+time.Second)
 	equal(r, "the user", got.Loop.UserPreview, "the open question")

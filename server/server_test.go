@@ -40,6 +40,7 @@ type rig struct {
 	*testserver.Stack
 	transcriptv1.TranscriptServiceClient
 	admin    transcriptv1.AdminServiceClient
+	store    chainstore.Store
 	registry *prometheus.Registry
 	logs     *safeBuffer
 }
@@ -70,7 +71,9 @@ func newRig(t *testing.T, stores ...chainstore.Store) *rig {
 	if len(stores) > 0 {
 		store = stores[0]
 	}
-	return newPlainRig(t, storetest.Mangle(t, store))
+	r := newPlainRig(t, storetest.Mangle(t, store))
+	r.store = store
+	return r
 }
 
 // newPlainRig serves a store as it is.

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,8 @@ import (
 )
 
 // viewModel tells what views show once more, slowly, over nodes read one by one with GetNode. It knows nothing of
-// headers, spans or windows: messages are laid end to end, repaired, folded as one node, and planned as a whole.
+// headers, spans or windows, but where the run loops of copies begin: messages are laid end to end, repaired, folded, and planned as
+// a whole.
 type viewModel struct {
 	*rig
 	namespace string
@@ -34,6 +36,8 @@ type modelNode struct {
 	firstPut           int64
 	messages           []*Message
 	notes              []*transcriptv1.MessageNote
+	// loops are, of a compaction node, the run loops of its messages.
+	loops runloop.Loops
 }
 
 // modelMessage is a message of a view; note is as it was put, sentAt what counts as its time.
@@ -42,6 +46,8 @@ type modelMessage struct {
 	note   runloop.Note
 	sentAt int64
 	index  uint32
+	// copies is the compaction node that it lies in; nil for none.
+	copies *modelNode
 }
 
 func (v *viewModel) node(id string) *modelNode {
@@ -54,11 +60,27 @@ func (v *viewModel) node(id string) *modelNode {
 		firstPut: reply.FirstPut.AsTime().UnixMilli(), messages: reply.Messages, notes: reply.Info.Notes,
 	}
 	v.verifyNodes(reply.Messages, []*transcriptv1.NodeInfo{reply.Info})
+	if n.covers != "" {
+		n.loops = v.loopsOf(n)
+	}
 	if v.nodes == nil {
 		v.nodes = map[string]*modelNode{}
 	}
 	v.nodes[id] = n
 	return n
+}
+
+// loopsOf are the run loops of a compaction node's messages, which only its header tells.
+func (v *viewModel) loopsOf(n *modelNode) (l runloop.Loops) {
+	c, err := v.store.Chain(v.ctx(), cmp.Or(v.namespace, "default"), chainstore.Ref{ID: chainstore.ID(must[[]byte](v.rig)(hex.DecodeString(n.id)))}, nil)
+	if err != nil {
+		v.Fatal(err)
+	}
+	for i := range c.Head().Messages {
+		l.Begins = append(l.Begins, c.Head().Messages[i].Mark.BeginsLoop)
+	}
+	l.Phase = c.Head().Stands
+	return l
 }
 
 // path are the nodes from the root to a head.
@@ -76,6 +98,9 @@ func (n *modelNode) shown() []modelMessage {
 	out := make([]modelMessage, len(n.messages))
 	for i, m := range n.messages {
 		one := modelMessage{m: m, sentAt: n.firstPut, index: uint32(i)}
+		if n.covers != "" {
+			one.copies = n
+		}
 		if len(n.notes) > 0 {
 			if at := n.notes[i].SentAt; at != nil && (n.covers != "" || at.AsTime().UnixMilli() < n.firstPut) {
 				one.sentAt = at.AsTime().UnixMilli()
@@ -172,12 +197,7 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 		facts[i].Note = m.note
 		facts[i].Note.SentAt, facts[i].Note.HasSentAt = m.sentAt, true
 	}
-	var s runloop.State
-	node := runloop.Node{Prefix: modelSource, Times: runloop.Times{AsSent: true}, Messages: facts, PutAt: make([]uint32, len(facts))}
-	marks, _, err := s.Fold(node, func(runloop.Optional) bool { return false })
-	if err != nil {
-		v.rig.Fatal(err)
-	}
+	s, marks := v.folded(all, facts)
 	o := compaction.Options{Policy: policy, CondenseLast: condenseLast}
 	var total compaction.Size
 	briefs := make([]runloop.Brief, len(all))
@@ -190,13 +210,19 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	}
 	p := compaction.NewPlanner(o)
 	for i := preamble; i < len(all); i++ {
-		p.Add(&briefs[i], runloop.Place{Index: uint32(i)}, runloop.Times{AsSent: true})
+		at, times, n := runloop.Place{Index: uint32(i)}, runloop.Times{AsSent: true}, all[i].copies
+		if n == nil {
+			p.Add(&briefs[i], at, times)
+			continue
+		}
+		p.AddCopy(&briefs[i], at, times)
+		p.Stand(n.loops.Phase)
 	}
 	out := &modelSum{facts: facts, briefs: briefs, policy: &policy}
 	for i := range preamble {
 		out.add(all, i, compaction.Keep)
 	}
-	plan := p.Plan(s.Effective.Loop.Closed())
+	plan := p.Plan(s.Full.Loop.Closed())
 	for _, e := range plan.Early {
 		out.add(all, int(e.At.Index), e.Action)
 	}
@@ -216,6 +242,28 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 		}
 	}
 	return modelView{out.messages, r}
+}
+
+// folded folds messages that repair has put in order.
+func (v *viewModel) folded(all []modelMessage, facts []runloop.Facts) (s runloop.State, marks []runloop.Mark) {
+	for from, to := 0, 0; from < len(all); from = to {
+		n := all[from].copies
+		for to = from; to < len(all) && all[to].copies == n; to++ {
+		}
+		node := runloop.Node{Prefix: modelSource, Times: runloop.Times{AsSent: true}, Messages: facts[from:to], PutAt: make([]uint32, to-from)}
+		if n != nil {
+			node.Loops = &runloop.Loops{Phase: n.loops.Phase}
+			for _, m := range all[from:to] {
+				node.Loops.Begins = append(node.Loops.Begins, n.loops.Begins[m.index])
+			}
+		}
+		some, _, err := s.Fold(node, func(runloop.Optional) bool { return false })
+		if err != nil {
+			v.Fatal(err)
+		}
+		marks = append(marks, some...)
+	}
+	return s, marks
 }
 
 // modelSum gathers what is shown.

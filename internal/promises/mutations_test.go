@@ -135,7 +135,7 @@ var mutations = []mutation{
 	},
 	{
 		"a run loop that ends without a reply is closed", "compaction/runloop/state.go",
-		"(!l.Replied || l.Unanswered)", "l.Unanswered",
+		"l.Unanswered || !l.Replied && l.Phase != Ended", "l.Unanswered",
 	},
 	{
 		"a cut message counts at its limit in bytes, whatever its text", "compaction/size.go",
