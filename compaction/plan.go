@@ -71,7 +71,8 @@ type Plan struct {
 	// not those due before Start) in their order, then the message itself unless repair leaves it out; the stubs of an
 	// outcome where it stands. A stub is never cut nor made a line.
 	Actions []Action
-	// Starts are the places of the first messages of the loops shown, the lead-in's too; Phase is where the last of them stands.
+	// Starts are, of a compaction, the places of the first messages of the loops that it keeps, the lead-in's too; Phase is where the
+	// last of them stands.
 	Starts []runloop.Place
 	Phase  runloop.Phase
 	// Dropped, Condensed and Whole count loops, the lead-in aside: Whole has the last of a conversation and a compaction's

@@ -226,6 +226,9 @@ func (p *Planner) Plan(closed bool) *Plan {
 	}
 	out.HasLoops, out.Start, out.Phase = true, p.spans.at(start).at, p.loop.Phase
 	out.Actions = make([]Action, 0, p.items.end()-p.spans.at(start).item)
+	if p.o.Compact != nil {
+		out.Starts = make([]runloop.Place, 0, last-start+1)
+	}
 	for i := start; i <= last; i++ {
 		p.show(out, i, n)
 	}
@@ -270,7 +273,9 @@ func (p *Planner) show(out *Plan, i, n int64) {
 	default:
 		out.Actions = p.o.Policy.whole(out.Actions, loop)
 	}
-	out.Starts = append(out.Starts, p.spans.at(i).at)
+	if p.o.Compact != nil {
+		out.Starts = append(out.Starts, p.spans.at(i).at)
+	}
 	if out.LeadIn = i < 0; !out.LeadIn {
 		*shown++
 	}

@@ -24,7 +24,7 @@ func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summ
 		return nil, err
 	}
 	made.plan, made.before = plan, before
-	made.loops.Phase = plan.Phase
+	made.loops = runloop.Loops{Begins: append(make([]bool, 0, len(plan.Early)+len(plan.Actions)+1), made.loops.Begins...), Phase: plan.Phase}
 	return made, made.read(ctx, e, through.Seq)
 }
 
