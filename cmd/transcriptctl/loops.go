@@ -36,8 +36,16 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 			begins = "(lead-in)"
 		}
 		return s.printLine("%s  %s  %-11s  %s, %s, %s  %s", short(l.GetFirst().GetNodeId()), clock(l.GetStartedAt()),
-			enumName(l.GetState().String(), "RUN_LOOP_STATE_"), count(l.GetMessages(), "message"), count(calls, "call"),
+			standing(l), count(l.GetMessages(), "message"), count(calls, "call"),
 			size(l.GetBytes()), begins)
 	})
 	return err
+}
+
+// standing is a loop's outcome, or its state where it has none.
+func standing(l *transcriptv1.RunLoop) string {
+	if l.GetOutcome() != transcriptv1.RunOutcome_RUN_OUTCOME_UNSPECIFIED {
+		return enumName(l.GetOutcome().String(), "RUN_OUTCOME_")
+	}
+	return enumName(l.GetState().String(), "RUN_LOOP_STATE_")
 }

@@ -9,9 +9,9 @@ type Brief struct {
 	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
 	TextOctets, TextPoints int
 	// Calls is the number of tool calls.
-	Calls                 int
+	Calls                          int
 	Empty, Error, Summary, Partial bool
-	Note                  Note
+	Note                           Note
 	// Mark is what the folds say of it.
 	Mark Mark
 }

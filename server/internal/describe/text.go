@@ -136,6 +136,9 @@ func (b *block) loop(l *transcriptv1.LoopStatus) {
 	default:
 		text += "none"
 	}
+	if l.Outcome != transcriptv1.RunOutcome_RUN_OUTCOME_UNSPECIFIED {
+		text += ", " + strings.ToLower(strings.TrimPrefix(l.Outcome.String(), "RUN_OUTCOME_"))
+	}
 	if l.Stale {
 		text += ", stale"
 	}
