@@ -208,9 +208,9 @@ func (p *Planner) Skip(latest int64, heard bool) {
 }
 
 // Plan is what becomes of the messages added so far. closed says whether the last run loop is closed, as the full view tells: not
-// all of it may have been added.
+// all of it may have been added. A lead-in is not, though it may go on from a loop of which nothing was kept.
 func (p *Planner) Plan(closed bool) *Plan {
-	p.closed = closed
+	p.closed = closed && !p.loop.LeadIn
 	out := &Plan{Early: append([]Planned(nil), p.early...), LimitExceeded: p.o.Compact == nil && p.exceeds()}
 	if p.spans.empty() {
 		return out

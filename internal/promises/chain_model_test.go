@@ -37,8 +37,10 @@ type node struct {
 	put *transcriptv1.NewNode
 	// covers is what a compaction node covers; nil on others.
 	covers *node
-	// awaits says of a compaction node that its last run loop awaits a first answer.
-	awaits bool
+	// outcome is how the run ended there.
+	outcome transcriptv1.RunOutcome
+	// awaits says of a compaction node that its last run loop awaits a first answer, closed that it is closed.
+	awaits, closed bool
 
 	// asked answers what was asked already.
 	effectiveView *chain
@@ -58,7 +60,7 @@ type message struct {
 	index, putIndex int
 	// answers is the call that a result answers.
 	answers *transcriptv1.ToolCall
-	// due is the message that a stub stands before.
+	// due is the message that a stub stands before; at the end of a node, one of no list that lies there.
 	due *message
 	// begins says of a message of a compaction node that a run loop began with it where it was put.
 	begins bool
@@ -161,6 +163,9 @@ type chain struct {
 	preamble int
 	// findings are what is found, in order.
 	findings []finding
+	// ended has the outcomes that stand behind messages of shown, and stubs how many of these they added, by node.
+	ended map[*message]transcriptv1.RunOutcome
+	stubs map[*node]int
 }
 
 // finding is what was found at a message.
@@ -183,9 +188,22 @@ type pairedCall struct {
 	result *message
 }
 
+// put is what a node put, in part or whole.
+type put struct {
+	messages []*message
+	outcome  transcriptv1.RunOutcome
+	node     *node
+}
+
+// repairAlone is repair of messages without the nodes that they come from.
+func repairAlone(all []*message) *chain { return repair([]put{{messages: all}}) }
+
 // repair pairs calls with results.
-func repair(all []*message) *chain {
-	c := &chain{all: all, out: map[*message]bool{}}
+func repair(puts []put) *chain {
+	c := &chain{out: map[*message]bool{}, ended: map[*message]transcriptv1.RunOutcome{}, stubs: map[*node]int{}}
+	for _, p := range puts {
+		c.all = append(c.all, p.messages...)
+	}
 	var group []*pairedCall
 	answered := false
 	end := func(at *message) {
@@ -195,17 +213,21 @@ func repair(all []*message) *chain {
 				c.shown = append(c.shown, stubFor(p.call, at))
 			}
 		}
-		c.find(at, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(c.shown)-before)
+		if at.Message == nil { // the end of a node: its outcome tells of them
+			c.stubs[at.home] = len(c.shown) - before
+		} else {
+			c.find(at, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(c.shown)-before)
+		}
 		group, answered = nil, false
 	}
-	for _, m := range all {
+	take := func(m *message) {
 		switch calls := m.calls(); {
 		case m.Role == tool:
 			at := slices.IndexFunc(group, func(p *pairedCall) bool { return p.result == nil && sameOptional(p.call.Id, m.ToolCallId) })
 			if at < 0 {
 				c.out[m] = true
 				c.find(m, whyLeftOut(m, group, c.calls), 1)
-				continue
+				return
 			}
 			group[at].result, answered = m, true
 			m.answers = group[at].call
@@ -224,6 +246,18 @@ func repair(all []*message) *chain {
 			c.find(m, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, repeated)
 		}
 		c.shown = append(c.shown, m)
+	}
+	for _, p := range puts {
+		for _, m := range p.messages {
+			take(m)
+		}
+		if p.outcome == 0 {
+			continue
+		}
+		end(&message{home: p.node})
+		if n := len(c.shown); n > 0 {
+			c.ended[c.shown[n-1]] = p.outcome
+		}
 	}
 	for _, p := range group {
 		if p.result == nil {
@@ -279,10 +313,10 @@ func (n *node) isAncestorOf(h *node) bool {
 // full is everything that was put.
 func (n *node) full() *chain {
 	if n.fullView == nil {
-		var all []*message
+		var all []put
 		for _, x := range n.path() {
 			if x.covers == nil {
-				all = append(all, x.messages...)
+				all = append(all, put{x.messages, x.outcome, x})
 			}
 		}
 		n.fullView = repair(all)
@@ -315,7 +349,7 @@ func (n *node) effective() *chain {
 	if n.effectiveView == nil {
 		full := n.full()
 		body := n.body(n)
-		view := &chain{preamble: full.preamble, open: body.open, calls: body.calls, all: body.all, out: body.out}
+		view := &chain{preamble: full.preamble, open: body.open, calls: body.calls, all: body.all, out: body.out, ended: body.ended, stubs: body.stubs}
 		view.shown = append(slices.Clone(full.shown[:full.preamble]), body.shown...)
 		n.effectiveView = view
 	}
@@ -331,10 +365,10 @@ func (n *node) body(through *node) *chain {
 		body.shown, body.preamble = whole.shown[whole.preamble:], 0
 		return &body
 	}
-	all := slices.Clone(c.messages)
+	all := []put{{messages: c.messages}}
 	for _, x := range through.path() {
 		if x.depth > c.covers.depth && x.covers == nil {
-			all = append(all, x.messages...)
+			all = append(all, put{x.messages, x.outcome, x})
 		}
 	}
 	body := repair(all)

@@ -11,14 +11,15 @@ type compacted struct {
 	before, after []*message
 	shrinks       bool
 	// begins are those of after with which a run loop begins; awaits says that the last of these awaits a first answer.
-	begins map[*message]bool
-	awaits bool
-	report        *transcriptv1.CompactReport
+	begins         map[*message]bool
+	awaits, closed bool
+	report         *transcriptv1.CompactReport
 }
 
 // compact makes a compaction of what the effective view of head shows behind the preamble through a node.
 func compact(head, through *node, p *policy, summary string, summaryOnly bool) *compacted {
-	body := head.body(through).shown
+	whole := head.body(through)
+	body := whole.shown
 	c := &compacted{before: body, begins: map[*message]bool{}, report: &transcriptv1.CompactReport{}}
 	full := head.full()
 	fixed := items(full.shown[:full.preamble])
@@ -35,14 +36,14 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 		kept = slices.DeleteFunc(slices.Clone(body), func(m *message) bool { return m.isSummary() })
 		c.report.SummaryReplaced = len(kept) < len(body)
 	}
-	early, loops := loopsOf(kept)
+	early, loops := loopsOf(kept, whole.ended)
 	loops = asked(loops)
 	c.after = append(c.after, early...)
 	n := int64(len(loops))
 	if n > 0 && !loops[n-1].closed() {
 		n--
 	}
-	start := max(p.bySize(fixed, kept), p.byLoops(n))
+	start := max(p.bySize(fixed, kept, whole.ended), p.byLoops(n))
 	if summaryOnly {
 		start = n
 	}
@@ -52,7 +53,7 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 	for i := start; i < int64(len(loops)); i++ {
 		kept := c.loop(p, loops, i, n, given != nil)
 		if asksAlone := loops[i].leadIn && i >= n && given != nil; !asksAlone && len(kept) > 0 {
-			c.begins[kept[0]], c.awaits = true, loops[i].awaits
+			c.begins[kept[0]], c.awaits, c.closed = true, loops[i].awaits, loops[i].closed()
 		}
 		c.after = append(c.after, kept...)
 	}

@@ -239,6 +239,9 @@ func (d *draw) newNodes(parent *node) (out []*transcriptv1.NewNode) {
 		if len(n.Messages) == 0 || d.one(10) {
 			n.Metadata = []*transcriptv1.MetadataEntry{{Key: "k", Value: fmt.Sprint(d.n(3))}}
 		}
+		if d.one(8) {
+			n.Metadata = append(n.Metadata, &transcriptv1.MetadataEntry{Key: "run/end", Value: []string{"replied", "stopped", "failed", "cancelled"}[d.n(3)]})
+		}
 		out = append(out, n)
 	}
 	return out

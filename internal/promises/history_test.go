@@ -143,7 +143,7 @@ func (w *tree) holdLoops(head *node) {
 
 // loopList are the run loops of a chain as ListRunLoops tells of them, but for their times.
 func loopList(c *chain) (out []*transcriptv1.RunLoop) {
-	_, loops := loopsOf(c.shown)
+	_, loops := loopsOf(c.shown, c.ended)
 	at := map[*message]int{}
 	for i, m := range c.all {
 		at[m] = i
@@ -154,7 +154,7 @@ func loopList(c *chain) (out []*transcriptv1.RunLoop) {
 		if !last {
 			through = at[loops[i+1].messages[0]]
 		}
-		r := &transcriptv1.RunLoop{LeadIn: l.leadIn}
+		r := &transcriptv1.RunLoop{LeadIn: l.leadIn, Outcome: l.ended}
 		switch {
 		case last && !l.closed():
 			r.State = transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN

@@ -1,8 +1,6 @@
 package promises
 
 import (
-	"slices"
-
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -10,12 +8,17 @@ import (
 type loop struct {
 	leadIn   bool
 	messages []*message
-	// awaits says that nobody has answered.
+	// awaits says that nobody has answered, and no outcome ended it.
 	awaits bool
+	// ended is the outcome that ended it, unless more came; replied says of a copied one that it was closed when it was copied.
+	ended   transcriptv1.RunOutcome
+	replied bool
+	// cut says that a call has neither a result nor an outcome behind it.
+	cut bool
 }
 
 // loopsOf finds the run loops of repaired messages, and what comes before any. Those of copies are as they were where they were put.
-func loopsOf(messages []*message) (early []*message, loops []*loop) {
+func loopsOf(messages []*message, ended map[*message]transcriptv1.RunOutcome) (early []*message, loops []*loop) {
 	asked := false
 	for _, m := range messages {
 		switch {
@@ -42,6 +45,20 @@ func loopsOf(messages []*message) (early []*message, loops []*loop) {
 		}
 		last := loops[len(loops)-1]
 		last.messages, last.awaits = append(last.messages, m), asked
+		if m.Origin == asStub && m.home == nil {
+			last.cut = true
+		}
+		switch {
+		case m.copied():
+			last.replied = m.home.closed
+		case m.Role == assistant || m.Role == tool:
+			last.ended, last.replied = 0, false
+		}
+		if o := ended[m]; o != 0 {
+			if last.cut = false; !last.leadIn {
+				last.ended, asked, last.awaits = o, false, false
+			}
+		}
 	}
 	return early, loops
 }
@@ -58,6 +75,9 @@ func (l *loop) final() int {
 
 // closed tells whether the loop is closed though it is the last.
 func (l *loop) closed() bool {
+	if l.ended != 0 || l.replied {
+		return true
+	}
 	for i := len(l.messages) - 1; i >= 0 && !l.leadIn; i-- {
 		if m := l.messages[i]; !m.speaksForSystem() && !m.isSummary() {
 			return i == l.final()
@@ -68,7 +88,7 @@ func (l *loop) closed() bool {
 
 // interrupted tells whether the loop, no longer open, was interrupted.
 func (l *loop) interrupted() bool {
-	return l.final() < 0 || slices.ContainsFunc(l.messages, func(m *message) bool { return m.Origin == asStub && m.home == nil })
+	return l.cut || l.final() < 0 && l.ended == 0
 }
 
 // findingsBehind are the findings of a chain without compactions at the messages of nodes behind a depth, as a report lists
@@ -78,7 +98,7 @@ func (c *chain) findingsBehind(depth int) (out []*transcriptv1.Finding) {
 	for _, f := range c.findings {
 		of[f.at] = append(of[f.at], f)
 	}
-	_, loops := loopsOf(c.shown)
+	_, loops := loopsOf(c.shown, c.ended)
 	for i, l := range loops {
 		first := l.messages[0]
 		if i > 0 && loops[i-1].interrupted() {
@@ -109,6 +129,11 @@ func (n *node) repairs(depth int) (out int64) {
 	for _, f := range body.findings {
 		if f.kind == transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL && f.at.home.depth > depth {
 			out += int64(f.count)
+		}
+	}
+	for end, stubs := range body.stubs {
+		if end.depth > depth {
+			out += int64(stubs)
 		}
 	}
 	if c == nil {

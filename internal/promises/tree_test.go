@@ -70,6 +70,11 @@ func (w *tree) put(parent *node, nodes []*transcriptv1.NewNode) {
 		known := w.byID[put.NodeId] != nil
 		parent = w.know(put.NodeId, parent, messages, nil)
 		parent.put = nodes[i]
+		for _, e := range nodes[i].Metadata {
+			if e.Key == "run/end" {
+				parent.outcome = transcriptv1.RunOutcome(transcriptv1.RunOutcome_value["RUN_OUTCOME_"+strings.ToUpper(e.Value)])
+			}
+		}
 		if put.Created == known {
 			w.t.Fatalf("created is %v of a node that was there: %v", put.Created, known)
 		}
@@ -165,7 +170,7 @@ func (w *tree) compact(req *transcriptv1.CompactRequest, head, through *node, fo
 		w.t.Fatalf("nothing shrinks\n%s", what())
 	}
 	made := w.know(reply.NodeId, head, model.filled(), covered)
-	made.awaits = model.awaits
+	made.awaits, made.closed = model.awaits, model.closed
 	w.counters(made, reply.Counters)
 	w.written(made, what)
 }
@@ -255,8 +260,8 @@ func (w *tree) counters(n *node, got *transcriptv1.ChainCounters) {
 		w.t.Fatalf("no counters")
 	}
 	put := count(n.path(), func(x *node) bool { return x.covers == nil })
-	w.count(n, "full", put, n.full().all, n.full().shown, got.Full)
-	w.count(n, "effective", n.viewed(put), n.effective().shown, n.effective().shown, got.Effective)
+	w.count(n, "full", put, n.full().all, n.full(), got.Full)
+	w.count(n, "effective", n.viewed(put), n.effective().shown, n.effective(), got.Effective)
 }
 
 // viewed is how many nodes the effective view consists of, if put is how many were put.
@@ -271,7 +276,7 @@ func (n *node) viewed(put int) int {
 	})
 }
 
-func (w *tree) count(n *node, view string, nodes int, messages, repaired []*message, got *transcriptv1.Counters) {
+func (w *tree) count(n *node, view string, nodes int, messages []*message, repaired *chain, got *transcriptv1.Counters) {
 	w.t.Helper()
 	want := &transcriptv1.Counters{Messages: int64(len(messages)), Nodes: int64(nodes)}
 	for _, m := range messages {
@@ -282,7 +287,7 @@ func (w *tree) count(n *node, view string, nodes int, messages, repaired []*mess
 		want.Tokens, want.Bytes = want.Tokens+tokens, want.Bytes+int64(len(m.bytes))
 		want.TokensEstimated = want.TokensEstimated || estimated
 	}
-	_, loops := loopsOf(repaired)
+	_, loops := loopsOf(repaired.shown, repaired.ended)
 	for _, l := range loops {
 		if !l.leadIn {
 			want.RunLoops++

@@ -279,12 +279,12 @@ func asked(loops []*loop) []*loop {
 
 // bySize reads the view in order and moves the start on whenever a limit is exceeded. fixed are the preamble and a
 // summary to be written.
-func (p *policy) bySize(fixed []item, body []*message) (start int64) {
+func (p *policy) bySize(fixed []item, body []*message, ended map[*message]transcriptv1.RunOutcome) (start int64) {
 	if p.bytes == 0 && p.tokens == 0 {
 		return 0
 	}
 	for through := 1; through <= len(body); through++ {
-		early, loops := loopsOf(body[:through])
+		early, loops := loopsOf(body[:through], ended)
 		loops = asked(loops)
 		last := int64(len(loops)) - 1
 		if last < 1 {
@@ -327,11 +327,11 @@ func converse(view *chain, p *policy, condenseLast bool) *conversation {
 	c := &conversation{preamble: view.shown[:view.preamble]}
 	body := view.shown[view.preamble:]
 	var loops []*loop
-	c.early, loops = loopsOf(body)
+	c.early, loops = loopsOf(body, view.ended)
 	c.loops = asked(loops)
 	fixed := items(c.preamble)
 	n := int64(max(len(c.loops), 1)) - 1
-	c.start = max(p.bySize(fixed, body), p.byLoops(n))
+	c.start = max(p.bySize(fixed, body, view.ended), p.byLoops(n))
 	for i := c.start; i < int64(len(c.loops)); i++ {
 		l := c.loops[i]
 		var shown []item

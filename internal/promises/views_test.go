@@ -244,7 +244,7 @@ func (w *tree) tokens(req *transcriptv1.AssembleRequest, reply *rawReply, shown 
 // paired holds promise 1: no result without its call, no call without its result but open ones at the end.
 func (w *tree) paired(head *node, shown []*message, open int) {
 	w.t.Helper()
-	again := repair(shown)
+	again := repairAlone(shown)
 	if len(again.out) != 0 || len(again.shown) != len(shown) || len(again.open) != open {
 		w.t.Fatalf("pairs of the view of %s: %d results without a call, %d stubs missing, %d calls open, not %d\n%s", head.id[:6],
 			len(again.out), len(again.shown)-len(shown), len(again.open), open, list(shown))
@@ -399,8 +399,11 @@ func jsons(m *message) (out []string) {
 func (w *tree) itself(req *transcriptv1.AssembleRequest, head *node, c *conversation, a *asking) {
 	w.t.Helper()
 	p, all := &a.model, head.effective().shown
+	if len(head.effective().ended) > 0 { // its messages alone tell of no outcome
+		return
+	}
 	shown := c.messages()
-	again := converse(repair(shown), p, a.condenseLast)
+	again := converse(repairAlone(shown), p, a.condenseLast)
 	byAge := p.age > 0 && (p.keepRuns > 0 || p.requests)
 	if byAge && (!timesRise(all) || len(again.loops) < len(c.shown)) || p.tokens > 0 && slices.ContainsFunc(all, countsFewer) {
 		return
