@@ -18,6 +18,34 @@ type mutation struct{ rule, file, from, to string }
 // mutations are wrong rules, each of which TestPromises catches.
 var mutations = []mutation{
 	{
+		"more work takes no outcome back", "compaction/runloop/fold.go",
+		"l.Phase, l.Outcome = Working, NoOutcome", "l.Phase = Working",
+	},
+	{
+		"an outcome ends no group", "compaction/runloop/fold.go",
+		"stubs := f.endGroup()", "var stubs []Call",
+	},
+	{
+		"calls before an outcome count as unanswered", "compaction/runloop/fold.go",
+		"\tl.Unanswered = false\n", "",
+	},
+	{
+		"an outcome closes the lead-in", "compaction/runloop/fold.go",
+		"if l.Phase != None && !l.LeadIn {", "if l.Phase != None {",
+	},
+	{
+		"what did not come whole is a final reply", "compaction/runloop/fold.go",
+		" && !b.Partial }", " }",
+	},
+	{
+		"run loops of copies are found in their messages", "server/internal/chainview/window.go",
+		"h.Covers.Present && !h.Version1", "false",
+	},
+	{
+		"a lead-in is closed with the loop that it goes on from", "compaction/planner.go",
+		"p.closed = closed && !p.loop.LeadIn", "p.closed = closed",
+	},
+	{
 		"only the first unanswered call of a group gets a stub", "compaction/runloop/fold.go",
 		"\t\tif !answered {", "\t\tif !answered && len(due) == 0 {",
 	},
