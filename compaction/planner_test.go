@@ -121,6 +121,21 @@ func TestPlanIsRepeatable(t *testing.T) {
 	})
 }
 
+// TestLeadInIsNotClosed: work that goes on from a loop of which nothing was kept is a lead-in, however that loop stands.
+func TestLeadInIsNotClosed(t *testing.T) {
+	v := parse(t, "p a e")
+	for _, o := range []compaction.Options{{CondenseLast: true}, {Compact: &compaction.Compact{}}} {
+		o.Policy = compaction.Unbounded()
+		p := compaction.NewPlanner(o)
+		for i := range v.entries {
+			v.add(p, i)
+		}
+		if got := show(t, v, o.Policy, p.Plan(true)); got != "1 2" {
+			t.Errorf("%+v: %q is shown", o, got)
+		}
+	}
+}
+
 func TestBegun(t *testing.T) {
 	for chain, want := range map[string]bool{
 		"": false, "s": false, "m s": false, "r:1": false, "m u": true, "a": true, "s u": true,

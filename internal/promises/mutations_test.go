@@ -42,10 +42,6 @@ var mutations = []mutation{
 		"h.Covers.Present && !h.Version1", "false",
 	},
 	{
-		"a lead-in is closed with the loop that it goes on from", "compaction/planner.go",
-		"p.closed = closed && !p.loop.LeadIn", "p.closed = closed",
-	},
-	{
 		"only the first unanswered call of a group gets a stub", "compaction/runloop/fold.go",
 		"\t\tif !answered {", "\t\tif !answered && len(due) == 0 {",
 	},
