@@ -6,10 +6,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -394,23 +396,56 @@ func jsons(m *message) (out []string) {
 	return out
 }
 
-// itself holds that a view of a view is itself, with the exceptions that docs/views.md names: max_age where users' times do not
-// rise, or where loops join; and max_tokens where notes count fewer tokens than a quarter of the bytes.
+// itself holds that a view of a view is itself, its loops taken as they were, and of its messages alone too where no outcome
+// stands on the path. The exceptions are those that docs/views.md names: max_age where users' times do not rise, or where loops
+// join; and max_tokens where notes count fewer tokens than a quarter of the bytes.
 func (w *tree) itself(req *transcriptv1.AssembleRequest, head *node, c *conversation, a *asking) {
 	w.t.Helper()
-	p, all := &a.model, head.effective().shown
-	if len(head.effective().ended) > 0 { // its messages alone tell of no outcome
-		return
-	}
-	shown := c.messages()
-	again := converse(repairAlone(shown), p, a.condenseLast)
+	p, all, shown := &a.model, head.effective().shown, c.messages()
 	byAge := p.age > 0 && (p.keepRuns > 0 || p.requests)
-	if byAge && (!timesRise(all) || len(again.loops) < len(c.shown)) || p.tokens > 0 && slices.ContainsFunc(all, countsFewer) {
+	if byAge && !timesRise(all) || p.tokens > 0 && slices.ContainsFunc(all, countsFewer) {
 		return
 	}
-	if !bytes.Equal(joined(again.messages()), joined(shown)) {
-		w.t.Fatalf("%v: the view of the view is another\n%s\nview:\n%s\nits view:\n%s", req, w.show(head), list(shown), list(again.messages()))
+	same := func(what string, again *conversation) {
+		w.t.Helper()
+		if !bytes.Equal(joined(again.messages()), joined(shown)) {
+			w.t.Fatalf("%v: the view of the view%s is another\n%s\nview:\n%s\nits view:\n%s", req, what, w.show(head), list(shown), list(again.messages()))
+		}
 	}
+	same("", converse(c.copies(), p, a.condenseLast))
+	alone := converse(repairAlone(shown), p, a.condenseLast)
+	if slices.ContainsFunc(head.path(), func(n *node) bool { return n.outcome != 0 }) || byAge && len(alone.loops) < len(c.shown) {
+		return
+	}
+	same(" from its messages alone", alone)
+}
+
+// copies are the messages of a conversation with its loops, as a compaction node keeps them.
+func (c *conversation) copies() *chain {
+	home := &node{covers: &node{}}
+	take := func(m *message, begins bool) *message {
+		out := *m
+		if m.home != nil {
+			out.note = proto.CloneOf(m.note)
+			if out.note == nil {
+				out.note = &transcriptv1.MessageNote{}
+			}
+			out.note.SentAt = timestamppb.New(time.UnixMilli(m.counts()))
+		}
+		out.home, out.begins = home, begins
+		return &out
+	}
+	view := &chain{preamble: len(c.preamble), shown: slices.Clone(c.preamble)}
+	for _, m := range c.early {
+		view.shown = append(view.shown, take(m, false))
+	}
+	for i, loop := range c.shown {
+		home.awaits, home.closed = c.loops[c.start+int64(i)].awaits, c.loops[c.start+int64(i)].closed()
+		for j, m := range loop {
+			view.shown = append(view.shown, take(m, j == 0))
+		}
+	}
+	return view
 }
 
 func timesRise(messages []*message) bool {
