@@ -20,6 +20,8 @@ func compactionChecks() []check {
 		{Compaction, "Repairs", compactionRepairs},
 		{Compaction, "Marks", compactionMarks},
 		{Compaction, "LatestUser", compactionLatestUser},
+		{Compaction, "LoopsOfCopies", compactionLoops},
+		{Compaction, "OutcomesBehind", compactionOutcomes},
 		{Compaction, "OfCompactions", compactionOfCompactions},
 		{Compaction, "BeforeCompaction", compactionBeforeCompaction},
 		{Compaction, "Forks", compactionForks},
