@@ -157,11 +157,11 @@ func TestFurtherConditionsStayErrors(t *testing.T) {
 	ok(t, must(c.Start(ctx, turn("taken", "", hello)))(t).Append(ctx, answer))
 	head := thread.Head()
 	must(must(c.Resume(ctx, "m1"))(t).Compact(ctx, keepAll))(t)
-	e := fails(t, thread.Finish(ctx, "taken", answer), client.ErrAliasMoved)
+	e := fails(t, thread.Reply(ctx, "taken", answer), client.ErrAliasMoved)
 	if len(e.Conflicts) != 2 || !e.Conflicts[0].OnlyCompacted || thread.Head() != head {
 		t.Errorf("conflicts %v, head %s", e.Conflicts, thread.Head())
 	}
-	ok(t, thread.Finish(ctx, "free", answer))
+	ok(t, thread.Reply(ctx, "free", answer))
 	points(t, c, "msg/free", thread.Head())
 }
 
@@ -225,12 +225,12 @@ func TestALostAppendThatWasCompacted(t *testing.T) {
 				l.between = nil
 				must(must(l.client().Resume(ctx, "m1"))(t).Compact(ctx, keepAll))(t)
 			}
-			err := thread.Finish(ctx, "o1", more)
+			err := thread.Reply(ctx, "o1", more)
 			if attempts == 1 {
 				if err == nil {
 					t.Fatal("nothing was lost")
 				}
-				err = thread.Finish(ctx, "o1", more)
+				err = thread.Reply(ctx, "o1", more)
 			}
 			ok(t, err)
 			ok(t, thread.Append(ctx, answer)) // past the compaction

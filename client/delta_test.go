@@ -53,7 +53,7 @@ func TestBranchesShareWhatIsHeld(t *testing.T) {
 	thread := long(t, c, 50)
 	must(thread.Messages(ctx, nil))(t)
 	fork := must(thread.Fork(ctx, "branch"))(t)
-	ok(t, thread.Finish(ctx, "o1", answer))
+	ok(t, thread.Reply(ctx, "o1", answer))
 	ok(t, fork.Append(ctx, client.Assistant("Otherwise.")))
 
 	l.reset()

@@ -29,7 +29,7 @@ const (
 	ErrInsecure
 	// ErrBadTarget: Dial was given an address or options that gRPC refuses.
 	ErrBadTarget
-	// ErrNoName: a Turn or Finish without the id, or a Chat without the name, that its alias needs.
+	// ErrNoName: a Turn, Reply or Sent without the id, or a Chat without the name, that its alias needs.
 	ErrNoName
 	// ErrNotAResult: AppendResults was given a message that is no tool result.
 	ErrNotAResult

@@ -78,11 +78,12 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Thread.CompactWhen": func(ctx context.Context, _ *Client, t *Thread) error {
 			return second(t.CompactWhen(ctx, Trigger{Bytes: 1}))
 		},
-		"Thread.Finish":    func(ctx context.Context, _ *Client, t *Thread) error { return t.Finish(ctx, "o1", hello...) },
+		"Thread.Finish":    func(ctx context.Context, _ *Client, t *Thread) error { return t.Finish(ctx, Stopped, hello...) },
 		"Thread.Fork":      func(ctx context.Context, _ *Client, t *Thread) error { return second(t.Fork(ctx, "b")) },
 		"Thread.Messages":  func(ctx context.Context, _ *Client, t *Thread) error { return second(t.Messages(ctx, nil)) },
 		"Thread.OpenCalls": func(ctx context.Context, _ *Client, t *Thread) error { return second(t.OpenCalls(ctx)) },
 		"Thread.Refresh":   func(ctx context.Context, _ *Client, t *Thread) error { return t.Refresh(ctx) },
+		"Thread.Reply":     func(ctx context.Context, _ *Client, t *Thread) error { return t.Reply(ctx, "o1", hello...) },
 		"Thread.Sent":      func(ctx context.Context, _ *Client, t *Thread) error { return t.Sent(ctx, "o1") },
 		"Thread.Spawn": func(ctx context.Context, _ *Client, t *Thread) error {
 			return second(t.Spawn(ctx, Spawn{CallID: "c", Alias: "s", Messages: hello}))
@@ -243,7 +244,7 @@ func TestOwnRefusals(t *testing.T) {
 		want Reason
 	}{
 		{insecure, ErrInsecure}, {target, ErrBadTarget}, {noID, ErrNoName}, {noAlias, ErrNoName}, {noResume, ErrNoName},
-		{noChat, ErrNoName}, {thread.Finish(t.Context(), ""), ErrNoName}, {thread.Sent(t.Context(), ""), ErrNoName},
+		{noChat, ErrNoName}, {thread.Reply(t.Context(), ""), ErrNoName}, {thread.Sent(t.Context(), ""), ErrNoName},
 		{parent, ErrParentGiven}, {thread.AppendResults(t.Context(), User("x")), ErrNotAResult},
 	} {
 		e, ok := errors.AsType[*Error](r.err)

@@ -109,7 +109,7 @@ func ExampleClient_Start() {
 		message := callModel(thread.Messages(ctx, nil))
 		calls := client.Calls(message)
 		if len(calls) == 0 {
-			check(thread.Finish(ctx, "o1", message))
+			check(thread.Reply(ctx, "o1", message))
 			fmt.Println(thread.ReplyText(message))
 			break
 		}
@@ -188,6 +188,29 @@ func ExampleClient_Resume() {
 	// 2 open calls
 	// call-1 paid
 	// call-2 [result unknown: the agent was interrupted while this call may have been running]
+}
+
+// A run ends with its outcome, whatever its last message is; so does one whose agent is gone.
+func ExampleThread_Finish() {
+	address, stop := example()
+	defer stop()
+	ctx := context.Background()
+	c, err := client.Dial(address)
+	check(err)
+	defer c.Close()
+	thread, err := c.Start(ctx, client.Turn{MessageID: "m1", Messages: []*transcriptv1.Message{client.User("Count to infinity.")}})
+	check(err)
+	check(thread.Append(ctx, client.Assistant("", client.Call("call-1", "count", "{}"))))
+	// Here the agent crashes, and nobody is to go on with it.
+
+	dead, err := c.Resume(ctx, "m1")
+	check(err)
+	check(dead.Finish(ctx, client.Stopped, client.Assistant("I got to 4096 and stopped.")))
+	for loop, err := range c.RunLoops(ctx, client.ByAlias("msg/m1"), nil) {
+		check(err)
+		fmt.Println(loop.State, loop.Outcome)
+	}
+	// Output: RUN_LOOP_STATE_CLOSED RUN_OUTCOME_STOPPED
 }
 
 // Errors are told apart by their reason.

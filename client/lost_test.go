@@ -107,7 +107,7 @@ func TestLostReplyOfAReply(t *testing.T) {
 	for _, lost := range []int{1, 2} {
 		l := newLink(t)
 		c := l.client()
-		ok(t, begun(t, c).Finish(ctx, "o1", answer))
+		ok(t, begun(t, c).Reply(ctx, "o1", answer))
 		l.reset()
 		l.lost[putNode] = lost
 		reply := must(c.Start(ctx, turn("m2", "o1", client.User("More?"))))(t)
@@ -125,7 +125,7 @@ func TestLostReplyOfAReplyToWhatMoved(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client()
 	thread := begun(t, c)
-	ok(t, thread.Finish(ctx, "o1", answer))
+	ok(t, thread.Reply(ctx, "o1", answer))
 	l.lost[putNode] = 1
 	l.between = func() {
 		l.between = nil
@@ -146,7 +146,7 @@ func TestLostReplyOfAReplyToWhatMoved(t *testing.T) {
 func TestLostReplyOfAReplyToWhatWasDeleted(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client()
-	ok(t, begun(t, c).Finish(ctx, "o1", answer))
+	ok(t, begun(t, c).Reply(ctx, "o1", answer))
 	l.refused[putNode] = 1
 	gone := must(c.DeleteAlias(ctx, "msg/o1", client.MustExist()))(t)
 	if gone == "" {

@@ -26,7 +26,7 @@ func TestThreadsShowWhatTheirHeadsAre(t *testing.T) {
 					threads = append(threads, must(thread.Fork(ctx, fmt.Sprint("fork/", step)))(t))
 				case 1:
 					reply := fmt.Sprint("o", step)
-					ok(t, thread.Finish(ctx, reply, answer))
+					ok(t, thread.Reply(ctx, reply, answer))
 					threads = append(threads, must(c.Start(ctx, turn(fmt.Sprint("m", step+1), reply, hello)))(t))
 				case 2:
 					threads[i] = must(c.Open(ctx, thread.Alias()))(t)

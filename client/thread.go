@@ -178,43 +178,6 @@ func (t *Thread) AppendResults(ctx context.Context, results ...*transcriptv1.Mes
 	return t.Append(ctx, results...)
 }
 
-// Finish puts the final reply and, in the same commit, gives it the alias msg/REPLYID, by which later messages reply to
-// it; ErrAliasExists where that is taken. Where the id is known only once the reply was sent, Append it and call Sent.
-func (t *Thread) Finish(ctx context.Context, replyID string, reply ...*transcriptv1.Message) error {
-	if replyID == "" {
-		return fault(ErrNoName, "")
-	}
-	alias := MessageAlias(replyID)
-	node := Node{Messages: reply, Aliases: []AliasUpdate{{Name: alias, If: MustNotExist()}}}
-	if _, err := t.AppendNode(ctx, node); err != nil {
-		return err
-	}
-	t.remember(alias)
-	return nil
-}
-
-// Sent gives the head, the final reply, the alias msg/REPLYID. ErrAliasExists where that names another node.
-func (t *Thread) Sent(ctx context.Context, replyID string) error {
-	if replyID == "" {
-		return fault(ErrNoName, "")
-	}
-	alias := MessageAlias(replyID)
-	move := AliasMove{Name: alias, Target: ByID(t.Head()), If: MustNotExist()}
-	if _, err := t.c.SetAliases(ctx, move); err != nil {
-		return err
-	}
-	t.remember(alias)
-	return nil
-}
-
-// remember notes that what was assembled is the beginning of an alias's chain, for threads that go on from there.
-func (t *Thread) remember(alias string) {
-	t.mu.Lock()
-	at := t.at
-	t.mu.Unlock()
-	t.c.cache.name(alias, at)
-}
-
 // AppendNode is Append with all that a Node can have but a parent, which is ErrParentGiven. Its aliases are set beside
 // the thread's, which is the first of the result's. After an append of unknown outcome the same messages with other aliases find its
 // node and set those.

@@ -48,7 +48,7 @@ func TestATurn(t *testing.T) {
 	shows(t, thread, system, hello, asks)
 	ok(t, thread.AppendResults(ctx, result))
 	shows(t, thread, system, hello, asks, result)
-	ok(t, thread.Finish(ctx, "o1", answer))
+	ok(t, thread.Reply(ctx, "o1", answer))
 	shows(t, thread, system, hello, asks, result, answer)
 	if got := thread.ReplyText(answer); got != "[depth:3] Hello." {
 		t.Errorf("the reply reads %q", got)
@@ -102,7 +102,7 @@ func TestAnUnknownReplyToBeginsAConversation(t *testing.T) {
 func TestTwoRepliesAreTwoBranches(t *testing.T) {
 	ctx, c := t.Context(), newLink(t).client()
 	thread := begun(t, c)
-	ok(t, thread.Finish(ctx, "o1", answer))
+	ok(t, thread.Reply(ctx, "o1", answer))
 	left, right := client.User("left"), client.User("right")
 	a := must(c.Start(ctx, turn("a", "o1", left)))(t)
 	b := must(c.Start(ctx, turn("b", "o1", right)))(t)
@@ -127,11 +127,11 @@ func TestSentNamesTheReplyAfterwards(t *testing.T) {
 		t.Errorf("the error names %q", e.Head())
 	}
 	head := thread.Head()
-	fails(t, thread.Finish(ctx, "o1", client.Assistant("x")), client.ErrAliasExists)
+	fails(t, thread.Reply(ctx, "o1", client.Assistant("x")), client.ErrAliasExists)
 	if thread.Head() != head || must(c.Resolve(ctx, "msg/m1"))(t).Alias.NodeId != head {
-		t.Error("a Finish that failed moved the thread")
+		t.Error("a Reply that failed moved the thread")
 	}
-	fails(t, thread.Finish(ctx, ""), client.ErrNoName)
+	fails(t, thread.Reply(ctx, ""), client.ErrNoName)
 	fails(t, thread.Sent(ctx, ""), client.ErrNoName)
 }
 
@@ -307,9 +307,9 @@ func TestATurnPointsItsChatAlong(t *testing.T) {
 	if at() != thread.Head() {
 		t.Error("Start did not set the chat's alias")
 	}
-	ok(t, thread.Finish(ctx, "o1", answer))
+	ok(t, thread.Reply(ctx, "o1", answer))
 	if at() != thread.Head() {
-		t.Error("Finish did not move the chat's alias")
+		t.Error("Reply did not move the chat's alias")
 	}
 }
 
