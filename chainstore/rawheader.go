@@ -12,8 +12,9 @@ import (
 //	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
 //	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome
-//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls] [line]
-//	           [repeated] [stub count {call}]
+//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls names] [line]
+//	           [repeated] [stub count {call}] [answers]
+//	names    = 0 | count {0 | length+1 bytes} [{index, of each call}]
 //	state    = bits view [view of effective, where it differs] repairs [preamble end: seq index] [group]
 //	view     = zigzag seq+1->nodes messages depth loops bytes tokens bits [loop: seq->start.seq start.index]
 //	           [zigzag first_put->latest user]
@@ -22,7 +23,10 @@ import (
 //	links    = bits [seq->tools] [seq->variables] [seq->compaction] [seq->spawned]
 //	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
 //
-// A compaction node has a phase, and what has an outcome has stubs. In version 1 there are neither phase nor outcome, and the latest user of a view counts as sent also where that is later than the first put of its node.
+// A compaction node has a phase, and what has an outcome has stubs. What has calls has their names, each once and in the order in which
+// they come, and where there are several, which each call has; 0 where they are over runloop.MaxNamesBytes. A result that is shown has
+// the number of the call of its group that it answers. In version 1 there are none of these, nor a bit for what came in part or was
+// made, and the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 
 // The fixed part. Part of the storage format.

@@ -84,7 +84,7 @@ func (d *headerReader) messages(h *Header, flags byte) {
 	h.Messages = h.Messages[:count]
 	clear(h.Messages)
 	for i := range h.Messages {
-		d.message(&h.Messages[i], h.FirstPut)
+		d.message(&h.Messages[i], h)
 	}
 	if flags&flagOutcome != 0 {
 		if h.Outcome = runloop.Outcome(d.number(uint64(runloop.Cancelled))); h.Outcome == runloop.NoOutcome {
@@ -141,7 +141,7 @@ func (d *headerReader) bytes(n int) []byte {
 
 func (d *headerReader) text() string { return string(d.bytes(d.count())) }
 
-func (d *headerReader) message(m *runloop.Brief, firstPut int64) {
+func (d *headerReader) message(m *runloop.Brief, h *Header) {
 	bits := d.number(msgKnown)
 	m.Role = runloop.Role(bits & msgRole)
 	m.Length = int(d.number(math.MaxInt32))
@@ -150,11 +150,11 @@ func (d *headerReader) message(m *runloop.Brief, firstPut int64) {
 		m.TextPoints = m.TextOctets - int(d.number(uint64(m.TextOctets)))
 	}
 	m.Empty, m.Error, m.Summary = bits&msgEmpty != 0, bits&msgError != 0, bits&msgSummary != 0
-	m.Partial = bits&msgPartial != 0
+	m.Partial, m.Made = bits&msgPartial != 0, bits&msgMade != 0
 	m.Note.HasSentAt, m.Note.HasTokens = bits&msgSentAt != 0, bits&msgTokens != 0
 	m.Note.Estimated = bits&msgEstimated != 0
 	if m.Note.HasSentAt {
-		m.Note.SentAt = firstPut - d.signed()
+		m.Note.SentAt = h.FirstPut - d.signed()
 	}
 	if m.Note.HasTokens {
 		m.Note.Tokens = uint32(d.number(math.MaxUint32))
@@ -162,7 +162,49 @@ func (d *headerReader) message(m *runloop.Brief, firstPut int64) {
 	if bits&msgCalls != 0 {
 		m.Calls = int(d.number(math.MaxInt32))
 	}
+	if m.Calls > 0 && !h.Version1 {
+		d.names(m)
+	}
 	d.mark(&m.Mark, bits)
+	if answersCall(m) && !h.Version1 {
+		m.Mark.Answers = int(d.number(runloop.MaxGroupCalls))
+	}
+}
+
+// names reads the names of a message's calls.
+func (d *headerReader) names(m *runloop.Brief) {
+	n := d.count()
+	if m.Unnamed = n == 0; m.Unnamed {
+		return
+	}
+	if n > m.Calls || m.Calls > runloop.MaxGroupCalls {
+		d.fail()
+		return
+	}
+	m.Names = make([]runloop.Optional, m.Calls)
+	if n == 1 {
+		first := d.optional()
+		for i := range m.Names {
+			m.Names[i] = first
+		}
+		return
+	}
+	distinct := make([]runloop.Optional, n)
+	for i := range distinct {
+		distinct[i] = d.optional()
+	}
+	for i := range m.Names {
+		m.Names[i] = distinct[d.number(uint64(n-1))]
+	}
+}
+
+// optional reads a string that may be absent.
+func (d *headerReader) optional() (o runloop.Optional) {
+	n := d.number(uint64(len(d.rest)))
+	if n > 0 {
+		o = runloop.Some(string(d.bytes(int(n - 1))))
+	}
+	return o
 }
 
 func (d *headerReader) mark(k *runloop.Mark, bits uint64) {

@@ -2,6 +2,7 @@ package chainstore
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
@@ -25,7 +26,8 @@ const (
 	msgRepeated   = 1 << 17
 	msgSummary    = 1 << 18
 	msgPartial    = 1 << 19
-	msgKnown      = 1<<20 - 1
+	msgMade       = 1 << 20
+	msgKnown      = 1<<21 - 1
 
 	msgLeftOutShift = 14
 )
@@ -84,7 +86,7 @@ func AppendHeader(b []byte, h *Header) []byte {
 		b = appendCall(b, runloop.Call{ID: s.CallID}, false)
 	}
 	for i := range h.Messages {
-		b = appendMessage(b, &h.Messages[i], h.FirstPut)
+		b = appendMessage(b, &h.Messages[i], h)
 	}
 	if h.Outcome != runloop.NoOutcome {
 		b = append(b, byte(h.Outcome))
@@ -122,31 +124,71 @@ func appendBytes(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-func appendMessage(b []byte, m *runloop.Brief, firstPut int64) []byte {
+func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 	k := &m.Mark
 	text := m.TextOctets > 0
 	b = binary.AppendUvarint(b, uint64(m.Role)&msgRole|bit(text, msgText)|bit(k.BeginsLoop, msgBeginsLoop)|
 		bit(m.Calls > 0, msgCalls)|bit(k.LineLength > 0, msgLine)|bit(m.Empty, msgEmpty)|bit(m.Error, msgError)|
 		bit(m.Note.HasSentAt, msgSentAt)|bit(m.Note.HasTokens, msgTokens)|bit(m.Note.Estimated, msgEstimated)|
 		bit(k.Interrupts, msgInterrupts)|bit(k.LeadIn, msgLeadIn)|uint64(k.LeftOut)<<msgLeftOutShift|
-		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary)|bit(m.Partial, msgPartial))
+		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary)|bit(m.Partial, msgPartial)|
+		bit(m.Made, msgMade))
 	b = binary.AppendUvarint(b, uint64(m.Length))
 	if text {
 		b = binary.AppendUvarint(b, uint64(m.TextOctets))
 		b = binary.AppendUvarint(b, uint64(m.TextOctets-m.TextPoints))
 	}
 	if m.Note.HasSentAt {
-		b = binary.AppendVarint(b, firstPut-m.Note.SentAt)
+		b = binary.AppendVarint(b, h.FirstPut-m.Note.SentAt)
 	}
 	if m.Note.HasTokens {
 		b = binary.AppendUvarint(b, uint64(m.Note.Tokens))
 	}
 	b = appendCount(b, m.Calls)
+	if m.Calls > 0 && !h.Version1 {
+		b = appendNames(b, m)
+	}
 	b = appendCount(b, k.LineLength)
 	b = appendCount(b, k.RepeatedIDs)
 	b = appendCount(b, len(k.Stubs))
 	for _, c := range k.Stubs {
 		b = appendCall(b, c, false)
+	}
+	if answersCall(m) && !h.Version1 {
+		b = binary.AppendUvarint(b, uint64(k.Answers))
+	}
+	return b
+}
+
+// answersCall tells whether a message is a result that answers a call.
+func answersCall(m *runloop.Brief) bool {
+	return m.Role == runloop.Tool && m.Mark.LeftOut == runloop.Shown
+}
+
+// appendNames appends the names of a message's calls, each once, and which of them each call has, where there are several.
+func appendNames(b []byte, m *runloop.Brief) []byte {
+	if len(m.Names) != m.Calls {
+		return append(b, 0)
+	}
+	var distinct []runloop.Optional
+	of := make([]byte, 0, 16)
+	for _, name := range m.Names {
+		at := slices.Index(distinct, name)
+		if at < 0 {
+			at, distinct = len(distinct), append(distinct, name)
+		}
+		of = binary.AppendUvarint(of, uint64(at))
+	}
+	b = binary.AppendUvarint(b, uint64(len(distinct)))
+	for _, name := range distinct {
+		if !name.Present {
+			b = append(b, 0)
+			continue
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(name.Value))+1), name.Value...)
+	}
+	if len(distinct) > 1 {
+		b = append(b, of...)
 	}
 	return b
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,11 @@ func drawHeader(t *rapid.T) *chainstore.Header {
 		h.SpawnedFrom = &chainstore.SpawnedFrom{Node: drawID(t), CallID: drawOptional(t)}
 	}
 	h.Messages = drawSlice(t, "messages", drawMessage)
+	for i := range h.Messages {
+		if h.Version1 {
+			h.Messages[i] = h.Messages[i].AsVersion1()
+		}
+	}
 	if !h.Version1 && rapid.Bool().Draw(t, "ended") {
 		h.Outcome = runloop.Outcome(rapid.IntRange(1, 4).Draw(t, "outcome"))
 		h.Stubs = drawSlice(t, "stubs at the end", drawCall)
@@ -91,8 +97,14 @@ func drawMessage(t *rapid.T) runloop.Brief {
 	flag := rapid.Bool()
 	m := runloop.Brief{
 		Role: runloop.Role(rapid.IntRange(1, 5).Draw(t, "role")), Length: drawLength(t), TextOctets: drawLength(t),
-		Calls: drawLength(t), Empty: flag.Draw(t, "empty"), Error: flag.Draw(t, "error"), Summary: flag.Draw(t, "summary"),
-		Partial: flag.Draw(t, "partial"),
+		Empty: flag.Draw(t, "empty"), Error: flag.Draw(t, "error"), Summary: flag.Draw(t, "summary"),
+		Partial: flag.Draw(t, "partial"), Made: flag.Draw(t, "made"),
+	}
+	if m.Unnamed = flag.Draw(t, "unnamed"); m.Unnamed {
+		m.Calls = max(1, drawLength(t))
+	} else {
+		m.Names = drawSlice(t, "names", drawOptional)
+		m.Calls = len(m.Names)
 	}
 	m.TextPoints = rapid.IntRange(0, m.TextOctets).Draw(t, "points")
 	if m.Note.HasSentAt = flag.Draw(t, "has sent"); m.Note.HasSentAt {
@@ -105,6 +117,9 @@ func drawMessage(t *rapid.T) runloop.Brief {
 		LeftOut: runloop.LeftOut(rapid.IntRange(0, 3).Draw(t, "left out")), Stubs: drawSlice(t, "stubs", drawCall),
 		LineLength: drawLength(t), RepeatedIDs: drawLength(t),
 		BeginsLoop: flag.Draw(t, "begins"), Interrupts: flag.Draw(t, "interrupts"), LeadIn: flag.Draw(t, "lead-in"),
+	}
+	if m.Role == runloop.Tool && m.Mark.LeftOut == runloop.Shown {
+		m.Mark.Answers = rapid.SampledFrom([]int{0, 1, 2, 127, 128, runloop.MaxGroupCalls}).Draw(t, "answers")
 	}
 	return m
 }
@@ -295,6 +310,8 @@ func goldenHeaders() map[string]*chainstore.Header {
 	least1.Version1 = true
 	turn1 := *turn
 	turn1.Version1 = true
+	turn1.Messages = slices.Clone(turn.Messages)
+	turn.Messages[1].Names = []runloop.Optional{runloop.Some("read"), runloop.Some("read")}
 	everything1 := goldenEverything(id)
 	everything1.Version1 = true
 	return map[string]*chainstore.Header{
@@ -306,7 +323,10 @@ func goldenHeaders() map[string]*chainstore.Header {
 // everything2 also has what headers of version 1 have not.
 func everything2(h *chainstore.Header) *chainstore.Header {
 	h.Outcome, h.Stubs, h.Stands = runloop.Failed, []runloop.Call{{ID: runloop.Some("c")}, {}}, runloop.Ended
-	h.Messages[7].Partial = true
+	h.Messages[7].Partial, h.Messages[7].Made = true, true
+	h.Messages[0].Mark.Answers = 2
+	h.Messages[4].Names = []runloop.Optional{runloop.Some("b"), {}, runloop.Some("b")}
+	h.Messages = append(h.Messages, runloop.Brief{Role: runloop.Assistant, Length: 9000, Calls: 200, Unnamed: true})
 	h.State.Full.Loop.Phase, h.State.Full.Loop.Outcome = runloop.Ended, runloop.Cancelled
 	return h
 }

@@ -40,7 +40,7 @@ func checkGoldenCompactions(t *testing.T, format int) {
 	if found := problems(t, s, "default", goldenCompactionJudge); found != nil {
 		t.Errorf("verify found %q", found)
 	}
-	want := everything(t, model, "default", ids)
+	want := everything(t, model, "default", ids, format)
 	if format == layout.FirstFormatVersion { // which kept less of a compaction node
 		kept, err := os.ReadFile("testdata/golden-1-compaction.txt")
 		if err != nil {
@@ -48,7 +48,7 @@ func checkGoldenCompactions(t *testing.T, format int) {
 		}
 		want = string(kept)
 	}
-	if got := everything(t, s, "default", ids); got != want {
+	if got := everything(t, s, "default", ids, format); got != want {
 		t.Errorf("it differs: %s", firstDifference(got, want))
 	}
 	again := &goldenClock{start: 100 * 24 * time.Hour}
@@ -60,7 +60,7 @@ func checkGoldenCompactions(t *testing.T, format int) {
 	next := goldenCompaction(&last, last, goldenMessage{Role: runloop.User, Text: "and then"})
 	goldenPut(t, model, "default", next)
 	ids = append(ids, goldenPut(t, s, "default", next)...)
-	if got, want := everything(t, s, "default", ids), everything(t, model, "default", ids); got != want && format == layout.FormatVersion {
+	if got, want := everything(t, s, "default", ids, format), everything(t, model, "default", ids, format); got != want && format == layout.FormatVersion {
 		t.Errorf("it goes on otherwise: %s", firstDifference(got, want))
 	}
 	if found := problems(t, s, "default", goldenCompactionJudge); found != nil {

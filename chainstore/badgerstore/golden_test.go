@@ -55,7 +55,7 @@ func checkGolden(t *testing.T, format int) {
 		if found := problems(t, s, namespace, goldenJudge); found != nil {
 			t.Errorf("verify found %q in %s", found, namespace)
 		}
-		if got, want := everything(t, s, namespace, ids), everything(t, model, namespace, ids); got != want {
+		if got, want := everything(t, s, namespace, ids, format), everything(t, model, namespace, ids, format); got != want {
 			t.Errorf("%s differs: %s", namespace, firstDifference(got, want))
 		}
 	}
@@ -66,7 +66,7 @@ func checkGolden(t *testing.T, format int) {
 	if all := "ACFHIKLNPRSTUVWXZ"; string(slices.Sorted(maps.Keys(tables))) != all {
 		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
 	}
-	goldenGoesOn(t, s, model)
+	goldenGoesOn(t, s, model, format)
 }
 
 // checkVersion: a node keeps the version of its header, which is that of the format that it was written with.
@@ -81,7 +81,7 @@ func checkVersion(t *testing.T, s chainstore.Store, id chainstore.ID, version in
 }
 
 // goldenGoesOn: the store takes the same changes again, and further ones, as the model does.
-func goldenGoesOn(t *testing.T, s, model chainstore.Store) {
+func goldenGoesOn(t *testing.T, s, model chainstore.Store, format int) {
 	var ids [2][]chainstore.ID
 	for i, store := range []chainstore.Store{s, model} {
 		clock := &goldenClock{start: 100 * 24 * time.Hour}
@@ -92,7 +92,7 @@ func goldenGoesOn(t *testing.T, s, model chainstore.Store) {
 	if !slices.Equal(ids[0], ids[1]) {
 		t.Fatal("the same changes gave other ids")
 	}
-	if got, want := everything(t, s, "default", ids[0]), everything(t, model, "default", ids[0]); got != want {
+	if got, want := everything(t, s, "default", ids[0], format), everything(t, model, "default", ids[0], format); got != want {
 		t.Errorf("it goes on otherwise: %s", firstDifference(got, want))
 	}
 	if found := problems(t, s, "default", goldenJudge); found != nil {
@@ -147,7 +147,7 @@ func goldenPlaces(places []chainstore.CallPlace) (out []goldenPlace) {
 }
 
 // everything writes down what can be seen of the nodes and aliases of the golden program.
-func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chainstore.ID) string {
+func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chainstore.ID, format int) string {
 	tb.Helper()
 	var b strings.Builder
 	ctx, line := context.Background(), func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -159,9 +159,9 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 		if err != nil {
 			continue
 		}
-		line("%x %d", goldenRaw(chainstore.AppendHeader(nil, c.Head())), c.Head().Seq)
+		line("%x %d", goldenRaw(tb, chainstore.AppendHeader(nil, c.Head()), c.Head().Seq, format), c.Head().Seq)
 		err = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(r *chainstore.Row) error {
-			line(" %d %x %x %q", r.Seq, goldenRaw(r.Raw), goldenSum(r.Payload), r.Metadata)
+			line(" %d %x %x %q", r.Seq, goldenRaw(tb, r.Raw, r.Seq, format), goldenSum(r.Payload), r.Metadata)
 			return nil
 		})
 		line(" rows: %v", err)
@@ -199,8 +199,22 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 	return b.String()
 }
 
-// goldenRaw is a header without its version, which is that of the format that wrote it.
-func goldenRaw(raw []byte) []byte { return raw[1:] }
+// goldenRaw is what a header tells of a node, without its version; of format 1, what headers of version 1 tell of its messages.
+func goldenRaw(tb testing.TB, raw chainstore.RawHeader, seq uint32, format int) []byte {
+	tb.Helper()
+	if format > layout.FirstFormatVersion {
+		return raw[1:]
+	}
+	h, err := raw.Decode(seq)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h.Version1 = true
+	for i := range h.Messages {
+		h.Messages[i] = h.Messages[i].AsVersion1()
+	}
+	return chainstore.AppendHeader(nil, h)[1:]
+}
 
 func firstDifference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")

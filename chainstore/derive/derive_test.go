@@ -106,6 +106,28 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// A header of version 1 tells neither the names of calls, nor what results answer, nor what was made.
+func TestCallsOfVersion1(t *testing.T) {
+	in := calling("a")
+	in.Messages = append(in.Messages, runloop.Facts{Role: runloop.Tool, CallID: runloop.Some("a"), Made: true, Partial: true, Length: 1})
+	for _, version1 := range []bool{true, false} {
+		at := seat(0)
+		at.Version1 = version1
+		n, _, err := Append(in, at, Node{}, CallsBefore(Node{}, in.Messages, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, result := n.Header.Messages[1], n.Header.Messages[2]
+		if (len(call.Names) == 0) != version1 || (result.Mark.Answers == 0) != version1 || result.Made == version1 || result.Partial == version1 {
+			t.Errorf("version 1: %t: %+v, %+v", version1, call, result)
+		}
+		raw := chainstore.AppendHeader(nil, n.Header)
+		if got, err := chainstore.RawHeader(raw).Decode(0); err != nil || !reflect.DeepEqual(got.Messages, n.Header.Messages) {
+			t.Errorf("version 1: %t: it is read as %+v, %v", version1, got, err)
+		}
+	}
+}
+
 // What is derived holds nothing of what was put.
 func TestDerivedIsItsOwn(t *testing.T) {
 	in := calling("a")

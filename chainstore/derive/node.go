@@ -123,6 +123,10 @@ func (n *Node) HasVariables() bool { return n.Header.Variables == n.here() }
 func (n *Node) brief(facts []runloop.Facts, marks []runloop.Mark) {
 	n.Header.Messages = make([]runloop.Brief, len(marks))
 	for i := range marks {
-		n.Header.Messages[i] = runloop.BriefOf(&facts[i], marks[i])
+		b := runloop.BriefOf(&facts[i], marks[i])
+		if n.Header.Version1 {
+			b = b.AsVersion1()
+		}
+		n.Header.Messages[i] = b
 	}
 }

@@ -21,6 +21,7 @@ func compactionChecks() []check {
 		{Compaction, "Marks", compactionMarks},
 		{Compaction, "LatestUser", compactionLatestUser},
 		{Compaction, "LoopsOfCopies", compactionLoops},
+		{Compaction, "CallFacts", callFacts},
 		{Compaction, "OutcomesBehind", compactionOutcomes},
 		{Compaction, "OfCompactions", compactionOfCompactions},
 		{Compaction, "BeforeCompaction", compactionBeforeCompaction},

@@ -1,5 +1,7 @@
 package runloop
 
+import "slices"
+
 // Brief is what is kept of a message once its node was folded: enough for every view to measure, choose and repair
 // without decoding it.
 type Brief struct {
@@ -9,19 +11,58 @@ type Brief struct {
 	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
 	TextOctets, TextPoints int
 	// Calls is the number of tool calls.
-	Calls                          int
-	Empty, Error, Summary, Partial bool
-	Note                           Note
+	Calls int
+	// Names are the names of the calls, in order; nil where there is none, or where they are not told: in a header of version 1, and
+	// where Unnamed says that they are over MaxNamesBytes, so that only the message tells them.
+	Names                                []Optional
+	Unnamed                              bool
+	Empty, Error, Summary, Partial, Made bool
+	Note                                 Note
 	// Mark is what the folds say of it.
 	Mark Mark
 }
 
+// MaxNamesBytes bounds the names of a message's calls that are kept, each counted once. Part of the storage format: must not change.
+const MaxNamesBytes = 1 << 10
+
 // BriefOf is what is kept of a message's facts and mark.
 func BriefOf(f *Facts, mark Mark) Brief {
-	return Brief{
+	b := Brief{
 		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
-		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Note: f.Note, Mark: mark,
+		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made, Note: f.Note, Mark: mark,
 	}
+	if b.Unnamed = sizeOfNames(f.Calls) > MaxNamesBytes; !b.Unnamed {
+		b.Names = NamesOf(f.Calls)
+	}
+	return b
+}
+
+// NamesOf are the names of calls, in order; nil for none.
+func NamesOf(calls []Call) []Optional {
+	if len(calls) == 0 {
+		return nil
+	}
+	names := make([]Optional, len(calls))
+	for i := range calls {
+		names[i] = calls[i].Name
+	}
+	return names
+}
+
+// sizeOfNames is the bytes of the names of calls, each counted once.
+func sizeOfNames(calls []Call) (n int) {
+	for i := range calls {
+		if !slices.ContainsFunc(calls[:i], func(c Call) bool { return c.Name == calls[i].Name }) {
+			n += len(calls[i].Name.Value)
+		}
+	}
+	return n
+}
+
+// AsVersion1 is what a header of version 1 keeps of the same.
+func (b Brief) AsVersion1() Brief {
+	b.Names, b.Unnamed, b.Partial, b.Made, b.Mark.Answers = nil, false, false, false, 0
+	return b
 }
 
 // Tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true.

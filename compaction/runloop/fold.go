@@ -60,6 +60,9 @@ type Mark struct {
 	// LineLength is, for a result that is shown, the encoded size with its parts replaced by a line; 0 where that is
 	// not shorter, and on all other messages.
 	LineLength int
+	// Answers is, for a result that is shown, which call of its group it answers, counted from 1; 0 where that is not told: on all
+	// other messages, and in a header of version 1.
+	Answers int
 	// RepeatedIDs counts its calls whose id an earlier call on the path has.
 	RepeatedIDs int
 	// BeginsLoop says that it begins a run loop of the effective view, the lead-in included; Interrupts, that the loop
@@ -201,6 +204,7 @@ func (f *folder) result(m *Facts, mark *Mark, i uint32) {
 		f.Group.Answered = slices.Clone(f.Group.Answered)
 		f.Group.Answered[k] = true
 		f.Group.Results = true
+		mark.Answers = k + 1
 		name := m.Name
 		if !name.Present {
 			name = c.Name

@@ -261,6 +261,7 @@ func lineBytes(f *runloop.Facts, name runloop.Optional, prefix string, index uin
 func (m *model) markLines() {
 	for _, g := range m.groups {
 		for c, i := range g.answered {
+			m.marks[i].Answers = 1 + slices.Index(m.callsOf(g), c)
 			if m.all[i].Made {
 				continue
 			}

@@ -39,10 +39,13 @@ func (n *Node) Place() NodePlace { return NodePlace{n.Namespace, n.At} }
 // Size is roughly the memory that n takes.
 func (n *Node) Size() int64 {
 	h := n.Header
-	size := 1024 + 160*len(h.Messages) + 24*len(h.Provenance) + h.State.Group.Size() + 48*len(h.State.Group.Calls)
+	size := 1024 + 208*len(h.Messages) + 24*len(h.Provenance) + h.State.Group.Size() + 48*len(h.State.Group.Calls)
 	for i := range h.Messages {
 		for _, call := range h.Messages[i].Mark.Stubs {
 			size += 48 + len(call.ID.Value) + len(call.Name.Value)
+		}
+		for _, name := range h.Messages[i].Names {
+			size += 24 + len(name.Value)
 		}
 	}
 	if n.Lineage != nil {
