@@ -291,11 +291,7 @@ func headerMessages(n *transcriptv1.GetNodeResponse) []runloop.Brief {
 			f.Note.HasTokens, f.Note.Tokens = notes[i].TokenCount != nil, notes[i].GetTokenCount()
 			f.Note.Estimated = notes[i].Estimated
 		}
-		m := runloop.Brief{
-			Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
-			Empty: f.Empty, Error: f.Error, Summary: f.Summary, Note: f.Note,
-		}
-		messages = append(messages, m)
+		messages = append(messages, runloop.BriefOf(&f, runloop.Mark{}))
 	}
 	return messages
 }
