@@ -26,6 +26,8 @@ type Query struct {
 	IfNoneMatch string
 	// Detail is what to tell of the nodes.
 	Detail transcriptv1.NodeDetail
+	// Facts asks for when each node was first put, and for its metadata of some keys; then Detail zero is NODE_DETAIL_IDS.
+	Facts *transcriptv1.NodeFacts
 	// Verify recomputes each node's id from the bytes received and follows the parents to the head, from the root or from
 	// the base; a mismatch is ErrVerification. It implies NODE_DETAIL_ENVELOPES. What that proves, given the head's id (or
 	// the base's content and the head's id):
@@ -43,7 +45,7 @@ type Query struct {
 	//   - VIEW_CONVERSATION: each node named has that id, and those verbatim have these messages. Nothing binds them to the
 	//     head, and nothing proves what was cut or not shown.
 	//
-	// Nothing proves where an alias points, nor counters, reports and notes.
+	// Nothing proves where an alias points, nor counters, reports, notes and Facts.
 	Verify bool
 }
 
@@ -179,8 +181,11 @@ type frames struct {
 func (c *Client) newFrames(head Ref, q Query) *frames {
 	f := &frames{c: c, req: &transcriptv1.StreamAssembleRequest{
 		Namespace: c.options.namespace, Head: head.ref, View: q.View, AfterId: q.After, IfNoneMatch: q.IfNoneMatch,
-		NodeDetail: q.Detail, Policy: q.Policy, CondenseLast: q.CondenseLast,
+		NodeDetail: q.Detail, Policy: q.Policy, CondenseLast: q.CondenseLast, NodeFacts: q.Facts,
 	}}
+	if q.Facts != nil && q.Detail == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
+		f.req.NodeDetail = transcriptv1.NodeDetail_NODE_DETAIL_IDS
+	}
 	if q.Verify || c.options.verify {
 		f.verifier = new(verifier)
 		f.req.NodeDetail = transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES

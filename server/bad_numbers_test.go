@@ -21,7 +21,7 @@ func goodReads(w *planted) map[string][]proto.Message {
 		"ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
 		"ListAliases":      {&transcriptv1.ListAliasesRequest{}},
 		"ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: "chat"}},
-		"Assemble":         {&Assemble{Head: chat, View: conversation, Policy: &Policy{}}, &Assemble{Head: chat, AfterId: w.chat[3]}},
+		"Assemble":         {&Assemble{Head: chat, View: conversation, NodeDetail: ids, NodeFacts: &NodeFacts{}, Policy: &Policy{}}, &Assemble{Head: chat, AfterId: w.chat[3]}},
 		"StreamAssemble": {
 			&transcriptv1.StreamAssembleRequest{Head: chat, View: conversation, Policy: &Policy{}},
 			&transcriptv1.StreamAssembleRequest{Head: chat, AfterId: w.chat[3]},

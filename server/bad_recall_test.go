@@ -3,6 +3,8 @@ package server_test
 import (
 	"slices"
 	"strings"
+
+	"google.golang.org/grpc/codes"
 )
 
 // badRecalls are requests for calls that are not there, or that name none.
@@ -61,6 +63,9 @@ func badLoops(w *planted) []bad {
 		{"negative pages of loops", call(&ListLoops{Head: head, PageSize: -1}), invalid, badField, "page_size"},
 		{"negative previews", call(&ListLoops{Head: head, PreviewChars: -1}), invalid, badField, "preview_chars"},
 		{"long previews", call(&ListLoops{Head: head, PreviewChars: 10_001}), invalid, overLimit, "preview_chars"},
+		{"negative arguments", call(&ListLoops{Head: head, ArgumentChars: -1}), invalid, badField, "argument_chars"},
+		{"the longest arguments", call(&ListLoops{Head: head, ArgumentChars: 2000}), codes.OK, "", ""},
+		{"long arguments", call(&ListLoops{Head: head, ArgumentChars: 2001}), invalid, overLimit, "argument_chars"},
 	}
 }
 

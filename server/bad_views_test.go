@@ -76,6 +76,9 @@ func goodPolicies() []*Policy {
 // badViews are requests for views that are refused, or just not.
 func badViews(w *planted) []bad {
 	chat := byAlias("chat")
+	facts := func(keys ...string) *Assemble {
+		return &Assemble{Head: chat, NodeDetail: ids, NodeFacts: &transcriptv1.NodeFacts{MetadataKeys: keys}}
+	}
 	cases := []bad{
 		{"a view of no head", callView(&Assemble{}), invalid, badField, "head"},
 		{"a view of an empty head", callView(&Assemble{Head: &NodeRef{}}), invalid, badField, "head"},
@@ -101,6 +104,14 @@ func badViews(w *planted) []bad {
 		{"a policy with the full view", callView(&Assemble{Head: chat, View: full, Policy: &Policy{}}), invalid, badField, "policy"},
 		{"condense_last without a view", callView(&Assemble{Head: chat, CondenseLast: true}), invalid, badField, "condense_last"},
 		{"condense_last with the effective view", callView(&Assemble{Head: chat, View: effective, CondenseLast: true}), invalid, badField, "condense_last"},
+		{"facts without a detail", callView(&Assemble{Head: chat, NodeFacts: &transcriptv1.NodeFacts{}}), invalid, badField, "node_facts"},
+		{"facts of no key", callView(facts()), codes.OK, "", ""},
+		{"facts of 16 keys", callView(facts(strings.Split("abcdefghijklmnop", "")...)), codes.OK, "", ""},
+		{"facts of 17 keys", callView(facts(strings.Split("abcdefghijklmnopq", "")...)), invalid, overLimit, "node_facts.metadata_keys"},
+		{"facts of an empty key", callView(facts("a", "")), invalid, badField, "node_facts.metadata_keys[1]"},
+		{"facts of the longest key", callView(facts(strings.Repeat("k", 256))), codes.OK, "", ""},
+		{"facts of a longer key", callView(facts(strings.Repeat("k", 257))), invalid, overLimit, "node_facts.metadata_keys[0]"},
+		{"facts of a key twice", callView(facts("a", "b", "a")), invalid, badField, "node_facts.metadata_keys[2]"},
 		{"a view over 4 MiB", asked((*rig).Assemble, &Assemble{Head: byID(w.large)}), codes.ResourceExhausted, "USE_STREAM_ASSEMBLE", ""},
 	}
 	for _, c := range badPolicies() {

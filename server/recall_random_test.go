@@ -271,7 +271,11 @@ func (r *rig) sameLoops(want []*transcriptv1.RunLoop, req *ListLoops) {
 	for {
 		page := must[*transcriptv1.ListRunLoopsResponse](r)(r.ListRunLoops(r.ctx(), req))
 		for _, l := range page.RunLoops {
+			equal(r, "that a loop has no end", l.EndedAt == nil, l.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN)
 			l.StartedAt, l.EndedAt = nil, nil
+			for _, c := range l.ToolCalls {
+				c.CalledAt, c.AnsweredAt = nil, nil
+			}
 		}
 		got = append(got, page.RunLoops...)
 		if req.PageToken = page.NextPageToken; req.PageToken == "" {

@@ -459,6 +459,9 @@ func (w *asking) views() []storeCalls {
 		{"Assemble", "full, what came after", 2, "", assemble(&Assemble{Head: byAlias("chat"), View: full, AfterId: before})},
 		{"Assemble", "full, nothing came after", 2, "", assemble(&Assemble{Head: byAlias("chat"), View: full, AfterId: after})},
 		{"Assemble", "effective", 2, "", assemble(&Assemble{Head: byAlias("chat")})},
+		{"Assemble", "effective, facts of nodes", 2, "", assemble(&Assemble{
+			Head: byAlias("chat"), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: []string{"message_id"}},
+		})},
 		{"Assemble", "effective, compacted", 2, "", assemble(&Assemble{Head: byAlias("compacted")})},
 		{"Assemble", "effective, compacted since", 2, "", assemble(&Assemble{Head: byAlias("lines"), AfterId: w.before})},
 		{"Assemble", "conversation, everything", 3, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(0)})},

@@ -353,7 +353,7 @@ func (r *rig) streamed(req *Assemble) (*transcriptv1.AssembleResponse, error) {
 	r.Helper()
 	stream, err := r.StreamAssemble(r.ctx(), &transcriptv1.StreamAssembleRequest{
 		Namespace: req.Namespace, Head: req.Head, View: req.View, AfterId: req.AfterId, IfNoneMatch: req.IfNoneMatch,
-		NodeDetail: req.NodeDetail, Policy: req.Policy, CondenseLast: req.CondenseLast,
+		NodeDetail: req.NodeDetail, Policy: req.Policy, CondenseLast: req.CondenseLast, NodeFacts: req.NodeFacts,
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ type loopsCommand struct {
 	Ref    string `arg:"" help:"The node that the chain ends in."`
 	Limit  *uint  `short:"n" placeholder:"N" help:"List at most this many; 0: all. Default: 20, and a remark where there is more."`
 	Redact bool   `help:"Replace secrets in what is shown."`
+	Chars  int32  `name:"argument-chars" placeholder:"N" help:"With json: show the first N code points of the arguments of each call, at most 2000."`
 }
 
 func (c *loopsCommand) Help() string {
@@ -25,7 +26,7 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: 2 * previewRunes, Redact: c.Redact}
+	req := &transcriptv1.ListRunLoopsRequest{PreviewChars: 2 * previewRunes, Redact: c.Redact, ArgumentChars: c.Chars}
 	_, err = printListed(s, s.RunLoops(ctx, ref, req), c.Limit, func(l *transcriptv1.RunLoop) error {
 		if s.json {
 			return s.printReply(l)

@@ -134,7 +134,13 @@ func (w *tree) holdLoops(head *node) {
 		w.t.Fatalf("%d run loops, the model's %d\n%s", len(reply.RunLoops), len(want), w.show(head))
 	}
 	for i, got := range reply.RunLoops {
+		if (got.EndedAt == nil) != (got.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN) {
+			w.t.Fatalf("run loop %d from the last ended at %v\n%s", i, got.EndedAt, w.show(head))
+		}
 		got.StartedAt, got.EndedAt = nil, nil
+		for _, c := range got.ToolCalls {
+			c.CalledAt, c.AnsweredAt = nil, nil
+		}
 		if !proto.Equal(got, want[i]) {
 			w.t.Fatalf("run loop %d from the last: %v\nthe model's %v\n%s", i, got, want[i], w.show(head))
 		}

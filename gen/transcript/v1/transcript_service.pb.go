@@ -2726,6 +2726,52 @@ func (x *Policy) GetPreset() Preset {
 	return Preset_PRESET_UNSPECIFIED
 }
 
+// What else to tell of each node. Present, NodeInfo has first_put; with keys, metadata too.
+type NodeFacts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Keys of metadata whose values to tell, such as "message_id": at most 16, each once, 1 to 256 bytes.
+	MetadataKeys  []string `protobuf:"bytes,1,rep,name=metadata_keys,json=metadataKeys,proto3" json:"metadata_keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeFacts) Reset() {
+	*x = NodeFacts{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeFacts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeFacts) ProtoMessage() {}
+
+func (x *NodeFacts) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
+func (*NodeFacts) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *NodeFacts) GetMetadataKeys() []string {
+	if x != nil {
+		return x.MetadataKeys
+	}
+	return nil
+}
+
 // Request of Assemble.
 type AssembleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2747,14 +2793,16 @@ type AssembleRequest struct {
 	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: the defaults.
 	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
-	CondenseLast  bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
+	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
+	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
+	NodeFacts     *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2766,7 +2814,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2779,7 +2827,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -2838,6 +2886,13 @@ func (x *AssembleRequest) GetCondenseLast() bool {
 	return false
 }
 
+func (x *AssembleRequest) GetNodeFacts() *NodeFacts {
+	if x != nil {
+		return x.NodeFacts
+	}
+	return nil
+}
+
 // A node as a reply tells of it. The messages of a reply belong to its nodes in order: the first message_count to the
 // first node, and so on. In the effective view of a compacted chain the compaction node stands between the preamble and
 // what it does not cover; older compaction nodes in that part have no message, and are told of so that the links can be
@@ -2857,14 +2912,21 @@ type NodeInfo struct {
 	// The notes of these messages, one for each; none where none were put. A stub's is empty.
 	Notes []*MessageNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
 	// What the id is computed from; where asked for.
-	Envelope      *EnvelopeInfo `protobuf:"bytes,6,opt,name=envelope,proto3" json:"envelope,omitempty"`
+	Envelope *EnvelopeInfo `protobuf:"bytes,6,opt,name=envelope,proto3" json:"envelope,omitempty"`
+	// With node_facts: when it was first put, by the server's clock.
+	FirstPut *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_put,json=firstPut,proto3" json:"first_put,omitempty"`
+	// With node_facts: its metadata of the keys asked for, sorted by the bytes of the keys; values are whole. A value over 1 KiB is
+	// left out, and so is one with which keys and values of the node would be over 16 KiB. Nothing proves it: GetNode has all.
+	Metadata []*MetadataEntry `protobuf:"bytes,8,rep,name=metadata,proto3" json:"metadata,omitempty"`
+	// With node_facts: whether the node has a key asked for whose value is left out.
+	MoreMetadata  bool `protobuf:"varint,9,opt,name=more_metadata,json=moreMetadata,proto3" json:"more_metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +2938,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +2951,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -2934,6 +2996,27 @@ func (x *NodeInfo) GetEnvelope() *EnvelopeInfo {
 	return nil
 }
 
+func (x *NodeInfo) GetFirstPut() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstPut
+	}
+	return nil
+}
+
+func (x *NodeInfo) GetMetadata() []*MetadataEntry {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *NodeInfo) GetMoreMetadata() bool {
+	if x != nil {
+		return x.MoreMetadata
+	}
+	return false
+}
+
 // NodeEnvelope in hex form, as far as the reader cannot compute it, with the salt that its digests need.
 type EnvelopeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2955,7 +3038,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2967,7 +3050,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2980,7 +3063,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -3042,7 +3125,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3137,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3150,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -3130,7 +3213,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3225,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3238,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Report) GetMessages() int64 {
@@ -3252,7 +3335,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3264,7 +3347,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3277,7 +3360,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LeftOut) GetMessages() int64 {
@@ -3324,7 +3407,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3336,7 +3419,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3349,7 +3432,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Window) GetNodeId() string {
@@ -3383,7 +3466,7 @@ type AssembleResponse struct {
 	// Where after_id was honoured: that id, and the messages are to be appended to what the caller holds. Empty: the
 	// messages are the whole view and replace it.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// Names what the caller holds once it has applied this reply: head, view, policy, node detail and
+	// Names what the caller holds once it has applied this reply: head, view, policy, node detail, node facts and
 	// the way in which this server makes views. It does not depend on after_id. For if_none_match.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Whether the caller's etag is still right; then there are no messages and nodes, the report is empty, and base_id
@@ -3401,7 +3484,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3413,7 +3496,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3426,7 +3509,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -3503,14 +3586,16 @@ type StreamAssembleRequest struct {
 	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: the defaults.
 	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
-	CondenseLast  bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
+	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
+	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
+	NodeFacts     *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3522,7 +3607,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3535,7 +3620,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -3594,6 +3679,13 @@ func (x *StreamAssembleRequest) GetCondenseLast() bool {
 	return false
 }
 
+func (x *StreamAssembleRequest) GetNodeFacts() *NodeFacts {
+	if x != nil {
+		return x.NodeFacts
+	}
+	return nil
+}
+
 // One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse; the frames'
 // messages laid end to end are that reply's messages. Only a node that repair makes larger than 4 MiB - 128 KiB comes
 // in parts, in several frames, each with a NodeInfo of the same node_id and verbatim = false.
@@ -3621,7 +3713,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3633,7 +3725,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3646,7 +3738,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -3720,7 +3812,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3732,7 +3824,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3745,7 +3837,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -3797,7 +3889,7 @@ type GetNodeResponse struct {
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3901,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3914,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -3905,7 +3997,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3917,7 +4009,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3930,7 +4022,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -3978,7 +4070,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4082,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4095,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -4047,7 +4139,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4059,7 +4151,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4072,7 +4164,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -4103,7 +4195,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4115,7 +4207,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4128,7 +4220,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -4161,7 +4253,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4173,7 +4265,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4186,7 +4278,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -4221,7 +4313,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4233,7 +4325,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4246,7 +4338,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -4287,7 +4379,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4391,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4404,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -4404,7 +4496,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4416,7 +4508,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4429,7 +4521,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -4521,7 +4613,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4533,7 +4625,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4546,7 +4638,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CompactReport) GetMessagesBefore() int64 {
@@ -4646,7 +4738,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4658,7 +4750,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4671,7 +4763,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -4700,14 +4792,22 @@ type ToolCallSummary struct {
 	// Where the call was put.
 	Call *MessagePlace `protobuf:"bytes,4,opt,name=call,proto3" json:"call,omitempty"`
 	// Where its result was put; absent without one.
-	Result        *MessagePlace `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
+	Result *MessagePlace `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
+	// When the call was sent, else first put.
+	CalledAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
+	// When its result was sent, else first put; absent without one.
+	AnsweredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=answered_at,json=answeredAt,proto3" json:"answered_at,omitempty"`
+	// The beginning of its arguments, as asked: the text that the model wrote. With redact, JSON stays JSON where nothing is cut.
+	Arguments string `protobuf:"bytes,8,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// Whether the arguments were cut.
+	ArgumentsCut  bool `protobuf:"varint,9,opt,name=arguments_cut,json=argumentsCut,proto3" json:"arguments_cut,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4719,7 +4819,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4732,7 +4832,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -4770,6 +4870,34 @@ func (x *ToolCallSummary) GetResult() *MessagePlace {
 	return nil
 }
 
+func (x *ToolCallSummary) GetCalledAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CalledAt
+	}
+	return nil
+}
+
+func (x *ToolCallSummary) GetAnsweredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AnsweredAt
+	}
+	return nil
+}
+
+func (x *ToolCallSummary) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+func (x *ToolCallSummary) GetArgumentsCut() bool {
+	if x != nil {
+		return x.ArgumentsCut
+	}
+	return false
+}
+
 // Request of ListRunLoops.
 type ListRunLoopsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4784,15 +4912,17 @@ type ListRunLoopsRequest struct {
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Code points of the user's and the assistant's text to show of each loop; 0: none; at most 10,000.
 	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
-	// Replace secrets in previews, and in the ids and names of calls.
-	Redact        bool `protobuf:"varint,6,opt,name=redact,proto3" json:"redact,omitempty"`
+	// Replace secrets in previews and arguments, before they are cut, and in the ids and names of calls.
+	Redact bool `protobuf:"varint,6,opt,name=redact,proto3" json:"redact,omitempty"`
+	// Code points of the arguments to show of each call listed; 0: none; at most 2,000.
+	ArgumentChars int32 `protobuf:"varint,7,opt,name=argument_chars,json=argumentChars,proto3" json:"argument_chars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4804,7 +4934,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4817,7 +4947,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -4862,6 +4992,13 @@ func (x *ListRunLoopsRequest) GetRedact() bool {
 	return false
 }
 
+func (x *ListRunLoopsRequest) GetArgumentChars() int32 {
+	if x != nil {
+		return x.ArgumentChars
+	}
+	return 0
+}
+
 // A run loop: a user message and all that answers it.
 type RunLoop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4871,7 +5008,7 @@ type RunLoop struct {
 	Last *MessagePlace `protobuf:"bytes,2,opt,name=last,proto3" json:"last,omitempty"`
 	// When the first message was sent, else first put.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When the last message was sent, else first put.
+	// When the last message was sent, else first put; absent while the loop is open.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	// Where it stands.
 	State RunLoopState `protobuf:"varint,5,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
@@ -4904,7 +5041,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4916,7 +5053,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4929,7 +5066,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -5057,7 +5194,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +5206,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +5219,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -5132,7 +5269,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5144,7 +5281,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5157,7 +5294,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -5249,7 +5386,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5261,7 +5398,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5274,7 +5411,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -5398,7 +5535,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5410,7 +5547,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5423,7 +5560,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -5615,7 +5752,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5627,7 +5764,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5640,7 +5777,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -5733,7 +5870,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5745,7 +5882,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5758,7 +5895,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -5793,7 +5930,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5805,7 +5942,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5818,7 +5955,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -5876,7 +6013,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5888,7 +6025,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5901,7 +6038,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -5986,7 +6123,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5998,7 +6135,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6011,7 +6148,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -6115,7 +6252,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6127,7 +6264,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6140,7 +6277,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -6191,7 +6328,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6203,7 +6340,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6216,7 +6353,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -6320,7 +6457,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6332,7 +6469,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6345,7 +6482,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -6477,7 +6614,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6489,7 +6626,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6502,7 +6639,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -6595,7 +6732,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6607,7 +6744,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6620,7 +6757,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PendingCall) GetId() string {
@@ -6668,7 +6805,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6680,7 +6817,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6693,7 +6830,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Lineage) GetAncestors() int64 {
@@ -6779,7 +6916,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6791,7 +6928,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6804,7 +6941,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -6842,7 +6979,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6854,7 +6991,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6867,7 +7004,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -6925,7 +7062,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6937,7 +7074,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6950,7 +7087,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -6980,7 +7117,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6992,7 +7129,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7005,7 +7142,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ToolUse) GetName() string {
@@ -7041,7 +7178,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7053,7 +7190,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7066,7 +7203,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -7259,7 +7396,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0f_max_user_charsB\x12\n" +
 	"\x10_max_reply_charsB\x11\n" +
 	"\x0f_keep_full_runsB\x14\n" +
-	"\x12_keep_tool_results\"\xd3\x02\n" +
+	"\x12_keep_tool_results\"0\n" +
+	"\tNodeFacts\x12#\n" +
+	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\x8c\x03\n" +
 	"\x0fAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -7269,7 +7408,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\vnode_detail\x18\x06 \x01(\x0e2\x19.transcript.v1.NodeDetailR\n" +
 	"nodeDetail\x12-\n" +
 	"\x06policy\x18\a \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12#\n" +
-	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\"\xee\x01\n" +
+	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\x127\n" +
+	"\n" +
+	"node_facts\x18\t \x01(\v2\x18.transcript.v1.NodeFactsR\tnodeFacts\"\x86\x03\n" +
 	"\bNodeInfo\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_count\x18\x02 \x01(\x05R\fmessageCount\x12\x1d\n" +
@@ -7277,7 +7418,10 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x1a\n" +
 	"\bverbatim\x18\x04 \x01(\bR\bverbatim\x120\n" +
 	"\x05notes\x18\x05 \x03(\v2\x1a.transcript.v1.MessageNoteR\x05notes\x127\n" +
-	"\benvelope\x18\x06 \x01(\v2\x1b.transcript.v1.EnvelopeInfoR\benvelope\"\xf8\x01\n" +
+	"\benvelope\x18\x06 \x01(\v2\x1b.transcript.v1.EnvelopeInfoR\benvelope\x127\n" +
+	"\tfirst_put\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bfirstPut\x128\n" +
+	"\bmetadata\x18\b \x03(\v2\x1c.transcript.v1.MetadataEntryR\bmetadata\x12#\n" +
+	"\rmore_metadata\x18\t \x01(\bR\fmoreMetadata\"\xf8\x01\n" +
 	"\fEnvelopeInfo\x12\x1b\n" +
 	"\tparent_id\x18\x01 \x01(\tR\bparentId\x12%\n" +
 	"\x0epayload_digest\x18\x02 \x01(\tR\rpayloadDigest\x12'\n" +
@@ -7320,7 +7464,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fnot_modified\x18\x05 \x01(\bR\vnotModified\x128\n" +
 	"\bcounters\x18\x06 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x06report\x18\a \x01(\v2\x15.transcript.v1.ReportR\x06report\x12-\n" +
-	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\"\xd9\x02\n" +
+	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\"\x92\x03\n" +
 	"\x15StreamAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -7330,7 +7474,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\vnode_detail\x18\x06 \x01(\x0e2\x19.transcript.v1.NodeDetailR\n" +
 	"nodeDetail\x12-\n" +
 	"\x06policy\x18\a \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12#\n" +
-	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\"\xcd\x02\n" +
+	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\x127\n" +
+	"\n" +
+	"node_facts\x18\t \x01(\v2\x18.transcript.v1.NodeFactsR\tnodeFacts\"\xcd\x02\n" +
 	"\x16StreamAssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -7418,15 +7564,20 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x10summary_replaced\x18\f \x01(\bR\x0fsummaryReplaced\"L\n" +
 	"\fMessagePlace\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
-	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\"\xe9\x01\n" +
+	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\"\xa2\x03\n" +
 	"\x0fToolCallSummary\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x122\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x1c.transcript.v1.ToolCallStateR\x05state\x12/\n" +
 	"\x04call\x18\x04 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04call\x123\n" +
-	"\x06result\x18\x05 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06resultB\x05\n" +
+	"\x06result\x18\x05 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06result\x127\n" +
+	"\tcalled_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bcalledAt\x12;\n" +
+	"\vanswered_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"answeredAt\x12\x1c\n" +
+	"\targuments\x18\b \x01(\tR\targuments\x12#\n" +
+	"\rarguments_cut\x18\t \x01(\bR\fargumentsCutB\x05\n" +
 	"\x03_idB\a\n" +
-	"\x05_name\"\xd8\x01\n" +
+	"\x05_name\"\xff\x01\n" +
 	"\x13ListRunLoopsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12\x1b\n" +
@@ -7434,7 +7585,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12#\n" +
 	"\rpreview_chars\x18\x05 \x01(\x05R\fpreviewChars\x12\x16\n" +
-	"\x06redact\x18\x06 \x01(\bR\x06redact\"\xa4\x05\n" +
+	"\x06redact\x18\x06 \x01(\bR\x06redact\x12%\n" +
+	"\x0eargument_chars\x18\a \x01(\x05R\rargumentChars\"\xa4\x05\n" +
 	"\aRunLoop\x121\n" +
 	"\x05first\x18\x01 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05first\x12/\n" +
 	"\x04last\x18\x02 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04last\x129\n" +
@@ -7748,7 +7900,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -7790,81 +7942,82 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*AliasHistoryEntry)(nil),        // 37: transcript.v1.AliasHistoryEntry
 	(*ListAliasHistoryResponse)(nil), // 38: transcript.v1.ListAliasHistoryResponse
 	(*Policy)(nil),                   // 39: transcript.v1.Policy
-	(*AssembleRequest)(nil),          // 40: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 41: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 42: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 43: transcript.v1.Finding
-	(*Report)(nil),                   // 44: transcript.v1.Report
-	(*LeftOut)(nil),                  // 45: transcript.v1.LeftOut
-	(*Window)(nil),                   // 46: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 47: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 48: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 49: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 50: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 51: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 52: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 53: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 54: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 55: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 56: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 57: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 58: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 59: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 60: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 61: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 62: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 63: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 64: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 65: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 66: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 67: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 68: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 69: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 70: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 71: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 72: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 73: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 74: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 75: transcript.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 76: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 77: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 78: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 79: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 80: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 81: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 82: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 83: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 84: transcript.v1.VariableInfo
-	nil,                              // 85: transcript.v1.Labels.EntriesEntry
-	nil,                              // 86: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 87: google.protobuf.Timestamp
-	(*Message)(nil),                  // 88: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 89: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 90: google.protobuf.Duration
-	(*Metadata)(nil),                 // 91: transcript.v1.Metadata
-	(Role)(0),                        // 92: transcript.v1.Role
-	(*ToolCall)(nil),                 // 93: transcript.v1.ToolCall
-	(*Part)(nil),                     // 94: transcript.v1.Part
+	(*NodeFacts)(nil),                // 40: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 41: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 42: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 43: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 44: transcript.v1.Finding
+	(*Report)(nil),                   // 45: transcript.v1.Report
+	(*LeftOut)(nil),                  // 46: transcript.v1.LeftOut
+	(*Window)(nil),                   // 47: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 48: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 49: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 50: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 51: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 52: transcript.v1.GetNodeResponse
+	(*ListChildrenRequest)(nil),      // 53: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 54: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 55: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 56: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 57: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 58: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 59: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 60: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 61: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 62: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 63: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 64: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 65: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 66: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 67: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 68: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 69: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 70: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 71: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 72: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 73: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 74: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 75: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 76: transcript.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 77: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 78: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 79: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 80: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 81: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 82: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 83: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 84: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 85: transcript.v1.VariableInfo
+	nil,                              // 86: transcript.v1.Labels.EntriesEntry
+	nil,                              // 87: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 88: google.protobuf.Timestamp
+	(*Message)(nil),                  // 89: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 90: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 91: google.protobuf.Duration
+	(*Metadata)(nil),                 // 92: transcript.v1.Metadata
+	(Role)(0),                        // 93: transcript.v1.Role
+	(*ToolCall)(nil),                 // 94: transcript.v1.ToolCall
+	(*Part)(nil),                     // 95: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	87,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	85,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	88,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	86,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	88,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	89,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	89,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	90,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	88,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	89,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	89,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	90,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -7875,158 +8028,164 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	87,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	86,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	88,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	87,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
 	31,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
 	20,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	31,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	87,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	88,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
 	37,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	90,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	91,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	1,   // 36: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	2,   // 37: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
 	12,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
 	0,   // 39: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
 	3,   // 40: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
 	39,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	13,  // 42: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	42,  // 43: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	14,  // 44: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 45: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	43,  // 46: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	45,  // 47: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	46,  // 48: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	88,  // 49: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 50: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	44,  // 51: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	41,  // 52: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 53: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 54: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 55: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	39,  // 56: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	88,  // 57: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 58: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	44,  // 59: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	41,  // 60: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 61: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	88,  // 62: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	41,  // 63: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	91,  // 64: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	87,  // 65: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 66: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	92,  // 67: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	12,  // 68: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	87,  // 69: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	92,  // 70: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	53,  // 71: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	56,  // 72: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 73: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	39,  // 74: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 75: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 76: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 77: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 78: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	60,  // 79: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	8,   // 80: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	61,  // 81: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	61,  // 82: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	12,  // 83: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	61,  // 84: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	61,  // 85: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	87,  // 86: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	87,  // 87: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 88: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	62,  // 89: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 90: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	64,  // 91: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 92: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	93,  // 93: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	61,  // 94: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 95: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	94,  // 96: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	61,  // 97: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	87,  // 98: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 99: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	92,  // 100: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	87,  // 101: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	87,  // 102: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	61,  // 103: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	92,  // 104: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	61,  // 105: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 106: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	70,  // 107: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	87,  // 108: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	69,  // 109: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 110: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 111: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	61,  // 112: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	61,  // 113: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	61,  // 114: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	87,  // 115: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	73,  // 116: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 117: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 118: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	90,  // 119: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	87,  // 120: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	87,  // 121: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	90,  // 122: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 123: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	77,  // 124: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	79,  // 125: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	83,  // 126: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	84,  // 127: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 128: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	61,  // 129: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	87,  // 130: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	90,  // 131: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	78,  // 132: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 133: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	80,  // 134: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	81,  // 135: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 136: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 137: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	82,  // 138: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 139: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	80,  // 140: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	21,  // 141: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 142: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 143: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 144: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	32,  // 145: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	34,  // 146: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	36,  // 147: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	40,  // 148: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	48,  // 149: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	50,  // 150: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	52,  // 151: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	58,  // 152: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	63,  // 153: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	66,  // 154: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	68,  // 155: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	72,  // 156: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	75,  // 157: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 158: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 159: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 160: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 161: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	33,  // 162: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	35,  // 163: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	38,  // 164: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	47,  // 165: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	49,  // 166: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	51,  // 167: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	54,  // 168: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	59,  // 169: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	65,  // 170: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	67,  // 171: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	71,  // 172: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	74,  // 173: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	76,  // 174: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	158, // [158:175] is the sub-list for method output_type
-	141, // [141:158] is the sub-list for method input_type
-	141, // [141:141] is the sub-list for extension type_name
-	141, // [141:141] is the sub-list for extension extendee
-	0,   // [0:141] is the sub-list for field type_name
+	40,  // 42: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	13,  // 43: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	43,  // 44: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	88,  // 45: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	90,  // 46: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 47: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 48: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	44,  // 49: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	46,  // 50: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	47,  // 51: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	89,  // 52: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 53: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	45,  // 54: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	42,  // 55: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 56: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 57: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 58: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	39,  // 59: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	40,  // 60: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	89,  // 61: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 62: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	45,  // 63: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	42,  // 64: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 65: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	89,  // 66: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	42,  // 67: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	92,  // 68: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	88,  // 69: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 70: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	93,  // 71: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	12,  // 72: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	88,  // 73: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	93,  // 74: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	54,  // 75: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	57,  // 76: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 77: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	39,  // 78: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 79: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 80: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	18,  // 81: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 82: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	61,  // 83: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	8,   // 84: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	62,  // 85: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	62,  // 86: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	88,  // 87: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	88,  // 88: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	12,  // 89: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	62,  // 90: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	62,  // 91: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	88,  // 92: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	88,  // 93: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 94: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	63,  // 95: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 96: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	65,  // 97: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 98: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	94,  // 99: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	62,  // 100: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 101: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	95,  // 102: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	62,  // 103: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	88,  // 104: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 105: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	93,  // 106: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	88,  // 107: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	88,  // 108: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	62,  // 109: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	93,  // 110: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	62,  // 111: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 112: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	71,  // 113: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	88,  // 114: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	70,  // 115: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 116: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 117: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	62,  // 118: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	62,  // 119: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	62,  // 120: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	88,  // 121: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	74,  // 122: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 123: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 124: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	91,  // 125: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	88,  // 126: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	88,  // 127: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	91,  // 128: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 129: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	78,  // 130: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	80,  // 131: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	84,  // 132: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	85,  // 133: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 134: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	62,  // 135: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	88,  // 136: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	91,  // 137: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	79,  // 138: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 139: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	81,  // 140: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	82,  // 141: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 142: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 143: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	83,  // 144: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 145: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	81,  // 146: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	21,  // 147: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 148: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 149: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 150: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	32,  // 151: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	34,  // 152: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	36,  // 153: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	41,  // 154: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	49,  // 155: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	51,  // 156: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	53,  // 157: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	59,  // 158: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	64,  // 159: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	67,  // 160: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	69,  // 161: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	73,  // 162: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	76,  // 163: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 164: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 165: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 166: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 167: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	33,  // 168: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	35,  // 169: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	38,  // 170: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	48,  // 171: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	50,  // 172: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	52,  // 173: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	55,  // 174: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	60,  // 175: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	66,  // 176: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	68,  // 177: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	72,  // 178: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	75,  // 179: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	77,  // 180: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	164, // [164:181] is the sub-list for method output_type
+	147, // [147:164] is the sub-list for method input_type
+	147, // [147:147] is the sub-list for extension type_name
+	147, // [147:147] is the sub-list for extension extendee
+	0,   // [0:147] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -8052,25 +8211,25 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*ListAliasesRequest_Folder)(nil),
 	}
 	file_transcript_v1_transcript_service_proto_msgTypes[27].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[50].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[54].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[56].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[51].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[55].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[57].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[57].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[61].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[66].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[71].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   75,
+			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,7 @@ type Request interface {
 	GetNodeDetail() transcriptv1.NodeDetail
 	GetPolicy() *transcriptv1.Policy
 	GetCondenseLast() bool
+	GetNodeFacts() *transcriptv1.NodeFacts
 }
 
 // maxEtag is the most bytes of an etag that is asked with; ours have 32. A stream keeps its request, so that must be short.
@@ -42,6 +43,7 @@ type Assembly struct {
 	view         *Effective
 	conversation *conversation
 	detail       transcriptv1.NodeDetail
+	facts        *wire.NodeFacts
 	// after is what the caller asks to go on from; base is the same where the reply does; else it is the whole view.
 	after, base *chainstore.ID
 	// Etag names the view of the head and what is told of nodes, and neither the reply nor its base: it is what the
@@ -72,6 +74,9 @@ func Open(ctx context.Context, store chainstore.Store, req Request) (*Assembly, 
 	if err != nil {
 		return nil, err
 	}
+	if a.facts, err = wire.ParseNodeFacts("node_facts", req.GetNodeFacts()); err != nil {
+		return nil, err
+	}
 	if a.Chain, err = store.Chain(ctx, wire.Namespace(req.GetNamespace()), head, a.after); err != nil {
 		return nil, wire.MissingFromChain("head", "after_id", err)
 	}
@@ -96,6 +101,8 @@ func checkOptions(req Request) error {
 	}
 	conversation := req.GetView() == transcriptv1.View_VIEW_CONVERSATION
 	switch {
+	case req.GetNodeFacts() != nil && req.GetNodeDetail() == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED:
+		return wire.InvalidField("node_facts", "must be absent without node_detail")
 	case len(req.GetIfNoneMatch()) > maxEtag:
 		return wire.OverLimit("if_none_match", "must be the etag of a reply, at most %d bytes", maxEtag)
 	case conversation && req.GetAfterId() != "":
@@ -111,7 +118,7 @@ func checkOptions(req Request) error {
 // openWhole finds how the full or the effective view lies. Behind a compaction that the caller does not know, the
 // effective view is another, and the whole of it is the reply.
 func (a *Assembly) openWhole() {
-	a.Etag = etag(a.Chain.Head().ID, a.Full, a.detail)
+	a.Etag = a.etag()
 	link := a.Chain.Head().Compaction
 	if a.base = a.after; a.Full || !link.Present || a.base != nil && link.Seq <= a.Chain.After() {
 		return
@@ -119,12 +126,14 @@ func (a *Assembly) openWhole() {
 	a.base, a.view = nil, OpenEffective(a.Chain)
 }
 
-func etag(head chainstore.ID, full bool, detail transcriptv1.NodeDetail) string {
+// etag names the full or the effective view.
+func (a *Assembly) etag() string {
 	view := byte('e')
-	if full {
+	if a.Full {
 		view = 'f'
 	}
-	return hashEtag(append([]byte{assemblerVersion, view, byte(detail)}, head[:]...))
+	head := a.Chain.Head().ID
+	return hashEtag(a.facts.AppendKey(append([]byte{assemblerVersion, view, byte(a.detail)}, head[:]...)))
 }
 
 func hashEtag(of []byte) string {
@@ -215,7 +224,7 @@ type Writer interface {
 
 // Writer fills the frames that frame gives, each for the next need bytes, with this view, and the report.
 func (a *Assembly) Writer(frame func(need int) (*Frame, error)) (Writer, *Report) {
-	s := &splicer{chain: a.Chain, full: a.Full, view: a.view, detail: a.detail, frame: frame}
+	s := &splicer{chain: a.Chain, full: a.Full, view: a.view, detail: a.detail, facts: a.facts, frame: frame}
 	s.counted = a.base != nil || a.conversation != nil
 	if a.base != nil {
 		s.last = lastRow{true, a.Chain.After(), *a.base}

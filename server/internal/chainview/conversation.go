@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // conversation is a conversation view, planned but not read yet: the plan was made from headers alone.
@@ -30,7 +31,7 @@ func (a *Assembly) openConversation(ctx context.Context, policy compaction.Polic
 	}
 	c := &conversation{view: view, policy: policy, plan: plan}
 	c.spans = joined(append(view.preambleSpans(), view.shown(plan, a.Chain.Head().Seq)...))
-	a.conversation, a.Etag = c, c.etag(a.detail, condenseLast)
+	a.conversation, a.Etag = c, c.etag(a.detail, a.facts, condenseLast)
 	return nil
 }
 
@@ -51,7 +52,7 @@ func (e *Effective) converse(ctx context.Context, policy compaction.Policy, cond
 }
 
 // etag names the view.
-func (c *conversation) etag(detail transcriptv1.NodeDetail, condenseLast bool) string {
+func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFacts, condenseLast bool) string {
 	b := []byte{assemblerVersion, 'c', byte(detail), byte(boolToInt(condenseLast)), byte(boolToInt(c.policy.TraceRequests))}
 	p := &c.policy
 	for _, n := range []int64{
@@ -61,7 +62,7 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, condenseLast bool) s
 		b = binary.AppendVarint(b, n)
 	}
 	head := c.view.chain.Head().ID
-	return hashEtag(append(b, head[:]...))
+	return hashEtag(facts.AppendKey(append(b, head[:]...)))
 }
 
 // hasLines tells whether results become lines, so that their calls have to be known.

@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // maxPart is the most bytes of messages of one node in one frame. Payloads are smaller; only a node to which repair
@@ -24,6 +25,7 @@ type splicer struct {
 	// counted says that tokens are added up row by row.
 	counted bool
 	detail  transcriptv1.NodeDetail
+	facts   *wire.NodeFacts
 	// last is the latest row seen, or the node behind which the reply begins.
 	last lastRow
 	// unnamed are the links that are to be looked up.
@@ -236,7 +238,10 @@ func nextPart(h *chainstore.Header, from, limit int) part {
 
 // begin makes room for a part and for what is told of it.
 func (s *splicer) begin(row *chainstore.Row, h *chainstore.Header, p *part) (*Frame, *transcriptv1.NodeInfo, error) {
-	info := s.info(row, h, p)
+	info, err := s.info(row, h, p)
+	if err != nil {
+		return nil, nil, err
+	}
 	f, err := s.frame(p.bytes + infoSize(info))
 	return f, info, err
 }

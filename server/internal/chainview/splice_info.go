@@ -13,16 +13,16 @@ import (
 )
 
 // info tells of a part of a node; nil where nothing is asked for.
-func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) *transcriptv1.NodeInfo {
+func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) (*transcriptv1.NodeInfo, error) {
 	if !s.wantsInfo() {
-		return nil
+		return nil, nil
 	}
 	info := &transcriptv1.NodeInfo{
 		NodeId: h.ID.String(), MessageCount: int32(p.messages), SizeBytes: int64(p.bytes), Verbatim: p.verbatim,
 		Notes: p.notes,
 	}
-	if s.detail != transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
-		return info
+	if err := s.facts.Tell(info, h, row.Metadata); err != nil || s.detail != transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
+		return info, err
 	}
 	info.Envelope = wire.EnvelopeInfo(h, row.Metadata, wire.Links{})
 	if h.Seq > 0 {
@@ -34,7 +34,7 @@ func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) *tran
 	if !p.verbatim {
 		info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
 	}
-	return info
+	return info, nil
 }
 
 // unnamed is a link whose id no row that was seen has told.

@@ -16,6 +16,8 @@ const (
 	defaultPage     = 20
 	maxPage         = 100
 	maxPreviewChars = 10_000
+	// maxArgumentChars keeps a loop of maxLoopCalls calls below a MiB.
+	maxArgumentChars = 2000
 	// pageBytes ends a page by the bytes of the reply.
 	pageBytes = 1 << 20
 	// DefaultMaxBytes is Lister.MaxBytes outside of tests.
@@ -45,6 +47,10 @@ func (s *Lister) List(ctx context.Context, req *transcriptv1.ListRunLoopsRequest
 	if err != nil {
 		return nil, err
 	}
+	arguments, err := wire.Bounded("argument_chars", req.ArgumentChars, 0, maxArgumentChars)
+	if err != nil {
+		return nil, err
+	}
 	p := wire.Page{RPC: "ListRunLoops", Namespace: wire.Namespace(req.Namespace), Scope: ref.Alias + "\x00" + ref.ID.String()}
 	l, err := open(ctx, s.Store, p, ref, req.PageToken)
 	if err != nil {
@@ -54,7 +60,7 @@ func (s *Lister) List(ctx context.Context, req *transcriptv1.ListRunLoopsRequest
 	if l.loop.Phase == runloop.None {
 		return reply, nil
 	}
-	l.preview, l.maxBytes = wire.Preview{Chars: chars, Redact: req.Redact}, s.MaxBytes
+	l.preview, l.arguments, l.maxBytes = wire.Preview{Chars: chars, Redact: req.Redact}, arguments, s.MaxBytes
 	planned, err := l.plan(ctx, size)
 	if err != nil {
 		return nil, err
@@ -81,9 +87,11 @@ type runLoops struct {
 	// begun and bytes are the loops, the lead-in aside, and the bytes of messages that the chain has before end.
 	begun, bytes int64
 	// last says that no loop comes after it.
-	last     bool
-	preview  wire.Preview
-	maxBytes int
+	last    bool
+	preview wire.Preview
+	// arguments are the code points that are shown of a call's arguments.
+	arguments int
+	maxBytes  int
 }
 
 // open begins at the head, or behind the loop that a token names.
@@ -146,11 +154,5 @@ func count(full *runloop.View, m *runloop.Brief, at *chainview.MessageLoop) {
 	full.Bytes += int64(m.Length)
 	if at.Begins && !at.In.LeadIn {
 		full.Loops++
-	}
-}
-
-func redactCalls(calls []*transcriptv1.ToolCallSummary) {
-	for _, c := range calls {
-		c.Id, c.Name = wire.RedactedName(c.Id), wire.RedactedName(c.Name)
 	}
 }

@@ -22,8 +22,9 @@ const (
 // loopScan describes one loop. Headers say nearly everything; of payloads only those are read that hold the calls to list, their
 // results and what a preview shows.
 type loopScan struct {
-	preview wire.Preview
-	reply   *transcriptv1.RunLoop
+	preview   wire.Preview
+	arguments int
+	reply     *transcriptv1.RunLoop
 	// start is where it begins, and end behind where it ends; before is the loop before, as it ended.
 	start, end runloop.Place
 	before     runloop.Loop
@@ -73,7 +74,7 @@ func (r *rowRange) has(seq uint32) bool { return r.any && r.From <= seq && seq <
 // newLoopScan begins a loop with the message at a place of a node.
 func newLoopScan(l *runLoops, h *chainstore.Header, at runloop.Place, before runloop.Loop) *loopScan {
 	i := int(at.Index)
-	return &loopScan{preview: l.preview, start: at, before: before, opening: true, reply: &transcriptv1.RunLoop{
+	return &loopScan{preview: l.preview, arguments: l.arguments, start: at, before: before, opening: true, reply: &transcriptv1.RunLoop{
 		First: wire.MessagePlace(h, i), StartedAt: wire.Timestamp(h.Messages[i].SentAt(h.FirstPut)),
 	}}
 }
@@ -82,6 +83,9 @@ func newLoopScan(l *runLoops, h *chainstore.Header, at runloop.Place, before run
 func (s *loopScan) ended(l *runloop.Loop, end runloop.Place, last bool) {
 	s.end = end
 	s.reply.State, s.reply.LeadIn, s.reply.Outcome = chainview.LoopState(l, last), l.LeadIn, chainview.Outcome(l)
+	if s.reply.State == transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN {
+		s.reply.EndedAt = nil
+	}
 }
 
 // messages are those of a node that belong to the loop, from one through the one before another.
@@ -217,9 +221,9 @@ func (s *loopScan) message(h *chainstore.Header, i int, payload []byte) error {
 	p := &s.payloads
 	switch {
 	case called && b.Role == runloop.Tool:
-		p.open = answer(p.open, m, wire.MessagePlace(h, i))
+		p.open = answer(p.open, m, wire.MessagePlace(h, i), wire.Timestamp(b.SentAt(h.FirstPut)))
 	case called:
-		p.open = append(p.open, s.list(m, wire.MessagePlace(h, i))...)
+		p.open = append(p.open, s.list(m, wire.MessagePlace(h, i), wire.Timestamp(b.SentAt(h.FirstPut)))...)
 	}
 	if asked {
 		p.spoken = !s.preview.Add(&s.reply.UserPreview, m)
@@ -256,31 +260,4 @@ func (s *loopScan) finish() {
 	if s.preview.Redact {
 		redactCalls(s.reply.ToolCalls)
 	}
-}
-
-// list lists the message's calls, as many as there is room for, and returns what it listed.
-func (s *loopScan) list(m *transcriptv1.Message, at *transcriptv1.MessagePlace) []*transcriptv1.ToolCallSummary {
-	before := len(s.reply.ToolCalls)
-	for _, p := range m.Parts {
-		if c := p.GetToolCall(); c != nil && len(s.reply.ToolCalls) < maxLoopCalls {
-			s.reply.ToolCalls = append(s.reply.ToolCalls, &transcriptv1.ToolCallSummary{
-				Id: c.Id, Name: c.Name, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED, Call: at,
-			})
-		}
-	}
-	return s.reply.ToolCalls[before:]
-}
-
-// answer lets a result answer the first open call with its id, and returns the calls that stay open.
-func answer(open []*transcriptv1.ToolCallSummary, result *transcriptv1.Message, at *transcriptv1.MessagePlace) []*transcriptv1.ToolCallSummary {
-	c, rest, ok := chainview.TakeFirst(open, func(c *transcriptv1.ToolCallSummary) bool {
-		return wire.Optional(c.Id) == wire.Optional(result.ToolCallId)
-	})
-	if ok {
-		c.State, c.Result = transcriptv1.ToolCallState_TOOL_CALL_STATE_OK, at
-		if result.IsError {
-			c.State = transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
-		}
-	}
-	return rest
 }

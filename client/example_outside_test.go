@@ -1,0 +1,36 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Which message of the platform is this? Nodes tell the metadata that they were put with.
+func ExampleQuery_facts() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+	chat, err := c.Chat(ctx, "42", client.System("You are helpful."))
+	check(err)
+	_, err = chat.AppendNode(ctx, client.Node{
+		Messages: []*transcriptv1.Message{client.User("Hello.")}, Metadata: map[string]string{"message_id": "1001"},
+	})
+	check(err)
+
+	a, err := c.Assemble(ctx, client.ByAlias(chat.Alias()), client.Query{
+		Facts: &transcriptv1.NodeFacts{MetadataKeys: []string{"message_id"}},
+	})
+	check(err)
+	for _, n := range a.Nodes {
+		fmt.Println(n.MessageCount, "message", n.Metadata)
+	}
+
+	fmt.Println(a.Nodes[0].FirstPut.IsValid())
+	// Output:
+	// 1 message []
+	// 1 message [key:"message_id" value:"1001"]
+	// true
+}
