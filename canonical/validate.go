@@ -18,11 +18,10 @@ func Validate(messages []*transcriptv1.Message, metadata []*transcriptv1.Metadat
 	if err := j.messages(messages); err != nil {
 		return err
 	}
-	if err := judgeMetadata(metadata); err != nil {
-		return err
-	}
-	if err := judgeOutcome(metadata); err != nil {
-		return err
+	for _, judge := range []func([]*transcriptv1.MetadataEntry) *FieldError{judgeMetadata, judgeOutcome, judgeInherits, judgeVariables} {
+		if err := judge(metadata); err != nil {
+			return err
+		}
 	}
 	if err := judgeSalt(salt); err != nil {
 		return err

@@ -81,27 +81,6 @@ func parseID(field, digits string, id *[32]byte) *FieldError {
 	return nil
 }
 
-// Variables are the names that metadata sets as variables, each once: NAME of each key "var/NAME", in the order of
-// their bytes.
-func Variables(metadata []*transcriptv1.MetadataEntry) []string {
-	var names []string
-	for _, e := range sorted(metadata) {
-		if name, ok := variable(e.Key); ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-const variablePrefix = "var/"
-
-func variable(key string) (name string, ok bool) {
-	if len(key) <= len(variablePrefix) || key[:len(variablePrefix)] != variablePrefix {
-		return "", false
-	}
-	return key[len(variablePrefix):], true
-}
-
 // OutcomeKey is the key of the metadata that tells how a run ended; its value is one of outcomes.
 const OutcomeKey = "run/end"
 
@@ -125,6 +104,36 @@ func judgeOutcome(entries []*transcriptv1.MetadataEntry) *FieldError {
 	for i, e := range entries {
 		if e.Key == OutcomeKey && outcomes[e.Value] == runloop.NoOutcome {
 			return invalid("value", "of "+OutcomeKey+" must be replied, stopped, failed or cancelled").Under(fmt.Sprintf("metadata[%d]", i))
+		}
+	}
+	return nil
+}
+
+// InheritsKey is the key of the metadata, on a spawned chain's first node, by which its spawner says what it inherits; its value is one of
+// inheritances.
+const InheritsKey = "spawn/inherits"
+
+var inheritances = map[string]transcriptv1.Inheritance{
+	"none": transcriptv1.Inheritance_INHERITANCE_NONE, "arguments": transcriptv1.Inheritance_INHERITANCE_ARGUMENTS,
+	"prefix": transcriptv1.Inheritance_INHERITANCE_PREFIX,
+}
+
+// Inherits is what metadata says of what a spawned chain inherits; unspecified where it says nothing, or another value, which nodes have
+// that were put before it was said so.
+func Inherits(metadata []*transcriptv1.MetadataEntry) transcriptv1.Inheritance {
+	for _, e := range metadata {
+		if e.Key == InheritsKey {
+			return inheritances[e.Value]
+		}
+	}
+	return transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED
+}
+
+// judgeInherits refuses an inheritance that is none of those.
+func judgeInherits(entries []*transcriptv1.MetadataEntry) *FieldError {
+	for i, e := range entries {
+		if e.Key == InheritsKey && inheritances[e.Value] == transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED {
+			return invalid("value", "of "+InheritsKey+" must be none, arguments or prefix").Under(fmt.Sprintf("metadata[%d]", i))
 		}
 	}
 	return nil

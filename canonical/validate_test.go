@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/canonical"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -266,12 +267,15 @@ func TestParseSpawnedFrom(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	var entries []*transcriptv1.MetadataEntry
-	for _, key := range []string{"var/b", "var", "var/", "a", "var/a/b", "VAR/c", "var/\U00010000", "var/\ufffd", "xvar/y"} {
+	for _, key := range []string{"var/b", "varinfo/b", "varinfo/", "varinfo", "varinfo/d", "var", "var/", "a", "var/a/b", "VAR/c", "var/\U00010000", "var/\ufffd", "xvar/y"} {
 		entries = append(entries, &transcriptv1.MetadataEntry{Key: key})
 	}
-	want := []string{"a/b", "b", "\ufffd", "\U00010000"}
+	want := []runloop.VariableChange{
+		{Name: "a/b", Unset: true}, {Name: "b", Unset: true}, {Name: "d", Declared: true, Unset: true}, {Name: "\ufffd", Unset: true},
+		{Name: "\U00010000", Unset: true},
+	}
 	if got := canonical.Variables(entries); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := canonical.Variables(nil); got != nil {
 		t.Error(got)

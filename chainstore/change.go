@@ -53,8 +53,8 @@ type NewNode struct {
 	SpawnedFrom             *SpawnedFrom
 	// Messages are the facts of the payload's messages, in order; their Lengths add up to the payload's.
 	Messages []runloop.Facts
-	// Variables are the names that the metadata sets, each once.
-	Variables []string
+	// Variables is what the metadata does to variables, each once, in the order of their names.
+	Variables []runloop.VariableChange
 	// Outcome is what the metadata says of how the run ended.
 	Outcome runloop.Outcome
 	// Compaction makes it a compaction node, which has a parent, and neither metadata nor SpawnedFrom; else nil.

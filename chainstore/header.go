@@ -31,7 +31,7 @@ type Header struct {
 	Stubs   []runloop.Call
 	// State is the folds through this node.
 	State runloop.State
-	// Tools and Variables are the nearest nodes, this one included, that have calls and that set variables.
+	// Tools and Variables are the nearest nodes, this one included, that have calls and that set or unset variables.
 	Tools, Variables Link
 	// Spawned is the nearest node, this one included, that has a SpawnedFrom.
 	Spawned Link

@@ -74,9 +74,6 @@ type Chain interface {
 	// Runs are the stretches of the path, nearest to the head first, at most limit: a run begins at the root and at each
 	// node that is not its parent's first child.
 	Runs(limit int) []Run
-	// RunOf is the Key of the run that has the node with a Seq, at most the head's. Two paths of a namespace share that node if it is the
-	// same for both.
-	RunOf(seq uint32) uint64
 	// Headers returns the headers of the nodes of the path with some Seqs, in the order of these, which is any; one may be asked for
 	// twice. ErrCorrupt where the path has no such row.
 	Headers(ctx context.Context, seqs ...uint32) ([]*Header, error)
@@ -102,6 +99,9 @@ type Chain interface {
 	// first, of one spawner those put first, at most limit and SpawnedReach. more says that there are more, or that there may
 	// be: it looks no further than SpawnedReach.
 	Spawned(ctx context.Context, limit int) (spawned []*Header, more bool, err error)
+	// SpawnDepth counts the spawns above the head: the nearest node of the path that has a SpawnedFrom, the nearest one on the path to
+	// the node that this names, and so on, at most limit; more says that there are more. It ends at a name of a node that is not there.
+	SpawnDepth(ctx context.Context, limit int) (depth int, more bool, err error)
 }
 
 // SpawnedReach bounds what Spawned looks at: runs of the path, nearest to the head first, and nodes that it passes over,
@@ -229,7 +229,7 @@ type Tables struct {
 	// Tools are in the order of their first call; a name that no longer fits is counted in OtherCalls.
 	Tools      []ToolCount
 	OtherCalls int64
-	// Variables are the latest set last; where they no longer fit, those set longest ago are gone.
+	// Variables are those that are set, the latest set last; where they no longer fit, those set longest ago are gone.
 	Variables []Variable
 }
 
@@ -239,7 +239,7 @@ type ToolCount struct {
 	Calls int64
 }
 
-// Variable is a variable and the Seq of the node that set it last.
+// Variable is a variable and the Seq of the node that set it last, or declared it.
 type Variable struct {
 	Name string
 	Seq  uint32
@@ -359,15 +359,15 @@ type Verifier interface {
 }
 
 // Judge recomputes a node from its bytes, its parent's id, nil for a root, and the id of the last node that it covers, nil
-// but for a compaction node: its id, the facts of its messages without notes, and the names of the variables that it
-// sets. An error says in words, without content, why the bytes are not a node's.
+// but for a compaction node: its id, the facts of its messages without notes, and what it does to
+// variables. An error says in words, without content, why the bytes are not a node's.
 type Judge func(header *Header, payload, metadata []byte, parent, covers *ID) (Judgement, error)
 
 // Judgement is what a node is by its bytes.
 type Judgement struct {
 	ID        ID
 	Messages  []runloop.Facts
-	Variables []string
+	Variables []runloop.VariableChange
 	Outcome   runloop.Outcome
 }
 

@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 const (
+	inheritsUnsaid    = transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED
 	inheritsNothing   = transcriptv1.Inheritance_INHERITANCE_NONE
 	inheritsArguments = transcriptv1.Inheritance_INHERITANCE_ARGUMENTS
 	inheritsPrefix    = transcriptv1.Inheritance_INHERITANCE_PREFIX
@@ -126,86 +125,72 @@ func TestDescribeLoopBehindACompaction(t *testing.T) {
 	}
 }
 
-// TestDescribeInheritance: what a spawned chain has of its spawner's.
+// inherits is the metadata that says what a spawned chain inherits.
+func inherits(what string) []*transcriptv1.MetadataEntry {
+	return []*transcriptv1.MetadataEntry{{Key: "spawn/inherits", Value: what}}
+}
+
+// TestDescribeInheritance: what a spawned chain has of its spawner's is what its first node says, whatever its texts are.
 func TestDescribeInheritance(t *testing.T) {
-	const given = `{"task":"count the files of /srv","deep":{"hint":["  start with the newest  "]},"x":"short"}`
-	prompt := system("you are an agent")
-	spawnerCall := calling("task", "t1", "t2")
-	spawnerCall.Parts[0].GetToolCall().Arguments = given
-	spawnerCall.Parts[1].GetToolCall().Arguments = " do it all again "
+	call := calling("task", "t1")
+	call.Parts[0].GetToolCall().Arguments = `{"task":"count the files of /srv"}`
 	tests := []struct {
 		name  string
 		below string // the node that the spawned one is put below: "" or a name of the spawner's path
-		first []*Message
-		then  []*Message // each a node behind the spawned one
-		from  string     // the spawner, by name
-		call  *string
+		from  string // the spawner, by name
+		said  []*transcriptv1.MetadataEntry
 		want  transcriptv1.Inheritance
 	}{
-		{"a chain of its own", "", []*Message{user("hello there")}, nil, "call", proto.String("t1"), inheritsNothing},
-		{"the arguments as they were written", "", []*Message{user("Task: " + given)}, nil, "call", proto.String("t1"), inheritsArguments},
-		{"a string of them", "", []*Message{user("Please count the files of /srv.")}, nil, "call", proto.String("t1"), inheritsArguments},
-		{"a string deep in them", "", []*Message{user("start with the newest")}, nil, "call", proto.String("t1"), inheritsArguments},
-		{"a short string of them", "", []*Message{user("short is in anything")}, nil, "call", proto.String("t1"), inheritsNothing},
-		{"a name in them", "", []*Message{user("task deep hint")}, nil, "call", proto.String("t1"), inheritsNothing},
-		{"arguments that are not JSON", "", []*Message{user("do it all again!")}, nil, "call", proto.String("t2"), inheritsArguments},
-		{"those of another call", "", []*Message{user("do it all again!")}, nil, "call", proto.String("t1"), inheritsNothing},
-		{"those of a call that is not there", "", []*Message{user("do it all again!")}, nil, "call", proto.String("t3"), inheritsNothing},
-		{"those of any call", "", []*Message{user("do it all again!")}, nil, "call", nil, inheritsArguments},
-		{"behind a prompt of its own", "", []*Message{system("you count"), user("do it all again!")}, nil, "call", proto.String("t2"), inheritsArguments},
-		{"in a later node", "", []*Message{system("you count")}, []*Message{assistant("hi"), user("do it all again!")}, "call", proto.String("t2"), inheritsArguments},
-		{"in the second user message", "", []*Message{user("first"), user("do it all again!")}, nil, "call", proto.String("t2"), inheritsNothing},
-		{"below the same prompt", "prompt", []*Message{user("do it all again!")}, nil, "call", proto.String("t2"), inheritsArguments},
-		{"below the same prompt, otherwise", "prompt", []*Message{user("hello there")}, nil, "call", proto.String("t2"), inheritsNothing},
-		{"below the question", "question", []*Message{assistant("a fork")}, nil, "call", proto.String("t1"), inheritsPrefix},
-		{"below the call", "call", []*Message{result("t1", "you are the one")}, nil, "call", proto.String("t1"), inheritsPrefix},
-		{"behind the call", "result", []*Message{user("do it all again!")}, nil, "call", proto.String("t2"), inheritsPrefix},
-		{"of a node without calls", "", []*Message{user("do it all again!")}, nil, "question", proto.String("t2"), inheritsNothing},
-		{"of a node that is not there", "", []*Message{user("do it all again!")}, nil, "absent", proto.String("t2"), inheritsNothing},
-		{"of a node that is not there, below the question", "question", []*Message{user("x")}, nil, "absent", proto.String("t2"), inheritsNothing},
+		{"nothing is said", "", "call", nil, inheritsUnsaid},
+		{"nothing is said below the call", "call", "call", nil, inheritsUnsaid},
+		{"none", "", "call", inherits("none"), inheritsNothing},
+		{"none, below the prompt", "prompt", "call", inherits("none"), inheritsNothing},
+		{"arguments", "", "call", inherits("arguments"), inheritsArguments},
+		{"arguments, of a node that is not there", "", "absent", inherits("arguments"), inheritsArguments},
+		{"prefix", "call", "call", inherits("prefix"), inheritsPrefix},
+		{"prefix, beside other metadata", "call", "call", append(variables("a", "1", "z", "2"), inherits("prefix")...), inheritsPrefix},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t)
-			ids := r.chain("", prompt, user("what is there?"), spawnerCall, result("t1", "wait"))
-			named := map[string]string{"": "", "prompt": ids[0], "question": ids[1], "call": ids[2], "result": ids[3], "absent": absent}
+			ids := r.chain("", system("you are an agent"), user("what is there?"), call, result("t1", "wait"))
+			named := map[string]string{"": "", "prompt": ids[0], "call": ids[2], "absent": absent}
 			spawned := r.putWith(named[test.below], &PutNode{
-				Messages: test.first, SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: named[test.from], ToolCallId: test.call},
+				Messages: []*Message{user("count the files of /srv")}, SpawnedFrom: spawnedBy(named[test.from], "t1"), Metadata: test.said,
 			})
-			head := spawned
-			for _, m := range test.then {
-				head = r.put(head, m)
+			// Only the node that was spawned says it.
+			later := r.putWith(spawned, &PutNode{Messages: []*Message{assistant("done")}, Metadata: inherits("none")})
+			for _, head := range []string{spawned, later} {
+				l := r.lineage(head, 0)
+				equal(r, "what it inherits", l.Inheritance, test.want)
+				equal(r, "the spawned node", l.SpawnedNodeId, spawned)
+				r.sameReply("the link", l.SpawnedFrom, spawnedBy(named[test.from], "t1"))
 			}
-			head = r.put(head, assistant("done"))
-			l := r.lineage(head, 0)
-			equal(r, "what it inherits", l.Inheritance, test.want)
-			equal(r, "the spawned node", l.SpawnedNodeId, spawned)
-			r.sameReply("the link", l.SpawnedFrom, &transcriptv1.SpawnedFromRef{NodeId: named[test.from], ToolCallId: test.call})
+			equal(r, "what the spawner inherits", r.lineage(ids[3], 0).Inheritance, inheritsUnsaid)
 		})
 	}
 }
 
-// TestDescribeInheritanceIsBounded: the first user message is looked for in a few nodes, and a call's texts are too many
-// to look for each.
-func TestDescribeInheritanceIsBounded(t *testing.T) {
+// TestDescribeSpawnDepth: a chain of subagents tells how many spawns lie above, up to 64, each subagent in its own way.
+func TestDescribeSpawnDepth(t *testing.T) {
 	r := newRig(t)
-	call := calling("task", "t1")
-	var values []string
-	for i := range 200 {
-		values = append(values, fmt.Sprintf(`"%s %03d"`, strings.Repeat("x", 10), i))
-	}
-	call.Parts[0].GetToolCall().Arguments = "[" + strings.Join(values, ",") + `,"the longest of them all"]`
-	spawner := r.put("", user("u"), call)
-	inherits := func(behind int, s string) transcriptv1.Inheritance {
-		t.Helper()
-		at := r.putWith("", &PutNode{Messages: []*Message{system("s")}, SpawnedFrom: spawnedBy(spawner, "t1"), Salt: make([]byte, 16)})
-		for range behind - 1 {
-			at = r.put(at, assistant("not yet"))
+	at := r.put("", user("u"), calling("task", "0"))
+	equal(r, "the depth of the first", r.lineage(at, 0).SpawnDepth, 0)
+	for i := 1; i <= 66; i++ {
+		parent := ""
+		if i%2 == 0 {
+			parent = at
 		}
-		return r.lineage(r.put(at, user(s)), 0).Inheritance
+		at = r.putWith(parent, &PutNode{
+			Messages: []*Message{user("sub"), calling("task", fmt.Sprint(i))}, SpawnedFrom: spawnedBy(at, fmt.Sprint(i-1)),
+		})
+		l := r.lineage(at, 0)
+		equal(r, "the depth", int(l.SpawnDepth), min(i, 64))
+		equal(r, "whether it is more", l.SpawnDepthAtLeast, i > 64)
 	}
-	equal(r, "in the eighth node", inherits(7, "the longest of them all"), inheritsArguments)
-	equal(r, "in the ninth node", inherits(8, "the longest of them all"), inheritsNothing)
-	equal(r, "the first of equal length", inherits(1, strings.Repeat("x", 10)+" 000"), inheritsArguments)
-	equal(r, "the last of 200", inherits(1, strings.Repeat("x", 10)+" 199"), inheritsNothing)
+	text := r.describe(&Describe{Head: byID(at)}).Text
+	if !strings.Contains(text, ", depth 64 or more\n") {
+		t.Errorf("the depth is not told by\n%s", text)
+	}
+	equal(r, "the depth below what is not there", r.lineage(r.spawn(absent, "c"), 0).SpawnDepth, 1)
 }

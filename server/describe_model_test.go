@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -22,6 +23,7 @@ type walked struct {
 	messages  []*Message
 	set       map[string]string
 	spawner   *walked
+	inherits  transcriptv1.Inheritance
 }
 
 // path is the nodes from the root through a node.
@@ -68,6 +70,10 @@ func grow(rt *rapid.T, r *rig, tree []*walked) *walked {
 	if len(tree) > 0 && rapid.IntRange(0, 3).Draw(rt, "spawned") == 0 {
 		w.spawner = rapid.SampledFrom(tree).Draw(rt, "by")
 		req.SpawnedFrom = spawnedBy(w.spawner.id, "a")
+		said := rapid.SampledFrom([]string{"", "none", "arguments", "prefix"}).Draw(rt, "inherits")
+		if w.inherits = map[string]transcriptv1.Inheritance{"none": 1, "arguments": 2, "prefix": 3}[said]; said != "" {
+			req.Metadata = append(req.Metadata, inherits(said)...)
+		}
 	}
 	if w.parent != nil {
 		req.Parent = byID(w.parent.id)
@@ -78,6 +84,16 @@ func grow(rt *rapid.T, r *rig, tree []*walked) *walked {
 	return w
 }
 
+// depth is how many spawns lie above a node: one more than above the spawner of the nearest on its path that has one.
+func (w *walked) depth() int32 {
+	for ; w != nil; w = w.parent {
+		if w.spawner != nil {
+			return w.spawner.depth() + 1
+		}
+	}
+	return 0
+}
+
 // want is what the model, which walks the whole path, has of a description.
 func (w *walked) want() *DescribeResponse {
 	d := &DescribeResponse{HeadId: w.id, Lineage: &transcriptv1.Lineage{Ancestors: w.ancestors}}
@@ -85,6 +101,7 @@ func (w *walked) want() *DescribeResponse {
 	for _, n := range path {
 		if n.spawner != nil {
 			d.Lineage.SpawnedFrom, d.Lineage.SpawnedNodeId = spawnedBy(n.spawner.id, "a"), n.id
+			d.Lineage.Inheritance, d.Lineage.SpawnDepth = n.inherits, n.spawner.depth()+1
 		}
 		if n.fork {
 			d.Lineage.Forks++
@@ -104,8 +121,8 @@ func (w *walked) want() *DescribeResponse {
 			if value, ok := n.set[name]; ok && !seen[name] {
 				seen[name] = true
 				d.Variables = append(d.Variables, &transcriptv1.VariableInfo{
-					Name: name, Type: "number", SizeBytes: int32(len(value)), Preview: value,
-					SetBy: &transcriptv1.PathNode{NodeId: n.id, Ancestors: n.ancestors},
+					Name: name, Type: "number", SizeBytes: int64(len(value)), Preview: value,
+					SetBy: &transcriptv1.PathNode{NodeId: n.id, Ancestors: n.ancestors}, SetAt: timestamppb.New(begun),
 				})
 			}
 		}
@@ -157,7 +174,6 @@ func TestDescribeAgreesWithAWalk(t *testing.T) {
 			loops := must[*transcriptv1.ListRunLoopsResponse](r)(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Head: byID(w.id), PageSize: 1}))
 			agrees(rt, got.Loop, loops.RunLoops)
 			want := w.want()
-			want.Lineage.Inheritance = got.Lineage.Inheritance
 			want.Lineage.Spawned, want.Lineage.MoreSpawned = w.spawned(tree, 16)
 			want.HeadAt, want.Age, want.Counters, want.Loop, want.Text = got.HeadAt, got.Age, got.Counters, got.Loop, got.Text
 			if !proto.Equal(got, want) {

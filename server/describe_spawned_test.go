@@ -61,15 +61,15 @@ func TestDescribeSpawnedBesideThePath(t *testing.T) {
 	r := newRig(t)
 	called := r.put("", user("u"), calling("task", "t1", "t2"))
 	apart := r.spawn(called, "t1")
-	inherits := r.putWith(called, &PutNode{Messages: []*Message{user("go on")}, SpawnedFrom: spawnedBy(called, "t2")})
+	goesOn := r.putWith(called, &PutNode{Messages: []*Message{user("go on")}, SpawnedFrom: spawnedBy(called, "t2"), Metadata: inherits("prefix")})
 	answered := r.put(called, result("t1", "r"), result("t2", "r"), calling("task", "t3"))
 	later := r.spawn(answered, "t3")
-	child := r.put(inherits, calling("task", "t4"))
+	child := r.put(goesOn, calling("task", "t4"))
 	grandchild := r.spawn(child, "t4")
-	r.spawned("the chain", answered, 0, false, apart, inherits, later)
+	r.spawned("the chain", answered, 0, false, apart, goesOn, later)
 	r.spawned("the one that goes on from it", child, 0, false, apart, grandchild)
 	equal(r, "what it inherits", r.lineage(child, 0).Inheritance, inheritsPrefix)
-	r.spawned("the call", called, 0, false, apart, inherits)
+	r.spawned("the call", called, 0, false, apart, goesOn)
 }
 
 // TestDescribeSpawnedThroughCompactions: calls that were condensed lie on the path, and so does what they spawned.
@@ -84,14 +84,14 @@ func TestDescribeSpawnedThroughCompactions(t *testing.T) {
 	ofCopy := r.spawn(once, "t1")
 	open := r.append("chat", user("question 2"), calling("task", "t2"))[1]
 	second := r.spawn(open, "t2")
-	inherits := r.putWith(once, &PutNode{Messages: []*Message{user("go on")}, SpawnedFrom: spawnedBy(once, "t1")})
-	equal(r, "what is inherited of a compacted chain", r.lineage(inherits, 0).Inheritance, inheritsPrefix)
+	goesOn := r.putWith(once, &PutNode{Messages: []*Message{user("go on")}, SpawnedFrom: spawnedBy(once, "t1"), Metadata: inherits("prefix")})
+	equal(r, "what is inherited of a compacted chain", r.lineage(goesOn, 0).Inheritance, inheritsPrefix)
 	r.append("chat", result("t2", strings.Repeat("bulk ", 50)))
 	twice := r.compact(&Compact{Head: byAlias("chat"), Summary: "before, and the work under way"}).NodeId
-	r.spawned("behind two", twice, 0, false, first, ofCopy, second, inherits)
+	r.spawned("behind two", twice, 0, false, first, ofCopy, second, goesOn)
 	r.spawned("that of the latest two", twice, 2, true, ofCopy, second)
 	head := r.append("chat", assistant("reply 2"), user("question 3"), assistant("reply 3"))[2]
-	r.spawned("loops later", head, 0, false, first, ofCopy, second, inherits)
+	r.spawned("loops later", head, 0, false, first, ofCopy, second, goesOn)
 	r.spawned("what left before", r.put(called, result("t1", "other")), 0, false, first)
 }
 
@@ -103,6 +103,7 @@ func TestDescribeSubagentThroughCompactions(t *testing.T) {
 	called := r.chain("chat", system("s"), user("u"), call)[2]
 	sub := r.putWith("", &PutNode{
 		Messages: []*Message{system("you count"), user("count the files")}, SpawnedFrom: spawnedBy(called, "t1"), Aliases: []*Update{{Name: "sub"}},
+		Metadata: inherits("arguments"),
 	})
 	r.append("sub", concat(work("0")[1:], work("1"))...)
 	for i := range 2 {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,6 +74,11 @@ func variables(pairs ...string) []*transcriptv1.MetadataEntry {
 	return entries
 }
 
+// declares is the metadata that declares a variable.
+func declares(name, info string) []*transcriptv1.MetadataEntry {
+	return []*transcriptv1.MetadataEntry{{Key: "varinfo/" + name, Value: info}}
+}
+
 func spawnedBy(node, call string) *transcriptv1.SpawnedFromRef {
 	return &transcriptv1.SpawnedFromRef{NodeId: node, ToolCallId: &call}
 }
@@ -94,7 +100,8 @@ func everyPart(r *rig, c *clock) (path []string, spawned string) {
 	c.pass(time.Second)
 	first := r.putWith(root, &PutNode{
 		Messages: []*Message{user("what is the weather?"), assistant("sunny")}, SpawnedFrom: spawnedBy(absent, "elsewhere"),
-		Metadata: variables("plan", `{"steps":3}`, "mood", `"fine"`),
+		Metadata: slices.Concat(variables("plan", `{"steps":3}`, "mood", `"fine"`, "draft", `"a"`), inherits("none"),
+			declares("context", `{"type":"str","size":200000,"preview":"It was the best","iteration":3}`)),
 	})
 	c.pass(time.Second)
 	r.put(first, user("the first child, which makes the next a fork"))
@@ -107,7 +114,7 @@ func everyPart(r *rig, c *clock) (path []string, spawned string) {
 	spawned = r.putWith("", &PutNode{Messages: []*Message{user("the forecast")}, SpawnedFrom: spawnedBy(called, "c2")})
 	c.pass(time.Second)
 	head := r.putWith(called, &PutNode{
-		Messages: []*Message{result("c1", "rain until noon")}, Metadata: variables("plan", `null`),
+		Messages: []*Message{result("c1", "rain until noon")}, Metadata: variables("plan", `null`, "draft", ""),
 		Aliases: []*Update{{Name: "chat/1"}, {Name: "chat/2"}},
 	})
 	c.pass(3 * time.Minute)
@@ -137,14 +144,18 @@ func TestDescribeTellsEveryPart(t *testing.T) {
 		Lineage: &transcriptv1.Lineage{
 			Ancestors: 4, Forks: 1, ForkNodes: []*transcriptv1.PathNode{place(path[2], 2)},
 			SpawnedFrom: spawnedBy(absent, "elsewhere"), SpawnedNodeId: path[1],
-			Inheritance: transcriptv1.Inheritance_INHERITANCE_NONE,
-			Spawned:     []*transcriptv1.SpawnedChain{{NodeId: spawned, SpawnedFrom: spawnedBy(path[3], "c2")}},
+			Inheritance: inheritsNothing, SpawnDepth: 1,
+			Spawned: []*transcriptv1.SpawnedChain{{NodeId: spawned, SpawnedFrom: spawnedBy(path[3], "c2")}},
 		},
 		Tools:   []*transcriptv1.ToolUse{{Name: proto.String("forecast"), Calls: 2}, {Name: proto.String("tides"), Calls: 1}},
 		Aliases: []string{"chat/1", "chat/2"},
 		Variables: []*transcriptv1.VariableInfo{
-			{Name: "plan", Type: "null", SizeBytes: 4, SetBy: place(head, 4)},
-			{Name: "mood", Type: "string", SizeBytes: 6, SetBy: place(path[1], 1)},
+			{Name: "plan", Type: "null", SizeBytes: 4, SetBy: place(head, 4), SetAt: timestamppb.New(headAt)},
+			{
+				Name: "context", Type: "str", SizeBytes: 200_000, Iteration: proto.Int64(3),
+				SetBy: place(path[1], 1), SetAt: timestamppb.New(begun.Add(time.Second)),
+			},
+			{Name: "mood", Type: "string", SizeBytes: 6, SetBy: place(path[1], 1), SetAt: timestamppb.New(begun.Add(time.Second))},
 		},
 	}
 	for _, mode := range []transcriptv1.DescribeMode{0, modeMetadata} {
@@ -153,7 +164,7 @@ func TestDescribeTellsEveryPart(t *testing.T) {
 		r.sameReply("the metadata", got, want)
 	}
 	want.Loop.UserPreview, want.Loop.LastPreview = "and tomorrow?", "rain until noon"
-	want.Variables[0].Preview, want.Variables[1].Preview = "null", `"fine"`
+	want.Variables[0].Preview, want.Variables[1].Preview, want.Variables[2].Preview = "null", "It was the best", `"fine"`
 	got := r.describe(&Describe{Head: byAlias("chat/1"), Mode: modePreview, Now: c.at()})
 	want.Text = got.Text
 	r.sameReply("the description with previews", got, want)
@@ -295,7 +306,7 @@ func TestDescribeVariableTypes(t *testing.T) {
 	values := []struct{ value, kind, preview string }{
 		{`{}`, "object", `{}`}, {` [1, 2]`, "array", ` [1, `}, {`"日本語です"`, "string", `"日本語で`}, {`-0.5e3`, "number", `-0.5e`},
 		{`true`, "boolean", `true`}, {` false `, "boolean", ` fals`}, {"\n\tnull", "null", "\n\tnul"},
-		{``, "invalid", ``}, {` `, "invalid", ` `}, {`{"a":}`, "invalid", `{"a":`}, {`nul`, "invalid", `nul`}, {`1 2`, "invalid", `1 2`},
+		{` `, "invalid", ` `}, {`{"a":}`, "invalid", `{"a":`}, {`nul`, "invalid", `nul`}, {`1 2`, "invalid", `1 2`},
 	}
 	var pairs []string
 	for i, v := range values {
@@ -318,7 +329,9 @@ func TestDescribeRedacts(t *testing.T) {
 	key := "sk-proj-" + strings.Repeat("Ab3dEf6hIj", 4)
 	id := r.putWith("", &PutNode{
 		Messages: []*Message{user("my key is " + key + " is it not?"), assistant("it was " + key)},
-		Metadata: variables("db_password", `"correcthorse77"`, "list", `["`+key+`", 1]`, "api_key", `oops `+key),
+		Metadata: slices.Concat(variables("db_password", `"correcthorse77"`, "list", `["`+key+`", 1]`, "api_key", `oops `+key),
+			declares("far_password", `{"type":"str","size":14,"preview":"correcthorse77","iteration":1}`),
+			declares("notes", `{"type":"`+key+`","size":200000,"preview":"it is `+key+` indeed","iteration":1}`)),
 	})
 	for _, chars := range []int32{15, 30, 200} {
 		got := r.describe(&Describe{Head: byID(id), Mode: modePreview, Redact: true, PreviewChars: chars})
@@ -330,7 +343,7 @@ func TestDescribeRedacts(t *testing.T) {
 	got := r.describe(&Describe{Head: byID(id), Mode: modePreview, Redact: true})
 	equal(r, "the user's text", got.Loop.UserPreview, "my key is [redacted] is it not?")
 	equal(r, "the last text", got.Loop.LastPreview, "it was [redacted]")
-	for i, want := range []string{"[redacted]", `"[redacted]"`, `["[redacted]", 1]`} {
+	for i, want := range []string{"[redacted]", `"[redacted]"`, "[redacted]", `["[redacted]", 1]`, "it is [redacted] indeed"} {
 		equal(r, got.Variables[i].Name, got.Variables[i].Preview, want)
 	}
 	if plain := r.describe(&Describe{Head: byID(id), Mode: modePreview}); !strings.Contains(plain.Loop.UserPreview, key) {
@@ -366,7 +379,8 @@ func TestDescribeWithoutContent(t *testing.T) {
 		return m
 	}
 	metadata := func() []*transcriptv1.MetadataEntry {
-		return append(variables("v1", secret(), "v2", `"`+secret()+`"`), &transcriptv1.MetadataEntry{Key: secret(), Value: secret()})
+		return slices.Concat(variables("v1", secret(), "v2", `"`+secret()+`"`), []*transcriptv1.MetadataEntry{{Key: secret(), Value: secret()}},
+			declares("v3", `{"type":"str","size":9,"preview":"`+secret()+`","iteration":1}`))
 	}
 	spawner := r.putWith("", &PutNode{Messages: []*Message{message(transcriptv1.Role_ROLE_SYSTEM), message(transcriptv1.Role_ROLE_USER), message(transcriptv1.Role_ROLE_ASSISTANT)}, Metadata: metadata()})
 	node := r.putWith("", &PutNode{
@@ -386,12 +400,12 @@ func TestDescribeWithoutContent(t *testing.T) {
 		if b, err := proto.Marshal(got); err != nil || strings.Contains(string(b), "canary") {
 			t.Errorf("content in the reply's bytes (%v)", err)
 		}
-		equal(r, "variables", len(got.Variables), 2)
+		equal(r, "variables", len(got.Variables), 3)
 		equal(r, "spawned chains", len(got.Lineage.Spawned), 1)
 	}
 	got := r.describe(&Describe{Head: byAlias("x"), Mode: modePreview})
 	for what, preview := range map[string]string{
-		"the user": got.Loop.UserPreview, "the last": got.Loop.LastPreview, "a variable": got.Variables[0].Preview, "the text": got.Text,
+		"the user": got.Loop.UserPreview, "the last": got.Loop.LastPreview, "a variable": got.Variables[0].Preview, "one that is declared": got.Variables[2].Preview, "the text": got.Text,
 	} {
 		if !strings.Contains(preview, "canary") {
 			t.Errorf("the preview of %s is %q", what, preview)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,9 +105,13 @@ func golden(t *testing.T, file, got string) {
 func hostileNames(r *rig, _ *clock) string {
 	long := strings.Repeat("long", 30)
 	unnamed := &Message{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{}}}}}
+	info, err := json.Marshal(map[string]any{"type": hostile, "size": 1, "preview": hostile, "iteration": 0})
+	if err != nil {
+		r.Fatal(err)
+	}
 	head := r.putWith("", &PutNode{
 		Messages:    []*Message{user(hostile), calling(hostile, hostile), unnamed, calling("-", ""), calling(long, long)},
-		Metadata:    variables(hostile, `"`+hostile+`"`, "größe", "1", long, "2"),
+		Metadata:    append(variables(hostile, `"`+hostile+`"`, "größe", "1", long, "2"), declares("declared", string(info))...),
 		SpawnedFrom: spawnedBy(absent, hostile),
 		Aliases:     []*Update{{Name: "chat/a, b"}, {Name: "loop: closed"}, {Name: "\u2028tools: x 1"}, {Name: "plain/name@host:1+2"}},
 	})

@@ -68,8 +68,6 @@ func (e *endless) Chain(context.Context, string, chainstore.Ref, *chainstore.ID)
 
 func (c *endlessChain) Runs(int) []chainstore.Run { return nil }
 
-func (c *endlessChain) RunOf(uint32) uint64 { return 0 }
-
 func (c *endlessChain) Compaction() *chainstore.Header { return nil }
 
 func (c *endlessChain) Compactions(context.Context, int) ([]*chainstore.Header, bool, error) {
@@ -99,6 +97,8 @@ func (c *endlessChain) FirstWhere(context.Context, uint32, chainstore.Bounds) (b
 func (c *endlessChain) Spawned(context.Context, int) ([]*chainstore.Header, bool, error) {
 	return nil, false, nil
 }
+
+func (c *endlessChain) SpawnDepth(context.Context, int) (int, bool, error) { return 0, false, nil }
 
 func (c *endlessChain) Head() *chainstore.Header { return c.head }
 func (c *endlessChain) After() uint32            { return c.after }

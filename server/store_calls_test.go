@@ -73,9 +73,9 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
-		"Headers", "Rows", "Spawned", "Stats", "Tables", "Verify", "VerifyStore", "WithCalls",
+		"Headers", "Rows", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "VerifyStore", "WithCalls",
 	}
-	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "RunOf", "Runs"}
+	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs"}
 )
 
 func (s *callStore) Commit(ctx context.Context, ns string, change *chainstore.Change) (*chainstore.Committed, error) {
@@ -181,6 +181,11 @@ func (c *callChain) Spawned(ctx context.Context, limit int) ([]*chainstore.Heade
 	return c.Chain.Spawned(ctx, limit)
 }
 
+func (c *callChain) SpawnDepth(ctx context.Context, limit int) (int, bool, error) {
+	c.store.ask("SpawnDepth")
+	return c.Chain.SpawnDepth(ctx, limit)
+}
+
 // TestEveryCallIsCounted: a method that is added to the contract is counted, or said to be free.
 func TestEveryCallIsCounted(t *testing.T) {
 	var methods []string
@@ -268,6 +273,8 @@ type asking struct {
 	*turns
 	// root and call are nodes of chat, sub was spawned by call; before lies before the compaction of lines.
 	root, call, sub, before string
+	// deep is how many chains were spawned below sub, each by the one before.
+	deep int
 }
 
 // askable stores a chain of turns whose messages are nodes of their own; one that was compacted four times, and keeps results; a subagent;
@@ -312,11 +319,14 @@ func (c *turns) askable() *asking {
 	sub := node(user("The task: line up everything that is here."), assistant("done"))
 	sub.SpawnedFrom = spawnedBy(w.call, "call_39")
 	w.sub = c.put("chat/sub", sub)[0]
-	told, on := node(system("You line things up.")), node(user("Go on from here."))
-	told.SpawnedFrom, on.SpawnedFrom = sub.SpawnedFrom, sub.SpawnedFrom
-	c.put("chat/told", told, node(user("The task: line up everything that is here."), assistant("done")))
-	on.Parent = byID(w.call)
+	on := node(user("Go on from here."))
+	on.SpawnedFrom, on.Parent = sub.SpawnedFrom, byID(w.call)
 	c.put("chat/on", on)
+	for at := w.sub; w.deep < 70; w.deep++ {
+		deeper := node(user(fmt.Sprint("deeper ", w.deep)))
+		deeper.SpawnedFrom = spawnedBy(at, "")
+		at = c.put(fmt.Sprint("deep/", w.deep), deeper)[0]
+	}
 	for i := range 3 {
 		c.put(fmt.Sprint("many/", i), node(user("needle "+fmt.Sprint(i))), node(assistant("hay")))
 	}
@@ -513,7 +523,7 @@ func (w *asking) tree() []storeCalls {
 }
 
 func (w *asking) finds() []storeCalls {
-	const spawner = "the spawner's chain, which tells whether there is one; and its row, for what it asked"
+	const depth = "how many spawns lie above, in one call"
 	id := func(s string) *string { return &s }
 	search := func(token string) *SearchRequest {
 		req := inChain(byAlias("chat"), "answer")
@@ -537,10 +547,9 @@ func (w *asking) finds() []storeCalls {
 		{"Describe", "off", 1, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modeOff})},
 		{"Describe", "a plain chain", 4, "", asks(w, w.Describe, &Describe{Head: byAlias("chat"), Mode: modePreview})},
 		{"Describe", "compactions, forks, variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modePreview})},
-		{"Describe", "a subagent that has its spawner's past", 5, "the spawner", asks(w, w.Describe, &Describe{Head: byAlias("chat/on"), Mode: modePreview})},
-		{"Describe", "a subagent with a chain of its own", 5, spawner, asks(w, w.Describe, &Describe{Head: byAlias("chat/sub"), Mode: modePreview})},
-		{"Describe", "a subagent with instructions before its task", 6, spawner + "; and its first user message", asks(w, w.Describe, &Describe{
-			Head: byAlias("chat/told"), Mode: modePreview,
-		})},
+		{"Describe", "a subagent that has its spawner's past", 5, depth, asks(w, w.Describe, &Describe{Head: byAlias("chat/on"), Mode: modePreview})},
+		{"Describe", "a subagent with a chain of its own", 4, depth, asks(w, w.Describe, &Describe{Head: byAlias("chat/sub"), Mode: modePreview})},
+		{"Describe", "a subagent 70 deep", 4, depth, asks(w, w.Describe, &Describe{Head: byAlias(fmt.Sprint("deep/", w.deep-1)), Mode: modePreview})},
+		{"Describe", "some of the variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Names: &transcriptv1.VariableNames{Exact: []string{"c0"}, Prefix: id("t")}})},
 	}
 }

@@ -94,9 +94,6 @@ func (c *chain) Runs(limit int) (runs []chainstore.Run) {
 	return runs
 }
 
-// RunOf is the segment of a node; see chainstore.Chain.
-func (c *chain) RunOf(seq uint32) uint64 { return c.Lineage.Locate(seq).Segment }
-
 // Compaction is read when the chain is found; see chainstore.Chain.
 func (c *chain) Compaction() *chainstore.Header { return c.compaction }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // Spawned seeks once in each segment on the path; see chainstore.Chain.
@@ -94,4 +95,41 @@ func spawnedIn(c *snapshot.Cursor, part chainstore.Run, f func(layout.Spawned) e
 		}
 	}
 	return nil
+}
+
+// SpawnDepth finds each spawner as Chain does, and reads the node of its path that was spawned; see chainstore.Chain.
+func (c *chain) SpawnDepth(ctx context.Context, limit int) (depth int, more bool, err error) {
+	err = c.read(ctx, func(v *snapshot.Snapshot) error {
+		depth, more, err = spawnDepth(ctx, v, c.Node, limit)
+		return err
+	})
+	return depth, more, err
+}
+
+// spawnDepth is SpawnDepth of a node.
+func spawnDepth(ctx context.Context, v *snapshot.Snapshot, at *cache.Node, limit int) (depth int, more bool, err error) {
+	for at.Header.Spawned.Present {
+		if depth == limit {
+			return depth, true, nil
+		}
+		depth++
+		spawned, err := v.HeaderAt(at.Lineage.Locate(at.Header.Spawned.Seq))
+		switch {
+		case err != nil:
+			return 0, false, err
+		case spawned.SpawnedFrom == nil:
+			return 0, false, fmt.Errorf("%w: a header links to a node that was not spawned", chainstore.ErrCorrupt)
+		}
+		at, err = v.Head(chainstore.Ref{ID: spawned.SpawnedFrom.Node})
+		if errors.Is(err, chainstore.ErrNodeNotFound) {
+			return depth, false, nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return depth, false, nil
 }

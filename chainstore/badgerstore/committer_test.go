@@ -395,7 +395,7 @@ func TestWhatAChangeHoldsCounts(t *testing.T) {
 		"payload":   {Nodes: []chainstore.NewNode{{Payload: []byte(text)}}},
 		"metadata":  {Nodes: []chainstore.NewNode{{Metadata: []byte(text)}}},
 		"salt":      {Nodes: []chainstore.NewNode{{Salt: []byte(text)}}},
-		"variable":  {Nodes: []chainstore.NewNode{{Variables: []string{text}}}},
+		"variable":  {Nodes: []chainstore.NewNode{{Variables: []runloop.VariableChange{{Name: text}}}}},
 		"name":      of(runloop.Facts{Name: runloop.Some(text)}),
 		"result":    of(runloop.Facts{CallID: runloop.Some(text)}),
 		"call":      of(runloop.Facts{Calls: []runloop.Call{{ID: runloop.Some(text)}}}),

@@ -86,8 +86,15 @@ func identified(n chainstore.NewNode) chainstore.NewNode {
 
 // setting adds metadata that sets variables.
 func setting(n chainstore.NewNode, names ...string) chainstore.NewNode {
-	n.Metadata, n.Variables = []byte(strings.Join(names, " ")), names
+	n.Metadata, n.Variables = []byte(strings.Join(names, " ")), goldenVariables(names)
 	return identified(n)
+}
+
+func goldenVariables(names []string) (changes []runloop.VariableChange) {
+	for _, name := range names {
+		changes = append(changes, runloop.VariableChange{Name: name})
+	}
+	return changes
 }
 
 func goldenJudge(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
@@ -100,7 +107,7 @@ func goldenJudge(h *chainstore.Header, payload, metadata []byte, parent, covers 
 		out.Messages = append(out.Messages, m.facts(len(line)))
 	}
 	if len(metadata) > 0 {
-		out.Variables = strings.Split(string(metadata), " ")
+		out.Variables = goldenVariables(strings.Split(string(metadata), " "))
 	}
 	return out, nil
 }

@@ -45,7 +45,7 @@ func calling(ids ...string) *chainstore.NewNode {
 // A node and its child: links, tables and recall rows follow, the ancestors are asked once, and the parent stays as it is.
 func TestAppend(t *testing.T) {
 	first := calling("a")
-	first.Variables = []string{"x"}
+	first.Variables = []runloop.VariableChange{{Name: "x"}}
 	parent, recalls, err := Append(first, seat(0), Node{}, CallsBefore(Node{}, first.Messages, nil))
 	if err != nil || len(recalls) != 1 || !recalls[KeyOf(runloop.Some("a"))].Calls() || !parent.HasTools() || !parent.HasVariables() {
 		t.Fatalf("%+v, %+v, %v", parent, recalls, err)
@@ -148,7 +148,7 @@ func TestTablesAreBounded(t *testing.T) {
 	const calls = chainstore.MaxTableEntries + 10
 	for i := range calls {
 		in.Messages[0].Calls = append(in.Messages[0].Calls, runloop.Call{Name: runloop.Some(fmt.Sprint(i))})
-		in.Variables = append(in.Variables, fmt.Sprint(i))
+		in.Variables = append(in.Variables, runloop.VariableChange{Name: fmt.Sprint(i)})
 	}
 	n, _, err := Append(in, seat(0), Node{}, CallsBefore(Node{}, in.Messages, nil))
 	if err != nil || len(n.Tables.Tools) != chainstore.MaxTableEntries || n.Tables.OtherCalls != 10 {
@@ -157,10 +157,29 @@ func TestTablesAreBounded(t *testing.T) {
 	if vs := n.Tables.Variables; len(vs) != chainstore.MaxTableEntries || vs[0].Name != "10" || vs[len(vs)-1].Name != fmt.Sprint(calls-1) {
 		t.Errorf("%d variables", len(vs))
 	}
-	long := &chainstore.NewNode{Payload: []byte("p"), Variables: []string{"0", strings.Repeat("x", chainstore.MaxTableBytes-1)}}
+	long := &chainstore.NewNode{Payload: []byte("p"), Variables: []runloop.VariableChange{{Name: "0"}, {Name: strings.Repeat("x", chainstore.MaxTableBytes-1)}}}
 	again, _, err := Append(long, seat(1), n, CallsBefore(n, nil, nil))
 	if err != nil || len(again.Tables.Variables) != 2 || again.Tables.Variables[0] != (chainstore.Variable{Name: "0", Seq: 1}) {
 		t.Errorf("%d variables, %v", len(again.Tables.Variables), err)
+	}
+}
+
+// A header of version 1 knows of no declarations, and an empty value was one.
+func TestVariablesByVersion(t *testing.T) {
+	in := &chainstore.NewNode{Payload: []byte("p"), Variables: []runloop.VariableChange{
+		{Name: "declared", Declared: true}, {Name: "emptied", Unset: true}, {Name: "undeclared", Declared: true, Unset: true}, {Name: "value"},
+	}}
+	for version1, want := range map[bool]string{false: "[{declared 0} {value 0}]", true: "[{emptied 0} {value 0}]"} {
+		at := seat(0)
+		at.Version1 = version1
+		n, _, err := Append(in, at, Node{}, CallsBefore(Node{}, nil, nil))
+		if err != nil || fmt.Sprint(n.Tables.Variables) != want {
+			t.Errorf("version 1 %t: the variables are %v, want %s (%v)", version1, n.Tables, want, err)
+		}
+		declares := &chainstore.NewNode{Payload: []byte("p"), Variables: in.Variables[:1]}
+		if n, _, err = Append(declares, at, Node{}, CallsBefore(Node{}, nil, nil)); err != nil || n.HasVariables() == version1 {
+			t.Errorf("version 1 %t: a node that declares a variable has a row of variables: %t (%v)", version1, n.HasVariables(), err)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func Append(in *chainstore.NewNode, at Seat, parent Node, calls *Calls) (Node, m
 		return Node{}, nil, tooLarge(err)
 	}
 	h.Stubs = stubs
-	n.link(in)
+	n.link(in, variablesOf(in, at))
 	n.brief(facts, marks)
 	recalls, err := recallsOf(in, h.Messages, calls)
 	return n, recalls, err
@@ -65,6 +65,21 @@ func factsOf(in *chainstore.NewNode, at Seat) []runloop.Facts {
 		facts[i].Partial = false
 	}
 	return facts
+}
+
+// variablesOf is what a node does to variables: what a header of its version tells. In version 1 none was declared, and an empty value
+// was one.
+func variablesOf(in *chainstore.NewNode, at Seat) []runloop.VariableChange {
+	if !at.Version1 {
+		return in.Variables
+	}
+	var changes []runloop.VariableChange
+	for _, c := range in.Variables {
+		if !c.Declared {
+			changes = append(changes, runloop.VariableChange{Name: c.Name})
+		}
+	}
+	return changes
 }
 
 // begin is a node with what is its own, and what it has of its parent.
@@ -87,13 +102,13 @@ func begin(in *chainstore.NewNode, at Seat, parent Node) Node {
 }
 
 // link makes the node the nearest with calls, variables or a spawner, if it has any.
-func (n *Node) link(in *chainstore.NewNode) {
+func (n *Node) link(in *chainstore.NewNode, variables []runloop.VariableChange) {
 	h, here := n.Header, n.here()
 	if in.SpawnedFrom != nil {
 		h.Spawned = here
 	}
 	calls := slices.ContainsFunc(in.Messages, func(m runloop.Facts) bool { return len(m.Calls) > 0 })
-	if !calls && len(in.Variables) == 0 {
+	if !calls && len(variables) == 0 {
 		return
 	}
 	tables := chainstore.Tables{}
@@ -104,9 +119,9 @@ func (n *Node) link(in *chainstore.NewNode) {
 		h.Tools = here
 		countTools(&tables, in.Messages)
 	}
-	if len(in.Variables) > 0 {
+	if len(variables) > 0 {
 		h.Variables = here
-		tables.Variables = withVariables(tables.Variables, in.Variables, h.Seq)
+		tables.Variables = withVariables(tables.Variables, variables, h.Seq)
 	}
 	n.Tables = &tables
 }
@@ -116,7 +131,7 @@ func (n *Node) here() chainstore.Link { return chainstore.Link{Present: true, Se
 // HasTools tells whether the node has a row of tools: it has calls.
 func (n *Node) HasTools() bool { return n.Header.Tools == n.here() }
 
-// HasVariables tells whether the node has a row of variables: it sets some.
+// HasVariables tells whether the node has a row of variables: it sets or unsets some.
 func (n *Node) HasVariables() bool { return n.Header.Variables == n.here() }
 
 // brief notes what is kept of the messages.

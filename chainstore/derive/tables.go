@@ -37,16 +37,18 @@ func count(t *chainstore.Tables, name runloop.Optional, size int) int {
 	return len(name.Value)
 }
 
-// withVariables is the table of variables after a node that sets some.
-func withVariables(vs []chainstore.Variable, names []string, seq uint32) []chainstore.Variable {
-	next := make([]chainstore.Variable, 0, len(vs)+len(names))
+// withVariables is the table of variables after a node that changes some.
+func withVariables(vs []chainstore.Variable, changes []runloop.VariableChange, seq uint32) []chainstore.Variable {
+	next := make([]chainstore.Variable, 0, len(vs)+len(changes))
 	for _, v := range vs {
-		if !slices.Contains(names, v.Name) {
+		if !slices.ContainsFunc(changes, func(c runloop.VariableChange) bool { return c.Name == v.Name }) {
 			next = append(next, v)
 		}
 	}
-	for _, name := range names {
-		next = append(next, chainstore.Variable{Name: name, Seq: seq})
+	for _, c := range changes {
+		if !c.Unset {
+			next = append(next, chainstore.Variable{Name: c.Name, Seq: seq})
+		}
 	}
 	size := 0
 	for i := len(next) - 1; i >= 0; i-- {

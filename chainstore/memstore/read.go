@@ -93,9 +93,6 @@ func (p *path) Runs(limit int) (runs []chainstore.Run) {
 	return runs
 }
 
-// RunOf is kept with a node; see chainstore.Chain.
-func (p *path) RunOf(seq uint32) uint64 { return p.nodes[seq].run }
-
 // Compaction is the last compaction node of the path; see chainstore.Chain.
 func (p *path) Compaction() *chainstore.Header {
 	for _, n := range slices.Backward(p.nodes) {
@@ -235,4 +232,27 @@ func (p *path) spawned(ns *namespace, limit int) (chosen []*node, more bool) {
 		}
 	}
 	return chosen, false
+}
+
+// SpawnDepth walks to each spawner; see chainstore.Chain.
+func (p *path) SpawnDepth(ctx context.Context, limit int) (depth int, more bool, err error) {
+	ns, unlock, err := p.store.read(ctx, p.namespace)
+	if err != nil {
+		return 0, false, err
+	}
+	defer unlock()
+	for n := p.nodes[len(p.nodes)-1]; ; depth++ {
+		if n = n.spawned(); n == nil || depth == limit {
+			return depth, n != nil, nil
+		}
+		n = ns.nodes[n.header.SpawnedFrom.Node]
+	}
+}
+
+// spawned is the nearest node, this one included, that was spawned; nil without one, and of no node.
+func (n *node) spawned() *node {
+	for n != nil && n.header.SpawnedFrom == nil {
+		n = n.parent
+	}
+	return n
 }

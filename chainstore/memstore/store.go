@@ -42,7 +42,7 @@ type node struct {
 	payload   []byte
 	metadata  []byte
 	facts     []runloop.Facts
-	variables []string
+	variables []runloop.VariableChange
 	outcome   runloop.Outcome
 	// compaction is nil but for compaction nodes; covers is then the node that Covers names.
 	compaction *chainstore.Compaction

@@ -119,9 +119,7 @@ func (p *path) Tables(ctx context.Context) (t chainstore.Tables, err error) {
 				countTool(&t, c.Name)
 			}
 		}
-		for _, v := range n.variables {
-			setVariable(&t, v, n.header.Seq)
-		}
+		changeVariables(&t, n.variables, n.header.Seq)
 	}
 	return t, nil
 }
@@ -142,9 +140,13 @@ func countTool(t *chainstore.Tables, name runloop.Optional) {
 	t.Tools = append(t.Tools, chainstore.ToolCount{Name: name, Calls: 1})
 }
 
-func setVariable(t *chainstore.Tables, name string, seq uint32) {
-	t.Variables = slices.DeleteFunc(t.Variables, func(v chainstore.Variable) bool { return v.Name == name })
-	t.Variables = append(t.Variables, chainstore.Variable{Name: name, Seq: seq})
+func changeVariables(t *chainstore.Tables, changes []runloop.VariableChange, seq uint32) {
+	for _, c := range changes {
+		t.Variables = slices.DeleteFunc(t.Variables, func(v chainstore.Variable) bool { return v.Name == c.Name })
+		if !c.Unset {
+			t.Variables = append(t.Variables, chainstore.Variable{Name: c.Name, Seq: seq})
+		}
+	}
 	size := 0
 	for i := len(t.Variables) - 1; i >= 0; i-- {
 		size += len(t.Variables[i].Name)

@@ -54,7 +54,11 @@ type Message struct {
 	Note    runloop.Note `json:"-"`
 }
 
-// Entry is one of a node's metadata. A key "var/NAME" sets the variable NAME, "run/end" with one of the values of Outcomes ends the
+// VariableInfo is a value of "varinfo/NAME".
+const VariableInfo = `{"type":"str","size":200000,"preview":"It was","iteration":3}`
+
+// Entry is one of a node's metadata. A key "var/NAME", which counts first, or "varinfo/NAME" with VariableInfo sets the variable NAME, or
+// unsets it where the value is empty; "run/end" with one of the values of Outcomes ends the
 // run.
 type Entry struct{ Key, Value string }
 
@@ -104,14 +108,23 @@ func coversOf(n *Node) *chainstore.ID {
 	return &id
 }
 
-func variables(entries []Entry) []string {
-	var names []string
+// variables is what entries, which are in the order of their keys, do to variables.
+func variables(entries []Entry) []runloop.VariableChange {
+	var changes []runloop.VariableChange
 	for _, e := range entries {
-		if name, ok := strings.CutPrefix(e.Key, "var/"); ok {
-			names = append(names, name)
+		name, declared := strings.CutPrefix(e.Key, "varinfo/")
+		if !declared {
+			var ok bool
+			if name, ok = strings.CutPrefix(e.Key, "var/"); !ok {
+				continue
+			}
+		}
+		if !slices.ContainsFunc(changes, func(c runloop.VariableChange) bool { return c.Name == name }) {
+			changes = append(changes, runloop.VariableChange{Name: name, Declared: declared, Unset: e.Value == ""})
 		}
 	}
-	return names
+	slices.SortFunc(changes, func(a, b runloop.VariableChange) int { return cmp.Compare(a.Name, b.Name) })
+	return changes
 }
 
 func runEnd(entries []Entry) runloop.Outcome {

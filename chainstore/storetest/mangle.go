@@ -90,7 +90,7 @@ func spoilChange(c *chainstore.Change) {
 			spoil(b)
 		}
 		for k := range n.Variables {
-			n.Variables[k] = spoilt
+			n.Variables[k].Name = spoilt
 		}
 		for k := range n.Messages {
 			for j := range n.Messages[k].Calls {

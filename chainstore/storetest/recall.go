@@ -16,6 +16,8 @@ func recallChecks() []check {
 		{Calls, "NodesWithCalls", nodesWithCalls},
 		{Tables, "AcrossForks", tablesAcrossForks},
 		{Tables, "Limits", tableLimits},
+		{Tables, "VariablesUnset", variablesUnset},
+		{Tables, "VariablesFreed", variablesFreed},
 	}
 }
 
@@ -185,6 +187,64 @@ func tablesAcrossForks(f *fixture) {
 	more := []chainstore.ToolCount{tool("write", 1), tool("read", 3), {Calls: 1}, tool("", 1)}
 	check(aliasRef("head"), more, []chainstore.Variable{variable("b", 1), variable("a", 3), variable("c", 3)})
 	check(idRef(fork), append(base, tool("exec", 1)), []chainstore.Variable{variable("a", 1), variable("b", 1), variable("d", 2)})
+	f.clean()
+}
+
+// variablesUnset: a value and a declaration set the same variable, an empty one of either unsets it, and the value counts where a node
+// has both.
+func variablesUnset(f *fixture) {
+	set := func(parent chainstore.Parent, entries ...Entry) chainstore.ID {
+		n := under(parent, user("u"))
+		n.Metadata = entries
+		return f.put(n)
+	}
+	check := func(id chainstore.ID, want ...chainstore.Variable) {
+		f.Helper()
+		equalSlices(f, "the variables", f.tables(idRef(id)).Variables, want)
+	}
+	first := set(chainstore.Parent{}, Entry{"var/a", "1"}, Entry{"varinfo/b", VariableInfo}, Entry{"var/c", "1"}, Entry{"varinfo/c", VariableInfo})
+	check(first, variable("a", 0), variable("b", 0), variable("c", 0))
+	second := set(byID(first), Entry{"varinfo/a", VariableInfo}, Entry{"var/b", "2"})
+	check(second, variable("c", 0), variable("a", 1), variable("b", 1))
+	third := set(byID(second), Entry{"var/a", ""}, Entry{"varinfo/b", ""}, Entry{"var/never", ""})
+	check(third, variable("c", 0))
+	fourth := set(byID(third), Entry{"var/c", ""}, Entry{"varinfo/c", VariableInfo}, Entry{"var/d", "1"}, Entry{"varinfo/d", ""})
+	check(fourth, variable("d", 3))
+	none := set(byID(fourth), Entry{"varinfo/d", ""})
+	check(none)
+	check(set(byID(none), Entry{"varinfo/d", VariableInfo}), variable("d", 5))
+	check(set(byID(first), Entry{"var/b", ""}), variable("a", 0), variable("c", 0))
+	f.clean()
+}
+
+// variablesFreed: a name that is unset makes room for another.
+func variablesFreed(f *fixture) {
+	at, free := chainstore.Parent{}, chainstore.MaxTableEntries
+	for i := 0; i < chainstore.MaxTableEntries; i += 64 {
+		node := under(at, user("u"))
+		for k := i; k < i+64; k++ {
+			node.Metadata = append(node.Metadata, Entry{fmt.Sprintf("var/%04d", k), "1"})
+		}
+		at = byID(f.put(node))
+	}
+	node := under(at, user("u"))
+	node.Metadata = []Entry{{"var/0100", ""}, {"var/new", "1"}}
+	full := f.put(node)
+	t := f.tables(idRef(full))
+	equal(f, "the variables", len(t.Variables), free)
+	equal(f, "the oldest", t.Variables[0], variable("0000", 0))
+	equal(f, "the latest", t.Variables[free-1], variable("new", 4))
+	node = under(byID(full), user("u"))
+	node.Metadata = []Entry{{"var/newer", "1"}}
+	newer := f.put(node)
+	t = f.tables(idRef(newer))
+	equal(f, "the variables", len(t.Variables), free)
+	equal(f, "the oldest", t.Variables[0], variable("0001", 0))
+	node = under(byID(newer), user("u"))
+	node.Metadata = []Entry{{"var/0000", "1"}, {"var/0200", ""}, {"var/0201", ""}} // a node's names are freed before others are set
+	t = f.tables(idRef(f.put(node)))
+	equal(f, "the variables", len(t.Variables), free-1)
+	equal(f, "the oldest", t.Variables[0], variable("0001", 0))
 	f.clean()
 }
 

@@ -27,8 +27,6 @@ func (f *fixture) runs(id chainstore.ID) []chainstore.Run {
 			f.Fatalf("run %d of %d is %+v", i, len(all), r)
 		}
 		end = r.From - 1
-		equal(f, "the run of its first node", c.RunOf(r.From), r.Key)
-		equal(f, "the run of its last node", c.RunOf(r.Through), r.Key)
 	}
 	return all
 }

@@ -18,6 +18,8 @@ func spawnedChecks() []check {
 		{Spawned, "Reach", spawnedReach},
 		{Spawned, "ReachOnThePath", spawnedReachOnThePath},
 		{Spawned, "Namespaces", spawnedInNamespaces},
+		{Spawned, "Depth", spawnDepths},
+		{Spawned, "DepthInNamespaces", spawnDepthInNamespaces},
 		{Compaction, "Spawned", spawnedBeforeCompactions},
 	}
 }
@@ -228,5 +230,51 @@ func spawnedBeforeCompactions(f *fixture) {
 	f.spawned(twice, 10, false, early, late, ofCompaction)
 	f.spawned(twice, 2, true, late, ofCompaction)
 	f.spawned(f.put(under(byID(ids[9]), user("left before"))), 10, false, early)
+	f.clean()
+}
+
+// depth asserts how many spawns lie above a head.
+func (f *fixture) depth(head chainstore.ID, limit, want int, wantMore bool) {
+	f.Helper()
+	got, more, err := f.head(idRef(head), nil).SpawnDepth(f.ctx(), limit)
+	f.ok(err)
+	equal(f, "the depth", got, want)
+	equal(f, "that there are more spawns above", more, wantMore)
+}
+
+// spawnDepths: links are followed from chain to chain, whether these go on from their spawner or begin anew, up to one that dangles.
+func spawnDepths(f *fixture) {
+	trunk := f.long(chainstore.Parent{}, 4)
+	f.depth(trunk[3], 64, 0, false)
+	f.depth(trunk[3], 1, 0, false)
+	head := trunk[2]
+	for i := 1; i <= 70; i++ {
+		at := chainstore.Parent{} // a chain of its own
+		switch i % 3 {
+		case 1:
+			at = byID(head) // it goes on from its spawner
+		case 2:
+			at = byID(trunk[1]) // it leaves the first chain before that was spawned from
+		}
+		first := f.put(spawn(at, head, fmt.Sprint("depth ", i)))
+		f.depth(first, 64, min(i, 64), i > 64)
+		head = f.put(under(byID(first), assistant("below it")))
+		f.depth(head, 64, min(i, 64), i > 64)
+	}
+	f.depth(head, 1, 1, true)
+	f.depth(head, 63, 63, true)
+	f.depth(f.spawns(unknownID(7), "dangling"), 64, 1, false)
+	f.depth(f.spawns(f.spawns(unknownID(8), "dangling"), "below"), 64, 2, false)
+	twice := f.put(spawn(byID(f.spawns(trunk[0], "once")), trunk[1], "the nearest counts"))
+	f.depth(twice, 64, 1, false)
+	f.clean()
+}
+
+// spawnDepthInNamespaces: the same node in another namespace is no spawner.
+func spawnDepthInNamespaces(f *fixture) {
+	above := f.spawns(unknownID(9), "above")
+	f.depth(f.spawns(above, "below"), 64, 2, false)
+	g := f.in("elsewhere")
+	g.depth(g.spawns(above, "below"), 64, 1, false)
 	f.clean()
 }

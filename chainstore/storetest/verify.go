@@ -129,13 +129,16 @@ func verifyStoreProblems(f *fixture) {
 func verifyProblems(f *fixture) {
 	bad := f.fill()[3]
 	for name, spoilOne := range map[string]func(*chainstore.Judgement) error{
-		"error":     func(*chainstore.Judgement) error { return errors.New("not a node's") },
-		"id":        func(j *chainstore.Judgement) error { j.ID[0] ^= 1; return nil },
-		"messages":  func(j *chainstore.Judgement) error { j.Messages = j.Messages[1:]; return nil },
-		"role":      func(j *chainstore.Judgement) error { j.Messages[0].Role = runloop.System; return nil },
-		"length":    func(j *chainstore.Judgement) error { j.Messages[0].Length++; return nil },
-		"call id":   func(j *chainstore.Judgement) error { j.Messages[0].CallID = runloop.Some("zzz"); return nil },
-		"variables": func(j *chainstore.Judgement) error { j.Variables = append(j.Variables, "zzz"); return nil },
+		"error":    func(*chainstore.Judgement) error { return errors.New("not a node's") },
+		"id":       func(j *chainstore.Judgement) error { j.ID[0] ^= 1; return nil },
+		"messages": func(j *chainstore.Judgement) error { j.Messages = j.Messages[1:]; return nil },
+		"role":     func(j *chainstore.Judgement) error { j.Messages[0].Role = runloop.System; return nil },
+		"length":   func(j *chainstore.Judgement) error { j.Messages[0].Length++; return nil },
+		"call id":  func(j *chainstore.Judgement) error { j.Messages[0].CallID = runloop.Some("zzz"); return nil },
+		"variables": func(j *chainstore.Judgement) error {
+			j.Variables = append(j.Variables, runloop.VariableChange{Name: "zzz"})
+			return nil
+		},
 	} {
 		judge := func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 			j, err := f.cfg.Encoding.Judge(h, payload, metadata, parent, covers)

@@ -58,9 +58,6 @@ func (w *wire) Chain(ctx context.Context, namespace string, head chainstore.Ref,
 // Runs tells nothing: runs are a matter of the store, and not on the wire.
 func (c *wireChain) Runs(int) []chainstore.Run { return nil }
 
-// RunOf tells nothing, as Runs.
-func (c *wireChain) RunOf(uint32) uint64 { return 0 }
-
 // Spawned describes the head; a description lists at most 64.
 func (c *wireChain) Spawned(ctx context.Context, limit int) (headers []*chainstore.Header, more bool, err error) {
 	d, err := c.transcripts.Describe(ctx, &transcriptv1.DescribeRequest{
@@ -77,6 +74,18 @@ func (c *wireChain) Spawned(ctx context.Context, limit int) (headers []*chainsto
 		headers = append(headers, h)
 	}
 	return headers, d.Lineage.MoreSpawned, nil
+}
+
+// SpawnDepth describes the head; a description counts at most 64.
+func (c *wireChain) SpawnDepth(ctx context.Context, limit int) (depth int, more bool, err error) {
+	d, err := c.transcripts.Describe(ctx, &transcriptv1.DescribeRequest{
+		Namespace: spelled(c.namespace), Head: refOf(chainstore.Ref{ID: c.header.ID}),
+	})
+	if err != nil {
+		return 0, false, domain(err)
+	}
+	depth = int(d.Lineage.SpawnDepth)
+	return min(depth, limit), d.Lineage.SpawnDepthAtLeast || depth > limit, nil
 }
 
 // assemble reads the full view in frames and cuts it into nodes, each of which is verified against its id.

@@ -126,7 +126,8 @@ func (x *Metadata) GetEntries() []*MetadataEntry {
 // One entry of a node's metadata.
 type MetadataEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The key: 1 to 256 bytes of UTF-8. Keys "var/NAME" set variables.
+	// The key: 1 to 256 bytes of UTF-8. Some have a meaning: "var/NAME" and "varinfo/NAME" set variables, "run/end" tells how the run
+	// ended, "spawn/inherits" what a spawned chain has of its spawner's.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The value: at most 4 KiB of UTF-8.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`

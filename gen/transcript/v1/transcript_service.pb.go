@@ -662,17 +662,17 @@ func (DescribeMode) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
-// What a spawned chain has of its spawner's.
+// What a spawned chain has of its spawner's, as who spawned it says: metadata "spawn/inherits" of its first node.
 type Inheritance int32
 
 const (
-	// The chain was not spawned.
+	// The chain was not spawned, or nothing is said.
 	Inheritance_INHERITANCE_UNSPECIFIED Inheritance = 0
-	// Nothing.
+	// "none": nothing.
 	Inheritance_INHERITANCE_NONE Inheritance = 1
-	// Its first user message holds the call's arguments, or one of their string values.
+	// "arguments": the arguments of the call.
 	Inheritance_INHERITANCE_ARGUMENTS Inheritance = 2
-	// It was forked off the spawner's chain beyond the preamble: what came before is its past too.
+	// "prefix": it goes on from the spawner's chain, and what came before is its past too.
 	Inheritance_INHERITANCE_PREFIX Inheritance = 3
 )
 
@@ -1374,7 +1374,10 @@ type PutNodeRequest struct {
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
 	// None, or one for each message.
 	Notes []*MessageNote `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
-	// At most 64 entries, in any order; keys unique.
+	// At most 64 entries, in any order; keys unique. Values of some keys have a form, and others are refused: "run/end" is "replied",
+	// "stopped", "failed" or "cancelled"; "spawn/inherits" is "none", "arguments" or "prefix"; "varinfo/NAME" is empty or a JSON object
+	// of the members type (a string of 1 to 64 bytes), size and iteration (integers from 0 to 2^53 - 1) and preview (a string).
+	// "var/NAME" has any value. An empty value of either unsets the variable; where a node has both, "var/NAME" counts.
 	Metadata []*MetadataEntry `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty"`
 	// 0 or 16 to 32 bytes, hashed with the content. Makes an otherwise equal sibling a node of its own.
 	Salt []byte `protobuf:"bytes,6,opt,name=salt,proto3" json:"salt,omitempty"`
@@ -6321,7 +6324,9 @@ type DescribeRequest struct {
 	// Replace secrets in previews, in names of tools, aliases and variables, and in ids of calls.
 	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
 	// What "how long" counts to; absent: the server's clock.
-	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
+	Now *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
+	// The variables to tell of; absent: those set last.
+	Names         *VariableNames `protobuf:"bytes,10,opt,name=names,proto3" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6419,6 +6424,68 @@ func (x *DescribeRequest) GetNow() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *DescribeRequest) GetNames() *VariableNames {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+// Names of variables; at least one, or a prefix.
+type VariableNames struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names in full, at most max_items of the request, each of 1 to 252 bytes. Of a name that is not set nothing is told.
+	Exact []string `protobuf:"bytes,1,rep,name=exact,proto3" json:"exact,omitempty"`
+	// What further names begin with, at most 252 bytes; empty: any name. Those set last are told of, as far as max_items goes.
+	Prefix        *string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof" json:"prefix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VariableNames) Reset() {
+	*x = VariableNames{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VariableNames) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VariableNames) ProtoMessage() {}
+
+func (x *VariableNames) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
+func (*VariableNames) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *VariableNames) GetExact() []string {
+	if x != nil {
+		return x.Exact
+	}
+	return nil
+}
+
+func (x *VariableNames) GetPrefix() string {
+	if x != nil && x.Prefix != nil {
+		return *x.Prefix
+	}
+	return ""
+}
+
 // Response of Describe.
 type DescribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6444,9 +6511,9 @@ type DescribeResponse struct {
 	Aliases []string `protobuf:"bytes,10,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// Whether more aliases point to the head, or may: see GetNodeResponse.
 	MoreAliases bool `protobuf:"varint,11,opt,name=more_aliases,json=moreAliases,proto3" json:"more_aliases,omitempty"`
-	// Variables, the latest set first, at most max_items.
+	// Variables that are set, or those of them that the request names, the latest set first, at most max_items.
 	Variables []*VariableInfo `protobuf:"bytes,12,rep,name=variables,proto3" json:"variables,omitempty"`
-	// How many more variables there are.
+	// How many more there are, of those that the request names.
 	MoreVariables int32 `protobuf:"varint,13,opt,name=more_variables,json=moreVariables,proto3" json:"more_variables,omitempty"`
 	// The same as a text block of at most max_text_chars code points, for a prompt. Empty where not even the line that says
 	// what is missing fits.
@@ -6457,7 +6524,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6469,7 +6536,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6482,7 +6549,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -6614,7 +6681,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6626,7 +6693,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6639,7 +6706,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -6732,7 +6799,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6744,7 +6811,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6757,7 +6824,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PendingCall) GetId() string {
@@ -6791,21 +6858,26 @@ type Lineage struct {
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,6,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
 	// The node that has it.
 	SpawnedNodeId string `protobuf:"bytes,7,opt,name=spawned_node_id,json=spawnedNodeId,proto3" json:"spawned_node_id,omitempty"`
-	// What the spawned chain has of its spawner's; NONE also where the spawner is not there.
+	// What the spawned chain has of its spawner's, as its first node says.
 	Inheritance Inheritance `protobuf:"varint,8,opt,name=inheritance,proto3,enum=transcript.v1.Inheritance" json:"inheritance,omitempty"`
 	// What the nodes of the whole path spawned, at most max_items, that of the latest nodes chosen first, in the order in
 	// which it was first put. Nodes of the path itself are not among them: a chain that goes on from its spawner did not
 	// spawn itself.
 	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
 	// Whether there are more, or may be: what lies before the 256th nearest fork is not looked at.
-	MoreSpawned   bool `protobuf:"varint,10,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MoreSpawned bool `protobuf:"varint,10,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
+	// How many spawns lie above the head: one for the call that started this chain, one for that which started its spawner's, and so
+	// on, at most 64. A link to a node that is not there is the last.
+	SpawnDepth int32 `protobuf:"varint,11,opt,name=spawn_depth,json=spawnDepth,proto3" json:"spawn_depth,omitempty"`
+	// Whether there are more than that.
+	SpawnDepthAtLeast bool `protobuf:"varint,12,opt,name=spawn_depth_at_least,json=spawnDepthAtLeast,proto3" json:"spawn_depth_at_least,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6817,7 +6889,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6830,7 +6902,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Lineage) GetAncestors() int64 {
@@ -6903,6 +6975,20 @@ func (x *Lineage) GetMoreSpawned() bool {
 	return false
 }
 
+func (x *Lineage) GetSpawnDepth() int32 {
+	if x != nil {
+		return x.SpawnDepth
+	}
+	return 0
+}
+
+func (x *Lineage) GetSpawnDepthAtLeast() bool {
+	if x != nil {
+		return x.SpawnDepthAtLeast
+	}
+	return false
+}
+
 // A node of the path.
 type PathNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6916,7 +7002,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6928,7 +7014,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6941,7 +7027,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -6979,7 +7065,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6991,7 +7077,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7004,7 +7090,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -7062,7 +7148,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7074,7 +7160,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7087,7 +7173,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -7117,7 +7203,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7129,7 +7215,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7142,7 +7228,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ToolUse) GetName() string {
@@ -7159,26 +7245,31 @@ func (x *ToolUse) GetCalls() int64 {
 	return 0
 }
 
-// A variable: metadata "var/NAME".
+// A variable: metadata "var/NAME", with its value, or "varinfo/NAME", which declares one whose value the client keeps.
 type VariableInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// NAME.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The type of its JSON value: "string", "number", "boolean", "null", "array", "object", or "invalid".
+	// The type of its JSON value: "string", "number", "boolean", "null", "array", "object", or "invalid"; of a declared one what was
+	// declared, 1 to 64 bytes.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// The bytes of the value.
-	SizeBytes int32 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// Mode PREVIEW: the beginning of the value.
+	// The bytes of the value, as declared where it was.
+	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// Mode PREVIEW: the beginning of the value, or of the preview that was declared.
 	Preview string `protobuf:"bytes,4,opt,name=preview,proto3" json:"preview,omitempty"`
 	// The node that set it last.
-	SetBy         *PathNode `protobuf:"bytes,5,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
+	SetBy *PathNode `protobuf:"bytes,5,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
+	// When that was first put.
+	SetAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=set_at,json=setAt,proto3" json:"set_at,omitempty"`
+	// The iteration that was declared; absent where the variable has its value.
+	Iteration     *int64 `protobuf:"varint,7,opt,name=iteration,proto3,oneof" json:"iteration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7190,7 +7281,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7203,7 +7294,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -7220,7 +7311,7 @@ func (x *VariableInfo) GetType() string {
 	return ""
 }
 
-func (x *VariableInfo) GetSizeBytes() int32 {
+func (x *VariableInfo) GetSizeBytes() int64 {
 	if x != nil {
 		return x.SizeBytes
 	}
@@ -7239,6 +7330,20 @@ func (x *VariableInfo) GetSetBy() *PathNode {
 		return x.SetBy
 	}
 	return nil
+}
+
+func (x *VariableInfo) GetSetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SetAt
+	}
+	return nil
+}
+
+func (x *VariableInfo) GetIteration() int64 {
+	if x != nil && x.Iteration != nil {
+		return *x.Iteration
+	}
+	return 0
 }
 
 var File_transcript_v1_transcript_service_proto protoreflect.FileDescriptor
@@ -7717,7 +7822,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x13ReplayToolsResponse\x121\n" +
 	"\x05calls\x18\x01 \x03(\v2\x1b.transcript.v1.ReplayedCallR\x05calls\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"\xf6\x02\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"\xaa\x03\n" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12/\n" +
@@ -7728,7 +7833,13 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\vstale_after\x18\a \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"staleAfter\x12\x16\n" +
 	"\x06redact\x18\b \x01(\bR\x06redact\x12,\n" +
-	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xc9\x04\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x122\n" +
+	"\x05names\x18\n" +
+	" \x01(\v2\x1c.transcript.v1.VariableNamesR\x05names\"M\n" +
+	"\rVariableNames\x12\x14\n" +
+	"\x05exact\x18\x01 \x03(\tR\x05exact\x12\x1b\n" +
+	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x88\x01\x01B\t\n" +
+	"\a_prefix\"\xc9\x04\n" +
 	"\x10DescribeResponse\x12\x17\n" +
 	"\ahead_id\x18\x01 \x01(\tR\x06headId\x123\n" +
 	"\ahead_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06headAt\x12+\n" +
@@ -7766,7 +7877,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01B\x05\n" +
 	"\x03_idB\a\n" +
-	"\x05_name\"\xe3\x03\n" +
+	"\x05_name\"\xb5\x04\n" +
 	"\aLineage\x12\x1c\n" +
 	"\tancestors\x18\x01 \x01(\x03R\tancestors\x12\x14\n" +
 	"\x05forks\x18\x02 \x01(\x03R\x05forks\x126\n" +
@@ -7779,7 +7890,10 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\vinheritance\x18\b \x01(\x0e2\x1a.transcript.v1.InheritanceR\vinheritance\x125\n" +
 	"\aspawned\x18\t \x03(\v2\x1b.transcript.v1.SpawnedChainR\aspawned\x12!\n" +
 	"\fmore_spawned\x18\n" +
-	" \x01(\bR\vmoreSpawned\"A\n" +
+	" \x01(\bR\vmoreSpawned\x12\x1f\n" +
+	"\vspawn_depth\x18\v \x01(\x05R\n" +
+	"spawnDepth\x12/\n" +
+	"\x14spawn_depth_at_least\x18\f \x01(\bR\x11spawnDepthAtLeast\"A\n" +
 	"\bPathNode\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1c\n" +
 	"\tancestors\x18\x02 \x01(\x03R\tancestors\"\xba\x01\n" +
@@ -7796,14 +7910,18 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\aToolUse\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x03R\x05callsB\a\n" +
-	"\x05_name\"\x9f\x01\n" +
+	"\x05_name\"\x83\x02\n" +
 	"\fVariableInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1d\n" +
 	"\n" +
-	"size_bytes\x18\x03 \x01(\x05R\tsizeBytes\x12\x18\n" +
+	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x18\n" +
 	"\apreview\x18\x04 \x01(\tR\apreview\x12.\n" +
-	"\x06set_by\x18\x05 \x01(\v2\x17.transcript.v1.PathNodeR\x05setBy*V\n" +
+	"\x06set_by\x18\x05 \x01(\v2\x17.transcript.v1.PathNodeR\x05setBy\x121\n" +
+	"\x06set_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05setAt\x12!\n" +
+	"\titeration\x18\a \x01(\x03H\x00R\titeration\x88\x01\x01B\f\n" +
+	"\n" +
+	"_iteration*V\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tVIEW_FULL\x10\x01\x12\x12\n" +
@@ -7900,7 +8018,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -7979,45 +8097,46 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*ReplayedCall)(nil),             // 74: transcript.v1.ReplayedCall
 	(*ReplayToolsResponse)(nil),      // 75: transcript.v1.ReplayToolsResponse
 	(*DescribeRequest)(nil),          // 76: transcript.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 77: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 78: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 79: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 80: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 81: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 82: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 83: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 84: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 85: transcript.v1.VariableInfo
-	nil,                              // 86: transcript.v1.Labels.EntriesEntry
-	nil,                              // 87: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 88: google.protobuf.Timestamp
-	(*Message)(nil),                  // 89: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 90: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 91: google.protobuf.Duration
-	(*Metadata)(nil),                 // 92: transcript.v1.Metadata
-	(Role)(0),                        // 93: transcript.v1.Role
-	(*ToolCall)(nil),                 // 94: transcript.v1.ToolCall
-	(*Part)(nil),                     // 95: transcript.v1.Part
+	(*VariableNames)(nil),            // 77: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 78: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 79: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 80: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 81: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 82: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 83: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 84: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 85: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 86: transcript.v1.VariableInfo
+	nil,                              // 87: transcript.v1.Labels.EntriesEntry
+	nil,                              // 88: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 89: google.protobuf.Timestamp
+	(*Message)(nil),                  // 90: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 91: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 92: google.protobuf.Duration
+	(*Metadata)(nil),                 // 93: transcript.v1.Metadata
+	(Role)(0),                        // 94: transcript.v1.Role
+	(*ToolCall)(nil),                 // 95: transcript.v1.ToolCall
+	(*Part)(nil),                     // 96: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	88,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	86,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	89,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	87,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	89,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	90,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	90,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	91,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	89,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	90,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	90,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	91,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -8028,14 +8147,14 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	88,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	87,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	89,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	88,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
 	31,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
 	20,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	31,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	88,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	89,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
 	37,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	91,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	92,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	1,   // 36: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	2,   // 37: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
 	12,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
@@ -8045,14 +8164,14 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	40,  // 42: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
 	13,  // 43: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
 	43,  // 44: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	88,  // 45: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	90,  // 46: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	89,  // 45: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	91,  // 46: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 47: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	4,   // 48: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
 	44,  // 49: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
 	46,  // 50: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
 	47,  // 51: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	89,  // 52: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	90,  // 52: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
 	20,  // 53: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
 	45,  // 54: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
 	42,  // 55: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
@@ -8061,20 +8180,20 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	3,   // 58: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
 	39,  // 59: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
 	40,  // 60: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	89,  // 61: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	90,  // 61: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
 	20,  // 62: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
 	45,  // 63: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
 	42,  // 64: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
 	12,  // 65: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	89,  // 66: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	90,  // 66: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
 	42,  // 67: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	92,  // 68: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	88,  // 69: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	93,  // 68: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	89,  // 69: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
 	20,  // 70: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	93,  // 71: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	94,  // 71: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
 	12,  // 72: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	88,  // 73: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	93,  // 74: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	89,  // 73: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	94,  // 74: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
 	54,  // 75: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
 	57,  // 76: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
 	12,  // 77: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
@@ -8087,105 +8206,107 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	8,   // 84: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
 	62,  // 85: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
 	62,  // 86: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	88,  // 87: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	88,  // 88: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	89,  // 87: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	89,  // 88: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
 	12,  // 89: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
 	62,  // 90: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
 	62,  // 91: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	88,  // 92: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	88,  // 93: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	89,  // 92: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	89,  // 93: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
 	6,   // 94: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
 	63,  // 95: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
 	7,   // 96: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
 	65,  // 97: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
 	12,  // 98: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	94,  // 99: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	95,  // 99: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
 	62,  // 100: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
 	8,   // 101: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	95,  // 102: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	96,  // 102: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
 	62,  // 103: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	88,  // 104: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	89,  // 104: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
 	12,  // 105: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	93,  // 106: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	88,  // 107: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	88,  // 108: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	94,  // 106: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	89,  // 107: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	89,  // 108: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
 	62,  // 109: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	93,  // 110: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	94,  // 110: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
 	62,  // 111: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
 	9,   // 112: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
 	71,  // 113: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	88,  // 114: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	89,  // 114: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
 	70,  // 115: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
 	12,  // 116: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
 	8,   // 117: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
 	62,  // 118: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
 	62,  // 119: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
 	62,  // 120: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	88,  // 121: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	89,  // 121: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
 	74,  // 122: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
 	12,  // 123: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
 	10,  // 124: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	91,  // 125: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	88,  // 126: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	88,  // 127: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	91,  // 128: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 129: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	78,  // 130: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	80,  // 131: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	84,  // 132: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	85,  // 133: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 134: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	62,  // 135: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	88,  // 136: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	91,  // 137: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	79,  // 138: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 139: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	81,  // 140: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	82,  // 141: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 142: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 143: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	83,  // 144: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 145: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	81,  // 146: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	21,  // 147: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 148: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 149: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 150: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	32,  // 151: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	34,  // 152: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	36,  // 153: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	41,  // 154: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	49,  // 155: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	51,  // 156: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	53,  // 157: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	59,  // 158: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	64,  // 159: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	67,  // 160: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	69,  // 161: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	73,  // 162: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	76,  // 163: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 164: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 165: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 166: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 167: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	33,  // 168: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	35,  // 169: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	38,  // 170: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	48,  // 171: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	50,  // 172: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	52,  // 173: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	55,  // 174: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	60,  // 175: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	66,  // 176: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	68,  // 177: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	72,  // 178: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	75,  // 179: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	77,  // 180: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	164, // [164:181] is the sub-list for method output_type
-	147, // [147:164] is the sub-list for method input_type
-	147, // [147:147] is the sub-list for extension type_name
-	147, // [147:147] is the sub-list for extension extendee
-	0,   // [0:147] is the sub-list for field type_name
+	92,  // 125: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	89,  // 126: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	77,  // 127: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	89,  // 128: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	92,  // 129: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 130: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	79,  // 131: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	81,  // 132: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	85,  // 133: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	86,  // 134: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 135: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	62,  // 136: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	89,  // 137: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	92,  // 138: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	80,  // 139: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 140: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	82,  // 141: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	83,  // 142: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 143: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 144: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	84,  // 145: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 146: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	82,  // 147: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	89,  // 148: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	21,  // 149: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 150: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 151: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 152: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	32,  // 153: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	34,  // 154: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	36,  // 155: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	41,  // 156: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	49,  // 157: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	51,  // 158: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	53,  // 159: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	59,  // 160: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	64,  // 161: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	67,  // 162: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	69,  // 163: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	73,  // 164: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	76,  // 165: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 166: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 167: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 168: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 169: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	33,  // 170: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	35,  // 171: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	38,  // 172: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	48,  // 173: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	50,  // 174: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	52,  // 175: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	55,  // 176: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	60,  // 177: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	66,  // 178: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	68,  // 179: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	72,  // 180: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	75,  // 181: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	78,  // 182: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	166, // [166:183] is the sub-list for method output_type
+	149, // [149:166] is the sub-list for method input_type
+	149, // [149:149] is the sub-list for extension type_name
+	149, // [149:149] is the sub-list for extension extendee
+	0,   // [0:149] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -8221,15 +8342,17 @@ func file_transcript_v1_transcript_service_proto_init() {
 	}
 	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[65].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[68].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[73].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[74].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   76,
+			NumMessages:   77,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,6 +19,9 @@ const (
 	defaultPreview, maxPreview = 200, 2000
 	defaultText, maxText       = 4000, 20_000
 
+	// maxDepth is how many spawns above the head are counted.
+	maxDepth = 64
+
 	defaultStaleAfter = 60 * 60 * 1000           // milliseconds
 	maxStaleSeconds   = 100 * 365 * 24 * 60 * 60 // seconds
 )
@@ -39,10 +42,10 @@ type description struct {
 	preview      wire.Preview
 	// now and staleAfter are in milliseconds.
 	now, staleAfter int64
+	// names are the variables that are asked for; nil: any.
+	names *variableNames
 	// said is the last node that is no compaction node, or the last of more of these than are listed.
 	said *chainstore.Header
-	// spawn is the nearest node of the chain that was spawned; nil without one.
-	spawn *spawn
 }
 
 // Chain tells the state of a chain from its head's header and the rows that this names; now, in milliseconds, is the
@@ -77,6 +80,9 @@ func (d *description) parse(req *transcriptv1.DescribeRequest) (err error) {
 	d.off = req.Mode == transcriptv1.DescribeMode_DESCRIBE_MODE_OFF
 	d.content = req.Mode == transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW
 	if d.items, err = wire.Bounded("max_items", req.MaxItems, defaultItems, maxItems); err != nil {
+		return err
+	}
+	if d.names, err = parseNames(req.Names, d.items); err != nil {
 		return err
 	}
 	d.preview.Redact = req.Redact
@@ -133,15 +139,10 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 	if err := d.stale(ctx, reply.Loop); err != nil {
 		return nil, err
 	}
-	if d.spawn != nil {
-		if reply.Lineage.Inheritance, err = d.spawn.inheritance(ctx, d); err != nil {
-			return nil, err
-		}
-	}
 	if d.preview.Redact {
 		redactNames(reply)
 	}
-	reply.Text = textOf(reply, d.text)
+	reply.Text = d.textOf(reply)
 	return reply, nil
 }
 
@@ -185,6 +186,6 @@ func redactNames(r *transcriptv1.DescribeResponse) {
 		r.Aliases[i] = redact.Text(alias)
 	}
 	for _, v := range r.Variables {
-		v.Name = redact.Text(v.Name)
+		v.Name, v.Type = redact.Text(v.Name), redact.Text(v.Type)
 	}
 }

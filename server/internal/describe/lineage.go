@@ -2,7 +2,9 @@ package describe
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -13,7 +15,9 @@ func (d *description) lineage(ctx context.Context, reply *transcriptv1.DescribeR
 	h := d.head()
 	reply.Lineage = &transcriptv1.Lineage{Ancestors: int64(h.Seq), Forks: int64(h.Forks)}
 	d.forks(reply.Lineage)
-	d.spawnedFrom(reply.Lineage)
+	if err := d.spawnedFrom(ctx, reply.Lineage); err != nil {
+		return err
+	}
 	if err := d.compactions(ctx, reply); err != nil {
 		return err
 	}
@@ -72,25 +76,25 @@ func (d *description) compactions(ctx context.Context, reply *transcriptv1.Descr
 	return nil
 }
 
-// spawnedFrom tells which call started the chain, of the nearest node that has such a link.
-func (d *description) spawnedFrom(lineage *transcriptv1.Lineage) {
+// spawnedFrom tells which call started the chain, of the nearest node that has such a link, what that node says that it inherits, and how
+// many spawns lie above.
+func (d *description) spawnedFrom(ctx context.Context, lineage *transcriptv1.Lineage) error {
 	link := d.head().Spawned
 	if !link.Present {
-		return
+		return nil
 	}
-	d.spawn = &spawn{}
-	d.rows.ask(link.Seq, true, func(row *chainstore.Row, h *chainstore.Header) (err error) {
+	d.rows.ask(link.Seq, true, func(row *chainstore.Row, h *chainstore.Header) error {
 		lineage.SpawnedNodeId, lineage.SpawnedFrom = h.ID.String(), spawnedFromRef(h.SpawnedFrom)
-		d.spawn.header = h
-		d.spawn.asked, d.spawn.found, err = userText(row, h)
-		return err
+		metadata, err := canonical.DecodeMetadata(row.Metadata)
+		if err != nil {
+			return fmt.Errorf("%w: %w", chainstore.ErrCorrupt, err)
+		}
+		lineage.Inheritance = canonical.Inherits(metadata)
+		return nil
 	})
-	if link.Seq > 0 {
-		d.rows.header(link.Seq-1, func(h *chainstore.Header) error {
-			d.spawn.parent = h
-			return nil
-		})
-	}
+	depth, atLeast, err := d.chain.SpawnDepth(ctx, maxDepth)
+	lineage.SpawnDepth, lineage.SpawnDepthAtLeast = int32(depth), atLeast
+	return err
 }
 
 func spawnedFromRef(from *chainstore.SpawnedFrom) *transcriptv1.SpawnedFromRef {

@@ -21,17 +21,17 @@ const (
 	shortID = 12
 )
 
-// textOf is a description as text, of at most so many code points. Everything that a client named or wrote stands
+// textOf is a description as text, of at most d.text code points. Everything that a client named or wrote stands
 // in it as nameText or strconv.Quote writes it, so each line is the server's own.
-func textOf(reply *transcriptv1.DescribeResponse, most int) string {
+func (d *description) textOf(reply *transcriptv1.DescribeResponse) string {
 	b := &block{}
 	b.head(reply)
 	b.loop(reply.Loop)
 	b.lineage(reply.Lineage)
 	b.tools(reply)
 	b.aliases(reply)
-	b.variables(reply)
-	return b.cut(most)
+	b.variables(reply, d.since)
+	return b.cut(d.text)
 }
 
 // block is a text under way.
@@ -192,7 +192,7 @@ func (b *block) lineage(l *transcriptv1.Lineage) {
 	b.list(fmt.Sprintf("forks: %d, nearest ", l.Forks), forks, "")
 	b.list("compactions: ", compactions, moreText(l.MoreCompactions))
 	if l.SpawnedFrom != nil {
-		b.line("spawned from: %s, began at %s, inherits %s", callText(l.SpawnedFrom), short(l.SpawnedNodeId), inheritanceText(l.Inheritance))
+		b.line("spawned from: %s, began at %s%s, depth %s", callText(l.SpawnedFrom), short(l.SpawnedNodeId), inheritanceText(l.Inheritance), depthText(l))
 	}
 	if len(spawned) == 0 && l.MoreSpawned {
 		b.line("spawned: none near the head; what lies farther back was not looked at")
@@ -202,13 +202,22 @@ func (b *block) lineage(l *transcriptv1.Lineage) {
 
 func inheritanceText(i transcriptv1.Inheritance) string {
 	switch i {
+	case transcriptv1.Inheritance_INHERITANCE_NONE:
+		return ", inherits nothing"
 	case transcriptv1.Inheritance_INHERITANCE_ARGUMENTS:
-		return "arguments"
+		return ", inherits arguments"
 	case transcriptv1.Inheritance_INHERITANCE_PREFIX:
-		return "prefix"
+		return ", inherits prefix"
 	default:
-		return "nothing"
+		return ""
 	}
+}
+
+func depthText(l *transcriptv1.Lineage) string {
+	if l.SpawnDepthAtLeast {
+		return fmt.Sprintf("%d or more", l.SpawnDepth)
+	}
+	return fmt.Sprint(l.SpawnDepth)
 }
 
 func (b *block) tools(r *transcriptv1.DescribeResponse) {
@@ -231,9 +240,14 @@ func (b *block) aliases(r *transcriptv1.DescribeResponse) {
 	b.list("aliases: ", names, moreText(r.MoreAliases))
 }
 
-func (b *block) variables(r *transcriptv1.DescribeResponse) {
+// variables writes a line for each variable; since is how long ago a time was.
+func (b *block) variables(r *transcriptv1.DescribeResponse, since func(ms int64) *durationpb.Duration) {
 	for _, v := range r.Variables {
-		text := fmt.Sprintf("variable %s: %s, %s, set by %s", nameText(v.Name), v.Type, counted(int64(v.SizeBytes), "byte"), nodeText(v.SetBy))
+		text := fmt.Sprintf("variable %s: %s, %s", nameText(v.Name), nameText(v.Type), counted(v.SizeBytes, "byte"))
+		if v.Iteration != nil {
+			text += fmt.Sprintf(", iteration %d", *v.Iteration)
+		}
+		text += fmt.Sprintf(", set %s ago by %s", ago(since(v.SetAt.AsTime().UnixMilli())), nodeText(v.SetBy))
 		if v.Preview != "" {
 			text += ", begins: " + strconv.Quote(v.Preview)
 		}

@@ -119,8 +119,8 @@ func SizeOf(change *chainstore.Change) int64 {
 	for i := range change.Nodes {
 		node := &change.Nodes[i]
 		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Salt)
-		for _, name := range node.Variables {
-			n += 16 + len(name)
+		for _, v := range node.Variables {
+			n += 24 + len(v.Name)
 		}
 		for j := range node.Messages {
 			n += sizeOfFacts(&node.Messages[j])

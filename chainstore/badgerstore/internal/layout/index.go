@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
 )
 
@@ -12,13 +13,21 @@ func IndexRows(ns uint32, n derive.Node, recalls map[derive.CallKey]*derive.Reca
 	at := n.At()
 	rows := []KeyValue{{IDKey(ns, n.Header.ID), AppendPlaceValue(nil, at)}}
 	if n.HasTools() {
-		rows = append(rows, KeyValue{PlaceKey(ns, TableTools, at), AppendTools(nil, n.Tables)})
+		rows = append(rows, KeyValue{PlaceKey(ns, TableTools, at), AppendTools(tableVersion(n.Header), n.Tables)})
 	}
 	if n.HasVariables() {
-		rows = append(rows, KeyValue{PlaceKey(ns, TableVariables, at), appendVariables([]byte{}, n.Tables.Variables)})
+		rows = append(rows, KeyValue{PlaceKey(ns, TableVariables, at), appendVariables(tableVersion(n.Header), n.Tables.Variables)})
 	}
 	for call, r := range recalls {
 		rows = append(rows, KeyValue{RecallKey(ns, at, call), AppendRecall(nil, r)})
 	}
 	return rows
+}
+
+// tableVersion is what the U and V rows of a node begin with: their version, which is that of its header; nothing in version 1.
+func tableVersion(h *chainstore.Header) []byte {
+	if h.Version1 {
+		return []byte{}
+	}
+	return []byte(tableVersion2)
 }

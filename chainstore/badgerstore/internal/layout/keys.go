@@ -38,7 +38,7 @@ import (
 //	X segment:8 ^seq:4 number:8           the same by the place of the spawner, once that was put
 //	R segment:8 call:16 ^seq:4            messages of a node that have calls, or are results, of a call id
 //	U place                               tools called on the path to a node that has calls
-//	V place                               variables set on the path to a node that sets variables
+//	V place                               variables set on the path to a node that sets or unsets some
 //	L place                               time of the last put of a node that was put again
 //	C                                     counters
 //

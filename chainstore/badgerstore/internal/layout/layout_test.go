@@ -70,6 +70,7 @@ func TestGoldenCallHashes(t *testing.T) {
 // What values look like is part of the storage format: these must not change.
 func TestGoldenValues(t *testing.T) {
 	at := chainstore.Place{Segment: 300, Seq: 2}
+	tools := &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1}}}
 	for name, c := range map[string]struct {
 		value []byte
 		want  string
@@ -84,13 +85,16 @@ func TestGoldenValues(t *testing.T) {
 		"recall": {AppendRecall(nil, &derive.Recall{Called: true, Messages: []chainstore.CallMessage{
 			{Index: 0}, {Index: 70, Result: true, LeftOut: true},
 		}}), "01009b02"},
-		"tools": {AppendTools(nil, &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{
-			{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1},
-		}}), "01010273680200" + "01"},
-		"variables": {appendVariables([]byte{}, []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801"},
-		"place":     {AppendPlaceValue(nil, at), "ac0202"},
-		"number":    {NumberValue(300), "ac02"},
-		"counters":  {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9}), "010203040506070809"},
+		"tools":              {AppendTools(tableVersion(&chainstore.Header{}), tools), "000201010273680200" + "01"},
+		"tools of version 1": {AppendTools(tableVersion(&chainstore.Header{Version1: true}), tools), "01010273680200" + "01"},
+		"variables":          {appendVariables(tableVersion(&chainstore.Header{}), []chainstore.Variable{{Name: "x", Seq: 200}}), "00020178c801"},
+		"no variable":        {appendVariables(tableVersion(&chainstore.Header{}), nil), "0002"},
+		"variables of version 1": {
+			appendVariables(tableVersion(&chainstore.Header{Version1: true}), []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801",
+		},
+		"place":    {AppendPlaceValue(nil, at), "ac0202"},
+		"number":   {NumberValue(300), "ac02"},
+		"counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9}), "010203040506070809"},
 	} {
 		if got := hex.EncodeToString(c.value); got != c.want {
 			t.Errorf("%s: %s, must be %s", name, got, c.want)

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -25,12 +26,13 @@ import (
 //	H  bits number at segment seq                                bits = 1 deleted
 //	W  segment seq
 //	R  bits {index<<2 | left_out<<1 | result}                    bits = 1 a call of this id lies here or before
-//	U  other_calls {bits [name] calls}                           bits = 1 named
-//	V  {name seq}
+//	U  00 02 other_calls {bits [name] calls}                     bits = 1 named
+//	V  00 02 {name seq}                                          names are not empty
 //	L  time
 //	C  next_segment puts nodes messages message_bytes aliases roots forks
 //
-// A store of format 1 has headers of version 1 (chainstore.RawHeader) and nothing else that is otherwise.
+// A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their
+// version, which begin no such row: bits of a tool are 0 or 1, and names are not empty. Nothing else is otherwise.
 const (
 	FormatVersion      = 2
 	FirstFormatVersion = 1
@@ -52,6 +54,9 @@ const (
 	recallLeftOut = 2
 
 	toolNamed = 1
+
+	// tableVersion2 begins U and V rows of version 2.
+	tableVersion2 = "\x00\x02"
 )
 
 // Row is a node as it lies in its row; slices are borrowed from the value.
@@ -173,7 +178,7 @@ func AppendTools(b []byte, t *chainstore.Tables) []byte {
 
 // ParseTools reads a U row into t.
 func ParseTools(value []byte, t *chainstore.Tables) error {
-	d := reader{rest: value}
+	d := reader{rest: bytes.TrimPrefix(value, []byte(tableVersion2))}
 	t.OtherCalls = int64(d.number(math.MaxInt64))
 	for len(d.rest) > 0 && !d.failed {
 		var c chainstore.ToolCount
@@ -194,9 +199,9 @@ func appendVariables(b []byte, vs []chainstore.Variable) []byte {
 }
 
 func ParseVariables(value []byte) (vs []chainstore.Variable, err error) {
-	d := reader{rest: value}
+	d := reader{rest: bytes.TrimPrefix(value, []byte(tableVersion2))}
 	for len(d.rest) > 0 && !d.failed {
-		name := d.text()
+		name := string(d.bytes(int(d.atLeast(1, uint64(len(d.rest))))))
 		vs = append(vs, chainstore.Variable{Name: name, Seq: uint32(d.number(math.MaxUint32))})
 	}
 	return vs, d.end(TableVariables)
