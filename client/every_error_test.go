@@ -34,12 +34,13 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.DeleteAlias": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.DeleteAlias(ctx, "a", Condition{}))
 		},
-		"Client.Describe": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Describe(ctx, ByID("x"), nil)) },
-		"Client.Frames":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Frames(ctx, ByID("x"), Query{})) },
-		"Client.History":  func(ctx context.Context, c *Client, _ *Thread) error { return last(c.History(ctx, "a")) },
-		"Client.Node":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Node(ctx, ByID("x"))) },
-		"Client.NodeInfo": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfo(ctx, ByID("x"))) },
-		"Client.Open":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Open(ctx, "a")) },
+		"Client.Variables": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Variables(ctx, ByID("x"), "v")) },
+		"Client.Describe":  func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Describe(ctx, ByID("x"), nil)) },
+		"Client.Frames":    func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Frames(ctx, ByID("x"), Query{})) },
+		"Client.History":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.History(ctx, "a")) },
+		"Client.Node":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Node(ctx, ByID("x"))) },
+		"Client.NodeInfo":  func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfo(ctx, ByID("x"))) },
+		"Client.Open":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Open(ctx, "a")) },
 		"Client.Put": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.Put(ctx, Node{Messages: hello}))
 		},

@@ -183,7 +183,7 @@ func ExampleThread_Spawn() {
 	check(parent.Append(ctx, client.Assistant("", call)))
 
 	child, err := parent.Spawn(ctx, client.Spawn{
-		CallID: call.GetId(), Alias: "sub/" + call.GetId(),
+		CallID: call.GetId(), Alias: "sub/" + call.GetId(), Inherit: client.InheritArguments,
 		Messages: []*transcriptv1.Message{client.System("You research."), client.User("How high is it?")},
 	})
 	check(err)
@@ -193,13 +193,43 @@ func ExampleThread_Spawn() {
 	printed(parent.Messages(ctx, nil))
 	d, err := c.Describe(ctx, client.ByAlias(child.Alias()), nil)
 	check(err)
-	fmt.Println(d.Lineage.SpawnedFrom.GetToolCallId(), d.Lineage.Inheritance)
+	fmt.Println(d.Lineage.SpawnedFrom.GetToolCallId(), d.Lineage.Inheritance, d.Lineage.SpawnDepth)
 	// Output:
 	// system: You delegate.
 	// user: How high is the tower?
 	// assistant: calls research
 	// tool: 300 m
-	// call-1 INHERITANCE_ARGUMENTS
+	// call-1 INHERITANCE_ARGUMENTS 1
+}
+
+// An agent sets variables in the metadata of what it appends: with the value, or declared where it keeps that itself.
+func ExampleClient_Variables() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+	chat, err := c.Chat(ctx, "42", client.System("You read."))
+	check(err)
+	book := strings.Repeat("It was the best of times. ", 8000) // kept by the agent
+
+	_, err = chat.AppendNode(ctx, client.Node{
+		Messages: []*transcriptv1.Message{client.User("Read the book.")},
+		Metadata: map[string]string{
+			client.VariableKey("page"): "1",
+			client.VariableInfoKey("context"): client.DeclaredVariable{
+				Type: "str", Size: int64(len(book)), Preview: book[:200], Iteration: 1,
+			}.Metadata(),
+		},
+	})
+	check(err)
+	variables, err := c.Variables(ctx, client.ByAlias(chat.Alias()), "context", "page")
+	check(err)
+
+	for _, v := range variables {
+		fmt.Printf("%s: %s, %d bytes, %.10s\n", v.Name, v.Type, v.SizeBytes, v.Preview)
+	}
+	// Output:
+	// context: str, 208000 bytes, It was the
+	// page: number, 1 bytes, 1
 }
 
 // What a server sends is checked against the ids; ErrVerification is the end of trust.

@@ -5,8 +5,26 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
+
+// Inheritance is what a subagent has of the thread that spawns it. It is the value of the metadata InheritsKey of the subagent's first
+// node; the service refuses any other.
+type Inheritance string
+
+// What a subagent may have.
+const (
+	// InheritNone: nothing.
+	InheritNone Inheritance = "none"
+	// InheritArguments: the arguments of the call, which the caller puts in its Messages.
+	InheritArguments Inheritance = "arguments"
+	// InheritPrefix: all that was said on the thread: the subagent's chain goes on from its head.
+	InheritPrefix Inheritance = "prefix"
+)
+
+// InheritsKey is the metadata key that holds an Inheritance.
+const InheritsKey = canonical.InheritsKey
 
 // Spawn is the conversation of a subagent that a tool call starts.
 type Spawn struct {
@@ -16,17 +34,20 @@ type Spawn struct {
 	Alias string
 	// Messages is what the subagent begins with: as a rule its own system messages and a user message with its task.
 	Messages []*transcriptv1.Message
-	// Inherit makes the chain go on from the thread's head, with all that was said there; else it begins anew.
-	Inherit bool
+	// Inherit is what it has of the thread, which Describe tells. InheritPrefix makes its chain go on from the thread's head; with any
+	// other it begins anew. Empty: nothing is said.
+	Inherit Inheritance
+	// Metadata is further metadata of its first node: variables that it begins with, say.
+	Metadata map[string]string
 }
 
 // Spawn begins a subagent's thread, linked to the call that starts it: Describe tells of it on both sides. The subagent
 // works in its own chain; what it comes to is put here by the caller as the result of the call (AppendResults), and
 // nothing else of it is seen here.
 //
-// It may be called again, after a crash say: until the subagent went on (with Inherit: or this thread did) that gives the
+// It may be called again, after a crash say: until the subagent went on (with InheritPrefix: or this thread did) that gives the
 // same thread, of which New tells that it was there; afterwards it is ErrAliasExists: Client.Open gives the thread.
-// Errors: ErrNoName, ErrToolCallNotFound, ErrAliasExists and others.
+// Errors: ErrNoName, ErrToolCallNotFound, ErrAliasExists, ErrInvalidField for another Inheritance, and others.
 func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 	if s.Alias == "" {
 		return nil, fault(ErrNoName, "")
@@ -40,8 +61,9 @@ func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 	node := Node{
 		Messages: s.Messages, Aliases: child.aliases(MustNotExist()),
 		SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: call.NodeId, ToolCallId: &s.CallID},
+		Metadata:    s.metadata(),
 	}
-	if s.Inherit {
+	if s.Inherit == InheritPrefix {
 		node.Parent = ByID(head)
 	}
 	res, err := t.c.Put(ctx, node)
@@ -49,6 +71,20 @@ func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 		return nil, err
 	}
 	return child.started(res), nil
+}
+
+// metadata is that of the subagent's first node.
+func (s *Spawn) metadata() map[string]string {
+	if s.Inherit == "" {
+		return s.Metadata
+	}
+	metadata := map[string]string{InheritsKey: string(s.Inherit)}
+	for key, value := range s.Metadata {
+		if key != InheritsKey {
+			metadata[key] = value
+		}
+	}
+	return metadata
 }
 
 // callPlace is where the latest call with an id was put. A result without its call is none.

@@ -8,12 +8,13 @@ import (
 )
 
 const (
+	inheritsUnsaid    = transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED
 	inheritsNothing   = transcriptv1.Inheritance_INHERITANCE_NONE
 	inheritsArguments = transcriptv1.Inheritance_INHERITANCE_ARGUMENTS
 	inheritsPrefix    = transcriptv1.Inheritance_INHERITANCE_PREFIX
 )
 
-// The three ways in which a subagent begins, as Describe tells of them; what the parent sees of each is the result.
+// The ways in which a subagent begins, as Describe tells of them; what the parent sees of each is the result.
 func TestSpawn(t *testing.T) {
 	task := client.Call("call-9", "delegate", `{"task":"Count the words of the report."}`)
 	sub := client.System("You count.")
@@ -22,16 +23,20 @@ func TestSpawn(t *testing.T) {
 		want  transcriptv1.Inheritance
 		shows messages
 	}{
+		"unsaid": {
+			client.Spawn{Messages: messages{sub, client.User("Count the words of the report.")}},
+			inheritsUnsaid, messages{sub, client.User("Count the words of the report.")},
+		},
 		"nothing": {
-			client.Spawn{Messages: messages{sub, client.User("Begin.")}},
+			client.Spawn{Messages: messages{sub, client.User("Begin.")}, Inherit: client.InheritNone},
 			inheritsNothing, messages{sub, client.User("Begin.")},
 		},
 		"the arguments": {
-			client.Spawn{Messages: messages{sub, client.User("Count the words of the report.")}},
+			client.Spawn{Messages: messages{sub, client.User("Count the words of the report.")}, Inherit: client.InheritArguments},
 			inheritsArguments, messages{sub, client.User("Count the words of the report.")},
 		},
 		"all that was said": {
-			client.Spawn{Messages: messages{client.User("You are the counter.")}, Inherit: true},
+			client.Spawn{Messages: messages{client.User("You are the counter.")}, Inherit: client.InheritPrefix},
 			inheritsPrefix, nil,
 		},
 	} {
@@ -42,6 +47,7 @@ func TestSpawn(t *testing.T) {
 			calling := parent.Head()
 			spawn := test.spawn
 			spawn.CallID, spawn.Alias = "call-9", "sub/call-9"
+			spawn.Metadata = map[string]string{client.VariableKey("task"): `"count"`}
 			child := must(parent.Spawn(ctx, spawn))(t)
 			again := must(parent.Spawn(ctx, spawn))(t)
 			if !child.New() || again.New() || again.Head() != child.Head() || child.Alias() != "sub/call-9" {
@@ -53,8 +59,12 @@ func TestSpawn(t *testing.T) {
 				t.Errorf("it begins with %v", got)
 			}
 
+			v := must(c.Variables(ctx, client.ByAlias("sub/call-9"), "task"))(t)
+			if len(v) != 1 || v[0].Preview != `"count"` || v[0].SetBy.NodeId != child.Head() {
+				t.Errorf("it begins with the variables %v", v)
+			}
 			d := must(c.Describe(ctx, client.ByAlias("sub/call-9"), nil))(t).Lineage
-			if d.Inheritance != test.want || d.SpawnedFrom.GetNodeId() != calling || d.SpawnedFrom.GetToolCallId() != "call-9" {
+			if d.Inheritance != test.want || d.SpawnDepth != 1 || d.SpawnedFrom.GetNodeId() != calling || d.SpawnedFrom.GetToolCallId() != "call-9" {
 				t.Errorf("described as %v", d)
 			}
 			p := must(c.Describe(ctx, client.ByID(parent.Head()), nil))(t).Lineage
@@ -89,6 +99,8 @@ func TestSpawnFromNoCall(t *testing.T) {
 	_, err = parent.Spawn(ctx, client.Spawn{CallID: "call-1", Messages: messages{hello}})
 	fails(t, err, client.ErrNoName)
 	_, err = parent.Spawn(ctx, client.Spawn{CallID: "call-1", Alias: "sub"})
+	fails(t, err, client.ErrInvalidField)
+	_, err = parent.Spawn(ctx, client.Spawn{CallID: "call-1", Alias: "sub", Messages: messages{hello}, Inherit: "everything"})
 	fails(t, err, client.ErrInvalidField)
 	l.lost[putNode] = 2
 	if child := must(parent.Spawn(ctx, spawn))(t); !child.New() {
