@@ -197,6 +197,29 @@ func TestDescribeCostsNoForks(t *testing.T) {
 	}
 }
 
+// TestDescribeCostsNoRecursion: each spawn above the head costs as much as the next, up to the 64 that are counted, and what lies above
+// these costs nothing.
+func TestDescribeCostsNoRecursion(t *testing.T) {
+	d := newDisk(t)
+	at := d.put("deep/0", node(user("u")))[0]
+	for i := 1; i <= 100; i++ {
+		spawned := node(user(fmt.Sprint("sub ", i)))
+		spawned.SpawnedFrom = spawnedBy(at, "c")
+		at = d.put(fmt.Sprint("deep/", i), spawned, node(assistant("done")))[1]
+	}
+	at1, _ := d.cost(&Describe{Head: byAlias("deep/1")})
+	at64, _ := d.cost(&Describe{Head: byAlias("deep/64")})
+	at65, _ := d.cost(&Describe{Head: byAlias("deep/65")})
+	at99, reply := d.cost(&Describe{Head: byAlias("deep/99")})
+	t.Logf("at depth 1 %+v, at 64 %+v, beyond it %+v", at1, at64, at99)
+	if at65 != at99 || reply.Lineage.SpawnDepth != 64 || !reply.Lineage.SpawnDepthAtLeast {
+		t.Errorf("it costs %+v at depth 65 and %+v at depth 99: %v", at65, at99, reply.Lineage)
+	}
+	if more := at64.gets + at64.seeks + at64.nexts - at1.gets - at1.seeks - at1.nexts; more > 3*63 {
+		t.Errorf("63 spawns more cost %d reads more", more)
+	}
+}
+
 // BenchmarkDescribe describes the end of a short chain and of a long one, over the wire.
 func BenchmarkDescribe(b *testing.B) {
 	d := newDisk(b)

@@ -11,10 +11,13 @@ import (
 )
 
 type describeCommand struct {
-	Ref        string         `arg:"" help:"The node that the chain ends in."`
-	Preview    bool           `help:"Show the beginnings of messages and of variables, too."`
-	Redact     bool           `help:"Replace secrets in what is shown."`
-	MaxItems   int32          `default:"16" placeholder:"N" help:"Entries of each list (1 to 64). Default: ${default}."`
+	Ref            string   `arg:"" help:"The node that the chain ends in."`
+	Preview        bool     `help:"Show the beginnings of messages and of variables, too."`
+	Redact         bool     `help:"Replace secrets in what is shown."`
+	MaxItems       int32    `default:"16" placeholder:"N" help:"Entries of each list (1 to 64). Default: ${default}."`
+	Variable       []string `sep:"none" placeholder:"NAME" help:"Only this variable; may be repeated, at most --max-items times."`
+	VariablePrefix *string  `placeholder:"PREFIX" help:"Only variables whose names begin with this, beside those of --variable."`
+
 	StaleAfter *time.Duration `placeholder:"DURATION" help:"An open run loop is stale when nothing was put for longer. Default: 1h."`
 	Now        *time.Time     `placeholder:"TIME" help:"The time that ages count to. Default: the server's clock."`
 }
@@ -24,6 +27,7 @@ func (c *describeCommand) Help() string {
 
     transcriptctl describe chat/42
     transcriptctl describe chat/42 --preview --redact
+    transcriptctl describe chat/42 --preview --variable plan --variable-prefix notes/
     transcriptctl describe chat/42 --output json | jq .loop.state`
 }
 
@@ -38,6 +42,9 @@ func (c *describeCommand) Run(ctx context.Context, s *session) error {
 	}
 	req := &transcriptv1.DescribeRequest{
 		Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_METADATA, Redact: c.Redact, MaxItems: c.MaxItems,
+	}
+	if len(c.Variable) > 0 || c.VariablePrefix != nil {
+		req.Names = &transcriptv1.VariableNames{Exact: c.Variable, Prefix: c.VariablePrefix}
 	}
 	if c.Preview {
 		req.Mode = transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW
