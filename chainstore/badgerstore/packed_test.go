@@ -67,7 +67,7 @@ func packedRows(tb testing.TB) (s *Store, head chainstore.ID, payloads []string)
 	}
 	naming := storetest.Node{Parent: chainstore.Parent{Kind: chainstore.ParentID, ID: *end}}
 	for i := range 50 {
-		naming.Metadata = append(naming.Metadata, storetest.Entry{Key: fmt.Sprint("var/", strings.Repeat("name ", 20), i)})
+		naming.Metadata = append(naming.Metadata, storetest.Entry{Key: fmt.Sprint("var/", strings.Repeat("name ", 20), i), Value: "1"})
 	}
 	n := storetest.Simple().Make(naming)
 	payloads = append(payloads, string(n.Payload))

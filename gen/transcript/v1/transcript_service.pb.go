@@ -6321,7 +6321,7 @@ type DescribeRequest struct {
 	MaxTextChars int32 `protobuf:"varint,6,opt,name=max_text_chars,json=maxTextChars,proto3" json:"max_text_chars,omitempty"`
 	// An open run loop is stale when nothing but compactions was put for longer than this, 0 to 36,500 days; absent: 1 hour.
 	StaleAfter *durationpb.Duration `protobuf:"bytes,7,opt,name=stale_after,json=staleAfter,proto3" json:"stale_after,omitempty"`
-	// Replace secrets in previews, in names of tools, aliases and variables, and in ids of calls.
+	// Replace secrets in previews, in names of tools, aliases and variables, in ids of calls, and in types that were declared.
 	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
 	// What "how long" counts to; absent: the server's clock.
 	Now *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
