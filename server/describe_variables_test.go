@@ -246,8 +246,8 @@ func (n *programNode) described(items int, names *VariableNames) (list []*Variab
 // declaration is the form of the declarations of random programs.
 const declaration = `{"type":"str","size":%d,"preview":"It was","iteration":%d}`
 
-// drawMetadata draws up to 64 values, declarations and unsettings of variables with names of a size.
-func drawMetadata(rt *rapid.T, pool, size int) map[string]string {
+// drawSettings draws up to 64 values, declarations and unsettings of variables with names of a size.
+func drawSettings(rt *rapid.T, pool, size int) map[string]string {
 	metadata := map[string]string{}
 	for range rapid.SampledFrom([]int{1, 2, 5, 64}).Draw(rt, "entries") {
 		key := rapid.SampledFrom([]string{"var/", "varinfo/"}).Draw(rt, "key") + fmt.Sprintf("%0*d", size, rapid.IntRange(0, pool).Draw(rt, "name"))
@@ -293,7 +293,7 @@ func (r *rig) variablesProgram(rt *rapid.T, c *clock, namespace string) {
 	pool, size := rapid.SampledFrom([]int{3, 20, 400}).Draw(rt, "pool"), rapid.SampledFrom([]int{3, 3, 3, 200}).Draw(rt, "size")
 	nodes := []*programNode{nil}
 	for i := range rapid.IntRange(1, 12).Draw(rt, "nodes") {
-		n := &programNode{metadata: drawMetadata(rt, pool, size), at: c.now()}
+		n := &programNode{metadata: drawSettings(rt, pool, size), at: c.now()}
 		req := &PutNode{Namespace: namespace, Salt: fmt.Appendf(nil, "%016d", i), Messages: []*Message{user("u")}}
 		for key, value := range n.metadata {
 			req.Metadata = append(req.Metadata, &transcriptv1.MetadataEntry{Key: key, Value: value})
