@@ -235,7 +235,9 @@ func (n *programNode) described(items int, names *VariableNames) (list []*Variab
 			info.Type, info.SizeBytes, info.Preview = "number", int64(len(value)), value
 		} else {
 			var size, iteration int64
-			fmt.Sscanf(v.node.metadata["varinfo/"+v.name], declaration, &size, &iteration)
+			if _, err := fmt.Sscanf(v.node.metadata["varinfo/"+v.name], declaration, &size, &iteration); err != nil {
+				panic(err) // the model set what is no declaration
+			}
 			info.Type, info.SizeBytes, info.Preview, info.Iteration = "str", size, "It was", &iteration
 		}
 		list = append(list, info)

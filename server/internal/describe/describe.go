@@ -148,14 +148,6 @@ func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeRes
 
 func (d *description) head() *chainstore.Header { return d.chain.Head() }
 
-// firstOf is the first entries of a list, and whether there are more.
-func firstOf[T any](list []T, most int) (first []T, more bool) {
-	if len(list) > most {
-		return list[:most], true
-	}
-	return list, false
-}
-
 // since is how long ago a time was; 0 if it is to come.
 func (d *description) since(ms int64) *durationpb.Duration {
 	ago := max(0, d.now-ms)
