@@ -25,12 +25,16 @@ func ExampleQuery_facts() {
 	})
 	check(err)
 	for _, n := range a.Nodes {
-		fmt.Println(n.MessageCount, "message", n.Metadata)
+		fmt.Println(n.MessageCount, "message")
+		for _, e := range n.Metadata {
+			fmt.Println(" ", e.Key, e.Value)
+		}
 	}
 
 	fmt.Println(a.Nodes[0].FirstPut.IsValid())
 	// Output:
-	// 1 message []
-	// 1 message [key:"message_id" value:"1001"]
+	// 1 message
+	// 1 message
+	//   message_id 1001
 	// true
 }
