@@ -23,14 +23,20 @@ type AliasMove struct {
 // Errors: ErrNodeNotFound, ErrAliasNotFound, ErrAliasExists,
 // ErrAliasMoved and others.
 func (c *Client) SetAliases(ctx context.Context, moves ...AliasMove) ([]*transcriptv1.AliasResult, error) {
+	set, _, err := c.setAliases(ctx, moves...)
+	return set, err
+}
+
+// setAliases is SetAliases, and tells whether an attempt that failed may have set them.
+func (c *Client) setAliases(ctx context.Context, moves ...AliasMove) (set []*transcriptv1.AliasResult, unsure bool, err error) {
 	req := &transcriptv1.AliasRequest{Namespace: c.options.namespace}
 	for _, m := range moves {
 		req.Aliases = append(req.Aliases, &transcriptv1.AliasMove{
 			Name: m.Name, Target: m.Target.ref, Precondition: m.If.condition, Labels: labels(m.Labels),
 		})
 	}
-	res, _, err := call(ctx, c, when(repeatableMoves(req.Aliases)), c.rpc.Alias, req)
-	return res.GetAliases(), err
+	res, unsure, err := call(ctx, c, when(repeatableMoves(req.Aliases)), c.rpc.Alias, req)
+	return res.GetAliases(), unsure, err
 }
 
 // DeleteAlias deletes an alias; its nodes and its history stay. It tells where the alias pointed, empty where there was

@@ -25,6 +25,8 @@ type Client struct {
 	admin   transcriptv1.AdminServiceClient
 	options options
 	cache   *cache
+	// unsure are what began threads, and compactions, that may have taken place.
+	unsure ledger
 	// closed is done from when Close is called, which calls end.
 	closed context.Context
 	end    context.CancelFunc
@@ -36,6 +38,7 @@ type options struct {
 	deadline, idle time.Duration
 	retry          Retry
 	verify         bool
+	deterministic  bool
 	cacheBytes     int64
 	credentials    credentials.TransportCredentials
 	dial           []grpc.DialOption
@@ -60,6 +63,10 @@ func WithRetry(r Retry) Option { return func(o *options) { o.retry = r } }
 
 // WithVerification recomputes the ids of whatever is put and assembled; see Query.Verify.
 func WithVerification() Option { return func(o *options) { o.verify = true } }
+
+// Deterministic leaves out the salts of appends: equal appends below one node are one node, and ids are those of their content. Of
+// writers that put the same at once, one whose reply was lost may then take another's node for its own.
+func Deterministic() Option { return func(o *options) { o.deterministic = true } }
 
 // WithCacheBytes bounds what the Client's threads keep of what they assembled, all of them together; 64 MiB without,
 // 0: nothing is kept. A view that is larger by itself is not kept.

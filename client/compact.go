@@ -22,7 +22,7 @@ type Compaction struct {
 	Summary string
 	// SummaryOnly keeps no closed run loop.
 	SummaryOnly bool
-	// Salt is as in Node; nil: Thread.Compact makes one, by which it knows its own compaction.
+	// Salt is as in Node; nil: one is made, by which the compaction is known again.
 	Salt []byte
 	// DryRun reports what would be written, and writes nothing.
 	DryRun bool
@@ -35,15 +35,33 @@ type Compaction struct {
 // meanwhile; a node that is named by its id stays without the compaction, and so does every chain that goes on from it.
 // Where nothing would shrink, and on a dry run, Written is false in the result.
 //
-// Where its reply is lost it is repeated only with Through: else it could cover what was said since. A repeat of one with a Salt
-// or a Summary looks first whether the chain of the alias has the node already, and then gives that, so that it replaces nothing
-// that others compacted since. Errors: ErrInvalidField (Through is missing), ErrNodeNotFound, ErrAliasNotFound,
+// Where its reply is lost it is repeated only with Through, and a salt: else it could cover what was said since. A repeat, also one by
+// the caller on the same Client, looks first whether the chain of the alias has the node already, by its salt, and then gives that, so that
+// it replaces nothing that others compacted since. Errors: ErrInvalidField (Through is missing), ErrNodeNotFound, ErrAliasNotFound,
 // ErrNotAnAncestor, ErrAlreadyCovered, ErrOpenToolCalls, ErrCompactionTooLarge, ErrAliasMoved and others.
 func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcriptv1.CompactResponse, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	req := o.wire(c.options.namespace, head)
-	sent := false
+	if o.DryRun {
+		return c.compactOnce(ctx, req, &pending{})
+	}
+	a := c.unsure.take(req, func() []byte {
+		if o.Salt != nil || c.options.deterministic {
+			return o.Salt
+		}
+		return newSalt()
+	})
+	req.Salt = a.salt
+	res, err := c.compactOnce(ctx, req, a)
+	err = a.told(err)
+	c.unsure.end(a, err)
+	return res, err
+}
+
+// compactOnce compacts, however often it is sent, unless an earlier attempt did.
+func (c *Client) compactOnce(ctx context.Context, req *transcriptv1.CompactRequest, a *pending) (*transcriptv1.CompactResponse, error) {
+	sent := a.unsure
 	once := func(ctx context.Context, req *transcriptv1.CompactRequest, opts ...grpc.CallOption) (*transcriptv1.CompactResponse, error) {
 		if sent {
 			if found, err := c.compacted(ctx, req); found != nil || err != nil {
@@ -53,11 +71,11 @@ func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcri
 		sent = true
 		return c.rpc.Compact(ctx, req, opts...)
 	}
-	res, unsure, err := call(ctx, c, when(o.DryRun || o.Through != ""), once, req)
+	res, unsure, err := call(ctx, c, when(req.DryRun || req.ThroughId != "" && len(req.Salt) > 0), once, req)
 	if err == nil && (res.Report == nil || res.Counters == nil || res.Written && res.NodeId == "") {
 		err = fault(ErrBadReply, "a compaction without its report")
 	}
-	if unsure && err == nil && !res.Written || err != nil && unknownOutcome(err) {
+	if unsure && err == nil && !res.Written || err != nil && MayHaveHappened(err) {
 		if found, lookErr := c.compacted(ctx, req); lookErr == nil && found != nil {
 			return found, nil
 		}
@@ -116,9 +134,6 @@ func (t *Thread) Compact(ctx context.Context, o Compaction) (*transcriptv1.Compa
 func (t *Thread) compact(ctx context.Context, o Compaction) (*transcriptv1.CompactResponse, error) {
 	if t.chat != "" {
 		o.Aliases = append([]AliasUpdate{{Name: t.chat}}, o.Aliases...)
-	}
-	if o.Salt == nil && !o.DryRun {
-		o.Salt = newSalt()
 	}
 	head := t.Head()
 	res, err := t.c.Compact(ctx, ByAlias(t.alias), o)

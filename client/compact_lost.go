@@ -3,22 +3,14 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// newSalt makes 16 random bytes, by which a node is known among equal ones.
-func newSalt() []byte {
-	salt := make([]byte, 16)
-	_, _ = rand.Read(salt) // never fails: it would end the process
-	return salt
-}
-
-// compacted looks for the node of a compaction whose reply was lost, in the chain that the head's alias has now: it has the
-// request's salt and summary. nil where it is not there, or could not be told from others'.
+// compacted looks for the node of a compaction that may have taken place, by its salt, in the chain that the head's alias has now; nil
+// where it is not there, or has no salt.
 func (c *Client) compacted(ctx context.Context, req *transcriptv1.CompactRequest) (*transcriptv1.CompactResponse, error) {
-	if req.DryRun || req.Head.GetAlias() == "" || len(req.Salt) == 0 && req.Summary == "" {
+	if req.DryRun || req.Head.GetAlias() == "" || len(req.Salt) == 0 {
 		return nil, nil
 	}
 	chain, err := c.Describe(ctx, Ref{req.Head}, &transcriptv1.DescribeRequest{MaxItems: 64})
@@ -29,11 +21,11 @@ func (c *Client) compacted(ctx context.Context, req *transcriptv1.CompactRequest
 		if req.ThroughId != "" && one.CoversThrough != req.ThroughId {
 			continue
 		}
-		node, err := c.Node(ctx, ByID(one.NodeId))
+		node, err := c.NodeInfo(ctx, ByID(one.NodeId))
 		if err != nil {
 			return nil, err
 		}
-		if bytes.Equal(node.Info.GetEnvelope().GetSalt(), req.Salt) && summaryOf(node.Messages) == req.Summary {
+		if bytes.Equal(node.Info.GetEnvelope().GetSalt(), req.Salt) {
 			return c.compactedAs(ctx, req, node)
 		}
 	}

@@ -132,8 +132,8 @@ type Error struct {
 	Message string
 	// RequestID is how the server's log names the call; empty where the call did not reach it.
 	RequestID string
-	// Retried tells that the call was sent more than once, and that an earlier attempt, of which no reply came, may have taken
-	// place although this one was refused.
+	// Retried tells that the call was made or sent more than once, and that an earlier attempt, of which no reply came, may have taken
+	// place although this one was refused. MayHaveHappened looks at it.
 	Retried bool
 	undone  bool // the attempt was not sent
 	// cause is the error of a connection that is not gRPC's; nil for others.
@@ -278,9 +278,11 @@ func undone(err error) error {
 	return err
 }
 
-// unknownOutcome tells whether the call may have taken place although it failed: what the server refuses has changed nothing,
-// unless it says otherwise; any other error may come behind a call that took place.
-func unknownOutcome(err error) bool {
+// MayHaveHappened tells whether a call that failed with this error may have taken place all the same: its reply was lost, the deadline
+// passed, or the store does not know itself. False: it changed nothing and will not, so that it can be decided anew. Repeat an append
+// for which it is true on the same Thread, a Start, Spawn or Compact on the same Client: each knows what it did. Of another call look
+// first what is there. False for errors that are no *Error.
+func MayHaveHappened(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
 		return false
@@ -294,4 +296,13 @@ func unknownOutcome(err error) bool {
 	default:
 		return false
 	}
+}
+
+// happened marks an error as that of a call of which an attempt may have taken place, or of which it is known that none did.
+func happened(err error, perhaps bool) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Retried = perhaps
+	}
+	return err
 }

@@ -21,7 +21,7 @@ type Node struct {
 	Notes []*transcriptv1.MessageNote
 	// Metadata is at most 64 entries: keys of 1 to 256 bytes, values of at most 4 KiB.
 	Metadata map[string]string
-	// Salt is 0 or 16 to 32 bytes. It makes an otherwise equal sibling a node of its own.
+	// Salt is 0 or 16 to 32 bytes. It makes an otherwise equal sibling a node of its own. A Thread makes one where it is nil.
 	Salt []byte
 	// SpawnedFrom is the call that started the chain that this node begins.
 	SpawnedFrom *transcriptv1.SpawnedFromRef
@@ -49,11 +49,16 @@ type PutResult struct {
 // ErrLimitExceeded, ErrParentNotFound, ErrAliasNotFound, ErrAliasExists, ErrAliasMoved and others.
 func (c *Client) Put(ctx context.Context, node Node) (*PutResult, error) {
 	n := node.wire()
+	return c.put(ctx, n, repeatablePut(n))
+}
+
+// put is Put, repeated where its reply was lost if it may be.
+func (c *Client) put(ctx context.Context, n *transcriptv1.NewNode, repeatable bool) (*PutResult, error) {
 	req := &transcriptv1.PutNodeRequest{
 		Namespace: c.options.namespace, Parent: n.Parent, Messages: n.Messages, Notes: n.Notes, Metadata: n.Metadata,
 		Salt: n.Salt, SpawnedFrom: n.SpawnedFrom, Aliases: n.Aliases,
 	}
-	res, unsure, err := call(ctx, c, when(repeatablePut(n)), c.rpc.PutNode, req)
+	res, unsure, err := call(ctx, c, when(repeatable), c.rpc.PutNode, req)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (c *Client) run(ctx context.Context, may func(error) bool, attempt func() e
 			}
 			return unsure, err
 		}
-		unsure = unsure || unknownOutcome(err)
+		unsure = unsure || MayHaveHappened(err)
 	}
 }
 
@@ -122,7 +122,7 @@ func transient(err error) bool {
 
 // when is transient for calls that may be repeated; others are sent again only where the attempt has done nothing for sure.
 func when(repeatable bool) func(error) bool {
-	return func(err error) bool { return transient(err) && (repeatable || !unknownOutcome(err)) }
+	return func(err error) bool { return transient(err) && (repeatable || !MayHaveHappened(err)) }
 }
 
 // repeatablePut tells whether the put of these nodes may be sent again although it may have taken place. Each parent is

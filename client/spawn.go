@@ -45,8 +45,8 @@ type Spawn struct {
 // works in its own chain; what it comes to is put here by the caller as the result of the call (AppendResults), and
 // nothing else of it is seen here.
 //
-// It may be called again, after a crash say: until the subagent went on (with InheritPrefix: or this thread did) that gives the
-// same thread, of which New tells that it was there; afterwards it is ErrAliasExists: Client.Open gives the thread.
+// It may be called again, after a crash say: until the subagent went on that gives the same thread, of which New tells that it was
+// there; afterwards it is ErrAliasExists: Client.Open gives the thread.
 // Errors: ErrNoName, ErrToolCallNotFound, ErrAliasExists, ErrInvalidField for another Inheritance, and others.
 func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 	if s.Alias == "" {
@@ -66,11 +66,7 @@ func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 	if s.Inherit == InheritPrefix {
 		node.Parent = ByID(head)
 	}
-	res, err := t.c.Put(ctx, node)
-	if err != nil {
-		return nil, err
-	}
-	return child.started(res), nil
+	return child.begin(ctx, node, func(node Node, _ *pending) (*PutResult, error) { return t.c.Put(ctx, node) })
 }
 
 // metadata is that of the subagent's first node.

@@ -16,9 +16,13 @@ import (
 // Everything is put below the head that the thread has seen, on condition that the alias still points there. If another
 // writer was first, that is ErrAliasMoved, with the winning head in Error.Head; nothing was put and the thread stays
 // where it was. Refresh goes on from the winner, Fork beside it. Where the winners only compacted the chain, the thread goes
-// on by itself below the compaction: nothing was said that it has not seen. Putting just what another writer put first is
-// ErrAliasMoved too, so that of several writers one goes on. A put whose reply was lost succeeds if it took place, also
-// where another writer went on below it since; then it is the next put that finds the alias moved.
+// on by itself below the compaction: nothing was said that it has not seen. Of several writers of the same one goes on.
+//
+// Each append has a salt, by which the thread knows its node again. A put whose reply was lost succeeds if it took place, also
+// where another writer went on below it since; then it is the next put that finds the alias moved. Where that could not be
+// found out (MayHaveHappened), append the same again on the same Thread, until it succeeds or is refused: the thread keeps the
+// salt, whatever is appended and refreshed meanwhile, and the next append of the same node with the same aliases, whoever makes it,
+// is the repeat. Who gives it up instead goes on with a new Thread (Client.Open), which knows nothing of it.
 //
 // All methods may run at once; of two puts at once one succeeds.
 type Thread struct {
@@ -37,8 +41,9 @@ type Thread struct {
 	compactAt int64
 	at        string // the head of the view that was kept last: most likely an ancestor of head, or it
 	read      string // the head whose messages the caller was given last; empty: none were
-	// unsure is the head below which a put may have taken place although it failed: what is there may be our own.
-	unsure string
+	moves     int    // how often head was set
+
+	unsure ledger // of appends
 }
 
 func (c *Client) newThread(alias, chat string) *Thread {
@@ -58,8 +63,9 @@ func (t *Thread) aliases(condition Condition) []AliasUpdate {
 	return aliases
 }
 
-// New tells whether the call that made the thread put its first message. False: it was there before; whoever put it may
-// be at work on it. Where a reply was lost on the way it may be true for two callers; only one of them can append.
+// New tells whether the call that made the thread put its first message, or named it first. False: it was there before; whoever
+// put it may be at work on it. Of all callers of Start, or Spawn, with one message one is told true. Only where the service cannot tell
+// who was first, and a reply was lost, it may be two: of Fork, of Chat with equal prompts, and of a Deterministic Client.
 func (t *Thread) New() bool { return t.isNew }
 
 // Alias is the alias that moves with the thread.
@@ -179,56 +185,68 @@ func (t *Thread) AppendResults(ctx context.Context, results ...*transcriptv1.Mes
 }
 
 // AppendNode is Append with all that a Node can have but a parent, which is ErrParentGiven. Its aliases are set beside
-// the thread's, which is the first of the result's. After an append of unknown outcome the same messages with other aliases find its
-// node and set those.
+// the thread's, which is the first of the result's.
 func (t *Thread) AppendNode(ctx context.Context, node Node) (*PutResult, error) {
 	if node.Parent.ref != nil || node.Previous {
 		return nil, fault(ErrParentGiven, "")
 	}
-	for head := t.Head(); ; {
-		res, err := t.appendTo(ctx, head, node)
+	head := t.Head()
+	node.Parent = ByID(head)
+	a := t.c.take(&t.unsure, &node)
+	res, err := t.appendBelow(ctx, head, &node, a)
+	t.unsure.end(a, err)
+	return res, err
+}
+
+// appendBelow puts a node below a head that the thread has seen, unless an earlier attempt put it below another.
+func (t *Thread) appendBelow(ctx context.Context, head string, node *Node, a *pending) (*PutResult, error) {
+	if a.unsure && a.parent != head { // the alias has left that parent, so what is not there will not be
+		node.Parent = ByID(a.parent)
+		if res, err := t.c.find(ctx, node); res != nil || err != nil {
+			return res, err
+		}
+		a.unsure = false
+	}
+	for {
+		a.parent = head
+		res, err := t.appendTo(ctx, head, *node, a)
 		compacted := onlyCompacted(err)
 		if compacted == "" || ctx.Err() != nil {
 			return res, err
 		}
+		a.unsure = false
 		t.mu.Lock()
 		if t.head == head {
-			t.head, t.unsure = compacted, ""
+			t.head = compacted
+			t.moves++
 		}
 		t.mu.Unlock()
 		head = compacted
 	}
 }
 
-// appendTo puts a node below a head that the thread has seen.
-func (t *Thread) appendTo(ctx context.Context, head string, node Node) (*PutResult, error) {
-	t.mu.Lock()
-	unsure := t.unsure
-	t.mu.Unlock()
+// appendTo puts a node below a head, and finds it where it was put before.
+func (t *Thread) appendTo(ctx context.Context, head string, node Node, a *pending) (*PutResult, error) {
 	node.Parent = ByID(head)
 	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
 	res, err := t.c.Put(ctx, node)
-	unknown := err != nil && unknownOutcome(err)
-	if refusedForAnAlias(err) && onlyCompacted(err) == "" {
-		res, err = t.lost(ctx, &node, err, unsure == head)
-		unknown = err != nil && !refusedForAnAlias(err) // it could not be told
-	}
-	if err == nil && (len(res.Aliases) == 0 || res.Counters == nil) {
-		err = fault(ErrBadReply, "")
-	}
-	if err == nil && !res.Aliases[0].Changed && !res.Retried && unsure != head {
-		err = overtaken(res.NodeId)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case unknown:
-		t.unsure = head
-	case err == nil && t.head == head:
-		t.moved(res.NodeId, res.Counters)
+	err = a.told(err)
+	if refusedForAnAlias(err) && MayHaveHappened(err) {
+		res, err = t.c.lost(ctx, &node, err)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(res.Aliases) == 0 || res.Counters == nil {
+		return nil, fault(ErrBadReply, "")
+	}
+	if res.Retried = res.Retried || a.unsure; !res.Aliases[0].Changed && !res.Retried {
+		return nil, overtaken(res.NodeId)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.head == head {
+		t.moved(res.NodeId, res.Counters)
 	}
 	return res, nil
 }
@@ -239,32 +257,49 @@ func (t *Thread) moved(head string, counters *transcriptv1.ChainCounters) {
 	if size.GetBytes() < t.size.GetBytes() { // it was compacted, or is another branch: what was looked at is no more
 		t.compactAt = 0
 	}
-	t.head, t.unsure = head, ""
-	t.depth, t.size = counters.GetFull().GetDepth(), size
+	t.head, t.depth, t.size = head, counters.GetFull().GetDepth(), size
+	t.moves++
 }
 
 // Refresh makes the thread go on from where its alias points now. Errors: ErrAliasNotFound.
 func (t *Thread) Refresh(ctx context.Context) error {
-	found, err := t.c.Resolve(ctx, t.alias)
-	if err != nil {
-		return err
+	for {
+		t.mu.Lock()
+		moves := t.moves
+		t.mu.Unlock()
+		found, err := t.c.Resolve(ctx, t.alias)
+		if err != nil {
+			return err
+		}
+		if t.refreshed(found, moves) {
+			return nil
+		}
 	}
+}
+
+// refreshed takes over where the alias points, unless the thread moved since, which may have been later.
+func (t *Thread) refreshed(found *transcriptv1.ResolveAliasResponse, moves int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.moves != moves {
+		return false
+	}
 	t.moved(found.Alias.NodeId, found.Counters)
-	return nil
+	return true
 }
 
 // Fork gives a thread that goes on from the same head under an alias of its own, which must not exist
-// (ErrAliasExists) unless it points there already.
+// (ErrAliasExists) unless it points there already; then New is false.
 func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
 	t.mu.Lock()
-	fork := &Thread{c: t.c, alias: alias, isNew: true, head: t.head, depth: t.depth, at: t.at, read: t.read, size: t.size}
+	fork := &Thread{c: t.c, alias: alias, head: t.head, depth: t.depth, at: t.at, read: t.read, size: t.size}
 	t.mu.Unlock()
 	move := AliasMove{Name: alias, Target: ByID(fork.head), If: MustNotExist()}
-	if _, err := t.c.SetAliases(ctx, move); err != nil {
+	set, unsure, err := t.c.setAliases(ctx, move)
+	if err != nil {
 		return nil, err
 	}
+	fork.isNew = unsure || len(set) > 0 && set[0].Changed
 	return fork, nil
 }
 

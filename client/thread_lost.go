@@ -1,9 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"google.golang.org/grpc/codes"
 
@@ -28,104 +28,98 @@ func onlyCompacted(err error) string {
 	return ""
 }
 
-// lost finds the node of a put that was refused for an alias, where an earlier attempt may have put it and others moved aliases
-// since: in the thread's chain. If it is not there, refused stays the error. Where unsure, the attempt may be that of another call, which
-// set no further aliases, or others: then those that never pointed to the node are set.
-func (t *Thread) lost(ctx context.Context, node *Node, refused error, unsure bool) (*PutResult, error) {
-	var e *Error
-	if !errors.As(refused, &e) || !e.Retried && !unsure {
-		return nil, refused
+// told adds to an error what is known of attempts before.
+func (a *pending) told(err error) error {
+	if a.unsure && err != nil {
+		return happened(err, true)
 	}
+	return err
+}
+
+// lost is the result of a put that was refused for an alias although an earlier attempt took place. If none did, refused stays the
+// error.
+func (c *Client) lost(ctx context.Context, node *Node, refused error) (*PutResult, error) {
+	res, err := c.find(ctx, node)
+	if res != nil || err != nil {
+		return res, err
+	}
+	return nil, happened(refused, false)
+}
+
+// find finds a node of which it is not known whether it was put, below a node that is named by its id; nil: it was not. A node and its
+// aliases are put together, so that where the node is the aliases were set, whoever moved them since.
+func (c *Client) find(ctx context.Context, node *Node) (*PutResult, error) {
 	id, ok := identify(node.wire(), node.Parent.ref.GetNodeId())
 	if !ok {
-		return nil, refused
+		return nil, nil
 	}
-	_, err := t.c.Assemble(ctx, ByAlias(t.alias), Query{View: transcriptv1.View_VIEW_FULL, After: id})
-	if errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrNotAnAncestor) || errors.Is(err, ErrAliasNotFound) {
-		return nil, refused
+	found, err := c.NodeInfo(ctx, ByID(id))
+	if errors.Is(err, ErrNodeNotFound) {
+		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, happened(err, true)
 	}
-	res := &transcriptv1.PutNodeResponse{NodeId: id}
+	res := &transcriptv1.PutNodeResponse{NodeId: id, Counters: found.Counters}
 	for _, a := range node.Aliases {
 		res.Aliases = append(res.Aliases, &transcriptv1.AliasResult{Name: a.Name})
 	}
-	if unsure {
-		if err := t.c.setMissing(ctx, id, node.Aliases, len(t.aliases(Condition{})), res.Aliases); err != nil {
-			return nil, err
-		}
-	}
-	found, err := t.c.NodeInfo(ctx, ByID(id))
-	if err != nil {
-		return nil, err
-	}
-	res.Counters = found.Counters
 	return &PutResult{PutNodeResponse: res, Retried: true}, nil
 }
 
-// setMissing sets those of the aliases from first on that never pointed to a node, all or nothing, and notes in results what changed.
-// The error names them by their places among all.
-func (c *Client) setMissing(ctx context.Context, id string, aliases []AliasUpdate, first int, results []*transcriptv1.AliasResult) error {
-	var moves []AliasMove
-	var places []int
-	for i, a := range aliases[first:] {
-		pointed, err := c.pointed(ctx, a.Name, id)
-		if err != nil {
-			return err
-		}
-		if !pointed {
-			moves = append(moves, AliasMove{Name: a.Name, Target: ByID(id), If: a.If, Labels: a.Labels})
-			places = append(places, first+i)
-		}
-	}
-	if len(moves) == 0 {
-		return nil
-	}
-	set, err := c.SetAliases(ctx, moves...)
+// taken begins the thread whose first node was refused because its alias exists: with its own node, which its salt tells, or with the
+// same as another put it. Where the alias names something else, refused stays the error.
+func (t *Thread) taken(ctx context.Context, node *Node, refused *Error) error {
+	unsure := refused.Retried
+	found, err := t.c.NodeInfo(ctx, ByID(refused.Head()))
 	if err != nil {
-		return atPlaces(err, places)
+		return happened(err, unsure)
 	}
-	if len(set) != len(moves) {
-		return fault(ErrBadReply, "")
+	own := node.put(found)
+	if !own && unsure {
+		first, err := t.c.firstOf(ctx, t.alias)
+		if err != nil {
+			return happened(err, true)
+		}
+		if node.put(first) {
+			own, found = true, first
+		}
 	}
-	for i, result := range set {
-		results[places[i]] = result
+	if !own && !node.equals(found) {
+		return happened(refused, false)
 	}
+	t.moved(found.Info.GetNodeId(), found.Counters)
+	t.isNew = own || unsure && len(node.Salt) == 0
 	return nil
 }
 
-// pointed tells whether an alias points to a node, or did so in one of the states that the service keeps of it.
-func (c *Client) pointed(ctx context.Context, name, id string) (bool, error) {
-	for state, err := range c.History(ctx, name) {
-		if err != nil {
-			if errors.Is(err, ErrAliasNotFound) {
-				err = nil
-			}
-			return false, err
-		}
-		if state.NodeId == id {
-			return true, nil
-		}
-	}
-	return false, nil
+// put tells whether a node is that of the append, which its salt tells.
+func (n *Node) put(found *transcriptv1.GetNodeResponse) bool {
+	return len(n.Salt) > 0 && bytes.Equal(n.Salt, found.GetInfo().GetEnvelope().GetSalt())
 }
 
-// atPlaces has an error name the aliases of a call, of which there is one for each of the places, by those.
-func atPlaces(err error, places []int) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return err
+// equals tells whether a node says the same, in any place and with any salt.
+func (n *Node) equals(found *transcriptv1.GetNodeResponse) bool {
+	there := found.GetInfo().GetEnvelope()
+	own := n.wire()
+	own.Salt = there.GetSalt()
+	id, ok := identify(own, there.GetParentId())
+	return ok && id == found.GetInfo().GetNodeId()
+}
+
+// firstOf is the node with which an alias was created, as far as its history tells.
+func (c *Client) firstOf(ctx context.Context, alias string) (*transcriptv1.GetNodeResponse, error) {
+	first := ""
+	for state, err := range c.History(ctx, alias) {
+		if err != nil {
+			return nil, err
+		}
+		if state.NodeId == "" { // it was deleted before
+			break
+		}
+		first = state.NodeId
 	}
-	field := func(i int) string { return fmt.Sprintf("aliases[%d]", i) }
-	renamed := make(map[string]string, len(places))
-	for i, place := range places {
-		renamed[field(i)] = field(place)
-	}
-	for i := range e.Conflicts {
-		e.Conflicts[i].Field = renamed[e.Conflicts[i].Field]
-	}
-	return err
+	return c.NodeInfo(ctx, ByID(first))
 }
 
 // overtaken is the error of a writer whose very node another writer put first.

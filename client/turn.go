@@ -25,72 +25,65 @@ type Turn struct {
 	Metadata map[string]string
 }
 
-// Start puts a message that arrived and gives the thread that ends in it. It may be called again with the same Turn:
-// until the thread went on, that gives the same thread, of which New tells that it was there; afterwards it is
-// ErrAliasExists: use Resume. Two replies to the same message are two branches.
+// Start puts a message that arrived and gives the thread that ends in it. It may be called again with the same Turn, by any
+// worker: until the thread went on, that gives the same thread, of which New tells that it was there; afterwards it is
+// ErrAliasExists: use Resume. Of all callers one is told New, also one whose reply was lost, if it calls again on the same Client. Two
+// replies to the same message are two branches.
 func (c *Client) Start(ctx context.Context, turn Turn) (*Thread, error) {
 	if turn.MessageID == "" {
 		return nil, fault(ErrNoName, "")
 	}
-	if turn.ReplyTo != "" {
-		t, err := c.reply(ctx, turn)
-		if !errors.Is(err, ErrParentNotFound) {
-			return t, err
-		}
+	t := c.newThread(MessageAlias(turn.MessageID), turn.Chat)
+	node := Node{
+		Messages: turn.Messages, Notes: turn.Notes, Metadata: turn.Metadata,
+		Aliases: t.aliases(MustNotExist()), Previous: len(turn.System) > 0,
 	}
-	return c.begin(ctx, turn)
-}
-
-// reply puts the message below what it replies to. Its parent is an alias without a condition, so Put sends it once. If
-// its reply is lost, the parent is looked up and named by its id, which may be repeated: the message is put once all the
-// same, because its alias must not exist.
-func (c *Client) reply(ctx context.Context, turn Turn) (*Thread, error) {
+	if turn.ReplyTo == "" {
+		return t.begin(ctx, node, func(node Node, _ *pending) (*PutResult, error) { return c.putFirst(ctx, turn.System, node) })
+	}
 	parent := MessageAlias(turn.ReplyTo)
-	t := c.newThread(MessageAlias(turn.MessageID), turn.Chat)
 	t.at = c.cache.headOf(parent)
-	res, err := c.Put(ctx, t.first(turn, ByAlias(parent)))
-	if transient(err) && unknownOutcome(err) {
-		var found *transcriptv1.ResolveAliasResponse
-		if found, err = c.Resolve(ctx, parent); errors.Is(err, ErrAliasNotFound) {
-			return nil, ErrParentNotFound
-		} else if err != nil {
-			return nil, err
+	return t.begin(ctx, node, func(node Node, a *pending) (*PutResult, error) {
+		below := node
+		below.Parent, below.Previous = ByAlias(parent), false
+		// It may be repeated, wherever the parent points to by then: the message's alias must not exist.
+		res, err := c.put(ctx, below.wire(), true)
+		if !errors.Is(err, ErrParentNotFound) {
+			return res, err
 		}
-		if res, err = c.Put(ctx, t.first(turn, ByID(found.Alias.NodeId))); err == nil {
-			res.Retried = true
-		}
+		a.unsure = a.unsure || MayHaveHappened(err)
+		return c.putFirst(ctx, turn.System, node)
+	})
+}
+
+// putFirst puts the first messages of a conversation, behind a root of system messages where there are some.
+func (c *Client) putFirst(ctx context.Context, system []*transcriptv1.Message, node Node) (*PutResult, error) {
+	if len(system) == 0 {
+		return c.Put(ctx, node)
 	}
+	res, err := c.PutAll(ctx, Node{Messages: system}, node)
 	if err != nil {
 		return nil, err
 	}
-	return t.started(res), nil
+	return res[1], nil
 }
 
-// begin puts a new conversation.
-func (c *Client) begin(ctx context.Context, turn Turn) (*Thread, error) {
-	t := c.newThread(MessageAlias(turn.MessageID), turn.Chat)
-	node := t.first(turn, Ref{})
-	if len(turn.System) == 0 {
-		res, err := c.Put(ctx, node)
-		if err != nil {
-			return nil, err
-		}
-		return t.started(res), nil
+// begin puts the first node of a thread, whose alias must not exist, or finds it.
+func (t *Thread) begin(ctx context.Context, node Node, put func(Node, *pending) (*PutResult, error)) (*Thread, error) {
+	a := t.c.take(&t.c.unsure, &node)
+	res, err := put(node, a)
+	err = a.told(err)
+	if e, ok := errors.AsType[*Error](err); ok && e.Reason == ErrAliasExists {
+		err = t.taken(ctx, &node, e)
+	} else if err == nil {
+		res.Retried = res.Retried || a.unsure
+		t.started(res)
 	}
-	node.Previous = true
-	res, err := c.PutAll(ctx, Node{Messages: turn.System}, node)
+	t.c.unsure.end(a, err)
 	if err != nil {
 		return nil, err
 	}
-	return t.started(res[1]), nil
-}
-
-// first is the node of a turn's message.
-func (t *Thread) first(turn Turn, parent Ref) Node {
-	return Node{
-		Parent: parent, Messages: turn.Messages, Notes: turn.Notes, Metadata: turn.Metadata,
-		Aliases: t.aliases(MustNotExist()),
-	}
+	return t, nil
 }
 
 // started makes the thread that of the node that was put.

@@ -45,6 +45,7 @@ const (
 	putNodes = transcriptv1.TranscriptService_PutNodes_FullMethodName
 	setAlias = transcriptv1.TranscriptService_Alias_FullMethodName
 	delAlias = transcriptv1.TranscriptService_DeleteAlias_FullMethodName
+	getNode  = transcriptv1.TranscriptService_GetNode_FullMethodName
 	resolve  = transcriptv1.TranscriptService_ResolveAlias_FullMethodName
 	assemble = transcriptv1.TranscriptService_StreamAssemble_FullMethodName
 )
