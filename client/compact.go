@@ -35,10 +35,10 @@ type Compaction struct {
 // meanwhile; a node that is named by its id stays without the compaction, and so does every chain that goes on from it.
 // Where nothing would shrink, and on a dry run, Written is false in the result.
 //
-// Where its reply is lost it is repeated only with Through, and a salt: else it could cover what was said since. A repeat, also one by
-// the caller on the same Client, looks first whether the chain of the alias has the node already, by its salt, and then gives that, so that
-// it replaces nothing that others compacted since. Errors: ErrInvalidField (Through is missing), ErrNodeNotFound, ErrAliasNotFound,
-// ErrNotAnAncestor, ErrAlreadyCovered, ErrOpenToolCalls, ErrCompactionTooLarge, ErrAliasMoved and others.
+// Where its reply is lost it is repeated only with Through, else it could cover what was said since; and with a salt, or without a
+// summary, else it could replace another's. A repeat, also one by the caller on the same Client, looks first whether the chain of the
+// alias has the node already, by its salt, and then gives that. Errors: ErrInvalidField (Through is missing), ErrNodeNotFound,
+// ErrAliasNotFound, ErrNotAnAncestor, ErrAlreadyCovered, ErrOpenToolCalls, ErrCompactionTooLarge, ErrAliasMoved and others.
 func (c *Client) Compact(ctx context.Context, head Ref, o Compaction) (*transcriptv1.CompactResponse, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
@@ -71,7 +71,7 @@ func (c *Client) compactOnce(ctx context.Context, req *transcriptv1.CompactReque
 		sent = true
 		return c.rpc.Compact(ctx, req, opts...)
 	}
-	res, unsure, err := call(ctx, c, when(req.DryRun || req.ThroughId != "" && len(req.Salt) > 0), once, req)
+	res, unsure, err := call(ctx, c, when(req.DryRun || req.ThroughId != "" && (len(req.Salt) > 0 || req.Summary == "")), once, req)
 	if err == nil && (res.Report == nil || res.Counters == nil || res.Written && res.NodeId == "") {
 		err = fault(ErrBadReply, "a compaction without its report")
 	}

@@ -132,7 +132,7 @@ func (e *economy) conversation(ctx context.Context, c *conversation) error {
 	if err != nil {
 		return inputf("%s: %w", c.place, err)
 	}
-	chain := newChain(messages)
+	chain := newChain(messages, nil)
 	for from := 0; from < len(chain.nodes); {
 		end := chain.batch(from)
 		if _, err := e.PutAll(ctx, chain.request(from, end)...); err != nil {

@@ -118,7 +118,7 @@ func modelCost(t *testing.T, b bounds) (input, reused int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids := newChain(messages).ids
+		ids := newChain(messages, nil).ids
 		var last []string
 		for i, m := range messages {
 			if i == 0 || m.GetRole() != transcriptv1.Role_ROLE_ASSISTANT {

@@ -18,6 +18,7 @@ type importCommand struct {
 	SkipBad    bool     `help:"Leave out lines that are malformed, refused or diverged, say which, and go on."`
 	Check      bool     `help:"Assemble before every assistant message and at each end, and compare with the list as it is in the file; tell where and why they differ."`
 	TimeMember string   `placeholder:"NAME" help:"Read the times of messages from this member; where it is none, from timestamp and created_at."`
+	Apart      bool     `help:"Keep each conversation apart from others that begin with the same words: its nodes have a salt made of its id."`
 	Move       bool     `help:"Move the alias of a conversation that diverged to the imported one. Its history keeps the other."`
 }
 
@@ -27,6 +28,8 @@ func (c *importCommand) Help() string {
 The member timestamp of a message, else created_at, is when it was sent: a number of seconds or milliseconds since 1970, or RFC 3339. Times that are in no such form, or in another member, are told at the end.
 
 Importing again writes nothing. A conversation that grew is continued and its alias moved forward; one that is stored longer than the line stays. One that diverged (stored under the same id with other messages) is an error, unless --move is given. Compactions do not count: a conversation is continued behind them. An import that was interrupted goes on when it is run again.
+
+Conversations that begin with the same messages share the nodes of these. With --apart they share a first node of system messages alone; importing again with --apart finds them again, and so it does what was stored without.
 
 --check keeps the list beside the chain: before each assistant message that begins a node, and at the end of each conversation, it assembles the effective view, and tells where that differs from the list, and why (a line each). Where it differs in a way that its report does not explain the import ends with exit code 6. Examples:
 
@@ -53,7 +56,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 		files = []string{"-"}
 	}
 	i := &importer{
-		session: s, move: c.Move, skipBad: c.SkipBad, checks: c.Check, line: newProgress(s.notes),
+		session: s, move: c.Move, apart: c.Apart, skipBad: c.SkipBad, checks: c.Check, line: newProgress(s.notes),
 		room: semaphore.NewWeighted(maxInFlight), tally: newTally(), times: newTimeMembers(c.TimeMember),
 	}
 	defer i.line.clear()
@@ -71,7 +74,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) error {
 // importer stores conversations.
 type importer struct {
 	*session
-	move, skipBad bool
+	move, apart, skipBad bool
 	// checks says that every request is compared with the list.
 	checks bool
 	// times are where the times of messages are read from.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -113,20 +114,43 @@ type chain struct {
 	// joint is the node whose parent is parentID instead of the node before; it has no meaning where that is empty.
 	joint    int
 	parentID string
+	// salt is that of all nodes but a prompt, which conversations share; empty: none has any.
+	salt []byte
+}
+
+// saltOf is the salt of a node.
+func (c *chain) saltOf(n int) []byte {
+	if n == 0 && isPrompt(c.nodes[n]) {
+		return nil
+	}
+	return c.salt
+}
+
+// isPrompt tells whether all messages are system and developer messages.
+func isPrompt(messages []*transcriptv1.Message) bool {
+	return !slices.ContainsFunc(messages, func(m *transcriptv1.Message) bool {
+		return m.GetRole() != transcriptv1.Role_ROLE_SYSTEM && m.GetRole() != transcriptv1.Role_ROLE_DEVELOPER
+	})
+}
+
+// apart is the salt of a conversation that is kept apart from others. Part of the import's promise: with another, an import would not
+// find what it stored before.
+func (c *conversation) apart() []byte {
+	sum := sha256.Sum256([]byte("transcriptctl.import.apart\x00" + c.id))
+	return sum[:16]
 }
 
 // head is the id of the last node.
 func (c *chain) head() string { return c.ids[len(c.ids)-1] }
 
-// newChain makes a node of each message, and one of consecutive tool messages as far as a node holds them.
-func newChain(messages []*transcriptv1.Message) *chain {
-	c := &chain{}
+// newChain makes a node of each message, and one of consecutive tool messages as far as a node holds them, with a salt or without.
+func newChain(messages []*transcriptv1.Message, salt []byte) *chain {
+	c := &chain{nodes: nodesOf(messages), salt: salt}
 	var parent *[32]byte
 	begin := 0
-	for _, node := range nodesOf(messages) {
-		n := canonical.NewNode(node, nil, nil)
+	for i, node := range c.nodes {
+		n := canonical.NewNode(node, nil, c.saltOf(i))
 		id := canonical.NodeID(n.Envelope(parent, nil))
-		c.nodes = append(c.nodes, node)
 		c.ids = append(c.ids, hex.EncodeToString(id[:]))
 		c.sizes = append(c.sizes, len(n.Payload))
 		c.begins = append(c.begins, begin)
@@ -145,7 +169,7 @@ func (c *chain) below(from int, parentID string) error {
 	}
 	above := [32]byte(parent)
 	for n := from; n < len(c.nodes); n++ {
-		above = canonical.NodeID(canonical.NewNode(c.nodes[n], nil, nil).Envelope(&above, nil))
+		above = canonical.NodeID(canonical.NewNode(c.nodes[n], nil, c.saltOf(n)).Envelope(&above, nil))
 		c.ids[n] = hex.EncodeToString(above[:])
 	}
 	c.joint, c.parentID = from, parentID
@@ -188,7 +212,11 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 	if err != nil {
 		return &badLine{c.place, err}
 	}
-	chain := newChain(messages)
+	var salt []byte
+	if i.apart {
+		salt = c.apart()
+	}
+	chain := newChain(messages, salt)
 	var unread []unreadTime
 	chain.notes, unread = i.times.notes(messages)
 	created := 0
@@ -400,7 +428,7 @@ func callsIn(messages []*transcriptv1.Message) (n int) {
 func (c *chain) request(from, end int) []client.Node {
 	batch := make([]client.Node, 0, end-from)
 	for n := from; n < end; n++ {
-		node := client.Node{Messages: c.nodes[n], Previous: n > from}
+		node := client.Node{Messages: c.nodes[n], Previous: n > from, Salt: c.saltOf(n)}
 		if c.notes != nil {
 			node.Notes = c.notes[c.begins[n]:][:len(c.nodes[n])]
 		}

@@ -57,6 +57,8 @@ func (s *session) dial() (*client.Client, error) {
 	options := []client.Option{
 		client.WithNamespace(flags.Namespace), client.WithDeadline(flags.Timeout), client.WithIdle(flags.Timeout),
 		client.WithRetry(retry()),
+		// A command puts what it is given, with the salt that it is given.
+		client.Deterministic(),
 	}
 	if !s.trusts {
 		options = append(options, client.WithVerification())
