@@ -27,6 +27,8 @@ type chain struct {
 	last [32]byte
 	// turns are what it has, for which the next one is looked up.
 	turns int
+	// salt is that of the nodes behind the prompt; nil: they have none.
+	salt []byte
 }
 
 func (c *chain) head() string { return c.ids[len(c.ids)-1] }
@@ -54,9 +56,9 @@ func (c *chain) next() *transcriptv1.NewNode {
 	n := &transcriptv1.NewNode{Messages: messages}
 	var parent *[32]byte
 	if len(c.ids) > 0 {
-		parent, n.Parent = &c.last, byID(c.head())
+		parent, n.Parent, n.Salt = &c.last, byID(c.head()), c.salt
 	}
-	id := canonical.NodeID(canonical.NewNode(messages, nil, nil).Envelope(parent, nil))
+	id := canonical.NodeID(canonical.NewNode(messages, nil, n.Salt).Envelope(parent, nil))
 	c.ids, c.last = append(c.ids, fmt.Sprintf("%x", id)), id
 	return n
 }
@@ -117,7 +119,7 @@ type conversations struct{ long, medium, short, grown, bySDK, forked *chain }
 func newConversations() conversations {
 	return conversations{
 		long: &chain{name: "chat/long"}, medium: &chain{name: "chat/medium"}, short: &chain{name: "chat/short"},
-		grown: &chain{name: "chat/grown"}, bySDK: &chain{name: "chat/by-sdk"}, forked: &chain{name: "chat/forked"},
+		grown: &chain{name: "chat/grown"}, bySDK: &chain{name: "chat/by-sdk", salt: []byte("0123456789abcdef")}, forked: &chain{name: "chat/forked"},
 	}
 }
 

@@ -36,14 +36,14 @@ func (c *conversations) sdkReads(r *rig) []*program {
 	}
 }
 
-// sdkPut puts the next turn of a chain with the SDK.
+// sdkPut puts the next turn of a chain with the SDK, with a salt, as a Thread does.
 func (c *conversations) sdkPut(r *rig) *program {
 	sdk := client.New(r.conn)
 	return &program{name: "SDK: Put, a turn and its alias", calls: 8, next: using(func(ctx context.Context) (int64, error) {
 		before := c.bySDK.head()
 		node := c.bySDK.next()
 		_, err := sdk.Put(ctx, client.Node{
-			Parent: client.ByID(before), Messages: node.Messages,
+			Parent: client.ByID(before), Messages: node.Messages, Salt: node.Salt,
 			Aliases: []client.AliasUpdate{{Name: c.bySDK.name, If: client.HeadIs(before)}},
 		})
 		return 0, err
