@@ -30,4 +30,12 @@
 // whose reply was lost succeeds with the same node; but its created and changed are then false although an earlier attempt of
 // this very call wrote. PutResult tells by Retried that this may be so. The server knows the repeat of such a put and leaves
 // the aliases that it has set, those without a precondition too, where others moved them.
+//
+// # Salts
+//
+// Every append of a Thread, what begins one, and every compaction has a salt of 16 random bytes, chosen once and kept over its repeats; a
+// root of system and developer messages alone has none. So conversations that say the same are apart unless they fork, of equal
+// appends at once exactly one is first, and an append whose reply was lost is known by its node. MayHaveHappened tells whether a call
+// that failed may have taken place; made again on the same Thread (Start, Spawn and Compact: on the same Client) it finds out. Put and PutAll
+// put what they are given. Deterministic leaves salts out.
 package client

@@ -392,7 +392,7 @@ func TestLostSpawnsAndCompactions(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	thread := begun(t, l.client(client.WithRetry(client.Retry{Attempts: 1})))
 	ok(t, thread.Append(ctx, asks))
-	spawn := client.Spawn{CallID: "call-1", Alias: "sub", Messages: messages{hello}, Inherit: true}
+	spawn := client.Spawn{CallID: "call-1", Alias: "sub", Messages: messages{hello}, Inherit: client.InheritPrefix}
 	l.lost[putNode] = 1
 	if _, err := thread.Spawn(ctx, spawn); !client.MayHaveHappened(err) {
 		t.Fatalf("got %v", err)
