@@ -112,3 +112,27 @@ func (n *Node) wire() *transcriptv1.NewNode {
 	}
 	return w
 }
+
+// take begins an append of a node and gives it its salt, which the caller's goes before.
+func (c *Client) take(l *ledger, n *Node) *pending {
+	asked := n.wire()
+	asked.Parent, asked.Previous, asked.Notes = nil, false, nil
+	a := l.take(asked, func() []byte {
+		if n.Salt != nil || c.options.deterministic || n.prompt() {
+			return n.Salt
+		}
+		return newSalt()
+	})
+	n.Salt = a.salt
+	return a
+}
+
+// prompt tells whether the node is a root of system and developer messages alone, which those who begin equally share.
+func (n *Node) prompt() bool {
+	for _, m := range n.Messages {
+		if m.GetRole() != transcriptv1.Role_ROLE_SYSTEM && m.GetRole() != transcriptv1.Role_ROLE_DEVELOPER {
+			return false
+		}
+	}
+	return n.Parent.ref == nil && !n.Previous && n.SpawnedFrom == nil && len(n.Messages) > 0
+}

@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/proto"
-
-	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // An append has a salt: 16 random bytes, chosen once and kept over its repeats. So equal appends are different nodes, and a node
@@ -18,16 +16,6 @@ func newSalt() []byte {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails: it would end the process
 	return salt
-}
-
-// prompt tells whether the node is a root of system and developer messages alone, which those who begin equally share.
-func (n *Node) prompt() bool {
-	for _, m := range n.Messages {
-		if m.GetRole() != transcriptv1.Role_ROLE_SYSTEM && m.GetRole() != transcriptv1.Role_ROLE_DEVELOPER {
-			return false
-		}
-	}
-	return n.Parent.ref == nil && !n.Previous && n.SpawnedFrom == nil && len(n.Messages) > 0
 }
 
 // pending is an append under way, or one of which it is not known whether it took place.
@@ -78,18 +66,4 @@ func (l *ledger) end(a *pending, err error) {
 	if l.open = append(l.open, a); len(l.open) > maxUnsure {
 		l.open = l.open[1:]
 	}
-}
-
-// take begins an append of a node and gives it its salt, which the caller's goes before.
-func (c *Client) take(l *ledger, n *Node) *pending {
-	asked := n.wire()
-	asked.Parent, asked.Previous, asked.Notes = nil, false, nil
-	a := l.take(asked, func() []byte {
-		if n.Salt != nil || c.options.deterministic || n.prompt() {
-			return n.Salt
-		}
-		return newSalt()
-	})
-	n.Salt = a.salt
-	return a
 }
