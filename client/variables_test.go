@@ -145,7 +145,7 @@ func (a *recursive) holds(t *client.Thread, depth int, name string, iteration in
 		a.Errorf("at depth %d, %s of %d bytes at iteration %d is %v", depth, name, len(value), iteration, v)
 	}
 	line := fmt.Sprintf("variable %s: str, %d bytes, iteration %d, set ", name, len(value), iteration)
-	if !strings.Contains(d.Text, line) || depth > 0 && !strings.Contains(d.Text, fmt.Sprintf(", inherits arguments, depth %d\n", depth)) {
+	if !strings.Contains(d.Text, line) || depth > 0 && !strings.Contains(d.Text, fmt.Sprintf(", inherits arguments, %d spawn", depth)) {
 		a.Errorf("at depth %d the text is\n%s", depth, d.Text)
 	}
 }

@@ -189,7 +189,7 @@ func TestDescribeSpawnDepth(t *testing.T) {
 		equal(r, "whether it is more", l.SpawnDepthAtLeast, i > 64)
 	}
 	text := r.describe(&Describe{Head: byID(at)}).Text
-	if !strings.Contains(text, ", depth 64 or more\n") {
+	if !strings.Contains(text, ", 64 or more spawns above\n") {
 		t.Errorf("the depth is not told by\n%s", text)
 	}
 	equal(r, "the depth below what is not there", r.lineage(r.spawn(absent, "c"), 0).SpawnDepth, 1)

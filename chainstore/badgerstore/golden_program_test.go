@@ -90,9 +90,11 @@ func setting(n chainstore.NewNode, names ...string) chainstore.NewNode {
 	return identified(n)
 }
 
+// goldenVariables are what names set; one that begins with a dash is unset.
 func goldenVariables(names []string) (changes []runloop.VariableChange) {
 	for _, name := range names {
-		changes = append(changes, runloop.VariableChange{Name: name})
+		name, unset := strings.CutPrefix(name, "-")
+		changes = append(changes, runloop.VariableChange{Name: name, Unset: unset})
 	}
 	return changes
 }

@@ -60,8 +60,13 @@ func checkGolden(t *testing.T, format int) {
 		}
 	}
 	tables := map[byte]bool{}
-	for key := range allRows(t, s) {
-		tables[key[layout.KeyPrefix-1]] = true
+	for key, value := range allRows(t, s) {
+		table := key[layout.KeyPrefix-1]
+		tables[table] = true
+		ofTools := table == layout.TableTools || table == layout.TableVariables
+		if versioned := bytes.HasPrefix(value, []byte{0, 2}); ofTools && versioned != (format > 1) {
+			t.Errorf("a row of table %c is %x", table, value)
+		}
 	}
 	if all := "ACFHIKLNPRSTUVWXZ"; string(slices.Sorted(maps.Keys(tables))) != all {
 		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
@@ -88,6 +93,11 @@ func goldenGoesOn(t *testing.T, s, model chainstore.Store, format int) {
 		ids[i] = goldenProgram(t, store, clock)
 		next := goldenNode(&ids[i][0], goldenMessage{Role: runloop.User, Text: "and then"})
 		ids[i] = append(ids[i], goldenPut(t, store, "default", next)...)
+		// Its tables go on from those of the format that it was written in.
+		called := goldenNode(&ids[i][6], goldenMessage{Role: runloop.Assistant, Calls: []runloop.Call{{Name: runloop.Some("time")}}})
+		ids[i] = append(ids[i], goldenPut(t, store, "default", setting(called, "-model", "plan"))...)
+		none := setting(goldenNode(&ids[i][len(ids[i])-1]), "-mood", "-plan")
+		ids[i] = append(ids[i], goldenPut(t, store, "default", none)...)
 	}
 	if !slices.Equal(ids[0], ids[1]) {
 		t.Fatal("the same changes gave other ids")

@@ -192,7 +192,7 @@ func (b *block) lineage(l *transcriptv1.Lineage) {
 	b.list(fmt.Sprintf("forks: %d, nearest ", l.Forks), forks, "")
 	b.list("compactions: ", compactions, moreText(l.MoreCompactions))
 	if l.SpawnedFrom != nil {
-		b.line("spawned from: %s, began at %s%s, depth %s", callText(l.SpawnedFrom), short(l.SpawnedNodeId), inheritanceText(l.Inheritance), depthText(l))
+		b.line("spawned from: %s, began at %s%s, %s above", callText(l.SpawnedFrom), short(l.SpawnedNodeId), inheritanceText(l.Inheritance), depthText(l))
 	}
 	if len(spawned) == 0 && l.MoreSpawned {
 		b.line("spawned: none near the head; what lies farther back was not looked at")
@@ -215,9 +215,9 @@ func inheritanceText(i transcriptv1.Inheritance) string {
 
 func depthText(l *transcriptv1.Lineage) string {
 	if l.SpawnDepthAtLeast {
-		return fmt.Sprintf("%d or more", l.SpawnDepth)
+		return fmt.Sprintf("%d or more spawns", l.SpawnDepth)
 	}
-	return fmt.Sprint(l.SpawnDepth)
+	return counted(int64(l.SpawnDepth), "spawn")
 }
 
 func (b *block) tools(r *transcriptv1.DescribeResponse) {
