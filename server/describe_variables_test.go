@@ -251,13 +251,21 @@ const declaration = `{"type":"str","size":%d,"preview":"It was","iteration":%d}`
 // drawSettings draws up to 64 values, declarations and unsettings of variables with names of a size.
 func drawSettings(rt *rapid.T, pool, size int) map[string]string {
 	metadata := map[string]string{}
-	for range rapid.SampledFrom([]int{1, 2, 5, 64}).Draw(rt, "entries") {
-		key := rapid.SampledFrom([]string{"var/", "varinfo/"}).Draw(rt, "key") + fmt.Sprintf("%0*d", size, rapid.IntRange(0, pool).Draw(rt, "name"))
+	entries, block := rapid.SampledFrom([]int{1, 2, 5, 64}).Draw(rt, "entries"), -1
+	if pool > 256 { // so that they become too many
+		entries, block = 64, rapid.SampledFrom([]int{0, 64, 128, 192, 256, 320, 384}).Draw(rt, "block")
+	}
+	for i := range entries {
+		number := block + i
+		if block < 0 {
+			number = rapid.IntRange(0, pool).Draw(rt, "name")
+		}
+		key := rapid.SampledFrom([]string{"var/", "varinfo/"}).Draw(rt, "key") + fmt.Sprintf("%0*d", size, number)
 		value := fmt.Sprint(rapid.IntRange(0, 999).Draw(rt, "value"))
 		if strings.HasPrefix(key, "varinfo/") {
 			value = fmt.Sprintf(declaration, rapid.Int64Range(0, 1<<53-1).Draw(rt, "size"), rapid.Int64Range(0, 99).Draw(rt, "iteration"))
 		}
-		if rapid.IntRange(0, 3).Draw(rt, "unsets") == 0 {
+		if rapid.SampledFrom([]bool{false, false, false, true}).Draw(rt, "unsets") && (block < 0 || i < 4) {
 			value = ""
 		}
 		metadata[key] = value
@@ -292,9 +300,9 @@ func TestDescribeVariablesAgreeWithAModel(t *testing.T) {
 
 // variablesProgram runs a random program in a namespace of its own.
 func (r *rig) variablesProgram(rt *rapid.T, c *clock, namespace string) {
-	pool, size := rapid.SampledFrom([]int{3, 20, 400}).Draw(rt, "pool"), rapid.SampledFrom([]int{3, 3, 3, 200}).Draw(rt, "size")
+	pool, size := rapid.SampledFrom([]int{3, 20, 448}).Draw(rt, "pool"), rapid.SampledFrom([]int{3, 3, 3, 200}).Draw(rt, "size")
 	nodes := []*programNode{nil}
-	for i := range rapid.IntRange(1, 12).Draw(rt, "nodes") {
+	for i := range rapid.SampledFrom([]int{2, 5, 9, 12}).Draw(rt, "nodes") {
 		n := &programNode{metadata: drawSettings(rt, pool, size), at: c.now()}
 		req := &PutNode{Namespace: namespace, Salt: fmt.Appendf(nil, "%016d", i), Messages: []*Message{user("u")}}
 		for key, value := range n.metadata {
