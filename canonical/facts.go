@@ -27,6 +27,7 @@ func FactsOf(m *transcriptv1.Message) runloop.Facts {
 		Empty:       true,
 		Error:       m.IsError,
 		Summary:     m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY,
+		LeftOutLine: m.Origin == transcriptv1.Origin_ORIGIN_LEFT_OUT,
 		Partial:     m.State == transcriptv1.MessageState_MESSAGE_STATE_PARTIAL || m.State == transcriptv1.MessageState_MESSAGE_STATE_ABORTED,
 		Made:        m.Origin == transcriptv1.Origin_ORIGIN_STUB || m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED,
 		Name:        optional(m.Name),
@@ -37,6 +38,9 @@ func FactsOf(m *transcriptv1.Message) runloop.Facts {
 	}
 	for _, p := range m.Parts {
 		addPart(&f, p)
+	}
+	if f.LeftOutLine && len(m.Parts) == 1 {
+		f.LeftOutLoops = runloop.LeftOutIn(m.Parts[0].GetText())
 	}
 	return f
 }

@@ -105,6 +105,20 @@ func TestFactsTell(t *testing.T) {
 			t.Errorf("Summary = %v on origin %v", f.Summary, m.Origin)
 		}
 	}
+	for name, c := range map[string]struct {
+		m     *transcriptv1.Message
+		line  bool
+		loops int64
+	}{
+		"a left-out line":     {canonical.LeftOut(47), true, 47},
+		"with another text":   {&transcriptv1.Message{Origin: transcriptv1.Origin_ORIGIN_LEFT_OUT, Parts: []*transcriptv1.Part{text("47")}}, true, 0},
+		"without a text":      {&transcriptv1.Message{Origin: transcriptv1.Origin_ORIGIN_LEFT_OUT}, true, 0},
+		"the same, by a user": {&transcriptv1.Message{Parts: canonical.LeftOut(47).Parts}, false, 0},
+	} {
+		if f := canonical.FactsOf(c.m); f.LeftOutLine != c.line || f.LeftOutLoops != c.loops {
+			t.Errorf("%s: %v, %d", name, f.LeftOutLine, f.LeftOutLoops)
+		}
+	}
 }
 
 // What counts as blank is the property White_Space, code point by code point, and what unicode.IsSpace says.

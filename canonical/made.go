@@ -30,6 +30,18 @@ func Stub(call runloop.Call) *transcriptv1.Message {
 	return m
 }
 
+// AppendLeftOut appends the left-out line for so many run loops, as an entry of a payload. Its length is runloop.LeftOutLength.
+func AppendLeftOut(dst []byte, loops int64) []byte { return AppendMessage(dst, LeftOut(loops)) }
+
+// LeftOut is the left-out line for so many run loops: a USER message with the text runloop.LeftOutText.
+func LeftOut(loops int64) *transcriptv1.Message {
+	return &transcriptv1.Message{
+		Role:   transcriptv1.Role_ROLE_USER,
+		Parts:  []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: runloop.LeftOutText(loops)}}},
+		Origin: transcriptv1.Origin_ORIGIN_LEFT_OUT,
+	}
+}
+
 // CountShortened is how many of the messages of an encoded payload, or of some of its entries, say that they were shortened. It
 // decodes nothing.
 func CountShortened(payload []byte) int {

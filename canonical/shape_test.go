@@ -117,7 +117,7 @@ func TestHashedMessagesHaveTheShape(t *testing.T) {
 // The declared enum numbers are those that validation counts on: 0 to the highest, without a gap.
 func TestEnumsHaveNoGaps(t *testing.T) {
 	for enum, highest := range map[protoreflect.Enum]protoreflect.EnumNumber{
-		transcriptv1.Role(0): 5, transcriptv1.MessageState(0): 2, transcriptv1.ContentForm(0): 2, transcriptv1.Origin(0): 3,
+		transcriptv1.Role(0): 5, transcriptv1.MessageState(0): 2, transcriptv1.ContentForm(0): 2, transcriptv1.Origin(0): 4,
 	} {
 		values := enum.Descriptor().Values()
 		if values.Len() != int(highest)+1 {

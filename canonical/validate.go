@@ -111,7 +111,7 @@ func (j *judge) enums(m *transcriptv1.Message) *FieldError {
 		return undeclared("state")
 	case m.ContentForm < 0 || m.ContentForm > transcriptv1.ContentForm_CONTENT_FORM_ABSENT:
 		return undeclared("content_form")
-	case m.Origin < 0 || m.Origin > transcriptv1.Origin_ORIGIN_SHORTENED:
+	case m.Origin < 0 || m.Origin > transcriptv1.Origin_ORIGIN_LEFT_OUT:
 		return undeclared("origin")
 	case m.Origin != transcriptv1.Origin_ORIGIN_UNSPECIFIED && !j.stored:
 		return invalid("origin", "must not be set: it is the server's")

@@ -138,6 +138,7 @@ func storedCases() [][]string {
 		{"origin summary", `{"role":"ROLE_USER","parts":[{"text":"They spoke of the weather."}],"origin":"ORIGIN_SUMMARY"}`},
 		{"origin stub", `{"role":"ROLE_TOOL","parts":[{"text":"[no result: the call was interrupted]"}],"toolCallId":"call_1","name":"weather","origin":"ORIGIN_STUB"}`},
 		{"origin stub of a call without id and name", `{"role":"ROLE_TOOL","parts":[{"text":"[no result: the call was interrupted]"}],"origin":"ORIGIN_STUB"}`},
+		{"origin left out", `{"role":"ROLE_USER","parts":[{"text":"[47 earlier turns are not shown]"}],"origin":"ORIGIN_LEFT_OUT"}`},
 		{"origin shortened", `{"role":"ROLE_TOOL","parts":[{"text":"[result of weather, 1200 bytes, left out; recall call_1 5feceb66ffc8.3]"}],"toolCallId":"call_1","origin":"ORIGIN_SHORTENED"}`},
 	}
 }

@@ -12,7 +12,7 @@ import (
 //	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
 //	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome
-//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [calls names] [line]
+//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [left-out loops] [calls names] [line]
 //	           [repeated] [stub count {call}] [answers]
 //	names    = 0 | count {0 | length+1 bytes} [{index, of each call}]
 //	state    = bits view [view of effective, where it differs] repairs [preamble end: seq index] [group]

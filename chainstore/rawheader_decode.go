@@ -159,6 +159,9 @@ func (d *headerReader) message(m *runloop.Brief, h *Header) {
 	if m.Note.HasTokens {
 		m.Note.Tokens = uint32(d.number(math.MaxUint32))
 	}
+	if m.LeftOutLine = bits&msgLeftOutLine != 0; m.LeftOutLine {
+		m.LeftOutLoops = int64(d.number(runloop.MaxLeftOut))
+	}
 	if bits&msgCalls != 0 {
 		m.Calls = int(d.number(math.MaxInt32))
 	}

@@ -9,25 +9,26 @@ import (
 
 // Bits of a message. Part of the storage format.
 const (
-	msgRole       = 7
-	msgText       = 1 << 3
-	msgBeginsLoop = 1 << 4
-	msgCalls      = 1 << 5
-	msgLine       = 1 << 6
-	msgEmpty      = 1 << 7
-	msgError      = 1 << 8
-	msgSentAt     = 1 << 9
-	msgTokens     = 1 << 10
-	msgEstimated  = 1 << 11
-	msgInterrupts = 1 << 12
-	msgLeadIn     = 1 << 13
-	msgLeftOut    = 3 << 14
-	msgStubs      = 1 << 16
-	msgRepeated   = 1 << 17
-	msgSummary    = 1 << 18
-	msgPartial    = 1 << 19
-	msgMade       = 1 << 20
-	msgKnown      = 1<<21 - 1
+	msgRole        = 7
+	msgText        = 1 << 3
+	msgBeginsLoop  = 1 << 4
+	msgCalls       = 1 << 5
+	msgLine        = 1 << 6
+	msgEmpty       = 1 << 7
+	msgError       = 1 << 8
+	msgSentAt      = 1 << 9
+	msgTokens      = 1 << 10
+	msgEstimated   = 1 << 11
+	msgInterrupts  = 1 << 12
+	msgLeadIn      = 1 << 13
+	msgLeftOut     = 3 << 14
+	msgStubs       = 1 << 16
+	msgRepeated    = 1 << 17
+	msgSummary     = 1 << 18
+	msgPartial     = 1 << 19
+	msgMade        = 1 << 20
+	msgLeftOutLine = 1 << 21
+	msgKnown       = 1<<22 - 1
 
 	msgLeftOutShift = 14
 )
@@ -132,7 +133,7 @@ func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 		bit(m.Note.HasSentAt, msgSentAt)|bit(m.Note.HasTokens, msgTokens)|bit(m.Note.Estimated, msgEstimated)|
 		bit(k.Interrupts, msgInterrupts)|bit(k.LeadIn, msgLeadIn)|uint64(k.LeftOut)<<msgLeftOutShift|
 		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary)|bit(m.Partial, msgPartial)|
-		bit(m.Made, msgMade))
+		bit(m.Made, msgMade)|bit(m.LeftOutLine, msgLeftOutLine))
 	b = binary.AppendUvarint(b, uint64(m.Length))
 	if text {
 		b = binary.AppendUvarint(b, uint64(m.TextOctets))
@@ -143,6 +144,9 @@ func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 	}
 	if m.Note.HasTokens {
 		b = binary.AppendUvarint(b, uint64(m.Note.Tokens))
+	}
+	if m.LeftOutLine {
+		b = binary.AppendUvarint(b, uint64(m.LeftOutLoops))
 	}
 	b = appendCount(b, m.Calls)
 	if m.Calls > 0 && !h.Version1 {

@@ -113,6 +113,9 @@ func drawMessage(t *rapid.T) runloop.Brief {
 	if m.Note.HasTokens = flag.Draw(t, "has tokens"); m.Note.HasTokens {
 		m.Note.Tokens, m.Note.Estimated = rapid.Uint32().Draw(t, "tokens"), flag.Draw(t, "estimated")
 	}
+	if m.LeftOutLine = flag.Draw(t, "left-out line"); m.LeftOutLine {
+		m.LeftOutLoops = rapid.Int64Range(0, runloop.MaxLeftOut).Draw(t, "left out loops")
+	}
 	m.Mark = runloop.Mark{
 		LeftOut: runloop.LeftOut(rapid.IntRange(0, 3).Draw(t, "left out")), Stubs: drawSlice(t, "stubs", drawCall),
 		LineLength: drawLength(t), RepeatedIDs: drawLength(t),
@@ -327,6 +330,7 @@ func everything2(h *chainstore.Header) *chainstore.Header {
 	h.Messages[0].Mark.Answers = 2
 	h.Messages[4].Names = []runloop.Optional{runloop.Some("b"), {}, runloop.Some("b")}
 	h.Messages = append(h.Messages, runloop.Brief{Role: runloop.Assistant, Length: 9000, Calls: 200, Unnamed: true})
+	h.Messages[6].LeftOutLine, h.Messages[6].LeftOutLoops = true, 300
 	h.State.Full.Loop.Phase, h.State.Full.Loop.Outcome = runloop.Ended, runloop.Cancelled
 	return h
 }

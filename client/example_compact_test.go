@@ -63,6 +63,7 @@ func ExampleThread_Messages() {
 	// Output:
 	// 17 messages
 	// system: You are helpful.
+	// user: [1 earlier turns are not shown]
 	// user: What is in file 1?
 	// assistant: Lines.
 	// user: What is in file 2?

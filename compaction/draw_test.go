@@ -88,9 +88,13 @@ func drawPut(t *rapid.T) put {
 	return p
 }
 
-// drawPuts draws messages that are sometimes in order: each call with a result directly after.
+// drawPuts draws messages that are sometimes in order: each call with a result directly after. Now and then they begin as a
+// compaction's do, with a left-out line.
 func drawPuts(t *rapid.T) []put {
 	var out []put
+	if rapid.IntRange(0, 3).Draw(t, "a line") == 0 {
+		out = append(out, put{m: leftOut(rapid.SampledFrom([]int{1, 9, 2147483640}).Draw(t, "says"))})
+	}
 	for range rapid.SampledFrom([]int{0, 1, 2, 4, 8, 12, 16, 20}).Draw(t, "length") {
 		p := drawPut(t)
 		out = append(out, p)
@@ -152,6 +156,7 @@ func drawPolicy(t *rapid.T, v *view) compaction.Policy {
 		KeepFullRuns:    count("keep_full_runs", 0, 0, 1, 2, 50),
 		KeepToolResults: count("keep_tool_results", compaction.AllResults, 0, 1, 2),
 		TraceRequests:   rapid.Bool().Draw(t, "tool_trace"),
+		OmitLeftOutLine: rapid.IntRange(0, 3).Draw(t, "omit") == 0,
 	}
 }
 

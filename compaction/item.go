@@ -19,6 +19,8 @@ const (
 	// unless a node was made elsewhere.)
 	system
 	summary
+	// leftOut is a left-out line in a loop, where none stands unless a node was made elsewhere: it is not shown.
+	leftOut
 
 	// shorter, on user and reply, says that cutting shortens the text; on result, that a line does.
 	shorter item = 0x80
@@ -26,6 +28,7 @@ const (
 
 func (i item) kind() item      { return i &^ shorter }
 func (i item) shorter() bool   { return i&shorter != 0 }
+func (i item) aside() bool     { return i.kind() == summary || i.kind() == leftOut }
 func (i item) assistant() bool { k := i.kind(); return k == other || k == reply || k == calls }
 
 // itemOf is what is remembered of m.
@@ -35,6 +38,8 @@ func (p *Policy) itemOf(m *runloop.Brief) item {
 	switch {
 	case m.Summary:
 		i = summary
+	case m.LeftOutLine:
+		i = leftOut
 	case m.Role == runloop.User:
 		i, shortens = user, p.cuts(m, p.MaxUserChars)
 	case m.CanReply():
@@ -82,11 +87,15 @@ func (p *Policy) whole(to []Action, loop []item) []Action {
 	lines := p.lines(before)
 	for _, i := range loop {
 		action := Keep
-		if i.kind() == result {
+		switch i.kind() {
+		case result:
 			if lines > 0 && i.shorter() {
 				action = Line
 			}
 			lines--
+		case leftOut:
+			action = Drop
+		default:
 		}
 		to = append(to, action)
 	}

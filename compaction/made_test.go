@@ -165,7 +165,7 @@ func TestCutBound(t *testing.T) {
 		end := message(textPart(strings.Repeat("x", 5000))) // so that a limit is exceeded with it, or not at all
 		v := viewOf(t, []node{{messages: []put{{m: m}, {m: answer}, {m: end}}}})
 		counted := func(most int64) bool {
-			policy := compaction.Policy{MaxUserChars: limit, MaxBytes: most + encodedSize(answer) + encodedSize(end)}
+			policy := compaction.Policy{OmitLeftOutLine: true, MaxUserChars: limit, MaxBytes: most + encodedSize(answer) + encodedSize(end)}
 			return v.plan(compaction.Options{Policy: policy}).Dropped == 0
 		}
 		cut := proto.Clone(m).(*transcriptv1.Message)

@@ -1,6 +1,7 @@
 package compaction_test
 
 import (
+	"fmt"
 	"slices"
 	"unicode"
 
@@ -36,9 +37,11 @@ type said struct {
 
 func (s *said) isSummary() bool { return s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY }
 
+func (s *said) isLeftOut() bool { return s.m.Origin == transcriptv1.Origin_ORIGIN_LEFT_OUT }
+
 // aside tells whether a message changes no loop.
 func (s *said) aside() bool {
-	return s.m.Role == roleSystem || s.m.Role == roleDeveloper || s.isSummary()
+	return s.m.Role == roleSystem || s.m.Role == roleDeveloper || s.isSummary() || s.isLeftOut()
 }
 
 func callsOf(m *transcriptv1.Message) (calls []*transcriptv1.ToolCall) {
@@ -282,9 +285,11 @@ func whole(p compaction.Policy, loop []said) []shown {
 	}
 	var out []shown
 	for i, s := range loop {
-		if lines[i] {
+		switch {
+		case s.isLeftOut():
+		case lines[i]:
 			out = append(out, asLine(s))
-		} else {
+		default:
 			out = append(out, asPut(s))
 		}
 	}
@@ -296,6 +301,7 @@ func condensed(p compaction.Policy, loop []said, recent bool) []shown {
 	var out []shown
 	for i, s := range loop {
 		switch {
+		case s.isLeftOut():
 		case s.aside():
 			out = append(out, asPut(s))
 		case s.m.Role == roleUser:
@@ -333,7 +339,7 @@ func (t *talk) timeOf(i int) int64 {
 	var times []int64
 	for _, loop := range t.loops[:i] {
 		for _, s := range loop {
-			if s.m.Role == roleUser && !s.isSummary() {
+			if s.m.Role == roleUser && !s.aside() {
 				times = append(times, s.time)
 			}
 		}
@@ -367,9 +373,12 @@ func bySize(o compaction.Options, list []said) int {
 		b, k := o.Preamble.Bytes, o.Preamble.Tokens
 		all := t.settled(o.Policy, start, len(t.before()))
 		for _, s := range t.early {
-			if !replaced(o, s) {
+			if !replaced(o, s) && !s.isLeftOut() {
 				all = append(all, asPut(s))
 			}
+		}
+		if tellsLeftOut(o) {
+			all = append(all, asPut(said{put: put{m: leftOut(2147483647)}}))
 		}
 		for _, s := range append(all, whole(o.Policy, t.last())...) {
 			if o.Compact != nil && o.Compact.Summary != nil && s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY {
@@ -397,6 +406,47 @@ func bySize(o compaction.Options, list []said) int {
 	return start
 }
 
+// tellsLeftOut tells whether a left-out line is due where loops were dropped.
+func tellsLeftOut(o compaction.Options) bool {
+	return !o.Policy.OmitLeftOutLine && (o.Compact == nil || o.Compact.Summary == nil)
+}
+
+// leftOut is the left-out line.
+func leftOut(loops int) *transcriptv1.Message {
+	text := fmt.Sprintf("[%d earlier turns are not shown]", loops)
+	return &transcriptv1.Message{Role: roleUser, Origin: transcriptv1.Origin_ORIGIN_LEFT_OUT, Parts: []*transcriptv1.Part{textPart(text)}}
+}
+
+// saysLeftOut is how many loops a left-out line says; 0 of another message.
+func (s *said) saysLeftOut() (loops int) {
+	if s.isLeftOut() {
+		_, _ = fmt.Sscanf(s.m.Parts[0].GetText(), "[%d earlier", &loops)
+	}
+	return loops
+}
+
+// earlyOf is what comes before the loops where so many are dropped, the left-out line with it; line is nil or that.
+func earlyOf(o compaction.Options, list []said, dropped int) (out []shown, line *transcriptv1.Message) {
+	all := dropped
+	for _, s := range list {
+		all += s.saysLeftOut()
+	}
+	if all > 0 && tellsLeftOut(o) {
+		line = leftOut(all)
+	}
+	t, stands := talkOf(list), false
+	for _, s := range t.early {
+		same := line != nil && s.isLeftOut() && s.saysLeftOut() == all
+		if same || !replaced(o, s) && !s.isLeftOut() {
+			out, stands = append(out, asPut(s)), stands || same
+		}
+	}
+	if line != nil && !stands {
+		out = append(out, asPut(said{put: put{m: line}}))
+	}
+	return out, line
+}
+
 func replaced(o compaction.Options, s said) bool {
 	return s.isSummary() && o.Compact != nil && o.Compact.Summary != nil
 }
@@ -421,11 +471,6 @@ func (o *outcome) add(some []shown) {
 func modelOf(o compaction.Options, list []said) outcome {
 	t := talkOf(list)
 	var out outcome
-	for _, s := range t.early {
-		if !replaced(o, s) {
-			out.add([]shown{asPut(s)})
-		}
-	}
 	settled, last := t.before(), t.last()
 	if o.Compact != nil && t.closed() {
 		settled, last = t.loops, nil
@@ -435,6 +480,8 @@ func modelOf(o compaction.Options, list []said) outcome {
 	if o.Compact != nil && o.Compact.SummaryOnly {
 		out.start = n
 	}
+	early, line := earlyOf(o, list, out.start)
+	out.add(early)
 	for _, loop := range append(append([][]said{}, settled[out.start:]...), last) {
 		if len(loop) > 0 {
 			out.loops, out.from = true, loop[0].at
@@ -454,7 +501,7 @@ func modelOf(o compaction.Options, list []said) outcome {
 		out.dropSummaries()
 	}
 	if o.Compact == nil {
-		bytes, tokens := alwaysShown(o, &t)
+		bytes, tokens := alwaysShown(o, &t, line)
 		out.exceeded = o.Policy.MaxBytes > 0 && bytes > o.Policy.MaxBytes ||
 			o.Policy.MaxTokens > 0 && tokens > o.Policy.MaxTokens
 	}
@@ -471,9 +518,11 @@ func (o *outcome) addLast(opts compaction.Options, t *talk, last []said) {
 	case opts.Compact != nil && opts.Compact.Summary != nil:
 		dropped := false
 		for _, s := range last {
-			if s.aside() || s.m.Role == roleUser {
+			switch {
+			case s.isLeftOut():
+			case s.aside() || s.m.Role == roleUser:
 				o.add([]shown{asPut(s)})
-			} else {
+			default:
 				dropped = true
 			}
 		}
@@ -502,11 +551,16 @@ func (o *outcome) dropSummaries() {
 	o.messages = kept
 }
 
-func alwaysShown(o compaction.Options, t *talk) (bytes, tokens int64) {
+func alwaysShown(o compaction.Options, t *talk, line *transcriptv1.Message) (bytes, tokens int64) {
 	bytes, tokens = o.Preamble.Bytes, o.Preamble.Tokens
 	all := whole(o.Policy, t.last())
 	for _, s := range t.early {
-		all = append(all, asPut(s))
+		if !s.isLeftOut() {
+			all = append(all, asPut(s))
+		}
+	}
+	if line != nil {
+		all = append(all, asPut(said{put: put{m: line}}))
 	}
 	for _, s := range all {
 		bytes, tokens = bytes+s.bytes, tokens+s.tokens

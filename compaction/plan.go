@@ -60,7 +60,7 @@ type Planned struct {
 
 // Plan is what becomes of the messages that were added.
 type Plan struct {
-	// Early are the summary and the system messages before the first loop, in order.
+	// Early are the summary, the left-out line and the system messages before the first loop, in order.
 	Early []Planned
 	// HasLoops says that there is a loop to show; Start is then the place of the first message of the first of them, and
 	// every message added before it, Early aside, and every stub due before it is not shown. (Of a lead-in whose work a
@@ -75,9 +75,12 @@ type Plan struct {
 	// last of them stands.
 	Starts []runloop.Place
 	Phase  runloop.Phase
+	// LeftOut is the number of the left-out line that is to be made before Start, or behind Early where there are no loops; 0: none
+	// is made, since none is due or one of Early that is kept says so already.
+	LeftOut int64
 	// Dropped, Condensed and Whole count loops, the lead-in aside: Whole has the last of a conversation and a compaction's
-	// open loop, unless messages of it were dropped, which makes it Condensed. Dropped does not have what was passed over
-	// before Planner.Skip.
+	// open loop, unless messages of it were dropped, which makes it Condensed. Dropped has what was passed over before
+	// Planner.Skip.
 	Dropped, Condensed, Whole int64
 	// LeadIn says that the lead-in is shown: it is the last loop then, and the only one.
 	LeadIn bool

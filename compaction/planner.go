@@ -17,6 +17,10 @@ type Planner struct {
 	recent int64
 
 	early []Planned
+	// older are the left-out lines so far, passed the loops that Skip passed over.
+	older  older
+	passed int64
+
 	// begun says that a loop began; loop is the last, and closed says whether it is.
 	begun  bool
 	closed bool
@@ -43,6 +47,9 @@ func NewPlanner(o Options) *Planner {
 	if p.replacesSummary() {
 		p.window.fixed = p.window.fixed.plus(size{o.Compact.Summary.Bytes, o.Compact.Summary.Tokens})
 	}
+	if p.tellsLeftOut() {
+		p.window.fixed = p.window.fixed.plus(leftOutSize(runloop.MaxLeftOut))
+	}
 	p.window.shown = p.window.fixed
 	return p
 }
@@ -59,6 +66,7 @@ func (p *Planner) Add(m *runloop.Brief, at runloop.Place, times runloop.Times) {
 	if m.Mark.LeftOut != runloop.Shown {
 		return
 	}
+	p.tell(m)
 	p.hear(m, times)
 	if begins, _ := p.loop.Next(m, at); begins {
 		p.begin(at)
@@ -75,6 +83,7 @@ func (p *Planner) AddCopy(m *runloop.Brief, at runloop.Place, times runloop.Time
 	if m.Mark.LeftOut != runloop.Shown {
 		return
 	}
+	p.tell(m)
 	p.hear(m, times)
 	if m.Mark.BeginsLoop {
 		p.loop = runloop.Loop{Phase: runloop.Asked, LeadIn: m.Mark.LeadIn, Start: at}
@@ -117,7 +126,7 @@ func (p *Planner) add(m *runloop.Brief, at runloop.Place) {
 
 // hear lets a message act on the latest time of a user.
 func (p *Planner) hear(m *runloop.Brief, times runloop.Times) {
-	if m.Role != runloop.User || m.Summary {
+	if m.Role != runloop.User || m.Aside() {
 		return
 	}
 	if at := times.Of(m); !p.heard || at > p.latest {
@@ -139,8 +148,8 @@ func (p *Planner) stub(c runloop.Call) {
 
 func (p *Planner) addEarly(m *runloop.Brief, at runloop.Place) {
 	action := Keep
-	if m.Summary && p.replacesSummary() {
-		action = Drop
+	if m.Summary && p.replacesSummary() || m.LeftOutLine {
+		action = Drop // a line that is to stay is kept by Plan
 	}
 	p.early = append(p.early, Planned{At: at, Action: action})
 	full := p.fullSize(p.o.Policy.itemOf(m), m)
@@ -148,9 +157,10 @@ func (p *Planner) addEarly(m *runloop.Brief, at runloop.Place) {
 	p.window.shown = p.window.shown.plus(full)
 }
 
-// fullSize is that of the message shown as it is; 0 for a summary that another one replaces.
+// fullSize is that of the message shown as it is; 0 for a summary that another one replaces, and for a left-out line, which is
+// counted from the beginning.
 func (p *Planner) fullSize(i item, m *runloop.Brief) size {
-	if i.kind() == summary && p.replacesSummary() {
+	if i.kind() == summary && p.replacesSummary() || i.kind() == leftOut {
 		return size{}
 	}
 	return fullSize(m)
@@ -195,10 +205,11 @@ func (p *Planner) forget() {
 // Begun tells whether a loop or the lead-in has begun.
 func (p *Planner) Begun() bool { return p.begun }
 
-// Skip says that the caller passed over loops: the next message added is the first of the first loop shown, and stubs due
-// before it are not shown. MaxRunLoops is applied already; Plan.Dropped does not count what was passed over. latest is the
+// Skip says that the caller passed over so many loops: the next message added is the first of the first loop shown, and stubs due
+// before it are not shown. MaxRunLoops is applied already. latest is the
 // latest time of a user message before the next one, if there was one (heard). Not where Policy.NeedsSizes.
-func (p *Planner) Skip(latest int64, heard bool) {
+func (p *Planner) Skip(loops, latest int64, heard bool) {
+	p.passed = loops
 	p.o.Policy.MaxRunLoops = 0
 	p.latest, p.heard, p.recent = latest, heard, 0
 	p.begun, p.loop = true, runloop.Loop{}
@@ -211,18 +222,26 @@ func (p *Planner) Skip(latest int64, heard bool) {
 // all of it may have been added. A lead-in is not, though it may go on from a loop of which nothing was kept.
 func (p *Planner) Plan(closed bool) *Plan {
 	p.closed = closed && !p.loop.LeadIn
-	out := &Plan{Early: append([]Planned(nil), p.early...), LimitExceeded: p.o.Compact == nil && p.exceeds()}
+	out := &Plan{Early: append([]Planned(nil), p.early...)}
+	p.planLoops(out)
+	p.planLine(out)
+	return out
+}
+
+// planLoops plans the loops.
+func (p *Planner) planLoops(out *Plan) {
+	out.Dropped = p.passed
 	if p.spans.empty() {
-		return out
+		return
 	}
 	last, n := p.last(), p.settled()
 	start := last
 	if last >= 0 {
 		start = p.start(n)
-		out.Dropped = start
+		out.Dropped += start
 	}
 	if start > last {
-		return out
+		return
 	}
 	out.HasLoops, out.Start, out.Phase = true, p.spans.at(start).at, p.loop.Phase
 	out.Actions = make([]Action, 0, p.items.end()-p.spans.at(start).item)
@@ -232,7 +251,6 @@ func (p *Planner) Plan(closed bool) *Plan {
 	for i := start; i <= last; i++ {
 		p.show(out, i, n)
 	}
-	return out
 }
 
 // settled is the number of loops that the policy counts: those before the last, in a compaction those that are closed.
@@ -264,7 +282,7 @@ func (p *Planner) show(out *Plan, i, n int64) {
 	switch {
 	case !settled && p.replacesSummary():
 		out.Actions = asked(out.Actions, loop)
-		if slices.ContainsFunc(loop, func(i item) bool { return !isAsked(i) && i.kind() != summary }) {
+		if slices.ContainsFunc(loop, func(i item) bool { return !isAsked(i) && !i.aside() }) {
 			shown = &out.Condensed
 		}
 	case settled && (i < n-int64(p.o.Policy.KeepFullRuns) || i < p.recent), !settled && p.o.CondenseLast && p.closed:

@@ -25,6 +25,8 @@ type Policy struct {
 	KeepToolResults int
 	// TraceRequests says that condensed loops keep the messages with calls, and their results as lines.
 	TraceRequests bool
+	// OmitLeftOutLine says that no line tells how many loops are not shown.
+	OmitLeftOutLine bool
 }
 
 // Unbounded is the policy without bounds.

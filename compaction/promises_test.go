@@ -51,12 +51,15 @@ func TestPairing(t *testing.T) {
 func TestUserFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawResult(t)
-		asked := slices.ContainsFunc(r.entries, func(e entry) bool { return e.brief.Role == runloop.User && !e.brief.Summary })
+		asked := slices.ContainsFunc(r.entries, func(e entry) bool { return e.brief.Role == runloop.User && !e.brief.Aside() })
 		early := 0
 		for _, e := range r.plan.Early {
 			if e.Action != compaction.Drop {
 				early++
 			}
+		}
+		if r.plan.LeftOut > 0 {
+			early++
 		}
 		if loops := r.shown[early:]; asked && len(loops) > 0 && loops[0].m.Role != roleUser {
 			t.Fatalf("the first is %v", loops[0].m)
@@ -116,7 +119,7 @@ func rise(nodes []node) {
 // TestAgeOfAView: a view of a view is not itself where a user of a loop that is gone was later than those of the loops that are left.
 func TestAgeOfAView(t *testing.T) {
 	policy := compaction.Unbounded()
-	policy.MaxAge, policy.KeepFullRuns, policy.MaxRunLoops = 10_000, 1, 1
+	policy.MaxAge, policy.KeepFullRuns, policy.MaxRunLoops, policy.OmitLeftOutLine = 10_000, 1, 1, true
 	v := parse(t, "u@12 a | u@3 e a | u@20")
 	if got := show(t, v, policy, v.plan(v.options(policy))); got != "2 3 4 5" {
 		t.Errorf("the view is %q", got)
@@ -203,7 +206,15 @@ func aged(p compaction.Policy, a, h *talk) bool {
 
 // settledMessages counts what a view shows before its last loop less keep_full_runs.
 func settledMessages(a *talk, p compaction.Policy, plan *compaction.Plan) int {
-	n := len(a.early)
+	n := 0
+	for _, e := range plan.Early {
+		if e.Action != compaction.Drop {
+			n++
+		}
+	}
+	if plan.LeftOut > 0 {
+		n++
+	}
 	for i, loop := range a.before() {
 		if int64(i) >= plan.Dropped && i < len(a.before())-p.KeepFullRuns {
 			n += len(condensed(p, loop, a.recent(p, i)))

@@ -14,11 +14,13 @@ type rule struct {
 	want        string
 }
 
+// checkRules checks rules, without left-out lines unless a rule asks for them.
 func checkRules(t *testing.T, rules []rule, options func(*compaction.Options)) {
 	t.Helper()
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) {
 			policy := compaction.Unbounded()
+			policy.OmitLeftOutLine = true
 			if r.policy != nil {
 				r.policy(&policy)
 			}
@@ -162,6 +164,54 @@ func TestConversation(t *testing.T) {
 	}, nil)
 }
 
+// TestLeftOutLine: what is missing is said in one line. The largest has 50 bytes.
+func TestLeftOutLine(t *testing.T) {
+	type P = *compaction.Policy
+	told := func(set func(P)) func(P) {
+		return func(p P) {
+			if p.OmitLeftOutLine = false; set != nil {
+				set(p)
+			}
+		}
+	}
+	one := told(func(p P) { p.MaxRunLoops = 1 })
+	checkRules(t, []rule{
+		{"where loops are dropped", "p | u a u a u a | u", one, "l:2 5 6 7"},
+		{"nowhere else", "p | u a u a | u", told(nil), "1 2 3 4 5"},
+		{"not of the lead-in", "p | a | u a | u", told(nil), "2 3 4"},
+		{"nor is it counted", "a | u a u a | u", one, "l:1 3 4 5"},
+		{"behind summary and early system messages", "p m s | u a u a | u", one, "1 2 l:1 5 6 7"},
+		{"what compactions dropped is added", "p m l:5 s | u a u a | u", one, "1 3 l:6 6 7 8"},
+		{"alone it stays where it is", "p m l:5 s | u a | u", one, "1 l:5 3 4 5 6"},
+		{"it is no user's", "l:5 u u a | u", one, "l:5 1 2 3 4"},
+		{"nor has it a time", "l:5 u@1 e a | u@20", told(func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }), "l:5 1 3 4"},
+		{"omitted", "m l:5 s | u a u a | u", func(p P) { p.MaxRunLoops = 1 }, "0 2 5 6 7"},
+		{"no more than can be said", "l:2147483646 u a u a u a | u", one, "l:2147483647 5 6 7"},
+		{"one that says nothing is none", "l:0 u a | u", one, "1 2 3"},
+		{"in a loop, of a node made elsewhere, it is not shown", "u l:3 a u a | u", one, "l:4 3 4 5"},
+		{"max_bytes counts the largest from the beginning", "u=50 a=50 | u=50 a=50", told(func(p P) { p.MaxBytes = 250 }), "0 1 2 3"},
+		{"beyond it", "u=50 a=50 | u=50 a=50", told(func(p P) { p.MaxBytes = 249 }), "l:1 2 3"},
+		{"not where it is omitted", "u=50 a=50 | u=50 a=50", func(p P) { p.MaxBytes = 200 }, "0 1 2 3"},
+		{"once, beside an older one", "l:5 | u=50 a=50 | u=50 a=50", told(func(p P) { p.MaxBytes = 250 }), "l:5 1 2 3 4"},
+		{"max_tokens counts it too", "u=50 a=50 | u=50 a=50", told(func(p P) { p.MaxTokens = 65 }), "0 1 2 3"},
+		{"beyond them", "u=50 a=50 | u=50 a=50", told(func(p P) { p.MaxTokens = 64 }), "l:1 2 3"},
+	}, nil)
+	checkRules(t, []rule{
+		{"a compaction writes it", "p | u a u a u a", one, "l:2 5 6"},
+		{"and adds up", "m l:5 s | u a u a", one, "0 2 l:6 5 6"},
+		{"or keeps it", "m l:5 s | u a", one, "0 l:5 2 3 4"},
+		{"omitted, it is dropped with its number", "m l:5 s | u a u a", func(p P) { p.MaxRunLoops = 1 }, "0 2 5 6"},
+	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{} })
+	checkRules(t, []rule{
+		{"where no loop is kept it comes last", "m l:5 s | u a u a", told(nil), "0 2 l:7"},
+	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{SummaryOnly: true} })
+	given := sizeOf([]put{{m: compaction.Summary(strings.Repeat("s", 100))}}) // 110 bytes
+	checkRules(t, []rule{
+		{"a summary takes its place", "m l:5 s | u a u a", one, "2 5 6"},
+		{"and its room", "u=50 a=50 | u=50 a=50", told(func(p P) { p.MaxBytes = 310 }), "0 1 2 3"},
+	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{Summary: &given} })
+}
+
 // TestCondenseLast: the last loop is condensed if it is closed.
 func TestCondenseLast(t *testing.T) {
 	checkRules(t, []rule{
@@ -251,7 +301,7 @@ func TestCounts(t *testing.T) {
 
 // TestLimitExceeded: what is always shown alone is over a limit.
 func TestLimitExceeded(t *testing.T) {
-	bytes, tokens := compaction.Policy{MaxBytes: 350}, compaction.Policy{MaxTokens: 39}
+	bytes, tokens := compaction.Policy{MaxBytes: 350, OmitLeftOutLine: true}, compaction.Policy{MaxTokens: 39, OmitLeftOutLine: true}
 	for _, c := range []struct {
 		chain  string
 		policy compaction.Policy
@@ -267,6 +317,10 @@ func TestLimitExceeded(t *testing.T) {
 		{"p=50 | u=50 a=50 | u=50 a=50", tokens, false}, // 13 each
 		{"p=50 | u=50 a=50 | u=50 a=53", tokens, true},
 		{"p=50 | u=50 a=50 | u=50 a=53", compaction.Policy{}, false},
+		// The line that says 1 has 41 bytes.
+		{"u=50 a=50 | u=50 a=50", compaction.Policy{MaxBytes: 141}, false},
+		{"u=50 a=50 | u=50 a=50", compaction.Policy{MaxBytes: 140}, true},
+		{"u=50 a=50", compaction.Policy{MaxBytes: 100}, false}, // no line stands
 	} {
 		v := parse(t, c.chain)
 		if got := v.plan(v.options(c.policy)).LimitExceeded; got != c.want {

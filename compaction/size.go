@@ -16,6 +16,8 @@ func fullSize(m *runloop.Brief) size {
 
 func stubSize(c runloop.Call) size { return madeSize(runloop.StubLength(c)) }
 
+func leftOutSize(loops int64) size { return madeSize(runloop.LeftOutLength(loops)) }
+
 func madeSize(length int) size { return size{int64(length), runloop.EstimateTokens(int64(length))} }
 
 // shortSize is that of a message made shorter, from above: a line at its own length; a cut message without its text, with

@@ -228,6 +228,14 @@ func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) 
 	for _, e := range plan.Early {
 		out = v.act(t, policy, out, byPlace[e.At], e.Action)
 	}
+	line := func(i int) {
+		if plan.LeftOut > 0 {
+			out = append(out, put{m: canonical.LeftOut(plan.LeftOut), entry: i})
+		}
+	}
+	if !plan.HasLoops {
+		line(len(v.entries) - 1)
+	}
 	actions := plan.Actions
 	next := func() compaction.Action {
 		if len(actions) == 0 {
@@ -255,7 +263,9 @@ func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) 
 		if !started {
 			continue
 		}
-		if e.at != plan.Start {
+		if e.at == plan.Start {
+			line(i)
+		} else {
 			stubs(i, e.brief.Mark.Stubs)
 		}
 		if e.brief.Mark.LeftOut == runloop.Shown {

@@ -1,11 +1,13 @@
 package compaction
 
+import "github.com/transcriptd/transcriptd/compaction/runloop"
+
 // window is where the loops shown begin, as far as MaxRunLoops, MaxBytes and MaxTokens tell, with the sizes that the
 // limits are held against: those of the conversation so far, whatever is planned.
 type window struct {
 	// start is the first loop shown; it never moves back.
 	start int64
-	// fixed is what is always shown but for the last loop; shown is fixed, the loops from start on and the last.
+	// fixed is what is always shown but for the last loop, and the largest left-out line that may be due; shown is fixed, the loops from start on and the last.
 	fixed, shown size
 	// weights are those of the loops, numbered as they are; none where sizes are not needed.
 	weights queue[weight]
@@ -128,9 +130,12 @@ func (p *Planner) reshape(n int64) {
 	}
 }
 
-// exceeds tells whether what is always shown alone exceeds a limit.
-func (p *Planner) exceeds() bool {
-	always, policy := p.window.fixed, &p.o.Policy
+// exceeds tells whether what is always shown alone, with the left-out line of a size, exceeds a limit.
+func (p *Planner) exceeds(line size) bool {
+	always, policy := p.window.fixed.plus(line), &p.o.Policy
+	if p.tellsLeftOut() {
+		always = always.minus(leftOutSize(runloop.MaxLeftOut))
+	}
 	if !p.window.weights.empty() {
 		always = always.plus(p.window.weights.at(p.last()).whole)
 	}

@@ -13,7 +13,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// parse reads a chain of one node. A word is a message: p s system, u user, m summary, a assistant, e empty assistant,
+// parse reads a chain of one node. A word is a message: p s system, u user, m summary, l:N left-out line, a assistant, e empty assistant,
 // c:1,2 assistant with calls, r:1 result; behind it *N gives it N letters of text (else 1, a result 300), =N makes it
 // N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
 func parse(t *testing.T, chain string) *view {
@@ -40,6 +40,13 @@ func parseWord(t *testing.T, word string, number int) put {
 			}
 		}
 		return n, found
+	}
+	if says, ok := strings.CutPrefix(word, "l:"); ok {
+		loops, err := strconv.Atoi(says)
+		if err != nil {
+			t.Fatalf("what is %q?", word)
+		}
+		return put{m: leftOut(loops)}
 	}
 	tokens, noted := value("#")
 	seconds, timed := value("@")
@@ -83,12 +90,16 @@ func parseWord(t *testing.T, word string, number int) put {
 }
 
 // show writes what a plan shows behind the preamble: each message by its number in the chain, x behind one that was cut,
-// l behind a line; a stub as + and its id.
+// l behind a line; a stub as + and its id, a left-out line as l: and what it says.
 func show(t *testing.T, v *view, policy compaction.Policy, plan *compaction.Plan) string {
 	t.Helper()
 	var out []string
 	for _, p := range v.apply(t, policy, plan) {
 		var number int
+		if s := (&said{put: p}); s.isLeftOut() {
+			out = append(out, "l:"+strconv.Itoa(s.saysLeftOut()))
+			continue
+		}
 		if p.m.Origin == transcriptv1.Origin_ORIGIN_STUB {
 			out = append(out, "+"+p.m.GetToolCallId())
 			continue

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -168,7 +169,7 @@ func TestCompactPolicy(t *testing.T) {
 	}
 	r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{MaxRunLoops: n(1), MaxUserChars: n(10), MaxReplyChars: n(20)}})
 	r.sameMessages("cut", r.assemble(&Assemble{Head: byAlias("chat")}).Messages,
-		cutTo(put[56], strings.Repeat("ä", 10)+"...[truncated]"), cutTo(put[57], strings.Repeat("b", 20)+"...[truncated]"), put[58])
+		canonical.LeftOut(14), cutTo(put[56], strings.Repeat("ä", 10)+"...[truncated]"), cutTo(put[57], strings.Repeat("b", 20)+"...[truncated]"), put[58])
 	r.clean("")
 }
 

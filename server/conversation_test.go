@@ -328,19 +328,19 @@ func TestConversationReport(t *testing.T) {
 	reply := r.assemble(&Assemble{Head: byID(id), View: conversation, NodeDetail: ids, Policy: &Policy{
 		MaxRunLoops: proto.Int32(1), MaxAge: durationpb.New(0), MaxUserChars: proto.Int32(8), MaxReplyChars: proto.Int32(0),
 	}})
-	want := []*Message{put[0], cutTo(put[4], "two wwww...[truncated]"), put[8], put[9], put[10], put[11], put[12]}
+	want := []*Message{put[0], canonical.LeftOut(1), cutTo(put[4], "two wwww...[truncated]"), put[8], put[9], put[10], put[11], put[12]}
 	r.sameMessages("the conversation", reply.Messages, want...)
 	g := reply.Report
-	equal(r, "the messages", g.Messages, 7)
+	equal(r, "the messages", g.Messages, 8)
 	equal(r, "the bytes", g.Bytes, int64(len(canonical.EncodePayload(want))))
-	cut := int64(len(canonical.EncodePayload(want[1:2])))
-	equal(r, "the tokens", g.Tokens, 6*5+(cut+3)/4)
+	line, cut := int64(len(canonical.EncodePayload(want[1:2]))), int64(len(canonical.EncodePayload(want[2:3])))
+	equal(r, "the tokens", g.Tokens, 6*5+(cut+3)/4+(line+3)/4)
 	equal(r, "whether they are estimated", g.TokensEstimated, true)
 	equal(r, "the shortened messages", g.Shortened, 1)
 	equal(r, "the repairs", g.Repairs, 1)
 	equal(r, "the messages left out", g.LeftOut.Messages, reply.Counters.Effective.Messages-7)
-	equal(r, "the bytes left out", g.LeftOut.Bytes, reply.Counters.Effective.Bytes-g.Bytes)
-	equal(r, "the tokens left out", g.LeftOut.Tokens, reply.Counters.Effective.Tokens-g.Tokens)
+	equal(r, "the bytes left out", g.LeftOut.Bytes, reply.Counters.Effective.Bytes-(g.Bytes-line))
+	equal(r, "the tokens left out", g.LeftOut.Tokens, reply.Counters.Effective.Tokens-(g.Tokens-(line+3)/4))
 	equal(r, "the loops left out", g.LeftOut.RunLoops, 1)
 	equal(r, "the window", fmt.Sprint(g.Window.NodeId == id, g.Window.MessageIndex, g.Window.RunLoops), "true 4 2")
 	equal(r, "whether a limit is exceeded", g.LimitExceeded, false)
@@ -350,13 +350,14 @@ func TestConversationReport(t *testing.T) {
 	}
 	equal(r, "the findings in what is shown", strings.Join(found, ", "), "4 UNANSWERED_CALL, 4 INTERRUPTED_LOOP, 7 ORPHAN_RESULT")
 	n := reply.Nodes[0]
-	equal(r, "the node", fmt.Sprint(len(reply.Nodes), n.MessageCount, n.SizeBytes == g.Bytes, n.Verbatim, len(n.Notes)), "1 7 true false 7")
-	equal(r, "the note of the message that was cut", fmt.Sprint(n.Notes[1].SentAt.AsTime() == sent.AsTime(), n.Notes[1].TokenCount == nil), "true true")
-	equal(r, "the note of another", n.Notes[2].GetTokenCount(), 5)
+	equal(r, "the node", fmt.Sprint(len(reply.Nodes), n.MessageCount, n.SizeBytes == g.Bytes, n.Verbatim, len(n.Notes)), "1 8 true false 8")
+	equal(r, "the note of the message that was cut", fmt.Sprint(n.Notes[2].SentAt.AsTime() == sent.AsTime(), n.Notes[2].TokenCount == nil), "true true")
+	equal(r, "the note of another", n.Notes[3].GetTokenCount(), 5)
+	equal(r, "the note of the left-out line", proto.Size(n.Notes[1]), 0)
 
 	limited := r.assemble(&Assemble{Head: byID(id), View: conversation, Policy: &Policy{MaxBytes: proto.Int64(10)}})
 	equal(r, "whether a limit is exceeded", limited.Report.LimitExceeded, true)
-	r.sameMessages("what always stays", limited.Messages, put[0], put[9], put[10], put[11], put[12])
+	r.sameMessages("what always stays", limited.Messages, put[0], canonical.LeftOut(2), put[9], put[10], put[11], put[12])
 	none := r.assemble(&Assemble{Head: byID(r.put("", system("s"))), View: conversation, Policy: &Policy{}})
 	equal(r, "the window where there are no loops", none.Report.Window == nil, true)
 	r.sameMessages("the preamble alone", none.Messages, system("s"))

@@ -165,7 +165,7 @@ func (c *turns) benchmarkDescribe(b *testing.B) {
 // and what is written.
 func (c *turns) benchmarkCompact(b *testing.B) {
 	many := byLoops(250)
-	many.KeepFullRuns = proto.Int32(250)
+	many.KeepFullRuns, many.OmitLeftOutLine = proto.Int32(250), true // as many messages as a node may have
 	for _, x := range []struct {
 		name   string
 		policy *Policy

@@ -226,12 +226,17 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	for _, e := range plan.Early {
 		out.add(all, int(e.At.Index), e.Action)
 	}
+	if plan.LeftOut > 0 {
+		out.addMade(canonical.LeftOut(plan.LeftOut))
+	}
 	for i, action := range plan.Actions {
 		out.add(all, int(plan.Start.Index)+i, action)
 	}
 	r := &out.report
+	was, is := linesIn(bare(all)), linesIn(out.messages)
 	r.LeftOut = &transcriptv1.LeftOut{
-		Messages: total.Messages - r.Messages, Bytes: total.Bytes - r.Bytes, Tokens: max(0, total.Tokens-r.Tokens),
+		Messages: total.Messages - was.Messages - (r.Messages - is.Messages), Bytes: total.Bytes - was.Bytes - (r.Bytes - is.Bytes),
+		Tokens:   max(0, total.Tokens-was.Tokens-(r.Tokens-is.Tokens)),
 		RunLoops: s.Effective.Loops - plan.Condensed - plan.Whole,
 	}
 	r.LimitExceeded = plan.LimitExceeded
@@ -242,6 +247,17 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 		}
 	}
 	return modelView{out.messages, r}
+}
+
+// linesIn are the left-out lines among messages.
+func linesIn(messages []*Message) (s compaction.Size) {
+	for _, m := range messages {
+		if m.Origin == transcriptv1.Origin_ORIGIN_LEFT_OUT {
+			size := int64(len(canonical.EncodePayload([]*Message{m})))
+			s.Add(size, (size+3)/4, true)
+		}
+	}
+	return s
 }
 
 // folded folds messages that repair has put in order.
@@ -312,6 +328,16 @@ func (s *modelSum) add(all []modelMessage, i int, action compaction.Action) {
 	s.report.Bytes += size
 	s.report.Tokens += tokens
 	s.report.TokensEstimated = s.report.TokensEstimated || estimated
+}
+
+// addMade adds a message that no node has.
+func (s *modelSum) addMade(m *Message) {
+	size := int64(len(canonical.EncodePayload([]*Message{m})))
+	s.messages = append(s.messages, m)
+	s.report.Messages++
+	s.report.Bytes += size
+	s.report.Tokens += (size + 3) / 4
+	s.report.TokensEstimated = true
 }
 
 // lineText is the text of a line that was put in place of a result.

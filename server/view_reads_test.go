@@ -373,7 +373,7 @@ func TestCompactTakesMemoryForWhatItWrites(t *testing.T) {
 	c := serveTurns(t, w, store)
 	c.grow("chat", deepTurns(), 0, sizes{question: 20, arguments: 20, result: 200, reply: 20})
 	whole := byLoops(250)
-	whole.KeepFullRuns = proto.Int32(250)
+	whole.KeepFullRuns, whole.OmitLeftOutLine = proto.Int32(250), true // as many messages as a node may have
 	for name, policy := range map[string]*Policy{
 		"default": nil, "max_bytes": byBytes(20_000), "250 whole loops": whole,
 	} {

@@ -62,7 +62,7 @@ func factsOf(in *chainstore.NewNode, at Seat) []runloop.Facts {
 	}
 	facts := slices.Clone(in.Messages)
 	for i := range facts {
-		facts[i].Partial = false
+		facts[i].Partial, facts[i].LeftOutLine, facts[i].LeftOutLoops = false, false, 0
 	}
 	return facts
 }

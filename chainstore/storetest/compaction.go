@@ -30,6 +30,7 @@ func compactionChecks() []check {
 		{Compaction, "OneChange", compactionOneChange},
 		{Compaction, "RecallAndTables", compactionRecall},
 		{Compaction, "RepeatedIDs", compactionRepeatedIDs},
+		{Compaction, "LeftOutLine", compactionLeftOutLine},
 		{Compaction, "AnsweredAgain", compactionAnsweredAgain},
 		{Compaction, "LongChain", compactionLongChain},
 		{Compaction, "NotCovered", notCovered},
@@ -50,13 +51,18 @@ func summary(text string) Message {
 	return Message{Role: runloop.User, Text: text, Summary: true}
 }
 
-// compacted is a compaction node under parent that covers a node. Its summaries come from nowhere, its other messages
+// leftOut is a left-out line, which only a compaction node has.
+func leftOut(loops int64) Message {
+	return Message{Role: runloop.User, Text: runloop.LeftOutText(loops), LeftOut: loops}
+}
+
+// compacted is a compaction node under parent that covers a node. Its summaries and left-out lines come from nowhere, its other messages
 // from the root, where they had the index that they have here.
 func compacted(parent, covers chainstore.ID, messages ...Message) Node {
 	n := under(byID(parent), messages...)
 	n.Compaction = &chainstore.Compaction{Covers: covers}
 	for i := range messages {
-		p := chainstore.Provenance{Present: !messages[i].Summary}
+		p := chainstore.Provenance{Present: !messages[i].Summary && messages[i].LeftOut == 0}
 		if p.Present {
 			p.Place.Index = uint32(i)
 		}

@@ -107,6 +107,27 @@ func compactionMarks(f *fixture) {
 	f.clean()
 }
 
+// compactionLeftOutLine: a left-out line is in no run loop and of no user, like a summary, and the header keeps what it says.
+func compactionLeftOutLine(f *fixture) {
+	ids := f.talk()
+	kept := []Message{summary("so far"), leftOut(7), user("question 2"), assistant("answer 2")}
+	h := f.header(f.put(compacted(ids[9], ids[9], kept...)))
+	for i := range kept {
+		m := &h.Messages[i]
+		equal(f, "which message is the line", m.LeftOutLine, i == 1)
+		equal(f, "what it says", m.LeftOutLoops, kept[i].LeftOut)
+		equal(f, "where a loop begins", m.Mark.BeginsLoop, i == 2)
+	}
+	equal(f, "the loops", h.State.Effective.Loops, 1)
+	equal(f, "the messages", h.State.Effective.Messages, 5)
+	equal(f, "the depth", h.State.Effective.Depth, 4)
+	alone := f.header(f.put(compacted(ids[9], ids[9], leftOut(1<<31-1))))
+	equal(f, "the largest", alone.Messages[0].LeftOutLoops, 1<<31-1)
+	equal(f, "that a user was heard", alone.State.Effective.HasLatestUser, false)
+	equal(f, "the phase", alone.State.Effective.Loop.Phase, runloop.None)
+	f.clean()
+}
+
 // compactionLatestUser: the latest user time is found anew in what is shown.
 func compactionLatestUser(f *fixture) {
 	at := func(m Message, t int64) Message {

@@ -46,9 +46,11 @@ type Message struct {
 	CallID runloop.Optional
 	Error  bool
 	Name   runloop.Optional
-	// Summary and Made are the origins that the server alone gives. In compaction nodes only.
-	Summary bool `json:",omitempty"`
-	Made    bool `json:",omitempty"`
+	// Summary and Made are the origins that the server alone gives, LeftOut, if not 0, that of a left-out line and what it says. In
+	// compaction nodes only.
+	Summary bool  `json:",omitempty"`
+	Made    bool  `json:",omitempty"`
+	LeftOut int64 `json:",omitempty"`
 	// Partial says that it did not come whole.
 	Partial bool         `json:",omitempty"`
 	Note    runloop.Note `json:"-"`
@@ -142,6 +144,7 @@ func simpleFacts(m *Message, body, length int) runloop.Facts {
 		TextOctets: len(m.Text), TextPoints: len([]rune(m.Text)),
 		Empty: len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "",
 		Error: m.Error, Summary: m.Summary, Made: m.Made, Partial: m.Partial,
+		LeftOutLine: m.LeftOut != 0, LeftOutLoops: m.LeftOut,
 		Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID,
 	}
 	if m.Text == "" {

@@ -42,7 +42,7 @@ func randomLoops(rt *rapid.T, kept []Message) *runloop.Loops {
 	}
 	l := &runloop.Loops{Begins: make([]bool, len(kept)), Phase: runloop.Phase(1 + roll(rt, 3, "stands"))}
 	for i := range kept {
-		l.Begins[i] = kept[i].Role >= runloop.User && !kept[i].Summary && rapid.Bool().Draw(rt, "begins")
+		l.Begins[i] = kept[i].Role >= runloop.User && !kept[i].Summary && kept[i].LeftOut == 0 && rapid.Bool().Draw(rt, "begins")
 	}
 	return l
 }
@@ -96,19 +96,25 @@ func (p *program) covers(rt *rapid.T, path []*chainstore.Header) (id chainstore.
 	return pick(rt, may, "covered").ID, true
 }
 
-// kept is what a compaction keeps, as real ones do: a summary, then loops condensed or whole; now and then anything.
+// kept is what a compaction keeps, as real ones do: a summary, a left-out line, then loops condensed or whole; now and then anything.
 func (p *program) kept(rt *rapid.T) (kept []Message) {
 	if roll(rt, 4, "anything") == 0 {
 		for range roll(rt, 7, "kept") {
 			m := randomMessage(rt)
 			m.Summary = m.Role == runloop.User && rapid.Bool().Draw(rt, "is a summary")
 			m.Made = !m.Summary && roll(rt, 4, "is made") == 0
+			if m.Role == runloop.User && !m.Summary && roll(rt, 4, "is a left-out line") == 0 {
+				m.LeftOut = 1 + int64(roll(rt, 500, "says"))
+			}
 			kept = append(kept, m)
 		}
 		return kept
 	}
 	if rapid.Bool().Draw(rt, "summary") {
 		kept = append(kept, summary("so far"))
+	}
+	if roll(rt, 3, "left-out line") == 0 {
+		kept = append(kept, leftOut(3))
 	}
 	for range roll(rt, 4, "loops") {
 		kept = append(kept, user("x"))

@@ -161,6 +161,11 @@ func modelView(messages []*transcriptv1.Message, ids []string, b bounds) (shown 
 	if step := max(1, b.loops/2); b.loops > 0 && before > b.loops {
 		start = step * ((before - b.loops + step - 1) / step)
 	}
+	if start > 0 {
+		line := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_USER, Origin: transcriptv1.Origin_ORIGIN_LEFT_OUT}
+		line.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: fmt.Sprintf("[%d earlier turns are not shown]", start)}}}
+		show(line)
+	}
 	for i := start; i < before; i++ {
 		show(modelCut(messages[loops[i]], b.chars))
 		show(modelCut(messages[loops[i+1]-1], b.chars))

@@ -21,6 +21,7 @@ type policyFlags struct {
 	KeepFullRuns    *int32         `group:"policy" placeholder:"N" help:"Show so many run loops before the last whole. Default: 0."`
 	KeepToolResults *int32         `group:"policy" placeholder:"N" help:"In run loops shown whole, keep at least so many of the results that a model has seen, the newest; the rest become lines, some at a time. Default: all."`
 	ToolTrace       bool           `group:"policy" help:"Keep the tool calls of condensed run loops, and their results as lines."`
+	OmitLeftOutLine bool           `group:"policy" help:"Do not say to the model how many run loops are not shown."`
 	Unbounded       bool           `group:"policy" help:"No bounds but those of the other flags, instead of the defaults."`
 }
 
@@ -36,6 +37,7 @@ func (f *policyFlags) policy() *transcriptv1.Policy {
 	flags := &transcriptv1.Policy{
 		MaxRunLoops: f.MaxRunLoops, MaxBytes: f.MaxBytes, MaxTokens: f.MaxTokens, MaxUserChars: f.MaxUserChars,
 		MaxReplyChars: f.MaxReplyChars, KeepFullRuns: f.KeepFullRuns, KeepToolResults: f.KeepToolResults,
+		OmitLeftOutLine: f.OmitLeftOutLine,
 	}
 	if f.MaxAge != nil {
 		flags.MaxAge = durationpb.New(*f.MaxAge)

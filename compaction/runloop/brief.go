@@ -6,6 +6,8 @@ import "slices"
 // without decoding it.
 type Brief struct {
 	Role Role
+	// The flags stand beside the role, where they take no room.
+	Empty, Error, Summary, LeftOutLine, Partial, Made, Unnamed bool
 	// Length is the encoded size as an entry of the payload; messages lie in the payload end to end.
 	Length int
 	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
@@ -14,10 +16,10 @@ type Brief struct {
 	Calls int
 	// Names are the names of the calls, in order; nil where there is none, or where they are not told: in a header of version 1, and
 	// where Unnamed says that they are over MaxNamesBytes, so that only the message tells them.
-	Names                                []Optional
-	Unnamed                              bool
-	Empty, Error, Summary, Partial, Made bool
-	Note                                 Note
+	Names []Optional
+	// LeftOutLoops is what a left-out line says.
+	LeftOutLoops int64
+	Note         Note
 	// Mark is what the folds say of it.
 	Mark Mark
 }
@@ -29,7 +31,8 @@ const MaxNamesBytes = 1 << 10
 func BriefOf(f *Facts, mark Mark) Brief {
 	b := Brief{
 		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
-		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made, Note: f.Note, Mark: mark,
+		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made,
+		LeftOutLine: f.LeftOutLine, LeftOutLoops: f.LeftOutLoops, Note: f.Note, Mark: mark,
 	}
 	if b.Unnamed = sizeOfNames(f.Calls) > MaxNamesBytes; !b.Unnamed {
 		b.Names = NamesOf(f.Calls)
@@ -62,8 +65,13 @@ func sizeOfNames(calls []Call) (n int) {
 // AsVersion1 is what a header of version 1 keeps of the same.
 func (b Brief) AsVersion1() Brief {
 	b.Names, b.Unnamed, b.Partial, b.Made, b.Mark.Answers = nil, false, false, false, 0
+	b.LeftOutLine, b.LeftOutLoops = false, 0
 	return b
 }
+
+// Aside tells whether the message stands for run loops that are not there, a summary or a left-out line: it is in none, and
+// what it says was said by nobody.
+func (b *Brief) Aside() bool { return b.Summary || b.LeftOutLine }
 
 // Tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true.
 func (b *Brief) Tokens() (tokens int64, estimated bool) { return b.Note.tokens(b.Length) }

@@ -59,6 +59,10 @@ type Facts struct {
 	Error bool
 	// Summary says that the message is a summary (origin SUMMARY).
 	Summary bool
+	// LeftOutLine says that the message tells how many run loops are not shown (origin LEFT_OUT), and LeftOutLoops how many:
+	// 0 where its text does not tell.
+	LeftOutLine  bool
+	LeftOutLoops int64
 	// Partial says that it did not come whole: it is no final reply.
 	Partial bool
 	// Made says that the server made it (origin STUB or SHORTENED): if it is a result, no line replaces it.

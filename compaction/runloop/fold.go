@@ -294,7 +294,7 @@ func (v *View) stub(c Call) {
 
 // Hear lets a message that a view shows act on the latest time of a user.
 func (v *View) Hear(m *Brief, times Times) {
-	if m.Role != User || m.Summary {
+	if m.Role != User || m.Aside() {
 		return
 	}
 	if at := times.Of(m); !v.HasLatestUser || at > v.LatestUser {
@@ -315,7 +315,7 @@ func (v *View) loop(m *Brief, at Place) (begins, interrupts bool) {
 // the one before is interrupted. Stubs are told by Stub.
 func (l *Loop) Next(m *Brief, at Place) (begins, interrupts bool) {
 	switch {
-	case m.Role == System || m.Role == Developer || m.Summary:
+	case m.Role == System || m.Role == Developer || m.Aside():
 	case m.Role == User && l.Phase == Asked:
 	case m.Role == User:
 		interrupts = l.Interrupted()

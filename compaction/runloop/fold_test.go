@@ -99,6 +99,7 @@ func drawFacts(t *rapid.T) runloop.Facts {
 		f.Made = rapid.IntRange(0, 4).Draw(t, "made") == 4
 	case runloop.User:
 		f.Summary = rapid.IntRange(0, 9).Draw(t, "summary") == 0
+		f.LeftOutLine = !f.Summary && rapid.IntRange(0, 9).Draw(t, "left-out line") == 0
 	}
 	if rapid.IntRange(0, 3).Draw(t, "sent") == 0 {
 		f.Note.HasSentAt, f.Note.SentAt = true, rapid.SampledFrom([]int64{-1, 0, 999, 1002, 5000}).Draw(t, "at")

@@ -1,6 +1,9 @@
 package runloop
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // StubText is the text of the message that stands in for a result that never came.
 const StubText = "[no result: the call was interrupted]"
@@ -10,6 +13,34 @@ const StubText = "[no result: the call was interrupted]"
 func StubLength(c Call) int {
 	body := 2 + textPartLength(len(StubText)) + optionalLength(c.ID) + optionalLength(c.Name) + 2
 	return entryLength(body)
+}
+
+// MaxLeftOut is the most run loops that a left-out line tells of.
+const MaxLeftOut = 1<<31 - 1
+
+// What stands around the number in the text of a left-out line.
+const beforeLeftOut, behindLeftOut = "[", " earlier turns are not shown]"
+
+// LeftOutText is the text of the line that says that so many run loops are not shown.
+func LeftOutText(loops int64) string {
+	return beforeLeftOut + strconv.FormatInt(loops, 10) + behindLeftOut
+}
+
+// LeftOutIn is the number in the text of a left-out line; 0 where it is none.
+func LeftOutIn(text string) int64 {
+	number := strings.TrimSuffix(strings.TrimPrefix(text, beforeLeftOut), behindLeftOut)
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil || n < 0 || LeftOutText(n) != text {
+		return 0
+	}
+	return n
+}
+
+// LeftOutLength is the encoded size, as an entry of a payload, of the left-out line for so many run loops: a USER message with
+// one text part, origin LEFT_OUT.
+func LeftOutLength(loops int64) int {
+	text := len(beforeLeftOut) + digits(int(loops)) + len(behindLeftOut)
+	return entryLength(2 + textPartLength(text) + 2)
 }
 
 // Source is where a message was put: the first 12 hex digits of the node's id, and its index there from 0.

@@ -19,6 +19,31 @@ func TestStubLength(t *testing.T) {
 	}
 }
 
+// TestLeftOut: the length of a left-out line is that of its bytes, and its text says how many.
+func TestLeftOut(t *testing.T) {
+	for _, n := range []int64{1, 9, 10, 99, 100, 12_345, runloop.MaxLeftOut} {
+		text := runloop.LeftOutText(n)
+		body := field(2, field(8, []byte(text)))
+		if got, want := runloop.LeftOutLength(n), len(field(1, append(append([]byte{1 << 3, 3}, body...), 9<<3, 4))); got != want {
+			t.Errorf("%d bytes for %d, want %d", got, n, want)
+		}
+		if got := runloop.LeftOutIn(text); got != n {
+			t.Errorf("%q says %d", text, got)
+		}
+	}
+	if got := runloop.LeftOutText(47); got != "[47 earlier turns are not shown]" {
+		t.Errorf("the text is %q", got)
+	}
+	for _, text := range []string{
+		"", "[ earlier turns are not shown]", "[-1 earlier turns are not shown]", "[+1 earlier turns are not shown]", "[01 earlier turns are not shown]",
+		"[2147483648 earlier turns are not shown]", "7", "[7 earlier turns are not shown] ", "[seven earlier turns are not shown]",
+	} {
+		if got := runloop.LeftOutIn(text); got != 0 {
+			t.Errorf("%q says %d", text, got)
+		}
+	}
+}
+
 func TestLineText(t *testing.T) {
 	f := &runloop.Facts{PartsLength: 12345, CallID: runloop.Some("call_1")}
 	from := runloop.Source{Node: "0123456789ab", Index: 7}

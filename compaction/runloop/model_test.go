@@ -287,7 +287,9 @@ type spoken struct {
 }
 
 // message tells whether it is one, no stub, that changes loops.
-func (s *spoken) message() bool { return s.i >= 0 && s.Role >= runloop.User && !s.Summary }
+func (s *spoken) message() bool {
+	return s.i >= 0 && s.Role >= runloop.User && !s.Summary && !s.LeftOutLine
+}
 
 func (m *model) repaired() []spoken {
 	var out []spoken
@@ -442,7 +444,7 @@ func (m *model) others() {
 		if p.Role != runloop.System && p.Role != runloop.Developer && !s.PreambleClosed {
 			s.PreambleClosed, s.PreambleEnd = true, p.place
 		}
-		if p.Role == runloop.User && !p.Summary {
+		if p.Role == runloop.User && !p.Summary && !p.LeftOutLine {
 			t := p.node.Times.FirstPut
 			if p.Note.HasSentAt && (p.node.Times.AsSent || p.Note.SentAt < t) {
 				t = p.Note.SentAt

@@ -205,7 +205,7 @@ func drawLoops(t *rapid.T, kept []runloop.Facts) *runloop.Loops {
 	}
 	l := &runloop.Loops{Begins: make([]bool, len(kept))}
 	for i, m := range kept {
-		if m.Role >= runloop.User && !m.Summary && rapid.Bool().Draw(t, "begins") {
+		if m.Role >= runloop.User && !m.Summary && !m.LeftOutLine && rapid.Bool().Draw(t, "begins") {
 			l.Begins[i], l.Phase = true, runloop.Asked
 		}
 	}

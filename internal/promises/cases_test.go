@@ -16,7 +16,8 @@ import (
 
 // stored are trees written down, each a chain: nodes are parted by "/", messages are letters as in docs/views.md (u, a, s, e,
 // c1, r1; R1 is a result long enough for a line, A a reply that counts no fewer bytes when cut, with a note that tells more
-// tokens than those), and compact(N), compact(N,M), compact(N,only) compact the chain through node N, with summary M.
+// tokens than those), and compact(N), compact(N,M), compact(N,only), compact(N,tight) compact the chain through node N, with summary M; only keeps no
+// closed loop, tight one.
 var stored = map[string]string{
 	"an orphan before the user, and a compaction":      "r1 / u a R1 a / compact(1) / u / a",
 	"a result is left out within the preamble":         "s r1 s / s u c1 R1 a / u / compact(1,M) / a",
@@ -31,6 +32,11 @@ var stored = map[string]string{
 	"results behind a compaction answer a call before": "s / u c1 R1 a / u c2 c3 / compact(1) / R2 / r3 a / u",
 	"empty messages end loops and reopen them":         "u e a e / e a / u e / u a e c1 / a / compact(1)",
 	"replies whose notes tell more than a cut leaves":  "u A / u A / u A / u A",
+	"lines of compactions are added up":                "s / u a / u a / u c1 R1 a / u a / compact(4,tight) / u a / u a / u a / compact(8,tight) / u a / u / a",
+	"a line is kept where nothing more is dropped":     "s / u a / u a / u c1 R1 a / compact(3,tight) / s / u c2 R2 a / compact(6) / u a / u",
+	"a line behind a summary":                          "s / u c1 R1 a / u a / u a / compact(3,M) / u a / u a / u a / u c2 R2 a / u a / compact(8,tight) / u a / u a / u / a",
+	"a line without loops, and system messages":        "s / u c1 R1 a / u c2 R2 a / compact(2,only) / s / s u a / u a / compact(5,only) / s / u / u a / u",
+	"a summary takes a line's place":                   "u c1 R1 a / u c2 R2 a / compact(1,only) / u a / u a / u c3 R3 a / compact(5,M) / u a / u a / u",
 	"system messages anywhere":                         "s u s s a s / u s c1 s R1 / s a s / compact(2,M) / s u s / a s",
 }
 
@@ -57,7 +63,7 @@ func somePolicy(i int) *transcriptv1.Policy {
 	n := func(modulus int) *int32 { return proto.Int32(int32(i % modulus)) }
 	p := &transcriptv1.Policy{
 		MaxRunLoops: n(4), KeepFullRuns: n(3), KeepToolResults: n(3), MaxUserChars: n(2), MaxReplyChars: n(7),
-		ToolTrace: transcriptv1.ToolTrace(i % 3),
+		ToolTrace: transcriptv1.ToolTrace(i % 3), OmitLeftOutLine: i%5 == 4,
 	}
 	switch i % 4 {
 	case 1:
@@ -96,6 +102,9 @@ func (w *tree) compactAt(head *node, args string) {
 	}
 	keep := somePolicy(0)
 	keep.KeepToolResults = proto.Int32(1)
+	if summary == "tight" {
+		req.Summary, keep.MaxRunLoops = "", proto.Int32(1)
+	}
 	req.Policy = keep
 	w.compact(req, head, w.nodes[through], true)
 }

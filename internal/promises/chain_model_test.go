@@ -24,6 +24,7 @@ const (
 	asSummary   = transcriptv1.Origin_ORIGIN_SUMMARY
 	asStub      = transcriptv1.Origin_ORIGIN_STUB
 	asShortened = transcriptv1.Origin_ORIGIN_SHORTENED
+	asLeftOut   = transcriptv1.Origin_ORIGIN_LEFT_OUT
 )
 
 // node is a node of a tree.
@@ -54,13 +55,13 @@ type message struct {
 	bytes []byte
 	// note is nil for none.
 	note *transcriptv1.MessageNote
-	// home and index are where it lies; home is nil on stubs. put and putIndex are where it was put first; put is nil for
+	// home and index are where it lies; home is nil on stubs and on left-out lines that a view makes. put and putIndex are where it was put first; put is nil for
 	// what the server made of nothing.
 	home, put       *node
 	index, putIndex int
 	// answers is the call that a result answers.
 	answers *transcriptv1.ToolCall
-	// due is the message that a stub stands before; at the end of a node, one of no list that lies there.
+	// due is the message that a stub, or a left-out line, stands before; at the end of a node, one of no list that lies there.
 	due *message
 	// begins says of a message of a compaction node that a run loop began with it where it was put.
 	begins bool
@@ -109,7 +110,9 @@ func (m *message) calls() []*transcriptv1.ToolCall {
 
 func (m *message) speaksForSystem() bool { return m.Role == system || m.Role == developer }
 func (m *message) isSummary() bool       { return m.Origin == asSummary }
-func (m *message) asks() bool            { return m.Role == user && !m.isSummary() }
+func (m *message) isLeftOut() bool       { return m.Origin == asLeftOut }
+func (m *message) aside() bool           { return m.isSummary() || m.isLeftOut() }
+func (m *message) asks() bool            { return m.Role == user && !m.aside() }
 
 // counts is the time that it counts with, in milliseconds: when it was sent, but not later than first put, unless a compaction
 // copied it; else when it was first put.

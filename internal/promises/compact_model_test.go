@@ -30,15 +30,16 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 		}, nil)
 		fixed = append(fixed, keep(given))
 		c.after = append(c.after, given)
+	} else {
+		fixed = append(fixed, p.room()...)
 	}
 	kept := body
 	if given != nil {
-		kept = slices.DeleteFunc(slices.Clone(body), func(m *message) bool { return m.isSummary() })
-		c.report.SummaryReplaced = len(kept) < len(body)
+		kept = slices.DeleteFunc(slices.Clone(body), func(m *message) bool { return m.aside() })
+		c.report.SummaryReplaced = slices.ContainsFunc(body, (*message).isSummary)
 	}
 	early, loops := loopsOf(kept, whole.ended)
 	loops = asked(loops)
-	c.after = append(c.after, early...)
 	n := int64(len(loops))
 	if n > 0 && !loops[n-1].closed() {
 		n--
@@ -50,6 +51,12 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 	if len(loops) > 0 && !loops[0].leadIn {
 		c.report.LoopsDropped = start
 	}
+	if given == nil {
+		var line *message
+		early, line = p.leftOut(early, c.report.LoopsDropped)
+		early = append(early, one(line)...)
+	}
+	c.after = append(c.after, early...)
 	for i := start; i < int64(len(loops)); i++ {
 		kept := c.loop(p, loops, i, n, given != nil)
 		if asksAlone := loops[i].leadIn && i >= n && given != nil; !asksAlone && len(kept) > 0 {

@@ -274,6 +274,7 @@ func (d *draw) policy() *transcriptv1.Policy {
 	if d.one(2) {
 		p.MaxAge = durationpb.New(time.Duration(d.n(40)) * time.Second)
 	}
+	p.OmitLeftOutLine = d.one(4)
 	if d.one(4) {
 		p.Preset = transcriptv1.Preset_PRESET_UNBOUNDED
 	}

@@ -27,7 +27,7 @@ func loopsOf(messages []*message, ended map[*message]transcriptv1.RunOutcome) (e
 				loops = append(loops, &loop{leadIn: m.Role != user})
 			}
 			asked = m.home.awaits
-		case m.speaksForSystem() || m.isSummary():
+		case m.speaksForSystem() || m.aside():
 		case m.Role == user:
 			if !asked {
 				loops = append(loops, &loop{})
@@ -79,7 +79,7 @@ func (l *loop) closed() bool {
 		return true
 	}
 	for i := len(l.messages) - 1; i >= 0 && !l.leadIn; i-- {
-		if m := l.messages[i]; !m.speaksForSystem() && !m.isSummary() {
+		if m := l.messages[i]; !m.speaksForSystem() && !m.aside() {
 			return i == l.final()
 		}
 	}

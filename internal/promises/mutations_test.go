@@ -95,7 +95,7 @@ var mutations = []mutation{
 	},
 	{
 		"behind a window's start nobody knows who spoke before", "server/internal/chainview/window.go",
-		"p.Skip(w.before.LatestUser, w.before.HasLatestUser)", "p.Skip(0, false)",
+		"p.Skip(w.loops, w.before.LatestUser, w.before.HasLatestUser)", "p.Skip(w.loops, 0, false)",
 	},
 	{
 		"results that no model has seen become lines", "compaction/item.go",
@@ -148,6 +148,46 @@ var mutations = []mutation{
 	{
 		"a line names the compaction node that it was copied to", "server/internal/chainview/origins.go",
 		"if !h.Covers.Present || !p.Present {", "if !h.Covers.Present || !p.Present || p.Present {",
+	},
+	{
+		"what compactions dropped is not told of", "compaction/leftout.go",
+		"min(p.older.loops+out.Dropped,", "min(out.Dropped,",
+	},
+	{
+		"a compaction with a summary tells what it left out", "compaction/leftout.go",
+		" && !p.replacesSummary() }", " }",
+	},
+	{
+		"the left-out line cannot be omitted", "compaction/leftout.go",
+		"return !p.o.Policy.OmitLeftOutLine && ", "return ",
+	},
+	{
+		"an older left-out line stays, whatever was dropped since", "compaction/leftout.go",
+		"p.older.early && p.older.says == says", "p.older.early",
+	},
+	{
+		"the left-out line counts as if it said one", "compaction/planner.go",
+		"leftOutSize(runloop.MaxLeftOut)", "leftOutSize(1)",
+	},
+	{
+		"what lies before the start that was found is not left out", "compaction/planner.go",
+		"\tout.Dropped = p.passed\n", "",
+	},
+	{
+		"the left-out line is a user's", "compaction/runloop/brief.go",
+		"return b.Summary || b.LeftOutLine", "return b.Summary",
+	},
+	{
+		"a node that the left-out line is told with is verbatim", "server/internal/chainview/conversation_rows.go",
+		"m.stubs+m.lines+m.shortened == 0", "m.stubs+m.shortened == 0",
+	},
+	{
+		"an older left-out line counts as left out", "server/internal/chainview/conversation.go",
+		"c.view.lines()\n", "compaction.Size{}\n",
+	},
+	{
+		"an etag does not know of omit_left_out_line", "server/internal/chainview/conversation.go",
+		", byte(boolToInt(c.policy.OmitLeftOutLine))", "",
 	},
 	{
 		"an etag does not know of max_age", "server/internal/chainview/conversation.go",

@@ -22,6 +22,12 @@ func (w *tree) holdPair(a, h *node, ca, ch *conversation, p *asking) {
 	if !unasked && ca.start > ch.start {
 		fail("the start moved back")
 	}
+	if la, lh := leftOutIn(ca), leftOutIn(ch); !unasked && ca.start == ch.start && la != lh {
+		fail("the left-out line changed though the start did not move: " + la + ", " + lh)
+	}
+	if unasked && ch.start > 0 && slices.ContainsFunc(ca.early, (*message).isLeftOut) {
+		return // the line of a compaction says more now
+	}
 	if p.condenseLast {
 		return
 	}
@@ -36,7 +42,7 @@ func (w *tree) holdPair(a, h *node, ca, ch *conversation, p *asking) {
 			fail("conversation(A) is no prefix")
 		}
 	default:
-		common := slices.Concat(ca.preamble, ca.early)
+		common := slices.Concat(ca.preamble, ca.early, one(ca.line))
 		for i := ca.start; !unasked && i < last-int64(p.model.keepRuns); i++ {
 			if p.model.requests && p.model.recent(ca.loops, i) && !p.model.recent(ch.loops, i) {
 				break // a loop that grew too old for its calls
@@ -47,6 +53,16 @@ func (w *tree) holdPair(a, h *node, ca, ch *conversation, p *asking) {
 			fail("the conversations do not agree up to A's last loop")
 		}
 	}
+}
+
+// leftOutIn is what the left-out line of a conversation says; empty where there is none.
+func leftOutIn(c *conversation) string {
+	for _, m := range c.messages() {
+		if m.isLeftOut() {
+			return m.Parts[0].GetText()
+		}
+	}
+	return ""
 }
 
 // linesOf is how many results of the last loop are to become lines.

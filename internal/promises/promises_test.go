@@ -52,6 +52,16 @@ type tally struct {
 //   - a compaction may be as large as what it stands for
 //   - a compaction forgets when messages were first put
 //   - a line names the compaction node that it was copied to
+//   - what compactions dropped is not told of
+//   - a compaction with a summary tells what it left out
+//   - the left-out line cannot be omitted
+//   - an older left-out line stays, whatever was dropped since
+//   - the left-out line counts as if it said one
+//   - what lies before the start that was found is not left out
+//   - the left-out line is a user's
+//   - a node that the left-out line is told with is verbatim
+//   - an older left-out line counts as left out
+//   - an etag does not know of omit_left_out_line
 //   - an etag does not know of max_age
 //   - behind a compaction the group at its end is open, whatever came between
 //   - a run loop that ends without a reply is closed

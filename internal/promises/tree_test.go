@@ -100,7 +100,7 @@ func (w *tree) know(id string, parent *node, messages []*message, covers *node) 
 		own.home, own.index, own.answers = n, i, nil
 		if covers == nil {
 			own.put, own.putIndex = n, i
-		} else if m.home == nil || m.isSummary() {
+		} else if m.home == nil || m.aside() {
 			own.put = nil
 		}
 		n.messages = append(n.messages, &own)
@@ -204,7 +204,7 @@ func (c *compacted) filled() (out []*message) {
 		if m.note != nil {
 			own.note.TokenCount = m.note.TokenCount
 		}
-		if m.home != nil && !m.isSummary() && m.Origin != asStub {
+		if m.home != nil && !m.aside() && m.Origin != asStub {
 			own.note.SentAt = timestamppb.New(time.UnixMilli(m.counts()))
 		}
 		out = append(out, &own)

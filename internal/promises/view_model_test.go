@@ -20,6 +20,7 @@ type policy struct {
 	keepRuns              int
 	keepResults           int
 	requests              bool
+	omitLine              bool
 }
 
 // policyOf reads a policy; none is one without fields.
@@ -47,6 +48,7 @@ func policyOf(p *transcriptv1.Policy) policy {
 		out.keepResults = int(*p.KeepToolResults)
 	}
 	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepFullRuns())
+	out.omitLine = p.OmitLeftOutLine
 	out.requests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return out
 }
@@ -204,6 +206,7 @@ func (p *policy) condensed(l *loop, recent bool) (out []item) {
 		switch {
 		case m.speaksForSystem() || m.isSummary():
 			out = append(out, keep(m))
+		case m.isLeftOut():
 		case m.Role == user:
 			out = append(out, asCut(m, p.userChars))
 		case i == final:
@@ -278,7 +281,7 @@ func asked(loops []*loop) []*loop {
 }
 
 // bySize reads the view in order and moves the start on whenever a limit is exceeded. fixed are the preamble and a
-// summary to be written.
+// summary to be written, or the largest left-out line.
 func (p *policy) bySize(fixed []item, body []*message, ended map[*message]transcriptv1.RunOutcome) (start int64) {
 	if p.bytes == 0 && p.tokens == 0 {
 		return 0
@@ -292,7 +295,7 @@ func (p *policy) bySize(fixed []item, body []*message, ended map[*message]transc
 		}
 		start = max(start, p.byLoops(last))
 		always := slices.Clone(fixed)
-		for _, m := range early {
+		for _, m := range withoutLeftOut(early) {
 			always = append(always, keep(m))
 		}
 		shown := func() (bytes, tokens int64) { return sizeOf(append(slices.Clone(always), p.show(loops, start)...)) }
@@ -309,8 +312,10 @@ func (p *policy) bySize(fixed []item, body []*message, ended map[*message]transc
 // conversation is a conversation view.
 type conversation struct {
 	preamble, early []*message
-	loops           []*loop // as they are, the lead-in only if it is the last
-	start           int64
+	// line is the left-out line before the first loop, unless one of early says the same; nil for none.
+	line  *message
+	loops []*loop // as they are, the lead-in only if it is the last
+	start int64
 	// shown are the loops from start on, as shown.
 	shown         [][]*message
 	limitExceeded bool
@@ -319,7 +324,7 @@ type conversation struct {
 }
 
 func (c *conversation) messages() []*message {
-	return slices.Concat(c.preamble, c.early, slices.Concat(c.shown...))
+	return slices.Concat(c.preamble, c.early, one(c.line), slices.Concat(c.shown...))
 }
 
 // converse makes the conversation of an effective view.
@@ -331,7 +336,11 @@ func converse(view *chain, p *policy, condenseLast bool) *conversation {
 	c.loops = asked(loops)
 	fixed := items(c.preamble)
 	n := int64(max(len(c.loops), 1)) - 1
-	c.start = max(p.bySize(fixed, body, view.ended), p.byLoops(n))
+	c.start = max(p.bySize(append(slices.Clone(fixed), p.room()...), body, view.ended), p.byLoops(n))
+	c.early, c.line = p.leftOut(c.early, c.start)
+	if c.line != nil {
+		c.line.due = c.loops[c.start].messages[0]
+	}
 	for i := c.start; i < int64(len(c.loops)); i++ {
 		l := c.loops[i]
 		var shown []item
@@ -343,13 +352,67 @@ func converse(view *chain, p *policy, condenseLast bool) *conversation {
 		}
 		c.shown = append(c.shown, taken(shown))
 	}
-	always := append(fixed, items(c.early)...)
+	always := append(append(fixed, items(c.early)...), items(one(c.line))...)
 	if len(c.loops) > 0 {
 		always = append(always, p.whole(c.loops[n])...)
 	}
 	bytes, tokens := sizeOf(always)
 	c.limitExceeded = p.bytes > 0 && bytes > p.bytes || p.tokens > 0 && tokens > p.tokens
 	return c
+}
+
+// says is how many loops a left-out line says are left out.
+func (m *message) says() (loops int64) {
+	if n, err := fmt.Sscanf(m.Parts[0].GetText(), "[%d earlier turns are not shown]", &loops); n != 1 || err != nil {
+		panic("no left-out line: " + m.Parts[0].GetText())
+	}
+	return loops
+}
+
+func newLeftOut(loops int64) *message {
+	text := fmt.Sprintf("[%d earlier turns are not shown]", loops)
+	return newMessage(&transcriptv1.Message{
+		Role: user, Origin: asLeftOut, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: text}}},
+	}, nil)
+}
+
+// room is what the limits count for the left-out line, from the first message on.
+func (p *policy) room() []item {
+	if p.omitLine {
+		return nil
+	}
+	return []item{keep(newLeftOut(2147483647))}
+}
+
+// leftOut is what comes before the first loop where so many are dropped now, and the left-out line to be made before that loop; nil
+// for none. What an older line says is added; one that says it all stays.
+func (p *policy) leftOut(early []*message, dropped int64) (kept []*message, line *message) {
+	all := dropped
+	for _, m := range early {
+		if m.isLeftOut() {
+			all += m.says()
+		}
+	}
+	switch {
+	case p.omitLine || all == 0:
+		return withoutLeftOut(early), nil
+	case dropped == 0:
+		return early, nil
+	default:
+		return withoutLeftOut(early), newLeftOut(all)
+	}
+}
+
+func withoutLeftOut(messages []*message) []*message {
+	return slices.DeleteFunc(slices.Clone(messages), (*message).isLeftOut)
+}
+
+// one is a list of a message; empty for none.
+func one(m *message) []*message {
+	if m == nil {
+		return nil
+	}
+	return []*message{m}
 }
 
 func items(messages []*message) (out []item) {

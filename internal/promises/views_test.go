@@ -300,7 +300,7 @@ func (w *tree) shortened(payload []byte) (n int64) {
 // holdReport holds a report up to counts of what is shown and what is not.
 func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.Report, head *node, c *conversation) {
 	w.t.Helper()
-	all, shown := head.effective().shown, c.messages()
+	all, shown := withoutLeftOut(head.effective().shown), withoutLeftOut(c.messages())
 	want := &transcriptv1.Report{
 		Messages: got.Messages, Bytes: got.Bytes, Tokens: got.Tokens, TokensEstimated: got.TokensEstimated,
 		Repairs: got.Repairs, Findings: got.Findings, MoreFindings: got.MoreFindings,
@@ -343,7 +343,7 @@ func (w *tree) userFirst(req *transcriptv1.AssembleRequest, head *node, c *conve
 		if m.asks() {
 			return
 		}
-		if !m.speaksForSystem() && !m.isSummary() {
+		if !m.speaksForSystem() && !m.aside() {
 			w.t.Fatalf("%v: the user is not first\n%s", req, list(c.messages()))
 		}
 	}
@@ -360,6 +360,9 @@ func (w *tree) drawnFrom(req *transcriptv1.AssembleRequest, head *node, shown []
 	}
 	left := all.shown
 	for _, m := range shown {
+		if m.isLeftOut() {
+			continue
+		}
 		at := slices.IndexFunc(left, func(o *message) bool { return o == m || comesFrom(m, o) })
 		if at < 0 {
 			w.t.Fatalf("%v: not of the view, or out of order: %v", req, m.Message)
@@ -437,6 +440,9 @@ func (c *conversation) copies() *chain {
 	}
 	view := &chain{preamble: len(c.preamble), shown: slices.Clone(c.preamble)}
 	for _, m := range c.early {
+		view.shown = append(view.shown, take(m, false))
+	}
+	for _, m := range one(c.line) {
 		view.shown = append(view.shown, take(m, false))
 	}
 	for i, loop := range c.shown {

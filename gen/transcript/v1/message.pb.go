@@ -211,6 +211,9 @@ const (
 	Origin_ORIGIN_STUB Origin = 2
 	// A message whose content was cut or replaced by a line.
 	Origin_ORIGIN_SHORTENED Origin = 3
+	// The left-out line: it says how many run loops were dropped since a summary was last given. A USER message with the text
+	// "[N earlier turns are not shown]". Like a summary it is in no run loop, and nobody said it.
+	Origin_ORIGIN_LEFT_OUT Origin = 4
 )
 
 // Enum value maps for Origin.
@@ -220,12 +223,14 @@ var (
 		1: "ORIGIN_SUMMARY",
 		2: "ORIGIN_STUB",
 		3: "ORIGIN_SHORTENED",
+		4: "ORIGIN_LEFT_OUT",
 	}
 	Origin_value = map[string]int32{
 		"ORIGIN_UNSPECIFIED": 0,
 		"ORIGIN_SUMMARY":     1,
 		"ORIGIN_STUB":        2,
 		"ORIGIN_SHORTENED":   3,
+		"ORIGIN_LEFT_OUT":    4,
 	}
 )
 
@@ -837,12 +842,13 @@ const file_transcript_v1_message_proto_rawDesc = "" +
 	"\vContentForm\x12\x1c\n" +
 	"\x18CONTENT_FORM_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12CONTENT_FORM_PARTS\x10\x01\x12\x17\n" +
-	"\x13CONTENT_FORM_ABSENT\x10\x02*[\n" +
+	"\x13CONTENT_FORM_ABSENT\x10\x02*p\n" +
 	"\x06Origin\x12\x16\n" +
 	"\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eORIGIN_SUMMARY\x10\x01\x12\x0f\n" +
 	"\vORIGIN_STUB\x10\x02\x12\x14\n" +
-	"\x10ORIGIN_SHORTENED\x10\x03BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\x10ORIGIN_SHORTENED\x10\x03\x12\x13\n" +
+	"\x0fORIGIN_LEFT_OUT\x10\x04BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_message_proto_rawDescOnce sync.Once

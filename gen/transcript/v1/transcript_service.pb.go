@@ -2624,9 +2624,16 @@ type Policy struct {
 	// Default TOOL_TRACE_DROP.
 	ToolTrace ToolTrace `protobuf:"varint,9,opt,name=tool_trace,json=toolTrace,proto3,enum=transcript.v1.ToolTrace" json:"tool_trace,omitempty"`
 	// What absent fields are.
-	Preset        Preset `protobuf:"varint,10,opt,name=preset,proto3,enum=transcript.v1.Preset" json:"preset,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Preset Preset `protobuf:"varint,10,opt,name=preset,proto3,enum=transcript.v1.Preset" json:"preset,omitempty"`
+	// Leaves out the left-out line. Without this, where run loops were dropped since a summary was last given, by this policy or by
+	// compactions, one message stands before the first run loop shown, behind preamble, summary and the system messages that come
+	// before any run loop: role USER, origin LEFT_OUT, "[N earlier turns are not shown]". N counts the run loops dropped, the lead-in
+	// aside. It changes only when the start moves. A compaction writes it too, and what is dropped later is added to its N; one
+	// that is given a summary writes none, and counting begins again at 0. max_bytes and max_tokens count it from the first message
+	// on, as if N were 2147483647. A compaction with this field drops an older line and its N.
+	OmitLeftOutLine bool `protobuf:"varint,11,opt,name=omit_left_out_line,json=omitLeftOutLine,proto3" json:"omit_left_out_line,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -2727,6 +2734,13 @@ func (x *Policy) GetPreset() Preset {
 		return x.Preset
 	}
 	return Preset_PRESET_UNSPECIFIED
+}
+
+func (x *Policy) GetOmitLeftOutLine() bool {
+	if x != nil {
+		return x.OmitLeftOutLine
+	}
+	return false
 }
 
 // What else to tell of each node. Present, NodeInfo has first_put; with keys, metadata too.
@@ -2905,14 +2919,14 @@ type NodeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// How many of this reply's messages are its. A stub counts in the node that ended its group. In GetNode: how many
-	// messages it has, also where they were not asked for.
+	// How many of this reply's messages are its. A stub counts in the node that ended its group, the left-out line that a
+	// conversation makes in that of the first run loop shown. In GetNode: how many messages it has, also where they were not asked for.
 	MessageCount int32 `protobuf:"varint,2,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// Their bytes, as encoded in this reply.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// Whether they are exactly the node's messages, byte for byte as they are hashed.
 	Verbatim bool `protobuf:"varint,4,opt,name=verbatim,proto3" json:"verbatim,omitempty"`
-	// The notes of these messages, one for each; none where none were put. A stub's is empty.
+	// The notes of these messages, one for each; none where none were put. That of a stub or a left-out line is empty.
 	Notes []*MessageNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
 	// What the id is computed from; where asked for.
 	Envelope *EnvelopeInfo `protobuf:"bytes,6,opt,name=envelope,proto3" json:"envelope,omitempty"`
@@ -3204,11 +3218,11 @@ type Report struct {
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
 	// Of the messages in this reply: those that were cut or became a line, for this reply or by a compaction.
 	Shortened int64 `protobuf:"varint,8,opt,name=shortened,proto3" json:"shortened,omitempty"`
-	// VIEW_CONVERSATION: what the effective view has and this reply does not show.
+	// VIEW_CONVERSATION: what the effective view has and this reply does not show, left-out lines aside.
 	LeftOut *LeftOut `protobuf:"bytes,9,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	// VIEW_CONVERSATION: where the run loops shown begin; absent where there are none.
 	Window *Window `protobuf:"bytes,10,opt,name=window,proto3" json:"window,omitempty"`
-	// VIEW_CONVERSATION: whether preamble, summary and last run loop alone exceed max_bytes or max_tokens.
+	// VIEW_CONVERSATION: whether preamble, summary, left-out line and last run loop alone exceed max_bytes or max_tokens.
 	LimitExceeded bool `protobuf:"varint,11,opt,name=limit_exceeded,json=limitExceeded,proto3" json:"limit_exceeded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4362,10 +4376,11 @@ type CompactRequest struct {
 	// the group of calls at it. Empty: the last such node. Required with summary or summary_only, except on a dry run: the last
 	// node that the summary tells of, so that it hides nothing that was said since.
 	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
-	// What is kept.
+	// What is kept. Where run loops are dropped and no summary is given, the left-out line says how many: see
+	// Policy.omit_left_out_line.
 	Policy *Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
-	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one. Empty:
-	// none, and an earlier one stays. At most 1 MiB, and not blank.
+	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one and the
+	// left-out line. Empty: none, and an earlier one stays. At most 1 MiB, and not blank.
 	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Keep no closed run loop: the summary stands for all of them.
 	SummaryOnly bool `protobuf:"varint,6,opt,name=summary_only,json=summaryOnly,proto3" json:"summary_only,omitempty"`
@@ -7479,7 +7494,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc6\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf3\x04\n" +
 	"\x06Policy\x12'\n" +
 	"\rmax_run_loops\x18\x01 \x01(\x05H\x00R\vmaxRunLoops\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12 \n" +
@@ -7493,7 +7508,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12-\n" +
 	"\x06preset\x18\n" +
-	" \x01(\x0e2\x15.transcript.v1.PresetR\x06presetB\x10\n" +
+	" \x01(\x0e2\x15.transcript.v1.PresetR\x06preset\x12+\n" +
+	"\x12omit_left_out_line\x18\v \x01(\bR\x0fomitLeftOutLineB\x10\n" +
 	"\x0e_max_run_loopsB\f\n" +
 	"\n" +
 	"_max_bytesB\r\n" +

@@ -77,13 +77,24 @@ func (c *Compacted) read(ctx context.Context, e *Effective, through uint32) erro
 	if err != nil {
 		return err
 	}
-	return e.read(ctx, e.shown(c.plan, through), false, func(r *viewRow) error {
+	err = e.read(ctx, e.shown(c.plan, through), false, func(r *viewRow) error {
 		h, err := r.Header()
 		if err != nil {
 			return err
 		}
 		return eachMessage(h, r, a, func(m *message) error { return c.message(h, m, origins) })
 	})
+	if err == nil && !a.started {
+		c.addLine(c.plan.LeftOut)
+	}
+	return err
+}
+
+// addLine adds the left-out line that says so many loops; none for 0.
+func (c *Compacted) addLine(loops int64) {
+	if loops > 0 {
+		c.addMade(canonical.LeftOut(loops))
+	}
 }
 
 // message adds a message, or a stub before one, as the plan says.
@@ -91,6 +102,10 @@ func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error 
 	if m.stub != nil {
 		c.pairs.stub(*m.stub)
 		c.addMade(canonical.Stub(*m.stub))
+		return nil
+	}
+	if m.leftOut > 0 {
+		c.addLine(m.leftOut)
 		return nil
 	}
 	begins := c.begins(runloop.Place{Seq: h.Seq, Index: uint32(m.index)})
@@ -107,7 +122,7 @@ func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error 
 		c.shortened++
 		note = runloop.Note{SentAt: note.SentAt, HasSentAt: note.HasSentAt}
 	}
-	if !m.brief.Summary && k.origin != transcriptv1.Origin_ORIGIN_STUB {
+	if !m.brief.Aside() && k.origin != transcriptv1.Origin_ORIGIN_STUB {
 		note.SentAt, note.HasSentAt = h.Times().Of(m.brief), true
 	}
 	c.add(k.entry, k.facts, note, o.provenance(h, m.index), begins)

@@ -53,7 +53,7 @@ func (e *Effective) converse(ctx context.Context, policy compaction.Policy, cond
 
 // etag names the view.
 func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFacts, condenseLast bool) string {
-	b := []byte{assemblerVersion, 'c', byte(detail), byte(boolToInt(condenseLast)), byte(boolToInt(c.policy.TraceRequests))}
+	b := []byte{assemblerVersion, 'c', byte(detail), byte(boolToInt(condenseLast)), byte(boolToInt(c.policy.TraceRequests)), byte(boolToInt(c.policy.OmitLeftOutLine))}
 	p := &c.policy
 	for _, n := range []int64{
 		int64(p.MaxRunLoops), p.MaxAge, p.MaxBytes, p.MaxTokens, int64(p.MaxUserChars), int64(p.MaxReplyChars),
@@ -68,12 +68,27 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFact
 // hasLines tells whether results become lines, so that their calls have to be known.
 func (c *conversation) hasLines() bool { return slices.Contains(c.plan.Actions, compaction.Line) }
 
-// complete adds to the report of all that was shown what was not.
+// lines are the left-out lines of the effective view: the compaction node's.
+func (e *Effective) lines() (s compaction.Size) {
+	if e.compaction == nil {
+		return s
+	}
+	for i := range e.compaction.Messages {
+		if m := &e.compaction.Messages[i]; m.LeftOutLine {
+			addShown(&s, m)
+		}
+	}
+	return s
+}
+
+// complete adds to the report of all that was shown what was not. Left-out lines are in neither.
 func (c *conversation) complete(r *Report) {
-	t := &c.view.state().Effective.Totals
+	t, lines := &c.view.state().Effective.Totals, c.view.lines()
+	lines.Messages, lines.Bytes, lines.Tokens = lines.Messages-r.line.Messages, lines.Bytes-r.line.Bytes, lines.Tokens-r.line.Tokens
 	loops := c.plan.Condensed + c.plan.Whole
 	r.leftOut = &transcriptv1.LeftOut{
-		Messages: t.Messages - r.messages, Bytes: t.Bytes - r.bytes, Tokens: max(0, t.Tokens-r.tokens),
+		Messages: t.Messages - r.messages - lines.Messages, Bytes: t.Bytes - r.bytes - lines.Bytes,
+		Tokens:   max(0, t.Tokens-r.tokens-lines.Tokens),
 		RunLoops: t.Loops - loops,
 	}
 	r.limitExceeded = c.plan.LimitExceeded

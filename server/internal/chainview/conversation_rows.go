@@ -40,10 +40,10 @@ type rowOutput struct {
 	messages int
 	notes    wire.NoteList
 	size     compaction.Size
-	// stubs and shortened count what is not as it was stored; before, what is, and a compaction shortened; split says that a part
+	// stubs, lines and shortened count what is not as it was stored, lines those that tell what is left out; before, what is, and a compaction shortened; split says that a part
 	// went before.
-	stubs, shortened, before int
-	split                    bool
+	stubs, lines, shortened, before int
+	split                           bool
 }
 
 func (m *rowOutput) clear() { *m = rowOutput{bytes: m.bytes[:0]} }
@@ -131,6 +131,8 @@ func (w *conversationWriter) message(m *message) error {
 	switch {
 	case m.stub != nil:
 		return w.stub(*m.stub)
+	case m.leftOut > 0:
+		return w.leftOut(m.leftOut)
 	case m.action == compaction.CutUser:
 		return w.cut(m, w.policy.MaxUserChars)
 	case m.action == compaction.CutReply:
@@ -194,6 +196,9 @@ func (w *conversationWriter) keep(m *runloop.Brief, bytes []byte) error {
 	if w.row.Raw.IsCompaction() {
 		w.out.before += canonical.CountShortened(bytes)
 	}
+	if m.LeftOutLine {
+		w.s.report.line.Add(int64(len(bytes)), tokens, estimated)
+	}
 	w.shown(&m.Note, len(bytes), tokens, estimated)
 	return nil
 }
@@ -213,6 +218,20 @@ func (w *conversationWriter) stub(call runloop.Call) error {
 	w.out.bytes = canonical.AppendStub(w.out.bytes, call)
 	w.out.stubs++
 	w.shown(&runloop.Note{}, n, runloop.EstimateTokens(int64(n)), true)
+	return nil
+}
+
+// leftOut shows the left-out line for so many loops.
+func (w *conversationWriter) leftOut(loops int64) error {
+	n := runloop.LeftOutLength(loops)
+	if err := w.reserve(n); err != nil {
+		return err
+	}
+	tokens := runloop.EstimateTokens(int64(n))
+	w.out.bytes = canonical.AppendLeftOut(w.out.bytes, loops)
+	w.out.lines++
+	w.s.report.line.Add(int64(n), tokens, true)
+	w.shown(&runloop.Note{}, n, tokens, true)
 	return nil
 }
 
@@ -247,7 +266,7 @@ func (w *conversationWriter) flush() error {
 	}
 	p := part{
 		messages: m.messages, bytes: len(m.bytes), repairs: m.stubs, notes: m.notes.List(),
-		verbatim: !m.split && m.stubs == 0 && m.shortened == 0 && m.messages == len(w.h.Messages),
+		verbatim: !m.split && m.stubs+m.lines+m.shortened == 0 && m.messages == len(w.h.Messages),
 	}
 	f, info, err := w.s.begin(w.row, w.h, &p)
 	if err != nil {

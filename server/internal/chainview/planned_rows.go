@@ -8,10 +8,13 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// message is a message of a row to which a plan says what becomes of it, or a stub due before it.
+// message is a message of a row to which a plan says what becomes of it, a stub due before it, or the left-out line before the first
+// loop shown.
 type message struct {
-	// stub is not nil for a stub; then nothing else is set.
-	stub   *runloop.Call
+	// stub is not nil for a stub, leftOut not 0 for the line that says so many; then nothing else is set.
+	stub    *runloop.Call
+	leftOut int64
+
 	brief  *runloop.Brief
 	index  int
 	action compaction.Action
@@ -19,7 +22,7 @@ type message struct {
 	bytes []byte
 }
 
-// eachMessage calls f with the stubs that a plan shows, those at the row's end too, and with every message of a row that belongs to the view and that
+// eachMessage calls f with the stubs that a plan shows, those at the row's end too, with the left-out line, and with every message of a row that belongs to the view and that
 // repair shows, dropped ones too; f keeps none. The row has its payload.
 func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*message) error) error {
 	offset := 0
@@ -33,7 +36,13 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*messag
 		if i < r.from || i >= r.through {
 			continue
 		}
+		began := a.started
 		stubs, action := a.of(runloop.Place{Seq: h.Seq, Index: uint32(i)}, b)
+		if a.started && !began {
+			if err := eachLine(a.plan.LeftOut, f); err != nil {
+				return err
+			}
+		}
 		if err := eachStub(b.Mark.Stubs, stubs, f); err != nil {
 			return err
 		}
@@ -49,6 +58,14 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*messag
 		return nil
 	}
 	return eachStub(h.Stubs, a.atEnd(len(h.Stubs)), f)
+}
+
+// eachLine calls f with the left-out line that says so many loops; with none for 0.
+func eachLine(loops int64, f func(*message) error) error {
+	if loops == 0 {
+		return nil
+	}
+	return f(&message{leftOut: loops})
 }
 
 // eachStub calls f with the stubs that are shown.

@@ -2,6 +2,7 @@ package chainview
 
 import (
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -17,7 +18,8 @@ type Report struct {
 	findings                 []*transcriptv1.Finding
 	more                     int64
 	shortened                int64
-	// What only a conversation has.
+	// What only a conversation has. line is the left-out line that is shown.
+	line          compaction.Size
 	leftOut       *transcriptv1.LeftOut
 	window        *transcriptv1.Window
 	limitExceeded bool

@@ -12,7 +12,8 @@ import (
 // window is where the loops of a window begin.
 type window struct {
 	start runloop.Place
-	// before is the view before the first of them.
+	// loops is how many come before the first of them, before the view there.
+	loops  int64
 	before runloop.View
 }
 
@@ -49,7 +50,7 @@ func windowIn(loops int64, v runloop.View, h *chainstore.Header) *window {
 		}
 		if m.Mark.BeginsLoop && !m.Mark.LeadIn {
 			if v.Loops == loops {
-				return &window{start: runloop.Place{Seq: h.Seq, Index: uint32(i)}, before: v}
+				return &window{start: runloop.Place{Seq: h.Seq, Index: uint32(i)}, loops: loops, before: v}
 			}
 			v.Loops++
 		}
@@ -66,7 +67,7 @@ func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, w *wind
 			return nil, err
 		}
 	}
-	p.Skip(w.before.LatestUser, w.before.HasLatestUser)
+	p.Skip(w.loops, w.before.LatestUser, w.before.HasLatestUser)
 	through := e.chain.Head().Seq
 	var h chainstore.Header
 	err := e.read(ctx, []chainstore.Span{{From: start.Seq, Through: through}}, true, func(r *viewRow) error {

@@ -47,6 +47,7 @@ func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error
 		return out, InvalidField(field+".tool_trace", "must be a declared value")
 	}
 	out.TraceRequests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	out.OmitLeftOutLine = p.OmitLeftOutLine
 	return out, nil
 }
 
