@@ -26,7 +26,7 @@ func loopsOf(messages []*message, ended map[*message]transcriptv1.RunOutcome) (e
 			if m.begins {
 				loops = append(loops, &loop{leadIn: m.Role != user})
 			}
-			asked = m.home.awaits
+			asked = len(loops) > 0 && m.home.awaits // a view may show copies of before the loops, and none of these
 		case m.speaksForSystem() || m.aside():
 		case m.Role == user:
 			if !asked {
