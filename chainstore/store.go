@@ -267,6 +267,8 @@ type Alias struct {
 	Labels  map[string]string
 	// Full and Effective are the totals of the chain that ends there.
 	Full, Effective runloop.Totals
+	// Loop is that of the query's Loops; else nil.
+	Loop *AliasLoop
 }
 
 // Size is about what an alias takes in memory and on the wire.
@@ -292,6 +294,9 @@ type AliasQuery struct {
 	Limit          int
 	// Bytes ends a page behind the alias with which the Size of all comes to so many; 0: none does.
 	Bytes int
+	// Loops tells of each alias its Loop. OpenOnly leaves out those whose loop is not open, and ends a page where it has looked at the
+	// heads of LoopReach aliases.
+	Loops, OpenOnly bool
 }
 
 // AliasCursor is where a page ended: an alias, or what was one.

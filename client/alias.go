@@ -75,16 +75,21 @@ func AliasesIn(folder string) AliasScope { return AliasScope{folder: &folder} }
 // Aliases lists aliases, asking for page after page as it goes. An error ends it.
 func (c *Client) Aliases(ctx context.Context, scope AliasScope) iter.Seq2[*transcriptv1.AliasInfo, error] {
 	return pages(func(token string) ([]*transcriptv1.AliasInfo, string, error) {
-		req := &transcriptv1.ListAliasesRequest{Namespace: c.options.namespace, PageSize: pageSize, PageToken: token}
-		switch {
-		case scope.prefix != nil:
-			req.Scope = &transcriptv1.ListAliasesRequest_Prefix{Prefix: *scope.prefix}
-		case scope.folder != nil:
-			req.Scope = &transcriptv1.ListAliasesRequest_Folder{Folder: *scope.folder}
-		}
-		res, err := read(ctx, c, c.rpc.ListAliases, req)
+		res, err := read(ctx, c, c.rpc.ListAliases, c.aliasPage(scope, token))
 		return res.GetAliases(), res.GetNextPageToken(), err
 	})
+}
+
+// aliasPage asks for a page of aliases.
+func (c *Client) aliasPage(scope AliasScope, token string) *transcriptv1.ListAliasesRequest {
+	req := &transcriptv1.ListAliasesRequest{Namespace: c.options.namespace, PageSize: pageSize, PageToken: token}
+	switch {
+	case scope.prefix != nil:
+		req.Scope = &transcriptv1.ListAliasesRequest_Prefix{Prefix: *scope.prefix}
+	case scope.folder != nil:
+		req.Scope = &transcriptv1.ListAliasesRequest_Folder{Folder: *scope.folder}
+	}
+	return req
 }
 
 // History lists the states of an alias, newest first: at most the last 100, at most 90 days back, also after its

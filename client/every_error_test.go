@@ -22,6 +22,9 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 	call := Call("c", "read", "{}")
 	return map[string]func(context.Context, *Client, *Thread) error{
 		"Client.Aliases": func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Aliases(ctx, AliasScope{})) },
+		"Client.AliasRuns": func(ctx context.Context, c *Client, _ *Thread) error {
+			return last(c.AliasRuns(ctx, AliasScope{}, true))
+		},
 		"Client.Assemble": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.Assemble(ctx, ByID("x"), Query{}))
 		},

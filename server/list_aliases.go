@@ -7,6 +7,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
@@ -27,6 +28,9 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if query.After, err = parseAliasCursor(cursor, &query); err != nil {
 		return nil, err
 	}
+	if req.OpenOnly && !req.Loops {
+		return nil, wire.InvalidField("open_only", "must be false without loops")
+	}
 	query.Limit, query.Bytes = size, wire.PageBytes
 	aliases, next, err := t.store.Aliases(ctx, p.Namespace, query)
 	if err != nil {
@@ -35,6 +39,9 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	reply := &transcriptv1.ListAliasesResponse{}
 	for i := range aliases {
 		reply.Aliases = append(reply.Aliases, aliasInfo(&aliases[i]))
+	}
+	if req.Loops {
+		reply.Now = wire.Timestamp(t.now().UnixMilli())
 	}
 	if next != nil {
 		reply.NextPageToken = p.Token(aliasCursor(next))
@@ -45,6 +52,7 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 // parseListAliases reads what is asked for, and what tokens are bound to.
 func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.AliasQuery, p wire.Page, err error) {
 	p = wire.Page{RPC: "ListAliases", Namespace: wire.Namespace(req.Namespace)}
+	query.Loops, query.OpenOnly = req.Loops, req.OpenOnly
 	field := "prefix"
 	switch s := req.Scope.(type) {
 	case *transcriptv1.ListAliasesRequest_Prefix:
@@ -58,6 +66,9 @@ func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.Al
 	}
 	if len(p.Scope) > 1+wire.MaxAliasBytes {
 		return query, p, wire.OverLimit(field, "must be at most %d bytes", wire.MaxAliasBytes)
+	}
+	if query.OpenOnly {
+		p.Scope = "open " + p.Scope
 	}
 	return query, p, nil
 }
@@ -84,4 +95,16 @@ func parseAliasCursor(b []byte, q *chainstore.AliasQuery) (*chainstore.AliasCurs
 		return nil, wire.BadToken()
 	}
 	return &chainstore.AliasCursor{MovedAt: at, Name: name}, nil
+}
+
+// aliasLoop is where an alias's loop stands; nil where nobody asked.
+func aliasLoop(l *chainstore.AliasLoop) *transcriptv1.AliasLoop {
+	if l == nil {
+		return nil
+	}
+	out := &transcriptv1.AliasLoop{State: chainview.LoopState(&l.Loop, true), Outcome: chainview.Outcome(&l.Loop), LastPut: wire.Timestamp(l.LastPut)}
+	if out.State != transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED {
+		out.LeadIn, out.StartedAt = l.LeadIn, wire.Timestamp(l.StartedAt)
+	}
+	return out
 }

@@ -434,6 +434,8 @@ func (w *asking) lists() []storeCalls {
 		{"ResolveAlias", "one", 1, "", asks(w, w.ResolveAlias, &transcriptv1.ResolveAliasRequest{Name: "chat"})},
 		{"ListAliases", "a page", 1, "", asks(w, w.ListAliases, list(""))},
 		{"ListAliases", "the next page", 1, "", then(w, w.ListAliases, list(""), list, same[*transcriptv1.ListAliasesResponse])},
+		{"ListAliases", "a page with loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{Loops: true})},
+		{"ListAliases", "a page of open loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{Loops: true, OpenOnly: true})},
 		{"ListAliasHistory", "a page", 1, "", asks(w, w.ListAliasHistory, &transcriptv1.ListAliasHistoryRequest{Name: "chat"})},
 	}
 }

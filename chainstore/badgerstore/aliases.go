@@ -18,22 +18,21 @@ func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainst
 		if err != nil {
 			return err
 		}
-		out, err = show(v, name, a)
+		head, err := v.HeaderAt(a.At)
+		if err == nil {
+			out = show(name, a, head)
+		}
 		return err
 	})
 	return out, err
 }
 
-// show is an alias with what the row of its head tells.
-func show(v *snapshot.Snapshot, name string, a *layout.AliasRow) (*chainstore.Alias, error) {
-	h, err := v.HeaderAt(a.At)
-	if err != nil {
-		return nil, err
-	}
+// show is an alias with what the header of its head tells.
+func show(name string, a *layout.AliasRow, head *chainstore.Header) *chainstore.Alias {
 	return &chainstore.Alias{
-		Name: name, Node: h.ID, MovedAt: a.MovedAt, Labels: a.Labels,
-		Full: h.State.Full.Totals, Effective: h.State.Effective.Totals,
-	}, nil
+		Name: name, Node: head.ID, MovedAt: a.MovedAt, Labels: a.Labels,
+		Full: head.State.Full.Totals, Effective: head.State.Effective.Totals,
+	}
 }
 
 // Aliases walks over one of two indexes; see chainstore.AliasReader.
@@ -59,11 +58,13 @@ type aliasPage struct {
 	*snapshot.Snapshot
 	query   *chainstore.AliasQuery
 	aliases []chainstore.Alias
-	size    int
+	// size is the Size of all, and heads how many heads were looked at.
+	size, heads int
 }
 
 func (p *aliasPage) full() bool {
-	return len(p.aliases) == p.query.Limit || p.query.Bytes > 0 && p.size >= p.query.Bytes
+	q := p.query
+	return len(p.aliases) == q.Limit || q.Bytes > 0 && p.size >= q.Bytes || q.OpenOnly && p.heads == chainstore.LoopReach
 }
 
 func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error) {
@@ -123,11 +124,18 @@ func (p *aliasPage) add(name string, a *layout.AliasRow) error {
 	if p.full() {
 		return snapshot.ErrStop
 	}
-	shown, err := show(p.Snapshot, name, a)
-	if err == nil {
-		p.aliases, p.size = append(p.aliases, *shown), p.size+shown.Size()
+	head, err := p.HeaderAt(a.At)
+	if p.heads++; err != nil || p.query.OpenOnly && !head.State.Full.Loop.Open() {
+		return err
 	}
-	return err
+	shown := show(name, a, head)
+	if p.query.Loops {
+		if shown.Loop, err = p.LastLoop(a.At, head); err != nil {
+			return err
+		}
+	}
+	p.aliases, p.size = append(p.aliases, *shown), p.size+shown.Size()
+	return nil
 }
 
 // aliasesOf walks over the aliases of a node.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
 // alias is a name that was set at least once: all its states, the present one last. A nil alias never was.
@@ -95,21 +96,46 @@ func (s *Store) Aliases(ctx context.Context, name string, q chainstore.AliasQuer
 
 // page is the first of some aliases, and where it ends if more come behind.
 func (ns *namespace) page(all []*alias, q *chainstore.AliasQuery) (page []chainstore.Alias, next *chainstore.AliasCursor) {
-	size, last := 0, chainstore.AliasCursor{}
+	size, heads, last := 0, 0, chainstore.AliasCursor{}
 	for i, a := range all {
-		full := len(page) >= q.Limit || q.Bytes > 0 && size >= q.Bytes
+		full := len(page) >= q.Limit || q.Bytes > 0 && size >= q.Bytes || q.OpenOnly && heads == chainstore.LoopReach
 		switch {
 		case q.Limit <= 0:
 			return nil, nil
 		case i == chainstore.AliasReach, full && a.exists():
 			return page, &last
 		case a.exists():
-			page = append(page, ns.show(a))
-			size += page[len(page)-1].Size()
+			heads++
+			head := ns.nodes[a.head()]
+			if q.OpenOnly && !head.header.State.Full.Loop.Open() {
+				break
+			}
+			shown := ns.show(a)
+			if q.Loops {
+				shown.Loop = head.lastLoop()
+			}
+			page, size = append(page, shown), size+shown.Size()
 		}
 		last = a.cursor()
 	}
 	return page, nil
+}
+
+// lastLoop walks from the node to the first message of its last loop.
+func (n *node) lastLoop() *chainstore.AliasLoop {
+	out := &chainstore.AliasLoop{Loop: n.header.State.Full.Loop}
+	said := n
+	for said.compaction != nil {
+		said = said.parent
+	}
+	out.LastPut = said.header.FirstPut
+	if out.Phase != runloop.None {
+		for n.header.Seq > out.Start.Seq {
+			n = n.parent
+		}
+		out.StartedAt = n.header.Messages[out.Start.Index].SentAt(n.header.FirstPut)
+	}
+	return out
 }
 
 func inScope(name string, q *chainstore.AliasQuery) bool {

@@ -23,6 +23,7 @@ func compactionChecks() []check {
 		{Compaction, "LoopsOfCopies", compactionLoops},
 		{Compaction, "CallFacts", callFacts},
 		{Compaction, "OutcomesBehind", compactionOutcomes},
+		{Compaction, "LoopsOfAliases", compactionAliasLoops},
 		{Compaction, "OfCompactions", compactionOfCompactions},
 		{Compaction, "BeforeCompaction", compactionBeforeCompaction},
 		{Compaction, "Forks", compactionForks},

@@ -232,6 +232,7 @@ func show(a *chainstore.Alias) string {
 func (d *dumper) lists(ctx context.Context, s chainstore.Store) error {
 	for _, q := range []chainstore.AliasQuery{
 		{Limit: 3}, {Prefix: "a", Limit: 2}, {ByFolder: true, Limit: 2}, {ByFolder: true, Folder: "a", Limit: 3},
+		{Limit: 3, Loops: true}, {Limit: 2, Loops: true, OpenOnly: true}, {ByFolder: true, Folder: "a", Limit: 2, Loops: true, OpenOnly: true},
 	} {
 		d.line("list %+v", q)
 		for range 1000 {
@@ -240,7 +241,7 @@ func (d *dumper) lists(ctx context.Context, s chainstore.Store) error {
 				return err
 			}
 			for i := range page {
-				d.line(" %q at %d", page[i].Name, page[i].MovedAt)
+				d.line(" %q at %d%s", page[i].Name, page[i].MovedAt, standing(page[i].Loop))
 			}
 			if next == nil {
 				break

@@ -79,6 +79,9 @@ type Loop struct {
 // Closed tells whether the loop is closed, as far as the chain goes.
 func (l *Loop) Closed() bool { return l.Phase == Ended || !l.LeadIn && l.ReplyLast }
 
+// Open tells whether there is a loop, and it is not closed, as far as the chain goes.
+func (l *Loop) Open() bool { return l.Phase != None && !l.Closed() }
+
 // Interrupted tells whether the loop, once closed, is interrupted: with neither a final reply nor an outcome, or with an
 // unanswered call.
 func (l *Loop) Interrupted() bool {

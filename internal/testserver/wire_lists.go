@@ -124,12 +124,38 @@ func (w *wire) Alias(ctx context.Context, namespace, name string) (*chainstore.A
 
 func aliasOf(info *transcriptv1.AliasInfo) (chainstore.Alias, error) {
 	id, err := chainstore.ParseID(info.NodeId)
-	return chainstore.Alias{Name: info.Name, Node: id, MovedAt: info.MovedAt.AsTime().UnixMilli(), Labels: info.Labels}, err
+	return chainstore.Alias{
+		Name: info.Name, Node: id, MovedAt: info.MovedAt.AsTime().UnixMilli(), Labels: info.Labels, Loop: loopOf(info.Loop),
+	}, err
+}
+
+// loopOf is a loop that stands as an alias's does; where it begins is not told.
+func loopOf(l *transcriptv1.AliasLoop) *chainstore.AliasLoop {
+	if l == nil {
+		return nil
+	}
+	out := &chainstore.AliasLoop{LastPut: l.LastPut.AsTime().UnixMilli()}
+	if l.StartedAt != nil {
+		out.StartedAt = l.StartedAt.AsTime().UnixMilli()
+	}
+	out.LeadIn, out.Outcome = l.LeadIn, runloop.Outcome(l.Outcome)
+	switch l.State {
+	case transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN:
+		out.Phase = runloop.Working
+	case transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED:
+		out.Phase, out.Replied = runloop.Ended, true
+	case transcriptv1.RunLoopState_RUN_LOOP_STATE_INTERRUPTED:
+		out.Phase, out.Unanswered = runloop.Ended, true
+	default:
+	}
+	return out
 }
 
 // Aliases goes on behind a cursor with the token that came with it. Lists do not tell totals.
 func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.AliasQuery) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
-	req := &transcriptv1.ListAliasesRequest{Namespace: spelled(namespace), PageSize: int32(query.Limit)}
+	req := &transcriptv1.ListAliasesRequest{
+		Namespace: spelled(namespace), PageSize: int32(query.Limit), Loops: query.Loops, OpenOnly: query.OpenOnly,
+	}
 	switch {
 	case query.ByFolder:
 		req.Scope = &transcriptv1.ListAliasesRequest_Folder{Folder: query.Folder}
@@ -138,7 +164,7 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 	}
 	if query.After != nil {
 		var known bool
-		if req.PageToken, known = w.recall(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, *query.After)); !known {
+		if req.PageToken, known = w.recall(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, query.OpenOnly, *query.After)); !known {
 			return nil, nil, errNotOnWire
 		}
 	}
@@ -158,7 +184,7 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 		return out, nil, nil
 	}
 	next := &chainstore.AliasCursor{Name: reply.NextPageToken}
-	w.remember(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, *next), reply.NextPageToken)
+	w.remember(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, query.OpenOnly, *next), reply.NextPageToken)
 	return out, next, nil
 }
 

@@ -2063,7 +2063,9 @@ type AliasInfo struct {
 	// When it was created or last moved to another node.
 	MovedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=moved_at,json=movedAt,proto3" json:"moved_at,omitempty"`
 	// Its labels.
-	Labels        map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// ListAliases, where asked for: where the last run loop of the chain stands.
+	Loop          *AliasLoop `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2126,6 +2128,96 @@ func (x *AliasInfo) GetLabels() map[string]string {
 	return nil
 }
 
+func (x *AliasInfo) GetLoop() *AliasLoop {
+	if x != nil {
+		return x.Loop
+	}
+	return nil
+}
+
+// The last run loop of the chain that ends at an alias's head, as everything ever put has it: what Describe tells of it.
+type AliasLoop struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it stands; unspecified: there is none.
+	State RunLoopState `protobuf:"varint,1,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
+	// How it ended, where it did so by an outcome.
+	Outcome RunOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
+	// Nobody asked for it.
+	LeadIn bool `protobuf:"varint,3,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
+	// When its first message was sent, else first put; absent without a loop.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// When anything but a compaction was put last: the first put of the last node of the chain that is no compaction node, by the
+	// server's clock.
+	LastPut       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_put,json=lastPut,proto3" json:"last_put,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AliasLoop) Reset() {
+	*x = AliasLoop{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AliasLoop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AliasLoop) ProtoMessage() {}
+
+func (x *AliasLoop) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AliasLoop.ProtoReflect.Descriptor instead.
+func (*AliasLoop) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *AliasLoop) GetState() RunLoopState {
+	if x != nil {
+		return x.State
+	}
+	return RunLoopState_RUN_LOOP_STATE_UNSPECIFIED
+}
+
+func (x *AliasLoop) GetOutcome() RunOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RunOutcome_RUN_OUTCOME_UNSPECIFIED
+}
+
+func (x *AliasLoop) GetLeadIn() bool {
+	if x != nil {
+		return x.LeadIn
+	}
+	return false
+}
+
+func (x *AliasLoop) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *AliasLoop) GetLastPut() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastPut
+	}
+	return nil
+}
+
 // Request of ResolveAlias.
 type ResolveAliasRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2139,7 +2231,7 @@ type ResolveAliasRequest struct {
 
 func (x *ResolveAliasRequest) Reset() {
 	*x = ResolveAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2243,7 @@ func (x *ResolveAliasRequest) String() string {
 func (*ResolveAliasRequest) ProtoMessage() {}
 
 func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2256,7 @@ func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResolveAliasRequest) GetNamespace() string {
@@ -2194,7 +2286,7 @@ type ResolveAliasResponse struct {
 
 func (x *ResolveAliasResponse) Reset() {
 	*x = ResolveAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2298,7 @@ func (x *ResolveAliasResponse) String() string {
 func (*ResolveAliasResponse) ProtoMessage() {}
 
 func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2311,7 @@ func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResolveAliasResponse) GetAlias() *AliasInfo {
@@ -2250,15 +2342,20 @@ type ListAliasesRequest struct {
 	Scope isListAliasesRequest_Scope `protobuf_oneof:"scope"`
 	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same scope; empty: the first page.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// next_page_token of the page before, with the same scope and the same open_only; empty: the first page.
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Tell of each alias where the last run loop of its chain stands.
+	Loops bool `protobuf:"varint,6,opt,name=loops,proto3" json:"loops,omitempty"`
+	// Only aliases whose last run loop is open; only with loops. A page looks at 1,000 aliases at most, so it may be empty and still
+	// not be the last.
+	OpenOnly      bool `protobuf:"varint,7,opt,name=open_only,json=openOnly,proto3" json:"open_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListAliasesRequest) Reset() {
 	*x = ListAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2270,7 +2367,7 @@ func (x *ListAliasesRequest) String() string {
 func (*ListAliasesRequest) ProtoMessage() {}
 
 func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2283,7 +2380,7 @@ func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListAliasesRequest) GetNamespace() string {
@@ -2332,6 +2429,20 @@ func (x *ListAliasesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListAliasesRequest) GetLoops() bool {
+	if x != nil {
+		return x.Loops
+	}
+	return false
+}
+
+func (x *ListAliasesRequest) GetOpenOnly() bool {
+	if x != nil {
+		return x.OpenOnly
+	}
+	return false
+}
+
 type isListAliasesRequest_Scope interface {
 	isListAliasesRequest_Scope()
 }
@@ -2359,13 +2470,15 @@ type ListAliasesResponse struct {
 	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// For the next page; empty: this was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// With loops: the server's clock, which the times of the loops' last puts can be held against.
+	Now           *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListAliasesResponse) Reset() {
 	*x = ListAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2377,7 +2490,7 @@ func (x *ListAliasesResponse) String() string {
 func (*ListAliasesResponse) ProtoMessage() {}
 
 func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2503,7 @@ func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListAliasesResponse) GetAliases() []*AliasInfo {
@@ -2405,6 +2518,13 @@ func (x *ListAliasesResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListAliasesResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
 }
 
 // Request of ListAliasHistory.
@@ -2424,7 +2544,7 @@ type ListAliasHistoryRequest struct {
 
 func (x *ListAliasHistoryRequest) Reset() {
 	*x = ListAliasHistoryRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2556,7 @@ func (x *ListAliasHistoryRequest) String() string {
 func (*ListAliasHistoryRequest) ProtoMessage() {}
 
 func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2569,7 @@ func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListAliasHistoryRequest) GetNamespace() string {
@@ -2493,7 +2613,7 @@ type AliasHistoryEntry struct {
 
 func (x *AliasHistoryEntry) Reset() {
 	*x = AliasHistoryEntry{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2505,7 +2625,7 @@ func (x *AliasHistoryEntry) String() string {
 func (*AliasHistoryEntry) ProtoMessage() {}
 
 func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2518,7 +2638,7 @@ func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasHistoryEntry.ProtoReflect.Descriptor instead.
 func (*AliasHistoryEntry) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AliasHistoryEntry) GetNodeId() string {
@@ -2548,7 +2668,7 @@ type ListAliasHistoryResponse struct {
 
 func (x *ListAliasHistoryResponse) Reset() {
 	*x = ListAliasHistoryResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2560,7 +2680,7 @@ func (x *ListAliasHistoryResponse) String() string {
 func (*ListAliasHistoryResponse) ProtoMessage() {}
 
 func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2573,7 +2693,7 @@ func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListAliasHistoryResponse) GetEntries() []*AliasHistoryEntry {
@@ -2638,7 +2758,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2650,7 +2770,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2663,7 +2783,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Policy) GetMaxRunLoops() int32 {
@@ -2754,7 +2874,7 @@ type NodeFacts struct {
 
 func (x *NodeFacts) Reset() {
 	*x = NodeFacts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2766,7 +2886,7 @@ func (x *NodeFacts) String() string {
 func (*NodeFacts) ProtoMessage() {}
 
 func (x *NodeFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2779,7 +2899,7 @@ func (x *NodeFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
 func (*NodeFacts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NodeFacts) GetMetadataKeys() []string {
@@ -2819,7 +2939,7 @@ type AssembleRequest struct {
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +2951,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +2964,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -2943,7 +3063,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2955,7 +3075,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2968,7 +3088,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -3055,7 +3175,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3187,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3200,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -3142,7 +3262,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3154,7 +3274,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3167,7 +3287,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -3230,7 +3350,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3242,7 +3362,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3255,7 +3375,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Report) GetMessages() int64 {
@@ -3352,7 +3472,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3364,7 +3484,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3377,7 +3497,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LeftOut) GetMessages() int64 {
@@ -3424,7 +3544,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3436,7 +3556,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +3569,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Window) GetNodeId() string {
@@ -3501,7 +3621,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3513,7 +3633,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3526,7 +3646,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -3612,7 +3732,7 @@ type StreamAssembleRequest struct {
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +3744,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +3757,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -3730,7 +3850,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3742,7 +3862,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3755,7 +3875,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -3829,7 +3949,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +3961,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +3974,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -3906,7 +4026,7 @@ type GetNodeResponse struct {
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3918,7 +4038,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3931,7 +4051,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -4014,7 +4134,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4026,7 +4146,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4039,7 +4159,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -4087,7 +4207,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4099,7 +4219,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4112,7 +4232,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -4156,7 +4276,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4168,7 +4288,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4181,7 +4301,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -4212,7 +4332,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4344,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4357,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -4270,7 +4390,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4282,7 +4402,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4295,7 +4415,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -4330,7 +4450,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4342,7 +4462,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4355,7 +4475,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -4397,7 +4517,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4409,7 +4529,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4422,7 +4542,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -4514,7 +4634,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4526,7 +4646,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4539,7 +4659,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -4631,7 +4751,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4643,7 +4763,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4656,7 +4776,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CompactReport) GetMessagesBefore() int64 {
@@ -4756,7 +4876,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4768,7 +4888,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4781,7 +4901,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -4825,7 +4945,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4837,7 +4957,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4850,7 +4970,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -4940,7 +5060,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4952,7 +5072,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4965,7 +5085,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -5059,7 +5179,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5071,7 +5191,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5084,7 +5204,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -5212,7 +5332,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5224,7 +5344,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5237,7 +5357,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -5287,7 +5407,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5299,7 +5419,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5312,7 +5432,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -5404,7 +5524,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5416,7 +5536,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5429,7 +5549,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -5553,7 +5673,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5565,7 +5685,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5578,7 +5698,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -5770,7 +5890,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5782,7 +5902,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5795,7 +5915,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -5888,7 +6008,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5900,7 +6020,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5913,7 +6033,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -5948,7 +6068,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5960,7 +6080,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5973,7 +6093,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -6031,7 +6151,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6043,7 +6163,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6056,7 +6176,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -6141,7 +6261,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6153,7 +6273,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6166,7 +6286,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -6270,7 +6390,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6282,7 +6402,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6295,7 +6415,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -6348,7 +6468,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6360,7 +6480,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6373,7 +6493,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -6459,7 +6579,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6471,7 +6591,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6484,7 +6604,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -6539,7 +6659,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6551,7 +6671,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6564,7 +6684,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -6696,7 +6816,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6708,7 +6828,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6721,7 +6841,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -6814,7 +6934,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6826,7 +6946,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6839,7 +6959,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PendingCall) GetId() string {
@@ -6892,7 +7012,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6904,7 +7024,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6917,7 +7037,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Lineage) GetAncestors() int64 {
@@ -7017,7 +7137,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7029,7 +7149,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7042,7 +7162,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -7080,7 +7200,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7092,7 +7212,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7105,7 +7225,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -7163,7 +7283,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7175,7 +7295,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7188,7 +7308,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -7218,7 +7338,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7230,7 +7350,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7243,7 +7363,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ToolUse) GetName() string {
@@ -7284,7 +7404,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7296,7 +7416,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7309,7 +7429,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -7457,32 +7577,43 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x13DeleteAliasResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12\x1f\n" +
 	"\vprevious_id\x18\x02 \x01(\tR\n" +
-	"previousId\"\xe8\x01\n" +
+	"previousId\"\x96\x02\n" +
 	"\tAliasInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x125\n" +
 	"\bmoved_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\amovedAt\x12<\n" +
-	"\x06labels\x18\x04 \x03(\v2$.transcript.v1.AliasInfo.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\x04 \x03(\v2$.transcript.v1.AliasInfo.LabelsEntryR\x06labels\x12,\n" +
+	"\x04loop\x18\x05 \x01(\v2\x18.transcript.v1.AliasLoopR\x04loop\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"G\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfe\x01\n" +
+	"\tAliasLoop\x121\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1b.transcript.v1.RunLoopStateR\x05state\x123\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\x12\x17\n" +
+	"\alead_in\x18\x03 \x01(\bR\x06leadIn\x129\n" +
+	"\n" +
+	"started_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x125\n" +
+	"\blast_put\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\alastPut\"G\n" +
 	"\x13ResolveAliasRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x80\x01\n" +
 	"\x14ResolveAliasResponse\x12.\n" +
 	"\x05alias\x18\x01 \x01(\v2\x18.transcript.v1.AliasInfoR\x05alias\x128\n" +
-	"\bcounters\x18\x02 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\"\xab\x01\n" +
+	"\bcounters\x18\x02 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\"\xde\x01\n" +
 	"\x12ListAliasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
 	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12\x18\n" +
 	"\x06folder\x18\x03 \x01(\tH\x00R\x06folder\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageTokenB\a\n" +
-	"\x05scope\"q\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05loops\x18\x06 \x01(\bR\x05loops\x12\x1b\n" +
+	"\topen_only\x18\a \x01(\bR\bopenOnlyB\a\n" +
+	"\x05scope\"\x9f\x01\n" +
 	"\x13ListAliasesResponse\x122\n" +
 	"\aaliases\x18\x01 \x03(\v2\x18.transcript.v1.AliasInfoR\aaliases\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x87\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12,\n" +
+	"\x03now\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x87\x01\n" +
 	"\x17ListAliasHistoryRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -8034,7 +8165,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -8068,91 +8199,92 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*DeleteAliasRequest)(nil),       // 29: transcript.v1.DeleteAliasRequest
 	(*DeleteAliasResponse)(nil),      // 30: transcript.v1.DeleteAliasResponse
 	(*AliasInfo)(nil),                // 31: transcript.v1.AliasInfo
-	(*ResolveAliasRequest)(nil),      // 32: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 33: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 34: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 35: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 36: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 37: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 38: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 39: transcript.v1.Policy
-	(*NodeFacts)(nil),                // 40: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 41: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 42: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 43: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 44: transcript.v1.Finding
-	(*Report)(nil),                   // 45: transcript.v1.Report
-	(*LeftOut)(nil),                  // 46: transcript.v1.LeftOut
-	(*Window)(nil),                   // 47: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 48: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 49: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 50: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 51: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 52: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 53: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 54: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 55: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 56: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 57: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 58: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 59: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 60: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 61: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 62: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 63: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 64: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 65: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 66: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 67: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 68: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 69: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 70: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 71: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 72: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 73: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 74: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 75: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 76: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 77: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 78: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 79: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 80: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 81: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 82: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 83: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 84: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 85: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 86: transcript.v1.VariableInfo
-	nil,                              // 87: transcript.v1.Labels.EntriesEntry
-	nil,                              // 88: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 89: google.protobuf.Timestamp
-	(*Message)(nil),                  // 90: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 91: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 92: google.protobuf.Duration
-	(*Metadata)(nil),                 // 93: transcript.v1.Metadata
-	(Role)(0),                        // 94: transcript.v1.Role
-	(*ToolCall)(nil),                 // 95: transcript.v1.ToolCall
-	(*Part)(nil),                     // 96: transcript.v1.Part
+	(*AliasLoop)(nil),                // 32: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 33: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 34: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 35: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 36: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 37: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 38: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 39: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 40: transcript.v1.Policy
+	(*NodeFacts)(nil),                // 41: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 42: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 43: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 44: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 45: transcript.v1.Finding
+	(*Report)(nil),                   // 46: transcript.v1.Report
+	(*LeftOut)(nil),                  // 47: transcript.v1.LeftOut
+	(*Window)(nil),                   // 48: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 49: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 50: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 51: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 52: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 53: transcript.v1.GetNodeResponse
+	(*ListChildrenRequest)(nil),      // 54: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 55: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 56: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 57: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 58: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 59: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 60: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 61: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 62: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 63: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 64: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 65: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 66: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 67: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 68: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 69: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 70: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 71: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 72: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 73: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 74: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 75: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 76: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 77: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 78: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 79: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 80: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 81: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 82: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 83: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 84: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 85: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 86: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 87: transcript.v1.VariableInfo
+	nil,                              // 88: transcript.v1.Labels.EntriesEntry
+	nil,                              // 89: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 90: google.protobuf.Timestamp
+	(*Message)(nil),                  // 91: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 92: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 93: google.protobuf.Duration
+	(*Metadata)(nil),                 // 94: transcript.v1.Metadata
+	(Role)(0),                        // 95: transcript.v1.Role
+	(*ToolCall)(nil),                 // 96: transcript.v1.ToolCall
+	(*Part)(nil),                     // 97: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	89,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	87,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	90,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	88,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	90,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	91,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	91,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	92,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	90,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	91,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	91,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	92,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -8163,166 +8295,172 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	89,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	88,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	31,  // 30: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	20,  // 31: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	31,  // 32: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	89,  // 33: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	37,  // 34: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	92,  // 35: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	1,   // 36: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	2,   // 37: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	12,  // 38: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 39: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 40: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	39,  // 41: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	40,  // 42: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	13,  // 43: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	43,  // 44: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	89,  // 45: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	91,  // 46: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 47: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 48: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	44,  // 49: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	46,  // 50: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	47,  // 51: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	90,  // 52: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 53: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	45,  // 54: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	42,  // 55: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 56: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 57: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 58: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	39,  // 59: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	40,  // 60: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	90,  // 61: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 62: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	45,  // 63: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	42,  // 64: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 65: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	90,  // 66: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	42,  // 67: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	93,  // 68: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	89,  // 69: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 70: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	94,  // 71: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	12,  // 72: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	89,  // 73: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	94,  // 74: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	54,  // 75: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	57,  // 76: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 77: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	39,  // 78: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 79: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 80: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 81: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 82: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	61,  // 83: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	8,   // 84: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	62,  // 85: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	62,  // 86: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	89,  // 87: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	89,  // 88: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	12,  // 89: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	62,  // 90: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	62,  // 91: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	89,  // 92: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	89,  // 93: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 94: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	63,  // 95: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 96: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	65,  // 97: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 98: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	95,  // 99: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	62,  // 100: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 101: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	96,  // 102: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	62,  // 103: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	89,  // 104: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 105: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	94,  // 106: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	89,  // 107: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	89,  // 108: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	62,  // 109: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	94,  // 110: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	62,  // 111: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 112: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	71,  // 113: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	89,  // 114: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	70,  // 115: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 116: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 117: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	62,  // 118: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	62,  // 119: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	62,  // 120: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	89,  // 121: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	74,  // 122: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 123: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 124: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	92,  // 125: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	89,  // 126: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	77,  // 127: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	89,  // 128: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	92,  // 129: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 130: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	79,  // 131: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	81,  // 132: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	85,  // 133: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	86,  // 134: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 135: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	62,  // 136: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	89,  // 137: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	92,  // 138: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	80,  // 139: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 140: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	82,  // 141: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	83,  // 142: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 143: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 144: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	84,  // 145: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 146: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	82,  // 147: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	89,  // 148: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	21,  // 149: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 150: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 151: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 152: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	32,  // 153: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	34,  // 154: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	36,  // 155: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	41,  // 156: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	49,  // 157: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	51,  // 158: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	53,  // 159: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	59,  // 160: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	64,  // 161: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	67,  // 162: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	69,  // 163: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	73,  // 164: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	76,  // 165: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 166: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 167: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 168: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 169: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	33,  // 170: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	35,  // 171: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	38,  // 172: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	48,  // 173: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	50,  // 174: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	52,  // 175: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	55,  // 176: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	60,  // 177: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	66,  // 178: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	68,  // 179: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	72,  // 180: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	75,  // 181: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	78,  // 182: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	166, // [166:183] is the sub-list for method output_type
-	149, // [149:166] is the sub-list for method input_type
-	149, // [149:149] is the sub-list for extension type_name
-	149, // [149:149] is the sub-list for extension extendee
-	0,   // [0:149] is the sub-list for field type_name
+	90,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	89,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	32,  // 30: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	6,   // 31: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	7,   // 32: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	90,  // 33: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	90,  // 34: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
+	31,  // 35: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	20,  // 36: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	31,  // 37: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	90,  // 38: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	90,  // 39: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	38,  // 40: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	93,  // 41: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	1,   // 42: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	2,   // 43: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	12,  // 44: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 45: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 46: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	40,  // 47: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	41,  // 48: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	13,  // 49: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	44,  // 50: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	90,  // 51: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	92,  // 52: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 53: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 54: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	45,  // 55: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	47,  // 56: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	48,  // 57: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	91,  // 58: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 59: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	46,  // 60: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	43,  // 61: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 62: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 63: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 64: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	40,  // 65: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	41,  // 66: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	91,  // 67: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 68: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	46,  // 69: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	43,  // 70: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 71: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	91,  // 72: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	43,  // 73: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	94,  // 74: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	90,  // 75: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 76: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	95,  // 77: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	12,  // 78: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	90,  // 79: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	95,  // 80: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	55,  // 81: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	58,  // 82: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 83: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	40,  // 84: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 85: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 86: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	18,  // 87: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 88: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	62,  // 89: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	8,   // 90: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	63,  // 91: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	63,  // 92: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	90,  // 93: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	90,  // 94: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	12,  // 95: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	63,  // 96: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	63,  // 97: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	90,  // 98: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	90,  // 99: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 100: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	64,  // 101: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 102: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	66,  // 103: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 104: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	96,  // 105: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	63,  // 106: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 107: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	97,  // 108: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	63,  // 109: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	90,  // 110: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 111: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	95,  // 112: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	90,  // 113: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	90,  // 114: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	63,  // 115: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	95,  // 116: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	63,  // 117: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 118: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	72,  // 119: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	90,  // 120: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	71,  // 121: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 122: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 123: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	63,  // 124: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	63,  // 125: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	63,  // 126: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	90,  // 127: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	75,  // 128: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 129: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 130: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	93,  // 131: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	90,  // 132: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	78,  // 133: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	90,  // 134: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	93,  // 135: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 136: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	80,  // 137: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	82,  // 138: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	86,  // 139: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	87,  // 140: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 141: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	63,  // 142: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	90,  // 143: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	93,  // 144: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	81,  // 145: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 146: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	83,  // 147: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	84,  // 148: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 149: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 150: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	85,  // 151: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 152: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	83,  // 153: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	90,  // 154: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	21,  // 155: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 156: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 157: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 158: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	33,  // 159: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	35,  // 160: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	37,  // 161: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	42,  // 162: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	50,  // 163: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	52,  // 164: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	54,  // 165: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	60,  // 166: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	65,  // 167: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	68,  // 168: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	70,  // 169: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	74,  // 170: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	77,  // 171: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 172: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 173: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 174: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 175: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	34,  // 176: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	36,  // 177: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	39,  // 178: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	49,  // 179: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	51,  // 180: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	53,  // 181: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	56,  // 182: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	61,  // 183: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	67,  // 184: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	69,  // 185: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	73,  // 186: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	76,  // 187: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	79,  // 188: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	172, // [172:189] is the sub-list for method output_type
+	155, // [155:172] is the sub-list for method input_type
+	155, // [155:155] is the sub-list for extension type_name
+	155, // [155:155] is the sub-list for extension extendee
+	0,   // [0:155] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -8343,32 +8481,32 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*AliasPrecondition_MustExist)(nil),
 		(*AliasPrecondition_HeadId)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[22].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[23].OneofWrappers = []any{
 		(*ListAliasesRequest_Prefix)(nil),
 		(*ListAliasesRequest_Folder)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[27].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[51].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[55].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[57].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[28].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[52].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[56].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[65].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[68].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[73].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[59].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[63].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[66].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[74].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[75].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   77,
+			NumMessages:   78,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -68,7 +68,7 @@ func LoopState(l *runloop.Loop, last bool) transcriptv1.RunLoopState {
 	switch {
 	case l.Phase == runloop.None:
 		return transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED
-	case last && !l.Closed():
+	case last && l.Open():
 		return transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN
 	case l.Interrupted():
 		return transcriptv1.RunLoopState_RUN_LOOP_STATE_INTERRUPTED

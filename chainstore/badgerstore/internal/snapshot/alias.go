@@ -22,3 +22,17 @@ func (v *Snapshot) Alias(name string) (*layout.AliasRow, error) {
 	}
 	return a, err
 }
+
+// LastLoop tells of the last run loop of the chain that ends at a place in a node with a header. It reads the fork path only where an
+// ancestor has to be read and the chain has forks.
+func (v *Snapshot) LastLoop(at chainstore.Place, head *chainstore.Header) (*chainstore.AliasLoop, error) {
+	var l *chainstore.Lineage
+	return chainstore.LoopAt(head, func(seq uint32) (h *chainstore.Header, err error) {
+		if l == nil {
+			if l, err = v.lineage(at, head.Forks); err != nil {
+				return nil, err
+			}
+		}
+		return v.HeaderAt(l.Locate(seq))
+	})
+}
