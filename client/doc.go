@@ -2,7 +2,7 @@
 // does in a turn: start from the message it answers, read the messages to send, append what was said, finish.
 // docs/sdk.md shows how they go together.
 //
-//   - A turn: Client.Start, Thread.Messages, Append, AppendResults, Reply or Finish; after a crash Client.Resume. Client.Chat for a
+//   - A turn: Client.Start, Thread.Messages, Append, AppendResults, Sent, Reply or Finish; after a crash Client.Resume. Client.Chat for a
 //     conversation by name.
 //   - What is sent: Thread.Messages with a policy or without; Client.Assemble and Query for any view of any chain.
 //   - Compaction: Thread.Compact, and Thread.CompactWhen, which decides when. Writers and compactions are in nobody's way.

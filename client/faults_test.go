@@ -353,3 +353,66 @@ func TestFaultyNetworkUnderStart(t *testing.T) {
 		t.Error("nothing befell")
 	}
 }
+
+// What is sent inside a run is at its end, whatever befell on the way.
+func TestFaultyNetworkUnderSent(t *testing.T) {
+	const workers, each = 3, 50
+	t.Logf("-faults.seed=%d", *faultSeed)
+	f := newFaulty(t, 10)
+	done := make(chan struct{})
+	var working, beside sync.WaitGroup
+	beside.Go(func() { f.restart(t, done) })
+	for w := range workers {
+		c := f.client(t)
+		working.Go(func() {
+			for i := range each {
+				if err := sends(t.Context(), c, fmt.Sprint(w, "-", i)); err != nil {
+					t.Errorf("worker %d, run %d: %v", w, i, err)
+				}
+			}
+		})
+	}
+	working.Wait()
+	close(done)
+	beside.Wait()
+	if f.Lost.Load() == 0 || f.refused == 0 {
+		t.Error("nothing befell")
+	}
+}
+
+// sends is a run that sends a message in its midst and crashes behind it.
+func sends(ctx context.Context, c *client.Client, id string) error {
+	var thread *client.Thread
+	var end, at *transcriptv1.ResolveAliasResponse
+	for _, do := range []func(context.Context) error{
+		func(ctx context.Context) (err error) {
+			thread, err = c.Start(ctx, turn("m"+id, "", hello))
+			return err
+		},
+		func(ctx context.Context) error { return thread.Append(ctx, asks) },
+		func(ctx context.Context) error { return thread.Sent(ctx, "o"+id) },
+		func(ctx context.Context) error { return thread.AppendResults(ctx, result) },
+		func(ctx context.Context) (err error) {
+			thread, err = c.Resume(ctx, "m"+id)
+			return err
+		},
+		func(ctx context.Context) error { return thread.Append(ctx, asks) },
+		func(ctx context.Context) error { return thread.Finish(ctx, client.Replied) },
+		func(ctx context.Context) (err error) {
+			end, err = c.Resolve(ctx, "msg/m"+id)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			at, err = c.Resolve(ctx, "msg/o"+id)
+			return err
+		},
+	} {
+		if err := again(ctx, do); err != nil {
+			return err
+		}
+	}
+	if at.Alias.NodeId != end.Alias.NodeId || end.Alias.NodeId != thread.Head() || len(end.Alias.Labels) != 0 || at.Counters.Full.Messages != 5 {
+		return fmt.Errorf("msg/o%s is at %v, the run's end is %v", id, at, end)
+	}
+	return nil
+}

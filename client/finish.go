@@ -35,14 +35,17 @@ func (t *Thread) Finish(ctx context.Context, outcome Outcome, messages ...*trans
 }
 
 // Reply is Finish with Replied, and in the same commit gives the reply the alias msg/REPLYID, by which later messages reply to it;
-// ErrAliasExists where that is taken. Where the id is known only once the reply was sent, call Finish and then Sent.
+// ErrAliasExists where that is taken, unless by Sent in this run. Where the id is known only once the reply was sent, call Finish and
+// then Sent.
 func (t *Thread) Reply(ctx context.Context, replyID string, reply ...*transcriptv1.Message) error {
 	if replyID == "" {
 		return fault(ErrNoName, "")
 	}
 	alias := MessageAlias(replyID)
 	node := ended(Replied, reply)
-	node.Aliases = []AliasUpdate{{Name: alias, If: MustNotExist()}}
+	if !t.follows(replyID) {
+		node.Aliases = []AliasUpdate{{Name: alias, If: MustNotExist()}}
+	}
 	if _, err := t.AppendNode(ctx, node); err != nil {
 		return err
 	}
@@ -53,20 +56,6 @@ func (t *Thread) Reply(ctx context.Context, replyID string, reply ...*transcript
 // ended is the last node of a run.
 func ended(outcome Outcome, messages []*transcriptv1.Message) Node {
 	return Node{Messages: messages, Metadata: map[string]string{OutcomeKey: string(outcome)}}
-}
-
-// Sent gives the head, the final reply, the alias msg/REPLYID. ErrAliasExists where that names another node.
-func (t *Thread) Sent(ctx context.Context, replyID string) error {
-	if replyID == "" {
-		return fault(ErrNoName, "")
-	}
-	alias := MessageAlias(replyID)
-	move := AliasMove{Name: alias, Target: ByID(t.Head()), If: MustNotExist()}
-	if _, err := t.c.SetAliases(ctx, move); err != nil {
-		return err
-	}
-	t.remember(alias)
-	return nil
 }
 
 // remember notes that what was assembled is the beginning of an alias's chain, for threads that go on from there.

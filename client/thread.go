@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -42,6 +43,12 @@ type Thread struct {
 	at        string // the head of the view that was kept last: most likely an ancestor of head, or it
 	read      string // the head whose messages the caller was given last; empty: none were
 	moves     int    // how often head was set
+	// run is where the last run stands at the head, where runKnown; ends is how many were seen to end, the last of which in the node end.
+	run      runloop.State
+	runKnown bool
+	ends     int
+	end      string
+	sent     map[string]sent // by message id: what moves along with the run
 
 	unsure ledger // of appends
 }
@@ -225,14 +232,36 @@ func (t *Thread) appendBelow(ctx context.Context, head string, node *Node, a *pe
 	}
 }
 
-// appendTo puts a node below a head, and finds it where it was put before.
+// appendTo puts a node below a head, and finds it where it was put before. What moves along is moved with it.
 func (t *Thread) appendTo(ctx context.Context, head string, node Node, a *pending) (*PutResult, error) {
 	node.Parent = ByID(head)
 	node.Aliases = append(t.aliases(HeadIs(head)), node.Aliases...)
-	res, err := t.c.Put(ctx, node)
+	for {
+		full, moving, err := t.withSent(ctx, node)
+		if err != nil {
+			return nil, a.told(err)
+		}
+		res, err := t.putKnown(ctx, &full, moving, a)
+		if t.drop(err, &full, len(node.Aliases)) {
+			continue // somebody else moved a message's alias: that refuses nothing
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.appended(head, &node, res, moving)
+		res.Aliases = res.Aliases[:min(len(res.Aliases), len(node.Aliases))]
+		return res, nil
+	}
+}
+
+// putKnown puts a node, or finds that it is there.
+func (t *Thread) putKnown(ctx context.Context, node *Node, moving *moving, a *pending) (*PutResult, error) {
+	res, err := t.c.Put(ctx, *node)
 	err = a.told(err)
 	if refusedForAnAlias(err) && MayHaveHappened(err) {
-		res, err = t.c.lost(ctx, &node, err)
+		if res, err = t.c.lost(ctx, node, err); err == nil {
+			err = t.settle(ctx, res.NodeId, moving)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -243,12 +272,18 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node, a *pendin
 	if res.Retried = res.Retried || a.unsure; !res.Aliases[0].Changed && !res.Retried {
 		return nil, overtaken(res.NodeId)
 	}
+	return res, nil
+}
+
+// appended notes that a node was put below a head.
+func (t *Thread) appended(head string, node *Node, res *PutResult, moving *moving) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.head == head {
 		t.moved(res.NodeId, res.Counters)
+		t.ran(node)
 	}
-	return res, nil
+	t.movedAlong(res.NodeId, node, moving)
 }
 
 // moved makes the thread go on from a head; t.mu is held.
@@ -284,7 +319,9 @@ func (t *Thread) refreshed(found *transcriptv1.ResolveAliasResponse, moves int) 
 	if t.moves != moves {
 		return false
 	}
+	t.runKnown = t.runKnown && t.head == found.Alias.NodeId
 	t.moved(found.Alias.NodeId, found.Counters)
+	t.load(found.Alias.Labels)
 	return true
 }
 
@@ -292,7 +329,7 @@ func (t *Thread) refreshed(found *transcriptv1.ResolveAliasResponse, moves int) 
 // (ErrAliasExists) unless it points there already; then New is false.
 func (t *Thread) Fork(ctx context.Context, alias string) (*Thread, error) {
 	t.mu.Lock()
-	fork := &Thread{c: t.c, alias: alias, head: t.head, depth: t.depth, at: t.at, read: t.read, size: t.size}
+	fork := &Thread{c: t.c, alias: alias, head: t.head, depth: t.depth, at: t.at, read: t.read, size: t.size, run: t.run, runKnown: t.runKnown}
 	t.mu.Unlock()
 	move := AliasMove{Name: alias, Target: ByID(fork.head), If: MustNotExist()}
 	set, unsure, err := t.c.setAliases(ctx, move)

@@ -79,6 +79,9 @@ func (t *Thread) begin(ctx context.Context, node Node, put func(Node, *pending) 
 		res.Retried = res.Retried || a.unsure
 		t.started(res)
 	}
+	if err == nil {
+		t.ran(&node)
+	}
 	t.c.unsure.end(a, err)
 	if err != nil {
 		return nil, err
