@@ -2,10 +2,12 @@ package compaction
 
 import (
 	"encoding/binary"
+	"math"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -18,7 +20,11 @@ const (
 	originField protowire.Number = 9
 	extrasField protowire.Number = 10
 
-	textField protowire.Number = 8 // of Part
+	textField      protowire.Number = 8 // of Part
+	reasoningField protowire.Number = 9
+	callField      protowire.Number = 12
+
+	nameField protowire.Number = 2 // of ToolCall
 )
 
 // CutMark stands at the end of text that was cut.
@@ -35,13 +41,29 @@ func cutShortens(points, limit int) bool { return points-len(CutMark) > limit }
 // It works on bytes, since a window has thousands of messages to cut, and to decode them and encode them again costs
 // several times what reading them does.
 func AppendCut(dst, entry []byte, limit int) ([]byte, bool) {
+	return (&cutting{left: limit}).append(dst, entry)
+}
+
+// AppendAnswer appends a message as part of the answer: of its calls those of ReplyTools stay, its reasoning goes, and its text is
+// cut as AppendCut does, where that gives fewer code points. It is for messages that a plan says Answer of, which lose a call. m is
+// what is kept of it. false, and dst as it was, where the bytes do not parse.
+func (p *Policy) AppendAnswer(dst, entry []byte, m *runloop.Brief) ([]byte, bool) {
+	c := &cutting{left: math.MaxInt, tools: p}
+	if p.cuts(m, p.MaxReplyChars) {
+		c.left = p.MaxReplyChars
+	}
+	return c.append(dst, entry)
+}
+
+// append appends a message that is cut.
+func (c *cutting) append(dst, entry []byte) ([]byte, bool) {
 	value, ok := valueOf(entry)
 	if !ok {
 		return dst, false
 	}
 	// It is made behind room for the tag and length that the whole has, which is no less than it will need, and moved up.
 	start, room := len(dst), protowire.SizeTag(messagesField)+protowire.SizeVarint(uint64(len(value)))
-	c := cutting{left: limit, out: append(dst, entry[:room]...)}
+	c.out = append(dst, entry[:room]...)
 	body := len(c.out)
 	if !c.message(value) || len(c.out)-body > len(value) {
 		return dst, false
@@ -58,6 +80,8 @@ type cutting struct {
 	// left are the code points that still fit; done says that a text did not.
 	left int
 	done bool
+	// tools, if not nil, says which calls stay; then others go, and reasoning.
+	tools *Policy
 }
 
 // message appends a message with its parts cut, its origin set and its form left to them; false where it is not cut.
@@ -74,7 +98,9 @@ func (c *cutting) message(b []byte) bool {
 		}
 		switch number {
 		case partsField:
-			c.part(b[:n])
+			if !c.goes(b[:n]) {
+				c.part(b[:n])
+			}
 		case formField, originField:
 		default:
 			c.out = append(c.out, b[:n]...)
@@ -84,7 +110,24 @@ func (c *cutting) message(b []byte) bool {
 	if !marked {
 		c.origin()
 	}
-	return c.done
+	return c.done || c.tools != nil
+}
+
+// goes tells whether a part is a call that does not stay, or reasoning that goes with one.
+func (c *cutting) goes(field []byte) bool {
+	if c.tools == nil {
+		return false
+	}
+	part, _ := valueOf(field)
+	if _, at := fieldOf(part, reasoningField); at >= 0 {
+		return true
+	}
+	call, at := fieldOf(part, callField)
+	if at < 0 {
+		return false
+	}
+	name, at := fieldOf(call, nameField)
+	return at < 0 || !c.tools.AnswersBy(runloop.Some(string(name)))
 }
 
 func (c *cutting) origin() {
@@ -95,7 +138,7 @@ func (c *cutting) origin() {
 // part appends a part: the first text that does not fit is cut, later ones go, others stay.
 func (c *cutting) part(field []byte) {
 	part, _ := valueOf(field)
-	text, at := textOf(part)
+	text, at := fieldOf(part, textField)
 	switch {
 	case at < 0:
 		c.out = append(c.out, field...)
@@ -136,19 +179,19 @@ func (c *cutting) fitting(text []byte) (end int) {
 // notASCII are the bits of eight bytes of which one is set where not all are ASCII.
 const notASCII = 0x8080808080808080
 
-// textOf is the text of a part and where its field begins, behind the part's other fields; -1 where it is no text.
-func textOf(part []byte) (text []byte, at int) {
-	for at < len(part) {
-		number, _, n := protowire.ConsumeField(part[at:])
+// fieldOf is the value of a message's field of bytes and where the field begins; -1 where there is none.
+func fieldOf(message []byte, of protowire.Number) (value []byte, at int) {
+	for at < len(message) {
+		number, _, n := protowire.ConsumeField(message[at:])
 		if n < 0 {
 			return nil, -1
 		}
-		if number == textField {
-			text, ok := valueOf(part[at : at+n])
+		if number == of {
+			value, ok := valueOf(message[at : at+n])
 			if !ok {
 				return nil, -1
 			}
-			return text, at
+			return value, at
 		}
 		at += n
 	}

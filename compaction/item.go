@@ -12,8 +12,12 @@ const (
 	// reply is one that can be a final reply, calls one with calls.
 	reply
 	calls
-	// result is a result or a stub.
+	// answer is one all of whose calls are part of the answer, and partly one some of whose are.
+	answer
+	partly
+	// result is a result or a stub, answered one that is part of the answer.
 	result
+	answered
 	user
 	// system is a system or developer message in a loop, summary a summary in one. (A summary comes before all loops,
 	// unless a node was made elsewhere.)
@@ -22,17 +26,17 @@ const (
 	// leftOut is a left-out line in a loop, where none stands unless a node was made elsewhere: it is not shown.
 	leftOut
 
-	// shorter, on user and reply, says that cutting shortens the text; on result, that a line does.
+	// shorter, on user, reply, answer and answered, says that cutting shortens the text; on result, that a line does.
 	shorter item = 0x80
 )
 
 func (i item) kind() item      { return i &^ shorter }
 func (i item) shorter() bool   { return i&shorter != 0 }
 func (i item) aside() bool     { return i.kind() == summary || i.kind() == leftOut }
-func (i item) assistant() bool { k := i.kind(); return k == other || k == reply || k == calls }
+func (i item) assistant() bool { return i.kind() <= partly }
 
-// itemOf is what is remembered of m.
-func (p *Policy) itemOf(m *runloop.Brief) item {
+// itemOf is what is remembered of m, of which so much is part of the answer.
+func (p *Policy) itemOf(m *runloop.Brief, of share) item {
 	var i item
 	var shortens bool
 	switch {
@@ -45,9 +49,11 @@ func (p *Policy) itemOf(m *runloop.Brief) item {
 	case m.CanReply():
 		i, shortens = reply, p.cuts(m, p.MaxReplyChars)
 	case m.Role == runloop.Assistant && m.Calls > 0:
-		i = calls
+		i, shortens = p.callsOf(m, of)
 	case m.Role == runloop.Assistant:
 		i = other
+	case m.Role == runloop.Tool && of == all:
+		i, shortens = answered, !m.Made && p.cuts(m, p.MaxReplyChars)
 	case m.Role == runloop.Tool:
 		i, shortens = result, m.Mark.LineLength != 0
 	default:
@@ -57,6 +63,18 @@ func (p *Policy) itemOf(m *runloop.Brief) item {
 		i |= shorter
 	}
 	return i
+}
+
+// callsOf is the kind of a message with calls, and whether cutting shortens it.
+func (p *Policy) callsOf(m *runloop.Brief, of share) (i item, shortens bool) {
+	switch of {
+	case all:
+		return answer, p.cuts(m, p.MaxReplyChars)
+	case some:
+		return partly, false
+	default:
+		return calls, false
+	}
 }
 
 func (p *Policy) cuts(m *runloop.Brief, limit int) bool {
@@ -119,10 +137,10 @@ func (p *Policy) condensed(to []Action, loop []item, trace bool) []Action {
 			if n == final {
 				action = orShorter(i, CutReply)
 			}
-		case calls:
-			if trace {
-				action = Keep
-			}
+		case calls, partly, answer:
+			action = callsAction(i, trace)
+		case answered:
+			action = orShorter(i, CutReply)
 		case result:
 			if trace {
 				action = orShorter(i, Line)
@@ -132,6 +150,20 @@ func (p *Policy) condensed(to []Action, loop []item, trace bool) []Action {
 		to = append(to, action)
 	}
 	return to
+}
+
+// callsAction is that of a message with calls in a condensed loop, which shows all calls where trace.
+func callsAction(i item, trace bool) Action {
+	switch {
+	case trace:
+		return Keep
+	case i.kind() == answer:
+		return orShorter(i, CutReply)
+	case i.kind() == partly:
+		return Answer
+	default:
+		return Drop
+	}
 }
 
 func orShorter(i item, shortened Action) Action {

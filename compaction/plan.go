@@ -14,6 +14,8 @@ const (
 	// CutUser and CutReply: its text is cut (AppendCut) to MaxUserChars, MaxReplyChars.
 	CutUser
 	CutReply
+	// Answer: of its calls those of Policy.ReplyTools stay, and its text is cut to MaxReplyChars (Policy.AppendAnswer).
+	Answer
 	// Line: its parts become a line (MakeLine). Only where Mark.LineLength is not 0.
 	Line
 )

@@ -25,6 +25,8 @@ type Planner struct {
 	begun  bool
 	closed bool
 	loop   runloop.Loop
+	// answers follows the calls that are part of the answer.
+	answers answers
 	// spans are the loops that may be shown, numbered from 0, the lead-in -1; items, what they consist of.
 	spans  queue[span]
 	items  queue[item]
@@ -104,11 +106,13 @@ func (p *Planner) End(stubs []runloop.Call, outcome runloop.Outcome) {
 	for _, c := range stubs {
 		p.stub(c)
 	}
+	p.answers.end()
 	p.loop.End(outcome)
 }
 
 // add adds a message that is shown, after the loop that it begins.
 func (p *Planner) add(m *runloop.Brief, at runloop.Place) {
+	of := p.answers.next(&p.o.Policy, m)
 	if !p.begun {
 		p.addEarly(m, at)
 		return
@@ -116,7 +120,7 @@ func (p *Planner) add(m *runloop.Brief, at runloop.Place) {
 	if p.spans.empty() {
 		return // behind Skip, before the loop that was to come
 	}
-	i := p.o.Policy.itemOf(m)
+	i := p.o.Policy.itemOf(m, of)
 	p.items.push(i)
 	if p.o.Policy.NeedsSizes() {
 		full := p.fullSize(i, m)
@@ -136,13 +140,18 @@ func (p *Planner) hear(m *runloop.Brief, times runloop.Times) {
 
 // stub adds a stub to the last loop.
 func (p *Planner) stub(c runloop.Call) {
+	of := p.answers.stub()
 	if p.spans.empty() {
 		return
 	}
 	p.loop.Stub()
-	p.items.push(result)
+	i := result
+	if of == all {
+		i = answered
+	}
+	p.items.push(i)
 	if p.o.Policy.NeedsSizes() {
-		p.weigh(result, stubSize(c), stubSize(c))
+		p.weigh(i, stubSize(c), stubSize(c))
 	}
 }
 
@@ -152,7 +161,7 @@ func (p *Planner) addEarly(m *runloop.Brief, at runloop.Place) {
 		action = Drop // a line that is to stay is kept by Plan
 	}
 	p.early = append(p.early, Planned{At: at, Action: action})
-	full := p.fullSize(p.o.Policy.itemOf(m), m)
+	full := p.fullSize(p.o.Policy.itemOf(m, none), m)
 	p.window.fixed = p.window.fixed.plus(full)
 	p.window.shown = p.window.shown.plus(full)
 }

@@ -27,6 +27,9 @@ type Policy struct {
 	TraceRequests bool
 	// OmitLeftOutLine says that no line tells how many loops are not shown.
 	OmitLeftOutLine bool
+	// ReplyTools are the names of the tools whose calls are part of the answer, sorted, each once: in condensed loops these calls
+	// and their results stay.
+	ReplyTools []string
 }
 
 // Unbounded is the policy without bounds.

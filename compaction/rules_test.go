@@ -1,6 +1,7 @@
 package compaction_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -339,7 +340,7 @@ func TestPolicy(t *testing.T) {
 	want := compaction.Policy{
 		MaxRunLoops: 10, MaxAge: 604_800_000, MaxUserChars: 500, MaxReplyChars: 500, KeepToolResults: -1,
 	}
-	if p := compaction.Default(); p != want || p.NeedsSizes() {
+	if p := compaction.Default(); !reflect.DeepEqual(p, want) || p.NeedsSizes() {
 		t.Errorf("the default is %+v", p)
 	}
 	p := compaction.Unbounded()

@@ -31,7 +31,7 @@ func (p *Policy) shortSize(i item, m *runloop.Brief, full size) size {
 	switch i.kind() {
 	case user:
 		length = cutLength(m, p.MaxUserChars)
-	case reply:
+	case reply, answer, answered:
 		length = cutLength(m, p.MaxReplyChars)
 	default:
 		length = m.Mark.LineLength

@@ -44,6 +44,10 @@ func (p *Planner) weigh(i item, full, short size) {
 		w.final = short
 	case calls, result:
 		last.traced = last.traced.plus(short)
+	case partly, answered:
+		last.condense(short)
+	case answer:
+		last.traced, last.condensed = last.traced.plus(full), last.condensed.plus(short)
 	default:
 	}
 	if i.kind() == result && policy.KeepToolResults >= 0 {

@@ -164,8 +164,11 @@ func (d *draw) loop() (out []*transcriptv1.Message) {
 	out = append(out, say(user))
 	for range d.n(4) {
 		call := &transcriptv1.Message{Role: assistant}
+		if d.one(3) {
+			call.Parts = append(call.Parts, d.part(), d.part())
+		}
 		var results []*transcriptv1.Message
-		for range 1 + d.n(1) {
+		for range 1 + d.n(2) {
 			c := &transcriptv1.ToolCall{Id: d.callID(), Name: d.name(), Arguments: "{}"}
 			call.Parts = append(call.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
 			if !d.one(8) {
@@ -277,6 +280,9 @@ func (d *draw) policy() *transcriptv1.Policy {
 	p.OmitLeftOutLine = d.one(4)
 	if d.one(4) {
 		p.Preset = transcriptv1.Preset_PRESET_UNBOUNDED
+	}
+	if d.one(2) {
+		p.ReplyTools = [][]string{{"f"}, {"grep"}, {"grep", "f", "grep"}, {"f", "another"}}[d.n(3)]
 	}
 	return p
 }

@@ -69,10 +69,10 @@ func leftOutIn(c *conversation) string {
 func (p *policy) linesOf(l *loop) int {
 	seen, results := 0, 0
 	for _, m := range l.messages {
-		switch m.Role {
-		case tool:
+		switch {
+		case m.Role == tool && !p.answers(m):
 			results++
-		case assistant:
+		case m.Role == assistant:
 			seen = results
 		}
 	}

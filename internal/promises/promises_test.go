@@ -125,7 +125,7 @@ func (w *tree) holdTree() {
 			w.holdRecall(h)
 		}
 		for _, m := range h.messages {
-			if h.covers != nil && m.Role == tool && m.Origin == asShortened {
+			if h.covers != nil && m.isLine() {
 				w.holdLine(h, m)
 			}
 		}
@@ -143,9 +143,10 @@ func (w *tree) holdPolicy(a *asking, sum *tally) {
 		sum.views++
 		if i%4 == 0 {
 			w.holdAtAnotherTime(h, a, shown[h])
+			w.holdOtherTools(h, a, shown[h])
 		}
 		for _, m := range shown[h].messages() {
-			if m.Role == tool && m.Origin == asShortened && len(w.recalled) < maxRecalled {
+			if m.isLine() && len(w.recalled) < maxRecalled {
 				w.holdLine(h, m)
 			}
 		}
@@ -175,6 +176,24 @@ func (w *tree) holdAtAnotherTime(head *node, a *asking, was *conversation) {
 	}
 	other := &asking{policy: proto.CloneOf(a.policy), condenseLast: a.condenseLast}
 	other.policy.MaxAge.Seconds += 7
+	other.model = policyOf(other.policy)
+	w.holdConversation(head, other, false)
+}
+
+// holdOtherTools holds that reply tools in another order, or given twice, are the same policy, and that others give what the model says.
+func (w *tree) holdOtherTools(head *node, a *asking, was *conversation) {
+	w.t.Helper()
+	if a.policy == nil {
+		return
+	}
+	other := &asking{policy: proto.CloneOf(a.policy), condenseLast: a.condenseLast}
+	slices.Reverse(other.policy.ReplyTools)
+	other.policy.ReplyTools = append(other.policy.ReplyTools, a.policy.ReplyTools...)
+	other.model = policyOf(other.policy)
+	if is := w.holdConversation(head, other, false); is.etag != was.etag {
+		w.t.Fatalf("with its tools in another order the etag is %s, was %s", is.etag, was.etag)
+	}
+	other.policy.ReplyTools = []string{"grep"}
 	other.model = policyOf(other.policy)
 	w.holdConversation(head, other, false)
 }

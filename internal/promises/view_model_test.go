@@ -21,6 +21,8 @@ type policy struct {
 	keepResults           int
 	requests              bool
 	omitLine              bool
+	// replyTools are the tools whose calls are part of the answer.
+	replyTools []string
 }
 
 // policyOf reads a policy; none is one without fields.
@@ -50,6 +52,7 @@ func policyOf(p *transcriptv1.Policy) policy {
 	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepFullRuns())
 	out.omitLine = p.OmitLeftOutLine
 	out.requests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	out.replyTools = p.ReplyTools
 	return out
 }
 
@@ -61,12 +64,21 @@ func cut(m *message, limit int) *message {
 		return m
 	}
 	content := proto.Clone(m.Message).(*transcriptv1.Message)
-	content.Parts = nil
+	content.Parts = cutParts(m.Parts, limit)
+	content.Origin, content.ContentForm = asShortened, 0
+	if out := m.with(content); len(out.bytes) <= len(m.bytes) {
+		return out
+	}
+	return m
+}
+
+// cutParts are parts whose text is longer than limit code points, cut.
+func cutParts(parts []*transcriptv1.Part, limit int) (out []*transcriptv1.Part) {
 	left, done := limit, false
-	for _, p := range m.Parts {
+	for _, p := range parts {
 		text, ok := p.Kind.(*transcriptv1.Part_Text)
 		if !ok {
-			content.Parts = append(content.Parts, p)
+			out = append(out, p)
 			continue
 		}
 		if done {
@@ -77,13 +89,43 @@ func cut(m *message, limit int) *message {
 			p = &transcriptv1.Part{Extras: p.Extras, Kind: &transcriptv1.Part_Text{Text: string(runes[:left]) + mark}}
 		}
 		left -= len(runes)
-		content.Parts = append(content.Parts, p)
+		out = append(out, p)
+	}
+	return out
+}
+
+// replies tells whether a call is one of a tool that answers.
+func (p *policy) replies(c *transcriptv1.ToolCall) bool {
+	return c.Name != nil && slices.Contains(p.replyTools, *c.Name)
+}
+
+// answers tells whether a message is a result of a call of a tool that answers.
+func (p *policy) answers(m *message) bool {
+	return m.Role == tool && m.answers != nil && p.replies(m.answers)
+}
+
+// answer is a message with calls as part of the answer: with those of its calls that answer.
+func (p *policy) answer(m *message) item {
+	content := proto.Clone(m.Message).(*transcriptv1.Message)
+	lost := 0
+	content.Parts = slices.DeleteFunc(content.Parts, func(part *transcriptv1.Part) bool {
+		call := part.GetToolCall()
+		goes := call != nil && !p.replies(call)
+		if goes {
+			lost++
+		}
+		return goes || part.GetReasoning() != nil
+	})
+	if lost == 0 {
+		return asCut(m, p.replyChars)
+	}
+	if cutGivesFewer(m, p.replyChars) {
+		content.Parts = cutParts(content.Parts, p.replyChars)
 	}
 	content.Origin, content.ContentForm = asShortened, 0
-	if out := m.with(content); len(out.bytes) <= len(m.bytes) {
-		return out
-	}
-	return m
+	it := keep(m)
+	it.as = m.with(content)
+	return it
 }
 
 func cutGivesFewer(m *message, limit int) bool {
@@ -171,16 +213,16 @@ func (p *policy) whole(l *loop) (out []item) {
 	seen := 0 // results before the last assistant message
 	results := 0
 	for _, m := range l.messages {
-		switch m.Role {
-		case tool:
+		switch {
+		case m.Role == tool && !p.answers(m):
 			results++
-		case assistant:
+		case m.Role == assistant:
 			seen = results
 		}
 	}
 	lines := p.lines(seen)
 	for _, m := range l.messages {
-		if m.Role == tool && lines > 0 {
+		if m.Role == tool && !p.answers(m) && lines > 0 {
 			lines--
 			out = append(out, asLine(m))
 			continue
@@ -213,6 +255,12 @@ func (p *policy) condensed(l *loop, recent bool) (out []item) {
 			out = append(out, asCut(m, p.replyChars))
 		case p.requests && recent && len(m.calls()) > 0:
 			out = append(out, keep(m))
+		case slices.ContainsFunc(m.calls(), p.replies):
+			out = append(out, p.answer(m))
+		case p.answers(m) && (m.Origin == asStub || m.Origin == asShortened):
+			out = append(out, keep(m))
+		case p.answers(m):
+			out = append(out, asCut(m, p.replyChars))
 		case p.requests && recent && m.Role == tool:
 			out = append(out, asLine(m))
 		}
@@ -427,6 +475,11 @@ func taken(items []item) (out []*message) {
 		out = append(out, it.as)
 	}
 	return out
+}
+
+// isLine tells whether a message is the line of a result.
+func (m *message) isLine() bool {
+	return m.Role == tool && m.Origin == asShortened && len(m.Parts) == 1 && strings.HasPrefix(m.Parts[0].GetText(), "[result of ")
 }
 
 // recallOf reads the call's id and NODE.I off a line.

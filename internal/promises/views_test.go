@@ -376,8 +376,16 @@ func comesFrom(m, o *message) bool {
 	if m.Origin != asShortened || m.home != o.home || m.index != o.index || len(m.bytes) > len(o.bytes) {
 		return false
 	}
-	if m.Role == tool {
-		return len(m.Parts) == 1 && strings.HasPrefix(m.Parts[0].GetText(), "[result of ")
+	if m.isLine() {
+		return true
+	}
+	calls := o.calls()
+	for _, c := range m.calls() {
+		at := slices.IndexFunc(calls, func(was *transcriptv1.ToolCall) bool { return proto.Equal(c, was) })
+		if at < 0 {
+			return false
+		}
+		calls = calls[at+1:]
 	}
 	var texts, was strings.Builder
 	for _, p := range m.Parts {

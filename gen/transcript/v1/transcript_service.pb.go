@@ -2752,8 +2752,15 @@ type Policy struct {
 	// that is given a summary writes none, and counting begins again at 0. max_bytes and max_tokens count it from the first message
 	// on, as if N were 2147483647. A compaction with this field drops an older line and its N.
 	OmitLeftOutLine bool `protobuf:"varint,11,opt,name=omit_left_out_line,json=omitLeftOutLine,proto3" json:"omit_left_out_line,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Names of tools that answer: in condensed loops their calls and the results of these stay, as part of the answer. At most 16
+	// names, each of 1 to 1024 bytes; their order, and a name given twice, mean nothing. Other calls of the same message go, in pairs
+	// with their results: the message is then SHORTENED, has neither reasoning nor a content_form, and counts whole for
+	// max_bytes and max_tokens. Texts of these messages and results are cut as replies are (max_reply_chars); arguments stay
+	// whole. Neither here nor in loops shown whole does a result of these tools become a line, nor does keep_tool_results count it.
+	// With TOOL_TRACE_REQUESTS, messages with calls stay whole, with all calls.
+	ReplyTools    []string `protobuf:"bytes,12,rep,name=reply_tools,json=replyTools,proto3" json:"reply_tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -2861,6 +2868,13 @@ func (x *Policy) GetOmitLeftOutLine() bool {
 		return x.OmitLeftOutLine
 	}
 	return false
+}
+
+func (x *Policy) GetReplyTools() []string {
+	if x != nil {
+		return x.ReplyTools
+	}
+	return nil
 }
 
 // What else to tell of each node. Present, NodeInfo has first_put; with keys, metadata too.
@@ -7625,7 +7639,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf3\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x94\x05\n" +
 	"\x06Policy\x12'\n" +
 	"\rmax_run_loops\x18\x01 \x01(\x05H\x00R\vmaxRunLoops\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12 \n" +
@@ -7640,7 +7654,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12-\n" +
 	"\x06preset\x18\n" +
 	" \x01(\x0e2\x15.transcript.v1.PresetR\x06preset\x12+\n" +
-	"\x12omit_left_out_line\x18\v \x01(\bR\x0fomitLeftOutLineB\x10\n" +
+	"\x12omit_left_out_line\x18\v \x01(\bR\x0fomitLeftOutLine\x12\x1f\n" +
+	"\vreply_tools\x18\f \x03(\tR\n" +
+	"replyToolsB\x10\n" +
 	"\x0e_max_run_loopsB\f\n" +
 	"\n" +
 	"_max_bytesB\r\n" +

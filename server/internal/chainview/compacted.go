@@ -19,7 +19,12 @@ func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summ
 		size := made.after
 		o.Compact.Summary = &size
 	}
-	plan, before, err := e.plan(ctx, o, through)
+	var plan *compaction.Plan
+	var before compaction.Size
+	err := e.named(ctx, policy, func() (err error) {
+		plan, before, err = e.plan(ctx, o, through)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -149,13 +154,8 @@ type kept struct {
 
 // keep makes of a message what the plan keeps of it. What stays whole stays the bytes that were stored.
 func (c *Compacted) keep(h *chainstore.Header, at *message, o *origins) (k kept, err error) {
-	k.entry = at.bytes
-	switch at.action {
-	case compaction.CutUser:
-		k.entry, k.shortened = cutOrWhole(at.bytes, c.policy.MaxUserChars)
-	case compaction.CutReply:
-		k.entry, k.shortened = cutOrWhole(at.bytes, c.policy.MaxReplyChars)
-	default:
+	if k.entry, k.shortened = appendCut(nil, at, c.policy); !k.shortened {
+		k.entry = at.bytes
 	}
 	messages, err := canonical.DecodePayload(k.entry)
 	if err != nil {
@@ -169,14 +169,6 @@ func (c *Compacted) keep(h *chainstore.Header, at *message, o *origins) (k kept,
 	}
 	o.line(h, at.index, m, &k.facts, call)
 	return kept{canonical.AppendMessage(nil, m), canonical.FactsOf(m), m.Origin, true}, nil
-}
-
-// cutOrWhole is a message with its text cut, or as it is where that is not shorter.
-func cutOrWhole(entry []byte, limit int) (shown []byte, cut bool) {
-	if short, cut := compaction.AppendCut(nil, entry, limit); cut {
-		return short, true
-	}
-	return entry, false
 }
 
 // Shrinks tells whether there is something to gain.

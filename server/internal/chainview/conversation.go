@@ -25,7 +25,11 @@ type conversation struct {
 // openConversation plans the conversation.
 func (a *Assembly) openConversation(ctx context.Context, policy compaction.Policy, condenseLast bool) error {
 	view := OpenEffective(a.Chain)
-	plan, err := view.converse(ctx, policy, condenseLast)
+	var plan *compaction.Plan
+	err := view.named(ctx, &policy, func() (err error) {
+		plan, err = view.converse(ctx, policy, condenseLast)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -60,6 +64,9 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFact
 		int64(p.KeepFullRuns), int64(p.KeepToolResults),
 	} {
 		b = binary.AppendVarint(b, n)
+	}
+	for _, name := range p.ReplyTools {
+		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
 	}
 	head := c.view.chain.Head().ID
 	return hashEtag(facts.AppendKey(append(b, head[:]...)))

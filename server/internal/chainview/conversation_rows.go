@@ -133,27 +133,25 @@ func (w *conversationWriter) message(m *message) error {
 		return w.stub(*m.stub)
 	case m.leftOut > 0:
 		return w.leftOut(m.leftOut)
-	case m.action == compaction.CutUser:
-		return w.cut(m, w.policy.MaxUserChars)
-	case m.action == compaction.CutReply:
-		return w.cut(m, w.policy.MaxReplyChars)
-	case m.action == compaction.Line || m.action == compaction.Keep && w.pairs(m.brief):
+	case m.action == compaction.Drop:
+		return nil
+	case w.pairs(m.brief):
 		return w.paired(m)
 	case m.action == compaction.Keep:
 		return w.keep(m.brief, m.bytes)
 	default:
-		return nil
+		return w.cut(m)
 	}
 }
 
-// cut shows a message with its text cut, which makes it no longer.
-func (w *conversationWriter) cut(m *message, limit int) error {
+// cut shows a message cut, which makes it no longer.
+func (w *conversationWriter) cut(m *message) error {
 	if err := w.reserve(len(m.bytes)); err != nil {
 		return err
 	}
 	before := len(w.out.bytes)
 	var did bool
-	if w.out.bytes, did = compaction.AppendCut(w.out.bytes, m.bytes, limit); !did {
+	if w.out.bytes, did = appendCut(w.out.bytes, m, &w.policy); !did {
 		return w.keep(m.brief, m.bytes)
 	}
 	w.shortened(m.brief, len(w.out.bytes)-before)
@@ -165,16 +163,23 @@ func (w *conversationWriter) pairs(m *runloop.Brief) bool {
 	return w.lines && (m.Calls > 0 || m.Role == runloop.Tool)
 }
 
-// paired follows a message with calls, or a result, and shows it, or its line.
+// paired follows a message with calls, or a result, and shows it, as it is, cut, or as its line.
 func (w *conversationWriter) paired(at *message) error {
 	decoded, err := canonical.DecodePayload(at.bytes)
 	if err != nil {
 		return err
 	}
 	m, f := decoded[0], canonical.FactsOf(decoded[0])
+	if at.action == compaction.Answer {
+		f.Calls = w.policy.AnswerCalls(f.Calls)
+	}
 	call := w.calls.next(&f)
-	if at.action == compaction.Keep {
+	switch at.action {
+	case compaction.Line:
+	case compaction.Keep:
 		return w.keep(at.brief, at.bytes)
+	default:
+		return w.cut(at)
 	}
 	w.origins.line(w.h, at.index, m, &f, call)
 	w.scratch = canonical.AppendMessage(w.scratch[:0], m)

@@ -17,6 +17,11 @@ type Effective struct {
 	compaction *chainstore.Header
 	// again says that most rows whose headers are read are shown after that.
 	again bool
+	// needsNames says that a plan needs the names of calls. names are those of messages whose headers do not keep them, once they are
+	// read; unnamed are such messages that a plan came to before.
+	needsNames bool
+	names      map[runloop.Place][]runloop.Optional
+	unnamed    []runloop.Place
 }
 
 // viewRow is a row of a view, and which of its messages belong to the part of the view that is read: from one through

@@ -58,7 +58,7 @@ func (e *Effective) plan(ctx context.Context, o compaction.Options, through *cha
 			}
 			p = compaction.NewPlanner(o)
 		}
-		feed(p, &h, r.from, r.through)
+		e.feed(p, &h, r.from, r.through)
 		addMessages(&shown, &h, r.from, r.through)
 		return nil
 	})

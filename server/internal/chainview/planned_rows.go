@@ -22,6 +22,20 @@ type message struct {
 	bytes []byte
 }
 
+// appendCut appends a message as its action cuts it; false, and dst as it was, where that is not shorter, or it is not cut.
+func appendCut(dst []byte, m *message, policy *compaction.Policy) ([]byte, bool) {
+	switch m.action {
+	case compaction.CutUser:
+		return compaction.AppendCut(dst, m.bytes, policy.MaxUserChars)
+	case compaction.CutReply:
+		return compaction.AppendCut(dst, m.bytes, policy.MaxReplyChars)
+	case compaction.Answer:
+		return policy.AppendAnswer(dst, m.bytes, m.brief)
+	default:
+		return dst, false
+	}
+}
+
 // eachMessage calls f with the stubs that a plan shows, those at the row's end too, with the left-out line, and with every message of a row that belongs to the view and that
 // repair shows, dropped ones too; f keeps none. The row has its payload.
 func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*message) error) error {

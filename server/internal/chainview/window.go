@@ -77,7 +77,7 @@ func (e *Effective) planFrom(ctx context.Context, p *compaction.Planner, w *wind
 		if h.Seq == start.Seq {
 			r.from = int(start.Index)
 		}
-		feed(p, &h, r.from, r.through)
+		e.feed(p, &h, r.from, r.through)
 		return nil
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start 
 	begun := errors.New("a run loop has begun")
 	each := func(h *chainstore.Header, from, through int) error {
 		for i := from; i < through; i++ {
-			if feed(p, h, i, i+1); p.Begun() {
+			if e.feed(p, h, i, i+1); p.Begun() {
 				return begun
 			}
 		}
@@ -118,14 +118,15 @@ func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start 
 }
 
 // feed adds a node's messages from one through the one before another; behind the last, what stands at the node's end.
-func feed(p *compaction.Planner, h *chainstore.Header, from, through int) {
+func (e *Effective) feed(p *compaction.Planner, h *chainstore.Header, from, through int) {
 	times, copies := h.Times(), h.Covers.Present && !h.Version1
 	for i := from; i < through; i++ {
 		at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
+		m := e.told(&h.Messages[i], at)
 		if copies {
-			p.AddCopy(&h.Messages[i], at, times)
+			p.AddCopy(m, at, times)
 		} else {
-			p.Add(&h.Messages[i], at, times)
+			p.Add(m, at, times)
 		}
 	}
 	switch {

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/compaction"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -48,7 +51,30 @@ func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error
 	}
 	out.TraceRequests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	out.OmitLeftOutLine = p.OmitLeftOutLine
-	return out, nil
+	var err error
+	out.ReplyTools, err = parseTools(field+".reply_tools", p.ReplyTools)
+	return out, err
+}
+
+// maxReplyTools is the most names of Policy.reply_tools.
+const maxReplyTools = 16
+
+// parseTools reads the names of tools: sorted, each once.
+func parseTools(field string, names []string) ([]string, error) {
+	if len(names) > maxReplyTools {
+		return nil, OverLimit(field, "must hold at most %d names", maxReplyTools)
+	}
+	for i, name := range names {
+		switch {
+		case name == "":
+			return nil, InvalidField(Indexed(field, i), "must not be empty")
+		case len(name) > canonical.MaxNameBytes:
+			return nil, OverLimit(Indexed(field, i), "must be at most %d bytes", canonical.MaxNameBytes)
+		}
+	}
+	sorted := slices.Clone(names)
+	slices.Sort(sorted)
+	return slices.Compact(sorted), nil
 }
 
 // parseAge sets to to a max_age in milliseconds, unless it is absent.
