@@ -157,6 +157,7 @@ func drawPolicy(t *rapid.T, v *view) compaction.Policy {
 		KeepToolResults: count("keep_tool_results", compaction.AllResults, 0, 1, 2),
 		TraceRequests:   rapid.Bool().Draw(t, "tool_trace"),
 		OmitLeftOutLine: rapid.IntRange(0, 3).Draw(t, "omit") == 0,
+		ReplyTools:      rapid.SampledFrom([][]string{nil, nil, {"1"}, {"1", "3"}, {"2", "another"}}).Draw(t, "reply_tools"),
 	}
 }
 

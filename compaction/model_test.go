@@ -33,6 +33,7 @@ type said struct {
 	// ended says that an outcome stands behind it, before the next.
 	ended bool
 	line  *transcriptv1.Message // what a line makes of it, if that is shorter
+	tool  runloop.Optional      // of the call that a result answers
 }
 
 func (s *said) isSummary() bool { return s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY }
@@ -82,7 +83,7 @@ func repaired(v *view) []said {
 		e := &v.entries[i]
 		stubs := func(calls []runloop.Call) {
 			for _, c := range calls {
-				out = append(out, said{put: put{m: canonical.Stub(c)}, at: e.at, stub: true})
+				out = append(out, said{put: put{m: canonical.Stub(c)}, at: e.at, stub: true, tool: c.Name})
 			}
 		}
 		stubs(e.brief.Mark.Stubs)
@@ -101,7 +102,7 @@ func repaired(v *view) []said {
 
 // saidOf is an entry that is shown.
 func saidOf(e *entry) said {
-	s := said{put: e.put, at: e.at, time: e.times.FirstPut}
+	s := said{put: e.put, at: e.at, time: e.times.FirstPut, tool: e.tool}
 	if e.note.HasSentAt && (e.times.AsSent || e.note.SentAt < s.time) {
 		s.time = e.note.SentAt
 	}
@@ -262,6 +263,44 @@ func partText(t *transcriptv1.Part_Text, isText bool) string {
 	return t.Text
 }
 
+// replies tells whether a tool's calls are part of the answer.
+func replies(p compaction.Policy, name runloop.Optional) bool {
+	return name.Present && slices.Contains(p.ReplyTools, name.Value)
+}
+
+// answers tells whether the message is a result of such a call.
+func (s *said) answers(p compaction.Policy) bool { return s.m.Role == roleTool && replies(p, s.tool) }
+
+// answering are the calls of a message that are part of the answer.
+func (s *said) answering(p compaction.Policy) (n int) {
+	for _, c := range callsOf(s.m) {
+		if c.Name != nil && replies(p, runloop.Some(*c.Name)) {
+			n++
+		}
+	}
+	return n
+}
+
+// asAnswer is a message with calls, of which those stay that are part of the answer.
+func asAnswer(p compaction.Policy, s said) shown {
+	if s.answering(p) == len(callsOf(s.m)) {
+		return asCut(s, p.MaxReplyChars)
+	}
+	lost := s
+	lost.m = proto.Clone(s.m).(*transcriptv1.Message)
+	lost.m.Parts = nil
+	for _, part := range s.m.Parts {
+		call := part.GetToolCall()
+		if part.GetReasoning() == nil && (call == nil || call.Name != nil && replies(p, runloop.Some(*call.Name))) {
+			lost.m.Parts = append(lost.m.Parts, part)
+		}
+	}
+	lost.m.Origin, lost.m.ContentForm = transcriptv1.Origin_ORIGIN_SHORTENED, 0
+	all := asPut(s)
+	all.m = asCut(lost, p.MaxReplyChars).m
+	return all
+}
+
 // whole is a loop shown whole.
 func whole(p compaction.Policy, loop []said) []shown {
 	lastAssistant := -1
@@ -272,7 +311,7 @@ func whole(p compaction.Policy, loop []said) []shown {
 	}
 	var results []int
 	for i, s := range loop {
-		if s.m.Role == roleTool && i < lastAssistant {
+		if s.m.Role == roleTool && !s.answers(p) && i < lastAssistant {
 			results = append(results, i)
 		}
 	}
@@ -310,6 +349,12 @@ func condensed(p compaction.Policy, loop []said, recent bool) []shown {
 			out = append(out, asCut(s, p.MaxReplyChars))
 		case p.TraceRequests && recent && len(callsOf(s.m)) > 0:
 			out = append(out, asPut(s))
+		case s.answering(p) > 0:
+			out = append(out, asAnswer(p, s))
+		case s.answers(p) && s.m.Origin != 0:
+			out = append(out, asPut(s))
+		case s.answers(p):
+			out = append(out, asCut(s, p.MaxReplyChars))
 		case p.TraceRequests && recent && s.m.Role == roleTool:
 			out = append(out, asLine(s))
 		}

@@ -41,6 +41,8 @@ type entry struct {
 	times runloop.Times
 	// name is the result's own, else that of the call that it answers; from is where it was put.
 	name runloop.Optional
+	// tool is the name of the call that it answers.
+	tool runloop.Optional
 	from runloop.Source
 	// ends are the outcomes that stand behind it, before the next; loop is the last run loop there.
 	ends []ending
@@ -61,7 +63,6 @@ type failer interface{ Fatalf(string, ...any) }
 func viewOf(t failer, nodes []node) *view {
 	v := &view{}
 	seen := map[runloop.Optional]bool{}
-	names := map[runloop.Place]runloop.Optional{}
 	var all []entry
 	for seq, n := range nodes {
 		f := runloop.Node{Seq: uint32(seq), Prefix: fmt.Sprintf("%012x", seq+1), Times: n.times, Outcome: n.outcome}
@@ -88,7 +89,7 @@ func viewOf(t failer, nodes []node) *view {
 			all[last].ends = append(all[last].ends, ending{stubs, n.outcome})
 		}
 	}
-	nameResults(all, names)
+	nameResults(all)
 	for _, e := range all {
 		switch {
 		case !v.state.PreambleClosed || e.at.Before(v.state.PreambleEnd):
@@ -96,7 +97,6 @@ func viewOf(t failer, nodes []node) *view {
 				v.preamble = append(v.preamble, e.put)
 			}
 		default:
-			e.name = names[e.at]
 			e.at.Seq = uint32(len(nodes)) - e.at.Seq // behind a compaction the order of places is not that of the view
 			v.entries = append(v.entries, e)
 		}
@@ -134,8 +134,8 @@ func (v *view) loopBehind(n int) runloop.Loop {
 	return v.entries[n-1].loop
 }
 
-// nameResults finds the name that a line gives each result that is shown.
-func nameResults(all []entry, names map[runloop.Place]runloop.Optional) {
+// nameResults finds the tool that each result that is shown answers, and the name that a line gives it.
+func nameResults(all []entry) {
 	var open []runloop.Call
 	results := false
 	for i := range all {
@@ -146,13 +146,13 @@ func nameResults(all []entry, names map[runloop.Place]runloop.Optional) {
 			results = true
 			for k, c := range open {
 				if c.ID == e.facts.CallID {
-					names[e.at] = c.Name
+					e.tool, e.name = c.Name, c.Name
 					open = append(open[:k:k], open[k+1:]...)
 					break
 				}
 			}
 			if e.facts.Name.Present {
-				names[e.at] = e.facts.Name
+				e.name = e.facts.Name
 			}
 		default:
 			if results || len(e.facts.Calls) == 0 {
@@ -293,6 +293,8 @@ func (v *view) act(t failer, policy compaction.Policy, out []put, i int, a compa
 		cutText(p.m, policy.MaxUserChars)
 	case compaction.CutReply:
 		cutText(p.m, policy.MaxReplyChars)
+	case compaction.Answer:
+		p.m = answerOf(t, policy, p.m, &e.brief)
 	case compaction.Line:
 		if e.brief.Mark.LineLength == 0 {
 			t.Fatalf("a line that is not shorter")
@@ -300,6 +302,19 @@ func (v *view) act(t failer, policy compaction.Policy, out []put, i int, a compa
 		compaction.MakeLine(p.m, &e.facts, e.name, e.from)
 	}
 	return append(out, p)
+}
+
+// answerOf is the message with its calls that are part of the answer.
+func answerOf(t failer, policy compaction.Policy, m *transcriptv1.Message, b *runloop.Brief) *transcriptv1.Message {
+	bytes, ok := policy.AppendAnswer(nil, canonical.AppendMessage(nil, m), b)
+	if !ok {
+		t.Fatalf("no answer of %v", m)
+	}
+	out, err := canonical.DecodePayload(bytes)
+	if err != nil {
+		t.Fatalf("the answer does not parse: %v", err)
+	}
+	return out[0]
 }
 
 // messagesOf are the messages alone.

@@ -14,7 +14,7 @@ import (
 )
 
 // parse reads a chain of one node. A word is a message: p s system, u user, m summary, l:N left-out line, a assistant, e empty assistant,
-// c:1,2 assistant with calls, r:1 result; behind it *N gives it N letters of text (else 1, a result 300), =N makes it
+// c:1,2 assistant with calls, one of the tool "reply" with ! before its id, r:1 result; behind it *N gives it N letters of text (else 1, a result 300), =N makes it
 // N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
 func parse(t *testing.T, chain string) *view {
 	t.Helper()
@@ -71,6 +71,9 @@ func parseWord(t *testing.T, word string, number int) put {
 	case "c":
 		for _, id := range strings.Split(ids, ",") {
 			c := &transcriptv1.ToolCall{Id: &id, Name: proto.String("tool")}
+			if reply, is := strings.CutPrefix(id, "!"); is {
+				c.Id, c.Name = &reply, proto.String("reply")
+			}
 			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
 		}
 	case "r":
@@ -109,7 +112,7 @@ func show(t *testing.T, v *view, policy compaction.Policy, plan *compaction.Plan
 		}
 		word := strconv.Itoa(number)
 		switch {
-		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED && p.m.Role == roleTool:
+		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED && p.m.Role == roleTool && strings.HasPrefix(p.m.Parts[0].GetText(), "[result of "):
 			word += "l"
 		case p.m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED:
 			word += "x"

@@ -225,6 +225,58 @@ var mutations = []mutation{
 		"the start of a window is looked for one loop too early", "chainstore/store.go",
 		"return v.Loops > b.Loops", "return v.Loops >= b.Loops",
 	},
+	{
+		"of a message with an answer all calls stay", "compaction/cut.go",
+		"return at < 0 || !c.tools.AnswersBy(runloop.Some(string(name)))", "return at < 0 && !c.tools.AnswersBy(runloop.Some(string(name)))",
+	},
+	{
+		"a message that loses calls keeps its reasoning", "compaction/cut.go",
+		"if _, at := fieldOf(part, reasoningField); at >= 0 {", "if _, at := fieldOf(part, reasoningField); at > len(part) {",
+	},
+	{
+		"a message that loses calls is not cut", "compaction/cut.go",
+		"if p.cuts(m, p.MaxReplyChars) {", "if p.cuts(m, 0) {",
+	},
+	{
+		"each result answers the first call of its group", "compaction/answers.go",
+		"return a.calls[call].share()", "return a.calls[0].share()",
+	},
+	{
+		"calls behind a result are of the group before", "compaction/answers.go",
+		"m.Calls == 0 || a.results:", "m.Calls == 0:",
+	},
+	{
+		"stubs are no part of an answer", "compaction/answers.go",
+		"if !a.calls[k].answered {", "if !a.calls[k].answered && !a.calls[k].replies {",
+	},
+	{
+		"a result of an answer that was cut is cut again", "compaction/item.go",
+		"!m.Made && p.cuts", "p.cuts",
+	},
+	{
+		"results of answers become lines in loops shown whole", "compaction/item.go",
+		"case i.kind() == result:\n\t\t\tresults++", "case i.kind() == result || i.kind() == answered:\n\t\t\tresults++",
+	},
+	{
+		"with tool_trace other calls of an answer go", "compaction/item.go",
+		"\tcase trace:\n\t\treturn Keep", "\tcase trace && i.kind() == calls:\n\t\treturn Keep",
+	},
+	{
+		"a message that loses calls counts without anything for max_bytes", "compaction/item.go",
+		"return partly, false", "return partly, true",
+	},
+	{
+		"results of answers do not count for max_bytes", "compaction/window.go",
+		"case partly, answered:", "case partly:",
+	},
+	{
+		"an etag does not know of reply_tools", "server/internal/chainview/conversation.go",
+		"range p.ReplyTools {", "range p.ReplyTools[:0] {",
+	},
+	{
+		"reply_tools are as they are given", "server/internal/wire/policy.go",
+		"slices.Sort(sorted)", "slices.Sort(sorted[:0])",
+	},
 }
 
 // TestMutationsFit: each mutation has its place in the code as it is, whether or not the mutants are run.

@@ -71,6 +71,19 @@ type tally struct {
 //   - a view is continued over a compaction
 //   - an etag does not know of condense_last
 //   - the start of a window is looked for one loop too early
+//   - of a message with an answer all calls stay
+//   - a message that loses calls keeps its reasoning
+//   - a message that loses calls is not cut
+//   - each result answers the first call of its group
+//   - calls behind a result are of the group before
+//   - stubs are no part of an answer
+//   - a result of an answer that was cut is cut again
+//   - results of answers become lines in loops shown whole
+//   - with tool_trace other calls of an answer go
+//   - a message that loses calls counts without anything for max_bytes
+//   - results of answers do not count for max_bytes
+//   - an etag does not know of reply_tools
+//   - reply_tools are as they are given
 func TestPromises(t *testing.T) {
 	for _, engine := range slices.Sorted(maps.Keys(engines)) {
 		t.Run(engine, func(t *testing.T) {

@@ -424,11 +424,24 @@ func (w *tree) itself(req *transcriptv1.AssembleRequest, head *node, c *conversa
 		}
 	}
 	same("", converse(c.copies(), p, a.condenseLast))
-	alone := converse(repairAlone(shown), p, a.condenseLast)
+	alone := converse(repairAlone(apart(shown)), p, a.condenseLast)
 	if slices.ContainsFunc(head.path(), func(n *node) bool { return n.outcome != 0 }) || byAge && len(alone.loops) < len(c.shown) {
 		return
 	}
 	same(" from its messages alone", alone)
+}
+
+// apart are messages of a view as if each had been put, and none copied: they tell nothing of loops, and count with the time that
+// they counted with.
+func apart(shown []*message) (out []*message) {
+	for _, m := range shown {
+		own := *m
+		if m.copied() {
+			own.home = &node{firstPut: m.counts()}
+		}
+		out = append(out, &own)
+	}
+	return out
 }
 
 // copies are the messages of a conversation with its loops, as a compaction node keeps them.
