@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ func badPolicies() []badPolicy {
 		{"an age of mixed signs", age(&durationpb.Duration{Seconds: 5, Nanos: -1}), "policy.max_age"},
 		{"an age over a century", age(&durationpb.Duration{Seconds: century, Nanos: 1}), "policy.max_age"},
 		{"an age out of range", age(&durationpb.Duration{Seconds: 1 << 62}), "policy.max_age"},
+		{"a tool without a name", &Policy{ReplyTools: []string{"reply", ""}}, "policy.reply_tools[1]"},
 		{"a preset unknown", &Policy{Preset: 2}, "policy.preset"},
 		{"a preset below", &Policy{Preset: -1}, "policy.preset"},
 	}
@@ -66,11 +68,17 @@ func goodPolicies() []*Policy {
 		{}, {MaxAge: durationpb.New(0)}, {MaxAge: durationpb.New(time.Second)}, {MaxAge: &durationpb.Duration{Seconds: century}},
 		unbounded(),
 		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP},
+		{ReplyTools: append(slices.Repeat([]string{"reply"}, 15), strings.Repeat("n", 1024))},
 		{
 			MaxRunLoops: proto.Int32(1<<31 - 1), MaxBytes: proto.Int64(1<<63 - 1), MaxTokens: proto.Int64(1<<63 - 1), MaxUserChars: proto.Int32(1<<31 - 1),
 			MaxReplyChars: proto.Int32(1<<31 - 1), KeepFullRuns: proto.Int32(1<<31 - 1), KeepToolResults: proto.Int32(1<<31 - 1),
 		},
 	}
+}
+
+// answeredBy asks for a conversation whose answers are given by tools.
+func answeredBy(head *transcriptv1.NodeRef, tools ...string) *Assemble {
+	return &Assemble{Head: head, View: conversation, Policy: &Policy{ReplyTools: tools}}
 }
 
 // badViews are requests for views that are refused, or just not.
@@ -112,6 +120,8 @@ func badViews(w *planted) []bad {
 		{"facts of the longest key", callView(facts(strings.Repeat("k", 256))), codes.OK, "", ""},
 		{"facts of a longer key", callView(facts(strings.Repeat("k", 257))), invalid, overLimit, "node_facts.metadata_keys[0]"},
 		{"facts of a key twice", callView(facts("a", "b", "a")), invalid, badField, "node_facts.metadata_keys[2]"},
+		{"17 reply tools", callView(answeredBy(chat, slices.Repeat([]string{"reply"}, 17)...)), invalid, overLimit, "policy.reply_tools"},
+		{"a reply tool with a long name", callView(answeredBy(chat, "reply", strings.Repeat("n", 1025))), invalid, overLimit, "policy.reply_tools[1]"},
 		{"a view over 4 MiB", asked((*rig).Assemble, &Assemble{Head: byID(w.large)}), codes.ResourceExhausted, "USE_STREAM_ASSEMBLE", ""},
 	}
 	for _, c := range badPolicies() {

@@ -239,25 +239,30 @@ func TestConversationEtags(t *testing.T) {
 		return r.assemble(req).Etag
 	}
 	etag := changed(func(*Assemble) {})
+	tools := func(names ...string) func(*Assemble) { return func(a *Assemble) { a.Policy.ReplyTools = names } }
+	equal(r, "the etag with tools in another order, and one twice", changed(tools("b", "a", "b")), changed(tools("a", "b")))
 	equal(r, "the etag with defaults spelt out", changed(func(a *Assemble) { a.Policy.MaxRunLoops, a.Policy.MaxUserChars = proto.Int32(10), proto.Int32(500) }), etag)
 	seen := map[string]string{etag: "the request"}
 	for what, change := range map[string]func(*Assemble){
-		"max_age":           func(a *Assemble) { a.Policy.MaxAge = durationpb.New(8*time.Minute + 2*time.Millisecond) },
-		"max_run_loops":     func(a *Assemble) { a.Policy.MaxRunLoops = proto.Int32(11) },
-		"max_bytes":         func(a *Assemble) { a.Policy.MaxBytes = proto.Int64(1 << 40) },
-		"max_tokens":        func(a *Assemble) { a.Policy.MaxTokens = proto.Int64(1 << 40) },
-		"max_user_chars":    func(a *Assemble) { a.Policy.MaxUserChars = proto.Int32(501) },
-		"max_reply_chars":   func(a *Assemble) { a.Policy.MaxReplyChars = proto.Int32(501) },
-		"keep_full_runs":    func(a *Assemble) { a.Policy.KeepFullRuns = proto.Int32(1) },
-		"keep_tool_results": func(a *Assemble) { a.Policy.KeepToolResults = proto.Int32(3) },
-		"tool_trace":        func(a *Assemble) { a.Policy.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS },
-		"condense_last":     func(a *Assemble) { a.CondenseLast = true },
-		"node_detail":       func(a *Assemble) { a.NodeDetail = ids },
-		"no policy":         func(a *Assemble) { a.Policy = nil },
-		"unbounded":         func(a *Assemble) { a.Policy = unbounded() },
-		"effective":         func(a *Assemble) { a.Policy, a.View = nil, effective },
-		"full":              func(a *Assemble) { a.Policy, a.View = nil, full },
-		"another head":      func(a *Assemble) { a.Head = byID(r.put(head, system("s"))) },
+		"max_age":            func(a *Assemble) { a.Policy.MaxAge = durationpb.New(8*time.Minute + 2*time.Millisecond) },
+		"max_run_loops":      func(a *Assemble) { a.Policy.MaxRunLoops = proto.Int32(11) },
+		"max_bytes":          func(a *Assemble) { a.Policy.MaxBytes = proto.Int64(1 << 40) },
+		"max_tokens":         func(a *Assemble) { a.Policy.MaxTokens = proto.Int64(1 << 40) },
+		"max_user_chars":     func(a *Assemble) { a.Policy.MaxUserChars = proto.Int32(501) },
+		"max_reply_chars":    func(a *Assemble) { a.Policy.MaxReplyChars = proto.Int32(501) },
+		"keep_full_runs":     func(a *Assemble) { a.Policy.KeepFullRuns = proto.Int32(1) },
+		"keep_tool_results":  func(a *Assemble) { a.Policy.KeepToolResults = proto.Int32(3) },
+		"tool_trace":         func(a *Assemble) { a.Policy.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS },
+		"reply_tools":        tools("a", "b"),
+		"other reply_tools":  tools("a"),
+		"reply_tools as one": tools("ab"),
+		"condense_last":      func(a *Assemble) { a.CondenseLast = true },
+		"node_detail":        func(a *Assemble) { a.NodeDetail = ids },
+		"no policy":          func(a *Assemble) { a.Policy = nil },
+		"unbounded":          func(a *Assemble) { a.Policy = unbounded() },
+		"effective":          func(a *Assemble) { a.Policy, a.View = nil, effective },
+		"full":               func(a *Assemble) { a.Policy, a.View = nil, full },
+		"another head":       func(a *Assemble) { a.Head = byID(r.put(head, system("s"))) },
 	} {
 		etag := changed(change)
 		if other := seen[etag]; other != "" {
@@ -299,6 +304,8 @@ func setToAnother(t *testing.T, m protoreflect.Message, field protoreflect.Field
 		m.Set(field, protoreflect.ValueOfInt64(1<<40+1))
 	case kind == protoreflect.BoolKind:
 		m.Set(field, protoreflect.ValueOfBool(true))
+	case kind == protoreflect.StringKind && field.IsList():
+		m.Mutable(field).List().Append(protoreflect.ValueOfString("a tool"))
 	case kind == protoreflect.EnumKind:
 		values := field.Enum().Values()
 		m.Set(field, protoreflect.ValueOfEnum(values.Get(values.Len()-1).Number()))

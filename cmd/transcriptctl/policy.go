@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -22,11 +23,12 @@ type policyFlags struct {
 	KeepToolResults *int32         `group:"policy" placeholder:"N" help:"In run loops shown whole, keep at least so many of the results that a model has seen, the newest; the rest become lines, some at a time. Default: all."`
 	ToolTrace       bool           `group:"policy" help:"Keep the tool calls of condensed run loops, and their results as lines."`
 	OmitLeftOutLine bool           `group:"policy" help:"Do not say to the model how many run loops are not shown."`
+	ReplyTools      []string       `group:"policy" placeholder:"NAME" help:"Tools that answer: condensed run loops keep their calls and the results of these. May be given several times; a comma parts names."`
 	Unbounded       bool           `group:"policy" help:"No bounds but those of the other flags, instead of the defaults."`
 }
 
 // given tells whether any flag is.
-func (f *policyFlags) given() bool { return *f != policyFlags{} }
+func (f *policyFlags) given() bool { return !reflect.ValueOf(*f).IsZero() }
 
 // policy is what the flags say.
 func (f *policyFlags) policy() *transcriptv1.Policy {
@@ -38,6 +40,7 @@ func (f *policyFlags) policy() *transcriptv1.Policy {
 		MaxRunLoops: f.MaxRunLoops, MaxBytes: f.MaxBytes, MaxTokens: f.MaxTokens, MaxUserChars: f.MaxUserChars,
 		MaxReplyChars: f.MaxReplyChars, KeepFullRuns: f.KeepFullRuns, KeepToolResults: f.KeepToolResults,
 		OmitLeftOutLine: f.OmitLeftOutLine,
+		ReplyTools:      f.ReplyTools,
 	}
 	if f.MaxAge != nil {
 		flags.MaxAge = durationpb.New(*f.MaxAge)
