@@ -74,6 +74,36 @@ func ExampleThread_Messages() {
 	// assistant: Lines.
 }
 
+// An agent that answers by a tool: with ReplyTools past loops keep its answers, and not what it read to find them.
+func ExampleThread_Messages_replyTools() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+	chat, err := c.Chat(ctx, "letters", client.System("Answer each letter by the tool reply."))
+	check(err)
+	for _, letter := range []string{"When do you open?", "And on Sundays?", "Thank you!"} {
+		read := client.Call("read-"+letter, "read", "{}")
+		reply := client.Call("reply-"+letter, "reply", `{"strings":["At nine."]}`)
+		check(chat.Append(ctx, client.User(letter)))
+		check(chat.Append(ctx, client.Assistant("", read, reply)))
+		check(chat.Finish(ctx, client.Replied, client.Result(read, "Opening hours: 9 to 5."), client.Result(reply, "sent")))
+	}
+
+	printed(chat.Messages(ctx, &transcriptv1.Policy{ReplyTools: []string{"reply"}}))
+	// Output:
+	// system: Answer each letter by the tool reply.
+	// user: When do you open?
+	// assistant: calls reply
+	// tool: sent
+	// user: And on Sundays?
+	// assistant: calls reply
+	// tool: sent
+	// user: Thank you!
+	// assistant: calls readcalls reply
+	// tool: Opening hours: 9 to 5.
+	// tool: sent
+}
+
 // A compaction puts something short in the place of what was said, for good; the originals stay in the chain.
 func ExampleThread_Compact() {
 	ctx := context.Background()
