@@ -169,6 +169,11 @@ func (d *dumper) spawned(ctx context.Context, s chainstore.Store, head chainstor
 			return err
 		}
 		d.line(" spawned %v, more %t", childIDs(found), more)
+		depth, above, err := c.SpawnDepth(ctx, limit)
+		if err != nil {
+			return err
+		}
+		d.line(" depth %d, more %t", depth, above)
 	}
 	return nil
 }

@@ -118,6 +118,7 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	}
 	if !f.skips(Spawned) {
 		_, _, errs["Spawned"] = c.Spawned(ctx, 10)
+		_, _, errs["SpawnDepth"] = c.SpawnDepth(ctx, 10)
 	}
 	if !f.skips(Calls) {
 		_, errs["Calls"] = c.Calls(ctx, runloop.Some("1"), 0, 10)

@@ -212,6 +212,9 @@ func (p *program) node(rt *rapid.T, i int) Node {
 			n.Metadata = append(n.Metadata, Entry{key, pick(rt, []string{"", "1"}, "value")})
 		}
 	}
+	if roll(rt, 5, "declares x") == 0 {
+		n.Metadata = append(n.Metadata, Entry{"varinfo/x", pick(rt, []string{"", VariableInfo}, "declaration")})
+	}
 	if roll(rt, 5, "ends the run") == 0 {
 		n.Metadata = append(n.Metadata, Entry{"run/end", pick(rt, []string{"replied", "stopped", "failed", "cancelled"}, "outcome")})
 	}
