@@ -81,6 +81,24 @@ func TestBranchesShareWhatIsHeld(t *testing.T) {
 	}
 }
 
+// A subagent that goes on from the thread's head asks for no more than what is its own.
+func TestASpawnWithThePrefixSharesWhatIsHeld(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	thread := long(t, c, 50)
+	must(thread.Messages(ctx, nil))(t)
+	seen := thread.Head()
+	ok(t, thread.Append(ctx, asks))
+	spawn := client.Spawn{CallID: call.GetId(), Alias: "sub", Inherit: client.InheritPrefix, Messages: messages{client.User("Your part.")}}
+	l.reset()
+	child := must(thread.Spawn(ctx, spawn))(t)
+	must(child.Messages(ctx, nil))(t)
+	if len(l.asked) != 1 || l.asked[0].AfterId != seen || l.bytes > 1500 {
+		t.Errorf("asked %v, %d bytes", l.asked, l.bytes)
+	}
+	shows(t, child, whole(t, l, child)...)
+}
+
 func TestAnAliasRemembersWhatIsHeld(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)
 	c := l.client()

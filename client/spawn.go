@@ -52,7 +52,9 @@ func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 	if s.Alias == "" {
 		return nil, fault(ErrNoName, "")
 	}
-	head := t.Head()
+	t.mu.Lock()
+	head, at := t.head, t.at
+	t.mu.Unlock()
 	call, err := t.c.callPlace(ctx, ByID(head), s.CallID)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (t *Thread) Spawn(ctx context.Context, s Spawn) (*Thread, error) {
 		Metadata:    s.metadata(),
 	}
 	if s.Inherit == InheritPrefix {
-		node.Parent = ByID(head)
+		node.Parent, child.at = ByID(head), at
 	}
 	return child.begin(ctx, node, func(node Node, _ *pending) (*PutResult, error) { return t.c.Put(ctx, node) })
 }
