@@ -23,13 +23,14 @@ type DeclaredVariable struct {
 	Type string `json:"type"`
 	// Size is the bytes of the value, and Iteration the agent's count of what it did when it set it: 0 to 2^53 - 1.
 	Size int64 `json:"size"`
-	// Preview is the beginning of the value.
+	// Preview is the beginning of the value. What it has of a code point that was cut is left out.
 	Preview   string `json:"preview"`
 	Iteration int64  `json:"iteration"`
 }
 
 // Metadata is the value of the metadata VariableInfoKey. Of a preview that is too long for metadata it has what fits.
 func (v DeclaredVariable) Metadata() string {
+	v.Preview = wholePoints(v.Preview)
 	for {
 		text := v.encode()
 		over := len(text) - canonical.MaxMetadataValueBytes
@@ -51,6 +52,19 @@ func (v DeclaredVariable) encode() string {
 		return "" // strings and numbers encode
 	}
 	return string(bytes.TrimSpace(b.Bytes()))
+}
+
+// wholePoints is a text without the part of a code point that it may end in.
+func wholePoints(s string) string {
+	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
+		if end := s[len(s)-n:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRuneInString(end) {
+				return s[:len(s)-n]
+			}
+			break
+		}
+	}
+	return s
 }
 
 // firstBytes is as much of the first n bytes of a text as ends between two code points.

@@ -34,6 +34,22 @@ func TestDeclaredVariables(t *testing.T) {
 	})
 }
 
+// A preview that was cut by bytes ends with the last whole code point.
+func TestPreviewsEndBetweenCodePoints(t *testing.T) {
+	value := "añ日🙂"
+	for n := range len(value) + 1 {
+		want := strings.ToValidUTF8(value[:n], "")
+		info, _ := canonical.ParseVariableInfo(client.DeclaredVariable{Type: "str", Preview: value[:n]}.Metadata())
+		if info.Preview != want {
+			t.Errorf("of %q it has %q, want %q", value[:n], info.Preview, want)
+		}
+	}
+	info, _ := canonical.ParseVariableInfo(client.DeclaredVariable{Type: "str", Preview: "a\xffb\xff"}.Metadata())
+	if info.Preview != "a\ufffdb\ufffd" {
+		t.Errorf("bytes that are no text become %q", info.Preview)
+	}
+}
+
 // More names than a description lists are asked for one after the other, all of the node that an alias pointed to at first.
 func TestVariablesByName(t *testing.T) {
 	ctx, c := t.Context(), newLink(t).client()
