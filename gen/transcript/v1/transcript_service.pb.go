@@ -6646,7 +6646,7 @@ type DescribeResponse struct {
 	Age *durationpb.Duration `protobuf:"bytes,3,opt,name=age,proto3" json:"age,omitempty"`
 	// The chain's totals.
 	Counters *ChainCounters `protobuf:"bytes,4,opt,name=counters,proto3" json:"counters,omitempty"`
-	// The last run loop of the effective view.
+	// The last run loop, as the full view has it: no compaction changes what is told of it.
 	Loop *LoopStatus `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
 	// Where the chain comes from.
 	Lineage *Lineage `protobuf:"bytes,6,opt,name=lineage,proto3" json:"lineage,omitempty"`
