@@ -58,11 +58,11 @@ func (p *program) checkPairs(got *transcriptv1.AssembleResponse) {
 	p.sameMessages("the conversation, repaired once more,", repair(got.Messages), got.Messages...)
 }
 
-// checkUserFirst: behind preamble, summary and early system messages the user speaks first, if anyone asked.
+// checkUserFirst: behind preamble, early messages and left-out line the user speaks first, if anyone asked.
 func (p *program) checkUserFirst(head string, got *transcriptv1.AssembleResponse) {
 	p.Helper()
 	asks := func(m *Message) bool {
-		return m.Role == transcriptv1.Role_ROLE_USER && m.Origin != transcriptv1.Origin_ORIGIN_SUMMARY
+		return m.Role == transcriptv1.Role_ROLE_USER && !aside(m)
 	}
 	all, _ := p.effective(head)
 	if !slices.ContainsFunc(bare(all), asks) {
@@ -74,11 +74,16 @@ func (p *program) checkUserFirst(head string, got *transcriptv1.AssembleResponse
 	}
 }
 
+// aside tells whether a message is in no run loop, though of a user: a summary or a left-out line.
+func aside(m *Message) bool {
+	return m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY || m.Origin == transcriptv1.Origin_ORIGIN_LEFT_OUT
+}
+
 // firstOfLoops is where run loops begin.
 func firstOfLoops(messages []*Message) int {
 	i := slices.IndexFunc(messages, func(m *Message) bool {
 		early := m.Role == transcriptv1.Role_ROLE_SYSTEM || m.Role == transcriptv1.Role_ROLE_DEVELOPER
-		return !early && m.Origin != transcriptv1.Origin_ORIGIN_SUMMARY
+		return !early && !aside(m)
 	})
 	if i < 0 {
 		return len(messages)

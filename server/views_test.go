@@ -145,6 +145,7 @@ func drawPolicy(t *rapid.T) *Policy {
 	if rapid.Bool().Draw(t, "trace") {
 		p.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	}
+	p.OmitLeftOutLine = rapid.IntRange(0, 3).Draw(t, "omit_left_out_line") == 0
 	return p
 }
 
@@ -174,6 +175,7 @@ func parsed(p *Policy) compaction.Policy {
 	}
 	out.MaxBytes, out.MaxTokens = p.GetMaxBytes(), p.GetMaxTokens()
 	out.KeepFullRuns = int(p.GetKeepFullRuns())
+	out.OmitLeftOutLine = p.OmitLeftOutLine
 	out.TraceRequests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return out
 }

@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 var pairs = flag.Int("promises.pairs", 4_000, "promises: how many pairs of heads, each under a policy, to judge on each engine")
@@ -172,8 +174,8 @@ func (w *tree) holdPolicy(a *asking, sum *tally) {
 	}
 }
 
-// holdAtAnotherTime holds that a conversation and its etag are the same whatever the clock says, and that a policy of another age
-// gives what is told from the chain.
+// holdAtAnotherTime holds that a conversation and its etag are the same whatever the clock says, and that a policy of another age, and
+// one that tells otherwise of what is left out, give what is told from the chain.
 func (w *tree) holdAtAnotherTime(head *node, a *asking, was *conversation) {
 	w.t.Helper()
 	at := w.clock.Load()
@@ -184,6 +186,11 @@ func (w *tree) holdAtAnotherTime(head *node, a *asking, was *conversation) {
 		}
 	}
 	w.clock.Store(at)
+	toggled := &asking{policy: &transcriptv1.Policy{}, condenseLast: a.condenseLast}
+	proto.Merge(toggled.policy, a.policy)
+	toggled.policy.OmitLeftOutLine = !a.policy.GetOmitLeftOutLine()
+	toggled.model = policyOf(toggled.policy)
+	w.holdConversation(head, toggled, false)
 	if a.policy.GetMaxAge() == nil {
 		return
 	}
