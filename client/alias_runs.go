@@ -15,8 +15,15 @@ type AliasRun struct {
 	Now time.Time
 }
 
-// Idle is how long nothing but compactions was put behind the alias, by the server's clock.
-func (r *AliasRun) Idle() time.Duration { return max(0, r.Now.Sub(r.Loop.GetLastPut().AsTime())) }
+// Idle is how long nothing but compactions was put behind the alias, and the alias was not moved, by the server's clock: a new alias of
+// what was put long ago is not idle.
+func (r *AliasRun) Idle() time.Duration {
+	last := r.Loop.GetLastPut().AsTime()
+	if moved := r.MovedAt.AsTime(); moved.After(last) {
+		last = moved
+	}
+	return max(0, r.Now.Sub(last))
+}
 
 // AliasRuns lists aliases with where the last run loop of each one's chain stands, asking for page after page as it goes; openOnly: only
 // those whose loop is open. An error ends it.

@@ -39,11 +39,14 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		},
 		"Client.Variables": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Variables(ctx, ByID("x"), "v")) },
 		"Client.Describe":  func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Describe(ctx, ByID("x"), nil)) },
-		"Client.Frames":    func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Frames(ctx, ByID("x"), Query{})) },
-		"Client.History":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.History(ctx, "a")) },
-		"Client.Node":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Node(ctx, ByID("x"))) },
-		"Client.NodeInfo":  func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfo(ctx, ByID("x"))) },
-		"Client.Open":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Open(ctx, "a")) },
+		"Client.EndRun": func(ctx context.Context, c *Client, _ *Thread) error {
+			return second(c.EndRun(ctx, &AliasRun{AliasInfo: &transcriptv1.AliasInfo{Name: "a", NodeId: "x"}}, "cancelled"))
+		},
+		"Client.Frames":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Frames(ctx, ByID("x"), Query{})) },
+		"Client.History":  func(ctx context.Context, c *Client, _ *Thread) error { return last(c.History(ctx, "a")) },
+		"Client.Node":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Node(ctx, ByID("x"))) },
+		"Client.NodeInfo": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfo(ctx, ByID("x"))) },
+		"Client.Open":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Open(ctx, "a")) },
 		"Client.Put": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.Put(ctx, Node{Messages: hello}))
 		},
@@ -62,6 +65,7 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.SetAliases": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.SetAliases(ctx, AliasMove{Name: "a", Target: ByID("x")}))
 		},
+		"Client.StaleRuns": func(ctx context.Context, c *Client, _ *Thread) error { return last(c.StaleRuns(ctx, AliasScope{}, 0)) },
 		"Client.Start": func(ctx context.Context, c *Client, _ *Thread) error {
 			_, err := c.Start(ctx, Turn{MessageID: "m1", System: hello, Messages: hello})
 			return errors.Join(err, second(c.Start(ctx, Turn{MessageID: "m2", ReplyTo: "m1", Messages: hello})))

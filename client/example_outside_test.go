@@ -2,7 +2,9 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -37,4 +39,30 @@ func ExampleQuery_facts() {
 	// 1 message
 	//   message_id 1001
 	// true
+}
+
+// A guard that ends runs behind which nothing was put for an hour.
+func ExampleClient_StaleRuns() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+	chat, err := c.Chat(ctx, "42", client.System("You are helpful."))
+	check(err)
+	check(chat.Append(ctx, client.User("Hello.")))
+
+	for run, err := range c.StaleRuns(ctx, client.AliasesWithPrefix("chat/"), time.Hour) {
+		check(err)
+		_, err = c.EndRun(ctx, run, client.Cancelled)
+		if errors.Is(err, client.ErrAliasMoved) {
+			continue // somebody works on
+		}
+		check(err)
+	}
+
+	for run, err := range c.AliasRuns(ctx, client.AliasesWithPrefix("chat/"), true) {
+		check(err)
+		fmt.Println(run.Name, "is open, idle for an hour:", run.Idle() > time.Hour)
+	}
+	// Output:
+	// chat/42 is open, idle for an hour: false
 }

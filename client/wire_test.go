@@ -75,6 +75,8 @@ func newLink(t *testing.T) *link {
 func TestOverBadger(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"turn":        TestATurn,
+		"guard":       TestStreamCancelStaleGuard,
+		"guard races": TestOfGuardAndWorkerOneWins,
 		"again":       TestStartAgain,
 		"unknown":     TestAnUnknownReplyToBeginsAConversation,
 		"branches":    TestTwoRepliesAreTwoBranches,

@@ -245,8 +245,9 @@ func TestFramesAreMadeBySizeWithFacts(t *testing.T) {
 		keys = append(keys, fmt.Sprint("k", k))
 	}
 	put := must[*transcriptv1.PutNodesResponse](r)(r.PutNodes(r.ctx(), nodes))
-	req := &Assemble{Head: byID(put.Nodes[199].NodeId), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: keys}}
-	stream, err := r.StreamAssemble(r.ctx(), &transcriptv1.StreamAssembleRequest{Head: req.Head, NodeDetail: ids, NodeFacts: req.NodeFacts})
+	stream, err := r.StreamAssemble(r.ctx(), &transcriptv1.StreamAssembleRequest{
+		Head: byID(put.Nodes[199].NodeId), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: keys},
+	})
 	frames, told := 0, 0
 	for err == nil {
 		var f *transcriptv1.StreamAssembleResponse

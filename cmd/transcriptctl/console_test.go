@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
+	"github.com/transcriptd/transcriptd/server"
 )
 
 // A console file is a text with commands and what they print:
@@ -55,7 +56,7 @@ func checkConsole(t *testing.T, file string) {
 	}
 	var seconds atomic.Int64
 	now := func() time.Time { return time.Unix(firstSecond+seconds.Load(), 0) }
-	s := serveStore(t, memstore.New(memstore.Options{Now: now}))
+	s := serveAs(t, memstore.New(memstore.Options{Now: now}), server.Config{Version: "test", Now: now})
 	var b strings.Builder
 	ran, printing := 0, false
 	for line := range strings.Lines(string(content)) {

@@ -7,21 +7,32 @@ import (
 )
 
 type loopsCommand struct {
-	Ref    string `arg:"" help:"The node that the chain ends in."`
-	Limit  *uint  `short:"n" placeholder:"N" help:"List at most this many; 0: all. Default: 20, and a remark where there is more."`
+	Ref    string `arg:"" optional:"" help:"The node that the chain ends in; with --stale a PREFIX of aliases, or nothing for all."`
+	Limit  *uint  `short:"n" placeholder:"N" help:"List at most this many; 0: all. Default: 20, and a remark where there is more; with --stale all."`
 	Redact bool   `help:"Replace secrets in what is shown."`
 	Chars  int32  `name:"argument-chars" placeholder:"N" help:"With json: show the first N code points of the arguments of each call, at most 2000."`
+	staleFlags
 }
 
 func (c *loopsCommand) Help() string {
-	return `A run loop is a user message and all that answers it, up to the final reply. Newest first; what was compacted is listed as it was. A line has the node that it begins in, when, its state (open, closed or interrupted), its size, and how the user's message begins; "lead-in" is what was said before any user. Examples:
+	return `A run loop is a user message and all that answers it, up to the final reply. Newest first; what was compacted is listed as it was. A line has the node that it begins in, when, its state (open, closed or interrupted), its size, and how the user's message begins; "lead-in" is what was said before any user.
+
+With --stale it is a guard: it lists the aliases, of all chains or of those under a PREFIX, whose last run loop is open and behind which nothing but compactions was put for longer, by the server's clock. With --end it ends these runs, each with all aliases of its head, in one commit, on condition that they point there still: a run that somebody works on meanwhile "moved on", and nothing is written. Examples:
 
     transcriptctl loops chat/42
+    transcriptctl loops --stale 1h
+    transcriptctl loops --stale 1h --end cancelled chat/
     transcriptctl loops chat/42 --output json | jq -r 'select(.state == "RUN_LOOP_STATE_INTERRUPTED") | .first.nodeId'`
 }
 
-// Run lists the run loops of a chain.
+// Run lists the run loops of a chain, or stale runs of many.
 func (c *loopsCommand) Run(ctx context.Context, s *session) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Stale != nil {
+		return c.stale(ctx, s)
+	}
 	ref, err := s.ref(ctx, c.Ref)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestPipeEnds(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"export"}, {"log", "chat/a"}, {"assemble", "chat/a"}, {"tree", "--prefix", ""}, {"search", "long", "chat/a"},
-		{"loops", "chat/a"}, {"window", "calls"}, {"replay", "calls"}, {"describe", "chat/a"},
+		{"loops", "chat/a"}, {"loops", "--stale", "0s"}, {"window", "calls"}, {"replay", "calls"}, {"describe", "chat/a"},
 		{"economy", "testdata/economy.jsonl"}, {"import", "--check", "testdata/broken.jsonl"},
 	} {
 		c := s.process(args...)

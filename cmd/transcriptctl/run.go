@@ -26,7 +26,7 @@ type commandLine struct {
 	Log      logCommand      `cmd:"" help:"List the nodes of a chain, newest first."`
 	Tree     treeCommand     `cmd:"" help:"Draw branches."`
 	Assemble assembleCommand `cmd:"" help:"Print the messages of a chain."`
-	Loops    loopsCommand    `cmd:"" help:"List the run loops of a chain, newest first."`
+	Loops    loopsCommand    `cmd:"" help:"List the run loops of a chain, newest first, or stale runs of many chains, and end these."`
 	Compact  compactCommand  `cmd:"" help:"Condense a chain's closed run loops. Nothing is lost."`
 	Recall   recallCommand   `cmd:"" help:"Print the result of a past tool call, also of one that was compacted."`
 	Search   searchCommand   `cmd:"" help:"Find messages in one chain or many."`

@@ -31,11 +31,16 @@ func newStack(tb testing.TB) *stack {
 // serveStore serves a store until the test ends or stop is called, and closes it then.
 func serveStore(tb testing.TB, store chainstore.Store, options ...grpc.ServerOption) *stack {
 	tb.Helper()
+	return serveAs(tb, store, server.Config{Version: "test"}, options...)
+}
+
+func serveAs(tb testing.TB, store chainstore.Store, as server.Config, options ...grpc.ServerOption) *stack {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g, err := server.New(store, server.Config{Version: "test"}).GRPC(options...)
+	g, err := server.New(store, as).GRPC(options...)
 	if err != nil {
 		tb.Fatal(err)
 	}
