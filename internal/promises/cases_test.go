@@ -65,6 +65,9 @@ func somePolicy(i int) *transcriptv1.Policy {
 		MaxRunLoops: n(4), KeepFullRuns: n(3), KeepToolResults: n(3), MaxUserChars: n(2), MaxReplyChars: n(7),
 		ToolTrace: transcriptv1.ToolTrace(i % 3), OmitLeftOutLine: i%5 == 4,
 	}
+	if i/4%2 == 1 {
+		p.ReplyTools = []string{"f"}
+	}
 	switch i % 4 {
 	case 1:
 		p.MaxBytes = proto.Int64(int64(150 * (1 + i/4)))
