@@ -316,7 +316,7 @@ func TestStartIsNewToItsOnlyCaller(t *testing.T) {
 				}
 				fails(t, thread.Append(ctx, answer), client.ErrAliasMoved)
 				_, err = c.Start(ctx, m2)
-				if fails(t, err, client.ErrAliasExists); client.MayHaveHappened(err) {
+				if e := fails(t, err, client.ErrAliasExists); client.MayHaveHappened(e) {
 					t.Error("what was refused may have happened")
 				}
 			})

@@ -189,12 +189,14 @@ func (t *Thread) ran(n *Node) {
 type moving struct {
 	step
 	sent map[string]sent
+	// labels tells that the node sets the labels that tell of it.
+	labels bool
 }
 
 // withSent is a node of a thread with the aliases that move along with it, and the labels that tell which do.
 func (t *Thread) withSent(ctx context.Context, node Node) (Node, *moving, error) {
-	m := &moving{sent: t.sentBeside(&node)}
-	if len(m.sent) == 0 || canonical.Validate(node.Messages, node.wire().Metadata, node.Salt) != nil {
+	m := t.movingWith(&node)
+	if !m.labels || !valid(&node) {
 		return node, &moving{}, nil
 	}
 	at, err := t.standing(ctx)
@@ -208,7 +210,7 @@ func (t *Thread) withSent(ctx context.Context, node Node) (Node, *moving, error)
 	}
 	id, _ := identify(node.wire(), node.Parent.ref.GetNodeId())
 	node.Aliases = slices.Clone(node.Aliases)
-	node.Aliases[0].Labels = m.labels(found.GetAlias().GetLabels(), id)
+	node.Aliases[0].Labels = m.labelled(found.GetAlias().GetLabels(), id)
 	if m.part {
 		for _, replyID := range slices.Sorted(maps.Keys(m.sent)) {
 			node.Aliases = append(node.Aliases, AliasUpdate{Name: MessageAlias(replyID), If: HeadIs(m.sent[replyID].at)})
@@ -217,8 +219,11 @@ func (t *Thread) withSent(ctx context.Context, node Node) (Node, *moving, error)
 	return node, m, nil
 }
 
-// labels are those of the thread's alias at a node, others kept.
-func (m *moving) labels(now map[string]string, id string) map[string]string {
+// valid tells whether a node can be folded; the service refuses any other.
+func valid(n *Node) bool { return canonical.Validate(n.Messages, n.wire().Metadata, n.Salt) == nil }
+
+// labelled are the labels of the thread's alias at a node, others kept.
+func (m *moving) labelled(now map[string]string, id string) map[string]string {
 	labels := map[string]string{}
 	for key, value := range now {
 		if !strings.HasPrefix(key, sentLabel) {
@@ -236,8 +241,10 @@ func (m *moving) labels(now map[string]string, id string) map[string]string {
 // load takes over what labels tell, beside what none tells yet. t.mu is held.
 func (t *Thread) load(labels map[string]string) {
 	maps.DeleteFunc(t.sent, func(_ string, s sent) bool { return s.saved })
+	t.labelled = false
 	for key, value := range labels {
 		if replyID, ok := strings.CutPrefix(key, sentLabel); ok && replyID != "" {
+			t.labelled = true
 			t.move(replyID, sent{at: value, saved: true})
 		}
 	}
@@ -253,15 +260,16 @@ func (t *Thread) move(replyID string, s sent) {
 	}
 }
 
-// sentBeside are the messages that move along, but for those whose aliases a node sets itself.
-func (t *Thread) sentBeside(node *Node) map[string]sent {
+// movingWith is what moves along with a node, but for messages whose aliases the node sets itself.
+func (t *Thread) movingWith(node *Node) *moving {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	beside := maps.Clone(t.sent)
+	m := &moving{sent: maps.Clone(t.sent)}
 	for replyID := range named(node) {
-		delete(beside, replyID)
+		delete(m.sent, replyID)
 	}
-	return beside
+	m.labels = len(m.sent) > 0 || t.labelled
+	return m
 }
 
 // named yields the ids of the messages whose aliases a node sets.
@@ -319,6 +327,9 @@ func (t *Thread) settle(ctx context.Context, id string, m *moving) error {
 func (t *Thread) movedAlong(id string, node *Node, m *moving) {
 	for replyID := range named(node) {
 		delete(t.sent, replyID)
+	}
+	if m.labels {
+		t.labelled = !m.ended && len(m.sent) > 0
 	}
 	for replyID := range m.sent {
 		if _, ok := t.sent[replyID]; !ok {

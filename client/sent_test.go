@@ -197,6 +197,28 @@ func TestAliasesThatOthersMoved(t *testing.T) {
 	}
 }
 
+// Where nothing moves along any more, no label tells of it.
+func TestTheLastThatMovesAlongIsDropped(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	thread := begun(t, c)
+	at := thread.Head()
+	ok(t, thread.Append(ctx, asks))
+	ok(t, thread.Sent(ctx, "o1"))
+	ok(t, thread.AppendResults(ctx, result))
+	labelled(t, c, "msg/m1", "sent/o1")
+	must(c.SetAliases(ctx, client.AliasMove{Name: "msg/o1", Target: client.ByID(at)}))(t)
+	thread = must(l.client().Resume(ctx, "m1"))(t)
+	ok(t, thread.Append(ctx, asks))
+	points(t, c, "msg/o1", at)
+	labelled(t, c, "msg/m1")
+	l.reset()
+	ok(t, thread.AppendResults(ctx, result))
+	if l.sent[resolve] != 0 {
+		t.Error("labels were looked for where none tells of anything")
+	}
+}
+
 // Behind a compaction what was sent before moves along too.
 func TestSentMovesAlongPastACompaction(t *testing.T) {
 	ctx, l := t.Context(), newLink(t)

@@ -49,6 +49,7 @@ type Thread struct {
 	ends     int
 	end      string
 	sent     map[string]sent // by message id: what moves along with the run
+	labelled bool            // the alias has labels that tell of some
 
 	unsure ledger // of appends
 }

@@ -71,6 +71,9 @@ func (c *Client) find(ctx context.Context, node *Node) (*PutResult, error) {
 // same as another put it. Where the alias names something else, refused stays the error.
 func (t *Thread) taken(ctx context.Context, node *Node, refused *Error) error {
 	unsure := refused.Retried
+	if refused.Head() == "" {
+		return refused
+	}
 	found, err := t.c.NodeInfo(ctx, ByID(refused.Head()))
 	if err != nil {
 		return happened(err, unsure)
