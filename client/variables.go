@@ -30,14 +30,14 @@ type DeclaredVariable struct {
 
 // Metadata is the value of the metadata VariableInfoKey. Of a preview that is too long for metadata it has what fits.
 func (v DeclaredVariable) Metadata() string {
-	v.Preview = wholePoints(v.Preview)
+	v.Preview = firstPoints(v.Preview, canonical.MaxMetadataValueBytes) // more never fits
 	for {
 		text := v.encode()
 		over := len(text) - canonical.MaxMetadataValueBytes
 		if over <= 0 || v.Preview == "" {
 			return text
 		}
-		v.Preview = firstBytes(v.Preview, len(v.Preview)-max(1, over/longestEscape))
+		v.Preview = firstPoints(v.Preview, len(v.Preview)-max(1, over/longestEscape))
 	}
 }
 
@@ -54,8 +54,9 @@ func (v DeclaredVariable) encode() string {
 	return string(bytes.TrimSpace(b.Bytes()))
 }
 
-// wholePoints is a text without the part of a code point that it may end in.
-func wholePoints(s string) string {
+// firstPoints is as many code points as end within the first most bytes of a text.
+func firstPoints(s string, most int) string {
+	s = s[:min(most, len(s))]
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if end := s[len(s)-n:]; utf8.RuneStart(end[0]) {
 			if !utf8.FullRuneInString(end) {
@@ -65,14 +66,6 @@ func wholePoints(s string) string {
 		}
 	}
 	return s
-}
-
-// firstBytes is as much of the first n bytes of a text as ends between two code points.
-func firstBytes(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // variablesAsked is how many variables a description tells of.
