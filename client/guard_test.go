@@ -95,6 +95,31 @@ func TestStreamCancelStaleGuard(t *testing.T) {
 	}
 }
 
+// TestTheGuardEndsWhatWasSentInsideTheRun: a message that its agent saw inside the run ends where the guard ended the run, and the next
+// question leaves it there.
+func TestTheGuardEndsWhatWasSentInsideTheRun(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := chatTurn(t, c, "sends")
+	ok(t, thread.Append(ctx, asks))
+	ok(t, thread.Sent(ctx, "o1"))
+	ended := must(c.EndRun(ctx, staleRuns(t, c, 1)["chat/sends"], client.Cancelled))(t)
+	at := func(alias string) string { return must(c.Resolve(ctx, alias))(t).Alias.NodeId }
+	for _, alias := range []string{"chat/sends", "msg/m-sends", "msg/o1"} {
+		if at(alias) != ended.NodeID {
+			t.Errorf("%s is at %s, the run ended in %s", alias, at(alias), ended.NodeID)
+		}
+	}
+	ok(t, thread.Refresh(ctx))
+	ok(t, thread.Append(ctx, hello))
+	if at("msg/o1") != ended.NodeID || at("msg/m-sends") != thread.Head() {
+		t.Errorf("msg/o1 is at %s, the thread at %s", at("msg/o1"), thread.Head())
+	}
+	reply := must(c.Start(ctx, client.Turn{MessageID: "m2", ReplyTo: "o1", Messages: messages{hello}}))(t)
+	if shown := must(reply.Messages(ctx, nil))(t); shown[len(shown)-2].Origin != transcriptv1.Origin_ORIGIN_STUB {
+		t.Errorf("a reply to what was sent goes on from %v", shown)
+	}
+}
+
 // TestAChatThatHasJustBegunIsNotStale: its words were put long ago in another chat, and it has an alias of its own since now.
 func TestAChatThatHasJustBegunIsNotStale(t *testing.T) {
 	ctx, c := t.Context(), newLink(t).client()
