@@ -73,6 +73,32 @@ func TestNodeFactsByName(t *testing.T) {
 	})
 }
 
+// TestNodeFactsFit: keys and values of a node are told up to 16 KiB; what does not fit is left out whole, and what is smaller comes still.
+func TestNodeFactsFit(t *testing.T) {
+	r := newRig(t)
+	var all []*transcriptv1.MetadataEntry
+	var keys []string
+	for i := range 14 {
+		all = append(all, metadata(fmt.Sprintf("k%02d", i), strings.Repeat("v", 1024))...)
+	}
+	room := 16<<10 - 14*(3+1024)
+	all = append(all, metadata("k14", strings.Repeat("v", 1024), "k15", strings.Repeat("v", room-3-1024-3))...)
+	for _, e := range all {
+		keys = append(keys, e.Key)
+	}
+	told := func() *transcriptv1.NodeInfo {
+		id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Messages: []*Message{user("q")}, Metadata: all})).NodeId
+		return r.assemble(&Assemble{Head: byID(id), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: keys}}).Nodes[0]
+	}
+	equal(r, "the entries of 16 KiB", fmt.Sprint(len(told().Metadata), told().MoreMetadata), "16 false")
+	all[15].Value += "v"
+	equal(r, "the entries of a byte more", fmt.Sprint(len(told().Metadata), told().MoreMetadata), "15 true")
+	all[15].Value = "v"
+	all[13].Value += "v"
+	n := told()
+	equal(r, "the entries beside one that is too large", fmt.Sprint(len(n.Metadata), n.MoreMetadata, n.Metadata[14].Key), "15 true k15")
+}
+
 // factsProgram is a random tree whose nodes have metadata.
 type factsProgram struct{ *program }
 
