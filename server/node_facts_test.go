@@ -96,7 +96,7 @@ func TestNodeFactsFit(t *testing.T) {
 	all[15].Value = "v"
 	all[13].Value += "v"
 	n := told()
-	equal(r, "the entries beside one that is too large", fmt.Sprint(len(n.Metadata), n.MoreMetadata, n.Metadata[14].Key), "15 true k15")
+	equal(r, "the entries beside one that is too large", fmt.Sprint(len(n.Metadata), n.MoreMetadata)+" "+n.Metadata[14].Key, "15 true k15")
 }
 
 // factsProgram is a random tree whose nodes have metadata.
