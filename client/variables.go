@@ -68,17 +68,20 @@ func firstPoints(s string, most int) string {
 	return s
 }
 
-// variablesAsked is how many variables a description tells of.
-const variablesAsked = 64
+// variablesAsked is how many variables a description tells of, and previewAsked the code points of each preview: the most that there are.
+const variablesAsked, previewAsked = 64, 2000
 
-// Variables tells of variables by their names, as they are set at a head, with previews; of names that are not set nothing is told. Where
-// the head is an alias that moves meanwhile, all are told as of one node. Describe tells of variables by prefix, and of those set last.
+// Variables tells of variables by their names, as they are set at a head, with previews of up to 2,000 code points: of a value that has no
+// more, the whole of it. The whole of a longer one is the node's that set it (VariableInfo.SetBy): Client.NodeInfo has its metadata. Of names
+// that are not set nothing is told. Where the head is an alias that moves meanwhile, all are told as of one node. Describe tells of
+// variables by prefix, and of those set last.
 // Errors: ErrNodeNotFound, ErrAliasNotFound, ErrInvalidField for an empty name, ErrLimitExceeded for one over 252 bytes.
 func (c *Client) Variables(ctx context.Context, head Ref, names ...string) ([]*transcriptv1.VariableInfo, error) {
 	var told []*transcriptv1.VariableInfo
 	for some := range slices.Chunk(names, variablesAsked) {
 		d, err := c.Describe(ctx, head, &transcriptv1.DescribeRequest{
-			Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW, MaxItems: variablesAsked, Names: &transcriptv1.VariableNames{Exact: some},
+			Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW, MaxItems: variablesAsked, PreviewChars: previewAsked,
+			Names: &transcriptv1.VariableNames{Exact: some},
 		})
 		if err != nil {
 			return nil, err

@@ -87,3 +87,19 @@ func TestVariablesByName(t *testing.T) {
 	_, err = c.Variables(ctx, client.ByAlias("nobody"), "v")
 	fails(t, err, client.ErrAliasNotFound)
 }
+
+// A value of 2,000 code points comes whole, so that an agent finds its variables again; the rest of a longer one is in its node.
+func TestVariablesComeWhole(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := begun(t, c)
+	whole, long := `"`+strings.Repeat("é", 1998)+`"`, `"`+strings.Repeat("x", 4000)+`"`
+	must(thread.AppendNode(ctx, client.Node{Metadata: map[string]string{client.VariableKey("a"): whole, client.VariableKey("b"): long}}))(t)
+	told := must(c.Variables(ctx, client.ByAlias(thread.Alias()), "a", "b"))(t)
+	if len(told) != 2 || told[0].Preview != whole || told[1].Preview != long[:2000] || told[1].SizeBytes != int64(len(long)) {
+		t.Fatalf("got %v", told)
+	}
+	node := must(c.NodeInfo(ctx, client.ByID(told[1].SetBy.NodeId)))(t)
+	if got := node.Metadata.Entries[1]; got.Key != client.VariableKey("b") || got.Value != long {
+		t.Errorf("the node has %v", node.Metadata)
+	}
+}
