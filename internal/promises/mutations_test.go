@@ -222,8 +222,8 @@ var mutations = []mutation{
 		"byte(boolToInt(condenseLast)), byte", "0, byte",
 	},
 	{
-		"the start of a window is looked for one loop too early", "chainstore/store.go",
-		"return v.Loops > b.Loops", "return v.Loops >= b.Loops",
+		"the start of a window is looked for one loop too late", "server/internal/chainview/window.go",
+		"max(0, s.Effective.Loops-1))}", "max(0, s.Effective.Loops-1)) + 1}",
 	},
 	{
 		"of a message with an answer all calls stay", "compaction/cut.go",
@@ -298,7 +298,7 @@ func TestMutations(t *testing.T) {
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("the mutant does not compile: %v\n%s", err, out)
 			}
-			run := exec.CommandContext(t.Context(), build.Args[6], "-test.run", "^TestPromises$/"+m.engine(), "-promises.pairs", "40000", "-rapid.nofailfile", "-rapid.shrinktime", "0s")
+			run := exec.CommandContext(t.Context(), build.Args[6], "-test.run", "^TestPromises$/"+m.engine(), "-promises.pairs", "80000", "-rapid.nofailfile", "-rapid.shrinktime", "0s")
 			out, err := run.CombinedOutput()
 			if err == nil {
 				t.Fatalf("the mutant passes\n%s", out)

@@ -25,7 +25,7 @@ type tally struct {
 // TestPromises holds the promises over random trees, on every engine. Give -promises.pairs=200000 for the long form.
 //
 // It catches wrong rules: TestMutations lists mutations of the code and shows, with -promises.mutate, that each is caught
-// within 40,000 pairs. They are:
+// within 80,000 pairs. They are:
 //
 //   - only the first unanswered call of a group gets a stub
 //   - an absent call id equals an empty one
@@ -72,7 +72,7 @@ type tally struct {
 //   - what is covered already cannot be covered once more
 //   - a view is continued over a compaction
 //   - an etag does not know of condense_last
-//   - the start of a window is looked for one loop too early
+//   - the start of a window is looked for one loop too late
 //   - of a message with an answer all calls stay
 //   - a message that loses calls keeps its reasoning
 //   - a message that loses calls is not cut
