@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -27,15 +28,32 @@ type EndedRun struct {
 	NodeID string
 	// Aliases are those that point to it now, and pointed to the head of the run before.
 	Aliases []string
-	// MoreAliases says that more pointed to the head, or may have: they stay there.
+	// MoreAliases says that more point to the head, or may: one of them moved meanwhile, or they are too many to be found.
 	MoreAliases bool
 }
 
 // EndRun ends a run that nobody works on any more: it puts a node without messages and with an outcome behind the
-// head, and moves to it, in one commit, all aliases that point to the head, run's and at most 100 others, whatever their names: a
-// thread's own and that of its chat are two of them. It does so on condition that each points there still, so it loses to whoever
-// works on: ErrAliasMoved, and nothing was written. May be repeated.
+// head, and moves to it, in one commit, run's alias and 100 others that point to the head, whatever their names: a thread's own and
+// that of its chat are two of them. Where more point there, further commits move those. It does so on condition that each points
+// there still, so it loses to whoever works on: ErrAliasMoved, and nothing was written. May be repeated.
 func (c *Client) EndRun(ctx context.Context, run *AliasRun, outcome Outcome) (*EndedRun, error) {
+	out, err := c.endSome(ctx, run, outcome)
+	for err == nil && out.MoreAliases {
+		var next *EndedRun
+		next, err = c.endSome(ctx, run, outcome)
+		if errors.Is(err, ErrAliasMoved) || err == nil && len(next.Aliases) == 1 { // what was ended stays so
+			return out, nil
+		}
+		if err == nil {
+			others := slices.DeleteFunc(next.Aliases, func(name string) bool { return name == run.Name })
+			out.Aliases, out.MoreAliases = append(out.Aliases, others...), next.MoreAliases
+		}
+	}
+	return out, err
+}
+
+// endSome makes one commit of EndRun: it moves run's alias, unless it was moved before, with those others that are told of the head.
+func (c *Client) endSome(ctx context.Context, run *AliasRun, outcome Outcome) (*EndedRun, error) {
 	head, err := c.NodeInfo(ctx, ByID(run.NodeId))
 	if err != nil {
 		return nil, err

@@ -177,3 +177,26 @@ func TestOfGuardAndWorkerOneWins(t *testing.T) {
 	}
 	t.Logf("of %d races workers won %d", n, won)
 }
+
+// TestTheGuardEndsAHeadWithManyAliases: a run is ended with all aliases of its head, also where a commit has no room for them.
+func TestTheGuardEndsAHeadWithManyAliases(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	head := must(c.Put(ctx, client.Node{Messages: messages{hello}, Aliases: []client.AliasUpdate{{Name: "chat/first"}}}))(t)
+	const n = 250
+	for from := 0; from < n; from += 50 {
+		var more []client.AliasMove
+		for i := from; i < from+50; i++ {
+			more = append(more, client.AliasMove{Name: fmt.Sprintf("msg/%04d", i), Target: client.ByID(head.NodeId)})
+		}
+		must(c.SetAliases(ctx, more...))(t)
+	}
+	ended := must(c.EndRun(ctx, staleRuns(t, c, 1)["chat/first"], client.Cancelled))(t)
+	names := slices.Compact(slices.Sorted(slices.Values(ended.Aliases)))
+	if len(names) != n+1 || len(ended.Aliases) != n+1 || ended.MoreAliases {
+		t.Errorf("%d aliases were ended, %d names, more: %t; want %d", len(ended.Aliases), len(names), ended.MoreAliases, n+1)
+	}
+	for run, err := range c.AliasRuns(ctx, client.AliasScope{}, true) {
+		ok(t, err)
+		t.Fatalf("%s is open still", run.Name)
+	}
+}

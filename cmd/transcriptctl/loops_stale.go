@@ -52,7 +52,7 @@ type guard struct {
 	s    *session
 	end  string
 	line *progress
-	// seen are the heads whose runs were ended.
+	// seen are the heads that were ended with all their aliases.
 	seen                map[string]bool
 	stale, ended, moved int64
 }
@@ -108,7 +108,7 @@ func (g *guard) run(ctx context.Context, run *client.AliasRun) error {
 			return fmt.Errorf("%s: %w", name(run.Name), err)
 		default:
 			g.ended++
-			g.seen[run.NodeId] = true
+			g.seen[run.NodeId] = !ended.MoreAliases
 			l.Fate, l.Outcome, l.EndedBy, l.Aliases = "ended", g.end, ended.NodeID, ended.Aliases
 			names, fate = joined(ended), g.end+"  "
 		}
