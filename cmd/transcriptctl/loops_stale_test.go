@@ -77,3 +77,19 @@ func TestGuardOfManyRuns(t *testing.T) {
 		t.Errorf("these are left: %.200s", out)
 	}
 }
+
+// TestPutWithoutMessages: an outcome alone ends a run; nothing is put without metadata, or beside messages.
+func TestPutWithoutMessages(t *testing.T) {
+	s := serveStore(t, memstore.New(memstore.Options{}))
+	s.must("put", "--text", "hello", "--alias", "chat/1")
+	outcome := []string{"put", "--no-messages", "--metadata", "run/end=stopped", "--parent", "chat/1", "--alias", "chat/1"}
+	for _, args := range [][]string{{"put", "--no-messages"}, append(outcome, "--text", "more"), append(outcome, "answer.json")} {
+		if r := s.run(args...); r.code != exitUsage || !strings.Contains(r.notes, "--no-messages goes with --metadata") {
+			t.Errorf("%q: exit code %d, %s", args, r.code, r.notes)
+		}
+	}
+	s.must(outcome...)
+	if out := s.must("loops", "chat/1"); strings.Count(out, "\n") != 1 || !strings.Contains(out, "stopped      1 message") {
+		t.Errorf("the run is %s", out)
+	}
+}

@@ -18,6 +18,7 @@ type putCommand struct {
 	Format string   `default:"openai" enum:"openai,protojson" help:"The messages' form: openai (a message, a list of messages, or an object with messages) or protojson ({\"messages\": [...]})."`
 	Role   string   `default:"user" enum:"system,developer,user,assistant,tool" help:"Of --text: system, developer, user, assistant or tool."`
 	Text   *string  `placeholder:"TEXT" help:"Put one message with this text."`
+	Bare   bool     `name:"no-messages" help:"Put metadata alone, such as an outcome, which ends a run."`
 	Parent string   `short:"p" placeholder:"REF" help:"The node to append to. Default: begin a chain."`
 	Alias  []string `short:"a" sep:"none" placeholder:"NAME" help:"Point this alias to the new node, in the same commit; may be repeated."`
 	conditionFlags
@@ -32,6 +33,7 @@ func (c *putCommand) Help() string {
     transcriptctl put --text 'What is a node?' --parent chat/42 --alias chat/42
     transcriptctl put answer.json --parent chat/42 --alias chat/42 --if-head 3f9a1c2b
     curl ... | jq .choices[0].message | transcriptctl put --parent chat/42 --alias chat/42
+    transcriptctl put --no-messages --metadata run/end=stopped --parent chat/42 --alias chat/42
 
 Where --parent is an alias that --if-head conditions, or a node id, the command may be repeated safely.`
 }
@@ -82,6 +84,12 @@ func (c *putCommand) node(ctx context.Context, s *session) (n client.Node, err e
 }
 
 func (c *putCommand) messages(ctx context.Context, s *session) ([]*transcriptv1.Message, error) {
+	if c.Bare {
+		if c.File != "" || c.Text != nil || len(c.Metadata) == 0 {
+			return nil, usagef("--no-messages goes with --metadata, and neither with FILE nor with --text")
+		}
+		return nil, nil
+	}
 	if c.Text != nil {
 		if c.File != "" {
 			return nil, usagef("give either FILE or --text")
