@@ -200,3 +200,16 @@ func TestTheGuardEndsAHeadWithManyAliases(t *testing.T) {
 		t.Fatalf("%s is open still", run.Name)
 	}
 }
+
+// TestTheGuardLosesToADelete: an alias that was deleted since it was listed has moved on, and is not made again.
+func TestTheGuardLosesToADelete(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	chatTurn(t, c, "gone")
+	run := staleRuns(t, c, 1)["chat/gone"]
+	must(c.DeleteAlias(ctx, "chat/gone", client.Condition{}))(t)
+	_, err := c.EndRun(ctx, run, client.Cancelled)
+	fails(t, err, client.ErrAliasMoved)
+	if _, err := c.Resolve(ctx, "chat/gone"); !errors.Is(err, client.ErrAliasNotFound) {
+		t.Errorf("the alias that was deleted: %v", err)
+	}
+}

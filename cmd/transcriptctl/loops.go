@@ -17,7 +17,7 @@ type loopsCommand struct {
 func (c *loopsCommand) Help() string {
 	return `A run loop is a user message and all that answers it, up to the final reply. Newest first; what was compacted is listed as it was. A line has the node that it begins in, when, its state (open, closed or interrupted), its size, and how the user's message begins; "lead-in" is what was said before any user.
 
-With --stale it is a guard: it lists the aliases, of all chains or of those under a PREFIX, whose last run loop is open and behind which nothing but compactions was put for longer, by the server's clock. With --end it ends these runs, each with all aliases of its head, in one commit, on condition that they point there still: a run that somebody works on meanwhile "moved on", and nothing is written. Examples:
+With --stale it is a guard: it lists the aliases, of all chains or of those under a PREFIX, whose last run loop is open and behind which nothing but compactions was put for longer, by the server's clock. With --end it ends these runs, each with all aliases of its head, on condition that they point there still: a run that somebody works on meanwhile "moved on", and nothing is written. Examples:
 
     transcriptctl loops chat/42
     transcriptctl loops --stale 1h
