@@ -117,7 +117,8 @@ func (e *Effective) feedEarly(ctx context.Context, p *compaction.Planner, start 
 	return err
 }
 
-// feed adds a node's messages from one through the one before another; behind the last, what stands at the node's end.
+// feed adds a node's messages from one through the one before another; behind the last, what stands at the node's end. A compaction node
+// that is not the view's has no part in it, even where it has no messages.
 func (e *Effective) feed(p *compaction.Planner, h *chainstore.Header, from, through int) {
 	times, copies := h.Times(), h.Covers.Present && !h.Version1
 	for i := from; i < through; i++ {
@@ -131,7 +132,7 @@ func (e *Effective) feed(p *compaction.Planner, h *chainstore.Header, from, thro
 	}
 	switch {
 	case through < len(h.Messages):
-	case copies:
+	case copies && e.compaction != nil && h.Seq == e.compaction.Seq:
 		p.Stand(h.Stands)
 	case h.Outcome != runloop.NoOutcome:
 		p.End(h.Stubs, h.Outcome)
