@@ -295,7 +295,8 @@ type AliasQuery struct {
 	// Bytes ends a page behind the alias with which the Size of all comes to so many; 0: none does.
 	Bytes int
 	// Loops tells of each alias its Loop. OpenOnly leaves out those whose loop is not open, and ends a page where it has looked at the
-	// heads of LoopReach aliases.
+	// heads of LoopReach aliases. With Loops a page also ends behind the alias with which the rows read for loops, those of ancestors,
+	// come to AliasReach.
 	Loops, OpenOnly bool
 }
 

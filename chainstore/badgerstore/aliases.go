@@ -58,13 +58,14 @@ type aliasPage struct {
 	*snapshot.Snapshot
 	query   *chainstore.AliasQuery
 	aliases []chainstore.Alias
-	// size is the Size of all, and heads how many heads were looked at.
-	size, heads int
+	// size is the Size of all, heads how many heads were looked at, and rows how many of their ancestors.
+	size, heads, rows int
 }
 
 func (p *aliasPage) full() bool {
 	q := p.query
-	return len(p.aliases) == q.Limit || q.Bytes > 0 && p.size >= q.Bytes || q.OpenOnly && p.heads == chainstore.LoopReach
+	return len(p.aliases) == q.Limit || q.Bytes > 0 && p.size >= q.Bytes || q.OpenOnly && p.heads == chainstore.LoopReach ||
+		p.rows >= chainstore.AliasReach
 }
 
 func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error) {
@@ -130,9 +131,11 @@ func (p *aliasPage) add(name string, a *layout.AliasRow) error {
 	}
 	shown := show(name, a, head)
 	if p.query.Loops {
-		if shown.Loop, err = p.LastLoop(a.At, head); err != nil {
+		var rows int
+		if shown.Loop, rows, err = p.LastLoop(a.At, head); err != nil {
 			return err
 		}
+		p.rows += rows
 	}
 	p.aliases, p.size = append(p.aliases, *shown), p.size+shown.Size()
 	return nil

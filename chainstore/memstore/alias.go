@@ -96,9 +96,10 @@ func (s *Store) Aliases(ctx context.Context, name string, q chainstore.AliasQuer
 
 // page is the first of some aliases, and where it ends if more come behind.
 func (ns *namespace) page(all []*alias, q *chainstore.AliasQuery) (page []chainstore.Alias, next *chainstore.AliasCursor) {
-	size, heads, last := 0, 0, chainstore.AliasCursor{}
+	size, heads, rows, last := 0, 0, 0, chainstore.AliasCursor{}
 	for i, a := range all {
-		full := len(page) >= q.Limit || q.Bytes > 0 && size >= q.Bytes || q.OpenOnly && heads == chainstore.LoopReach
+		full := len(page) >= q.Limit || q.Bytes > 0 && size >= q.Bytes || q.OpenOnly && heads == chainstore.LoopReach ||
+			rows >= chainstore.AliasReach
 		switch {
 		case q.Limit <= 0:
 			return nil, nil
@@ -112,7 +113,8 @@ func (ns *namespace) page(all []*alias, q *chainstore.AliasQuery) (page []chains
 			}
 			shown := ns.show(a)
 			if q.Loops {
-				shown.Loop = head.lastLoop()
+				loop, read := head.lastLoop()
+				shown.Loop, rows = loop, rows+read
 			}
 			page, size = append(page, shown), size+shown.Size()
 		}
@@ -121,21 +123,25 @@ func (ns *namespace) page(all []*alias, q *chainstore.AliasQuery) (page []chains
 	return page, nil
 }
 
-// lastLoop walks from the node to the first message of its last loop.
-func (n *node) lastLoop() *chainstore.AliasLoop {
-	out := &chainstore.AliasLoop{Loop: n.header.State.Full.Loop}
+// lastLoop walks from the node to the first message of its last loop. Rows is how many ancestors it names: those before compaction
+// nodes, and that in which the loop begins.
+func (n *node) lastLoop() (out *chainstore.AliasLoop, rows int) {
+	out = &chainstore.AliasLoop{Loop: n.header.State.Full.Loop}
 	said := n
 	for said.compaction != nil {
-		said = said.parent
+		said, rows = said.parent, rows+1
 	}
 	out.LastPut = said.header.FirstPut
 	if out.Phase != runloop.None {
+		if n.header.Seq > out.Start.Seq {
+			rows++
+		}
 		for n.header.Seq > out.Start.Seq {
 			n = n.parent
 		}
 		out.StartedAt = n.header.Messages[out.Start.Index].SentAt(n.header.FirstPut)
 	}
-	return out
+	return out, rows
 }
 
 func inScope(name string, q *chainstore.AliasQuery) bool {

@@ -163,3 +163,26 @@ func listOpenLoopsReach(f *fixture) {
 		equal(f, "the aliases of a list of all", len(f.list(chainstore.AliasQuery{ByFolder: q.ByFolder, Folder: "f", Limit: 1000})), chainstore.LoopReach+1)
 	}
 }
+
+// compactionLoopsReach: a page that has read many ancestors for the loops of its aliases ends, and the next goes on behind them.
+func compactionLoopsReach(f *fixture) {
+	const behind, aliases = 120, 100 // compaction nodes in a row, each a row to read for each alias
+	head := f.put(root(system("s"), user("q"), assistant("a")))
+	for i := range behind {
+		head = f.put(compacted(head, head, user(fmt.Sprint("a copy ", i)), assistant("of what was closed")))
+	}
+	var set []chainstore.AliasChange
+	var want []string
+	for i := range aliases {
+		want = append(want, fmt.Sprintf("f/%03d", i))
+		set = append(set, point(want[i], head, anything()))
+	}
+	f.commit(nil, set...)
+	for _, q := range []chainstore.AliasQuery{{Prefix: "f/"}, {ByFolder: true, Folder: "f"}} {
+		q.Limit, q.Loops = aliases, true
+		page, next, err := f.store.Aliases(f.ctx(), f.ns, q)
+		f.ok(err)
+		equal(f, "that a page ends before all", len(page) < aliases && next != nil, true)
+		equalSlices(f, "all aliases", f.list(q), want)
+	}
+}

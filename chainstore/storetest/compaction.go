@@ -24,6 +24,7 @@ func compactionChecks() []check {
 		{Compaction, "CallFacts", callFacts},
 		{Compaction, "OutcomesBehind", compactionOutcomes},
 		{Compaction, "LoopsOfAliases", compactionAliasLoops},
+		{Compaction, "LoopsReach", compactionLoopsReach},
 		{Compaction, "OfCompactions", compactionOfCompactions},
 		{Compaction, "BeforeCompaction", compactionBeforeCompaction},
 		{Compaction, "Forks", compactionForks},

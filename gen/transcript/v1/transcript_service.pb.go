@@ -2466,7 +2466,8 @@ func (*ListAliasesRequest_Folder) isListAliasesRequest_Scope() {}
 type ListAliasesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The aliases. A page ends at about 1 MiB, and where it has looked at 10,000 rows: aliases, names that were deleted, and
-	// what is left of earlier moves. So it may hold fewer than asked, or none, and still not be the last.
+	// what is left of earlier moves; with loops also where it has read 10,000 nodes before the heads. So it may hold fewer than
+	// asked, or none, and still not be the last.
 	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// For the next page; empty: this was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`

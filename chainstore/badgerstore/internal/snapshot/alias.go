@@ -25,14 +25,17 @@ func (v *Snapshot) Alias(name string) (*layout.AliasRow, error) {
 
 // LastLoop tells of the last run loop of the chain that ends at a place in a node with a header. It reads the fork path only where an
 // ancestor has to be read and the chain has forks.
-func (v *Snapshot) LastLoop(at chainstore.Place, head *chainstore.Header) (*chainstore.AliasLoop, error) {
+// Rows is how many ancestors it read.
+func (v *Snapshot) LastLoop(at chainstore.Place, head *chainstore.Header) (loop *chainstore.AliasLoop, rows int, err error) {
 	var l *chainstore.Lineage
-	return chainstore.LoopAt(head, func(seq uint32) (h *chainstore.Header, err error) {
+	loop, err = chainstore.LoopAt(head, func(seq uint32) (h *chainstore.Header, err error) {
 		if l == nil {
 			if l, err = v.lineage(at, head.Forks); err != nil {
 				return nil, err
 			}
 		}
+		rows++
 		return v.HeaderAt(l.Locate(seq))
 	})
+	return loop, rows, err
 }
