@@ -208,7 +208,7 @@ func (w *tree) holdWhole(head *node, ancestor *node, again bool) {
 }
 
 // found holds what a report tells of repairs and findings, at nodes behind a depth, up to the model. Behind a compaction,
-// findings are as they were when nodes were put.
+// the findings of the full view are held, which no compaction touches.
 func (w *tree) found(req *transcriptv1.AssembleRequest, reply *rawReply, head *node, depth int) {
 	w.t.Helper()
 	r := reply.Report
@@ -219,7 +219,7 @@ func (w *tree) found(req *transcriptv1.AssembleRequest, reply *rawReply, head *n
 	if r.Repairs != repairs {
 		w.t.Fatalf("%v: %d repairs, the model's %d\n%s", req, r.Repairs, repairs, w.show(head))
 	}
-	if head.compaction() != nil {
+	if head.compaction() != nil && req.View == viewEffective {
 		return
 	}
 	all := head.full().findingsBehind(depth)

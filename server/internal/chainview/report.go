@@ -52,7 +52,8 @@ func (r *Report) Join(behind *Report) *Report {
 	return r
 }
 
-// find adds what the marks of a node's messages tell, from one through the one before another.
+// find adds what the marks of a node's messages tell, from one through the one before another. Behind a compaction, and in its copies, no
+// lead-in begins in the full view: a loop has begun in what it covers.
 func (r *Report) find(h *chainstore.Header, from, through int) {
 	for i := from; i < through; i++ {
 		m := &h.Messages[i].Mark
@@ -60,7 +61,7 @@ func (r *Report) find(h *chainstore.Header, from, through int) {
 		r.add(h, i, leftOutKind(m.LeftOut), 1)
 		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, m.RepeatedIDs)
 		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_INTERRUPTED_LOOP, boolToInt(m.Interrupts))
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, boolToInt(m.LeadIn))
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, boolToInt(m.LeadIn && !h.Compaction.Present))
 	}
 }
 
