@@ -455,3 +455,13 @@ func TestMayHaveHappened(t *testing.T) {
 		}
 	}
 }
+
+// A reply of system messages alone is no root, and salted.
+func TestAReplyOfSystemMessagesIsSalted(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client(client.WithVerification())
+	begun(t, c)
+	thread := must(c.Start(ctx, client.Turn{MessageID: "m2", ReplyTo: "m1", Messages: messages{system}}))(t)
+	if len(saltOf(t, c, thread.Head())) == 0 {
+		t.Error("it has no salt")
+	}
+}

@@ -284,24 +284,31 @@ func named(node *Node) iter.Seq[string] {
 }
 
 // drop takes from what moves along the aliases that somebody else moved, as the refusal of a node tells whose own aliases come first,
-// and tells whether it was refused for nothing else.
+// and tells whether it was refused for nothing else. Where it was, whoever moved the thread's alias may have moved them along, and they stay.
 func (t *Thread) drop(err error, node *Node, own int) bool {
 	var e *Error
 	if !refusedForAnAlias(err) || !errors.As(err, &e) || len(e.Conflicts) == 0 {
 		return false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	var others []string
 	e.Conflicts = slices.DeleteFunc(e.Conflicts, func(c Conflict) bool {
 		for i := own; i < len(node.Aliases); i++ {
 			if c.Field == fmt.Sprintf("aliases[%d]", i) {
-				delete(t.sent, strings.TrimPrefix(node.Aliases[i].Name, MessageAlias("")))
+				others = append(others, strings.TrimPrefix(node.Aliases[i].Name, MessageAlias("")))
 				return true
 			}
 		}
 		return false
 	})
-	return len(e.Conflicts) == 0
+	if len(e.Conflicts) > 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, replyID := range others {
+		delete(t.sent, replyID)
+	}
+	return true
 }
 
 // settle moves what moves along to a node of which it is not known what was moved with it.
@@ -316,7 +323,9 @@ func (t *Thread) settle(ctx context.Context, id string, m *moving) error {
 		}
 		if err != nil {
 			t.mu.Lock()
-			delete(t.sent, replyID)
+			if t.sent[replyID].at == s.at { // else an append of this thread moved it along since
+				delete(t.sent, replyID)
+			}
 			t.mu.Unlock()
 		}
 	}

@@ -362,3 +362,53 @@ func TestSentOfTheThreadsOwnAlias(t *testing.T) {
 	labelled(t, c, "msg/m1")
 	fails(t, thread.Append(ctx, &transcriptv1.Message{}), client.ErrInvalidField)
 }
+
+// What moves along does so under a Thread of several goroutines: one that is overtaken, or whose reply comes late, takes nothing from it.
+func TestSentOnAThreadOfSeveral(t *testing.T) {
+	second := client.Call("call-2", "read", "{}")
+	for name, late := range map[string]bool{"one is overtaken": false, "a reply comes late": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := t.Context(), newScripted(t)
+			c := s.client(1)
+			thread := begun(t, c)
+			ok(t, thread.Append(ctx, asks))
+			ok(t, thread.Sent(ctx, "o1"))
+			goesOn := func() { ok(t, thread.Append(ctx, client.Assistant("", second))) }
+			s.answers[putNode] = []func(func() error) error{func(pass func() error) error {
+				if !late {
+					goesOn()
+					return pass()
+				}
+				err := pass()
+				ok(t, thread.Refresh(ctx))
+				goesOn()
+				return err
+			}}
+			if err := thread.AppendResults(ctx, result); late {
+				ok(t, err)
+			} else {
+				fails(t, err, client.ErrAliasMoved)
+			}
+			labelled(t, c, "msg/m1", "sent/o1")
+			ok(t, thread.AppendResults(ctx, client.Result(second, "more")))
+			labelled(t, c, "msg/m1", "sent/o1")
+			points(t, c, "msg/o1", thread.Head())
+			ok(t, thread.Append(ctx, answer))
+			points(t, c, "msg/o1", thread.Head())
+		})
+	}
+}
+
+// An append that failed before it was sent, while it was looked up what moves along, did not happen.
+func TestSentThatCannotBeLookedUp(t *testing.T) {
+	ctx, s := t.Context(), newScripted(t)
+	thread := begun(t, s.client(1))
+	ok(t, thread.Append(ctx, asks))
+	ok(t, thread.Sent(ctx, "o1"))
+	s.answers[resolve] = []func(func() error) error{lost}
+	if err := thread.AppendResults(ctx, result); err == nil || client.MayHaveHappened(err) {
+		t.Errorf("got %v", err)
+	}
+	ok(t, thread.AppendResults(ctx, result))
+	shows(t, thread, system, hello, asks, result)
+}

@@ -240,7 +240,7 @@ func (t *Thread) appendTo(ctx context.Context, head string, node Node, a *pendin
 	for {
 		full, moving, err := t.withSent(ctx, node)
 		if err != nil {
-			return nil, a.told(err)
+			return nil, a.told(undone(happened(err, false))) // it was only looked at what moves along
 		}
 		res, err := t.putKnown(ctx, &full, moving, a)
 		if t.drop(err, &full, len(node.Aliases)) {
@@ -280,10 +280,11 @@ func (t *Thread) putKnown(ctx context.Context, node *Node, moving *moving, a *pe
 func (t *Thread) appended(head string, node *Node, res *PutResult, moving *moving) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.head == head {
-		t.moved(res.NodeId, res.Counters)
-		t.ran(node)
+	if t.head != head { // it was refreshed, which told what moves along
+		return
 	}
+	t.moved(res.NodeId, res.Counters)
+	t.ran(node)
 	t.movedAlong(res.NodeId, node, moving)
 }
 

@@ -36,7 +36,7 @@ func (c *Client) Start(ctx context.Context, turn Turn) (*Thread, error) {
 	t := c.newThread(MessageAlias(turn.MessageID), turn.Chat)
 	node := Node{
 		Messages: turn.Messages, Notes: turn.Notes, Metadata: turn.Metadata,
-		Aliases: t.aliases(MustNotExist()), Previous: len(turn.System) > 0,
+		Aliases: t.aliases(MustNotExist()), Previous: len(turn.System) > 0 || turn.ReplyTo != "", // no root, at first
 	}
 	if turn.ReplyTo == "" {
 		return t.begin(ctx, node, func(node Node, _ *pending) (*PutResult, error) { return c.putFirst(ctx, turn.System, node) })
