@@ -378,7 +378,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &smallDisk{bytes: used + 64<<10}
+	d := newSmallDisk(used + 64<<10)
 	o := Options{MemtableBytes: 1 << 20, lookAtDisk: d.look}
 	if _, err := Open(dir, o); !errors.Is(err, chainstore.ErrDiskFull) || !strings.Contains(err.Error(), "MiB are free") {
 		t.Fatalf("error is %v", err)
@@ -387,7 +387,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(unnamed, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.bytes += 4 << 20
+	d.bytes.Add(4 << 20)
 	db, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +395,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat(unnamed); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the table that nobody names: %v", err)
 	}
-	d.bytes = 1 << 40
+	d.bytes.Store(1 << 40)
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
@@ -543,7 +543,7 @@ func TestKilledBeforeALogIsDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone := &smallDisk{bytes: used + free}
+	alone := newSmallDisk(used + free)
 	if err := db.Close(); err != nil { // writes the table
 		t.Fatal(err)
 	}
@@ -634,7 +634,7 @@ func openFilled(t *testing.T, disk string) {
 // Conversations that begin and go on with the same texts, each text of all of them about a memtable, fill a disk until puts are
 // refused. What Badger merges then fits.
 func TestRoomForRowsThatAreAlike(t *testing.T) {
-	dir, d := t.TempDir(), &smallDisk{bytes: 30 << 20}
+	dir, d := t.TempDir(), newSmallDisk(30 << 20)
 	o := Options{MemtableBytes: 1 << 20, lookAtDisk: d.look}.complete()
 	opened, err := badger.OpenManaged(badgerOptions(dir, &o, 0).WithNumLevelZeroTables(1000).WithNumLevelZeroTablesStall(1001))
 	raw, err := tune(opened, err, nil)
@@ -645,7 +645,7 @@ func TestRoomForRowsThatAreAlike(t *testing.T) {
 	if err := raw.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d.low.Store(d.bytes)
+	d.low.Store(d.bytes.Load())
 	db, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -658,7 +658,7 @@ func TestRoomForRowsThatAreAlike(t *testing.T) {
 		return db.level0() == 0
 	})
 	if low := d.low.Load(); low < 0 {
-		t.Errorf("of a disk of %d KiB Badger took %d KiB too much", d.bytes>>10, -low>>10)
+		t.Errorf("of a disk of %d KiB Badger took %d KiB too much", d.bytes.Load()>>10, -low>>10)
 	}
 	if err := db.Close(); err != nil {
 		t.Error(err)
@@ -690,13 +690,19 @@ func fillWithAlike(t *testing.T, db *badger.DB, r *room) {
 // smallDisk is one of so many bytes, of which the files of a directory take what they take. It is never really full: low is the least
 // that was free.
 type smallDisk struct {
-	bytes int64
+	bytes atomic.Int64
 	low   atomic.Int64
+}
+
+func newSmallDisk(bytes int64) *smallDisk {
+	d := new(smallDisk)
+	d.bytes.Store(bytes)
+	return d
 }
 
 func (d *smallDisk) look(dir string) (diskSpace, error) {
 	used, err := diskUsage(dir)
-	free := d.bytes - used
+	free := d.bytes.Load() - used
 	for low := d.low.Load(); free < low && !d.low.CompareAndSwap(low, free); low = d.low.Load() {
 	}
 	return diskSpace{bytes: free, inodes: math.MaxInt64}, err
