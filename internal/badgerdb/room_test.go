@@ -634,7 +634,7 @@ func openFilled(t *testing.T, disk string) {
 // Conversations that begin and go on with the same texts, each text of all of them about a memtable, fill a disk until puts are
 // refused. What Badger merges then fits.
 func TestRoomForRowsThatAreAlike(t *testing.T) {
-	dir, d := t.TempDir(), newSmallDisk(30 << 20)
+	dir, d := t.TempDir(), newSmallDisk(30<<20)
 	o := Options{MemtableBytes: 1 << 20, lookAtDisk: d.look}.complete()
 	opened, err := badger.OpenManaged(badgerOptions(dir, &o, 0).WithNumLevelZeroTables(1000).WithNumLevelZeroTablesStall(1001))
 	raw, err := tune(opened, err, nil)
