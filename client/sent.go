@@ -21,6 +21,8 @@ const (
 	sentLabel = "sent/"
 	// maxSent is how many messages of a run move along.
 	maxSent = 16
+	// maxAliases is how many aliases a call of the service sets.
+	maxAliases = 1000
 	// maxLabels and maxLabelKey are the service's limits.
 	maxLabels   = 64
 	maxLabelKey = 256
@@ -204,6 +206,7 @@ func (t *Thread) withSent(ctx context.Context, node Node) (Node, *moving, error)
 		return node, nil, err
 	}
 	m.step = stepBy(at.run, &node)
+	m.fit(maxAliases - len(node.Aliases))
 	found, err := t.c.Resolve(ctx, t.alias)
 	if err != nil && !errors.Is(err, ErrAliasNotFound) {
 		return node, nil, err
@@ -217,6 +220,14 @@ func (t *Thread) withSent(ctx context.Context, node Node) (Node, *moving, error)
 		}
 	}
 	return node, m, nil
+}
+
+// fit leaves behind, until the next append, what a call has no room for.
+func (m *moving) fit(room int) {
+	ids := slices.Sorted(maps.Keys(m.sent))
+	for _, replyID := range ids[max(0, min(len(ids), room)):] {
+		delete(m.sent, replyID)
+	}
 }
 
 // valid tells whether a node can be folded; the service refuses any other.

@@ -412,3 +412,20 @@ func TestSentThatCannotBeLookedUp(t *testing.T) {
 	ok(t, thread.AppendResults(ctx, result))
 	shows(t, thread, system, hello, asks, result)
 }
+
+// An append with as many aliases as a call takes leaves what was sent behind; the next one moves it along.
+func TestSentBesideManyAliases(t *testing.T) {
+	c := newLink(t).client()
+	thread := begun(t, c)
+	ok(t, thread.Append(t.Context(), client.User("Answer."), client.Assistant("", client.Call("1", "reply", "{}"))))
+	ok(t, thread.Sent(t.Context(), "own"))
+	var many []client.AliasUpdate
+	for i := range 999 {
+		many = append(many, client.AliasUpdate{Name: fmt.Sprint("mark/", i)})
+	}
+	behind := thread.Head()
+	must(thread.AppendNode(t.Context(), client.Node{Messages: messages{client.Result(client.Call("1", "reply", "{}"), "sent")}, Aliases: many}))(t)
+	points(t, c, client.MessageAlias("own"), behind)
+	ok(t, thread.Append(t.Context(), client.Assistant("", client.Call("2", "reply", "{}"))))
+	points(t, c, client.MessageAlias("own"), thread.Head())
+}
