@@ -15,6 +15,22 @@ func (p *Policy) AnswersBy(name runloop.Optional) bool {
 	return found
 }
 
+// AnswerNames are the names of a message's calls with those alone that answer, the Policy's own strings; nil where none does.
+func (p *Policy) AnswerNames(names []runloop.Optional) []runloop.Optional {
+	var out []runloop.Optional
+	for k, name := range names {
+		at, found := slices.BinarySearch(p.ReplyTools, name.Value)
+		if !name.Present || !found {
+			continue
+		}
+		if out == nil {
+			out = make([]runloop.Optional, len(names))
+		}
+		out[k] = runloop.Some(p.ReplyTools[at])
+	}
+	return out
+}
+
 // AnswerCalls are those of the calls that are part of the answer.
 func (p *Policy) AnswerCalls(calls []runloop.Call) (out []runloop.Call) {
 	for _, c := range calls {

@@ -17,7 +17,7 @@ import (
 // stored are trees written down, each a chain: nodes are parted by "/", messages are letters as in docs/views.md (u, a, s, e,
 // c1, r1; R1 is a result long enough for a line, A a reply that counts no fewer bytes when cut, with a note that tells more
 // tokens than those), and compact(N), compact(N,M), compact(N,only), compact(N,tight) compact the chain through node N, with summary M; only keeps no
-// closed loop, tight one.
+// closed loop, nothing not even a line that says so, tight one.
 var stored = map[string]string{
 	"an orphan before the user, and a compaction":      "r1 / u a R1 a / compact(1) / u / a",
 	"a result is left out within the preamble":         "s r1 s / s u c1 R1 a / u / compact(1,M) / a",
@@ -36,6 +36,7 @@ var stored = map[string]string{
 	"a line is kept where nothing more is dropped":     "s / u a / u a / u c1 R1 a / compact(3,tight) / s / u c2 R2 a / compact(6) / u a / u",
 	"a line behind a summary":                          "s / u c1 R1 a / u a / u a / compact(3,M) / u a / u a / u a / u c2 R2 a / u a / compact(8,tight) / u a / u a / u / a",
 	"a line without loops, and system messages":        "s / u c1 R1 a / u c2 R2 a / compact(2,only) / s / s u a / u a / compact(5,only) / s / u / u a / u",
+	"a compaction of nothing lies behind the next":     "s / u a / u c1 R1 a / u / compact(1,nothing) / compact(2) / a / u / a",
 	"a summary takes a line's place":                   "u c1 R1 a / u c2 R2 a / compact(1,only) / u a / u a / u c3 R3 a / compact(5,M) / u a / u a / u",
 	"system messages anywhere":                         "s u s s a s / u s c1 s R1 / s a s / compact(2,M) / s u s / a s",
 }
@@ -100,10 +101,10 @@ func (w *tree) compactAt(head *node, args string) {
 		w.t.Fatalf("compact(%s): %v", args, err)
 	}
 	req := &transcriptv1.CompactRequest{Head: ref(head), ThroughId: w.nodes[through].id, Summary: summary}
-	if summary == "only" {
-		req.Summary, req.SummaryOnly = "", true
-	}
 	keep := somePolicy(0)
+	if summary == "only" || summary == "nothing" {
+		req.Summary, req.SummaryOnly, keep.OmitLeftOutLine = "", true, summary == "nothing"
+	}
 	keep.KeepToolResults = proto.Int32(1)
 	if summary == "tight" {
 		req.Summary, keep.MaxRunLoops = "", proto.Int32(1)

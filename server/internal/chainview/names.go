@@ -16,7 +16,7 @@ func (e *Effective) named(ctx context.Context, policy *compaction.Policy, plan f
 	if err := plan(); err != nil || len(e.unnamed) == 0 {
 		return err
 	}
-	if err := e.readNames(ctx); err != nil {
+	if err := e.readNames(ctx, policy); err != nil {
 		return err
 	}
 	return plan()
@@ -37,8 +37,8 @@ func (e *Effective) told(m *runloop.Brief, at runloop.Place) *runloop.Brief {
 	return &named
 }
 
-// readNames reads the names of calls that no header keeps.
-func (e *Effective) readNames(ctx context.Context) error {
+// readNames reads the names of calls that no header keeps, and of these keeps those that answer.
+func (e *Effective) readNames(ctx context.Context, policy *compaction.Policy) error {
 	e.names = make(map[runloop.Place][]runloop.Optional, len(e.unnamed))
 	var spans []chainstore.Span
 	for _, at := range e.unnamed {
@@ -51,18 +51,19 @@ func (e *Effective) readNames(ctx context.Context) error {
 	return ReadAll(ctx, e.chain, spans, func(row *chainstore.Row) error {
 		h, err := row.Header()
 		for ; err == nil && len(left) > 0 && left[0].Seq == row.Seq; left = left[1:] {
-			err = e.readName(h, left[0], row.Payload)
+			err = e.readName(h, left[0], row.Payload, policy)
 		}
 		return err
 	})
 }
 
-// readName reads the names of the calls of one message.
-func (e *Effective) readName(h *chainstore.Header, at runloop.Place, payload []byte) error {
+// readName reads the names of the calls of one message. Others than those that answer count as not told, and where there are none, none
+// are kept.
+func (e *Effective) readName(h *chainstore.Header, at runloop.Place, payload []byte, policy *compaction.Policy) error {
 	m, err := DecodeMessage(h, int(at.Index), payload)
 	if err != nil {
 		return err
 	}
-	e.names[at] = runloop.NamesOf(canonical.FactsOf(m).Calls)
+	e.names[at] = policy.AnswerNames(runloop.NamesOf(canonical.FactsOf(m).Calls))
 	return nil
 }
