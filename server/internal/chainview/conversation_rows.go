@@ -82,7 +82,7 @@ func (w *conversationWriter) Link(ctx context.Context) error { return w.s.Link(c
 
 // header decodes what is needed of a row's header.
 func (w *conversationWriter) header(row *chainstore.Row) error {
-	if w.s.wantsInfo() || row.Raw.IsCompaction() {
+	if w.s.wantsInfo() || row.Raw.IsCompaction() || row.Raw.HasFindings() { // of which the report asks what lies before
 		return row.HeaderInto(w.h)
 	}
 	return row.MessagesInto(w.h)
