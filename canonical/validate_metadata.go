@@ -91,22 +91,12 @@ var outcomes = map[string]runloop.Outcome{
 // Outcome is the outcome that metadata tells; NoOutcome for none, and for another value, which nodes have that were put before
 // there were outcomes.
 func Outcome(metadata []*transcriptv1.MetadataEntry) runloop.Outcome {
-	for _, e := range metadata {
-		if e.Key == OutcomeKey {
-			return outcomes[e.Value]
-		}
-	}
-	return runloop.NoOutcome
+	return wordOf(metadata, OutcomeKey, outcomes)
 }
 
 // judgeOutcome refuses an outcome that is none.
 func judgeOutcome(entries []*transcriptv1.MetadataEntry) *FieldError {
-	for i, e := range entries {
-		if e.Key == OutcomeKey && outcomes[e.Value] == runloop.NoOutcome {
-			return invalid("value", "of "+OutcomeKey+" must be replied, stopped, failed or cancelled").Under(fmt.Sprintf("metadata[%d]", i))
-		}
-	}
-	return nil
+	return judgeWord(entries, OutcomeKey, outcomes, "must be replied, stopped, failed or cancelled")
 }
 
 // InheritsKey is the key of the metadata, on a spawned chain's first node, by which its spawner says what it inherits; its value is one of
@@ -121,19 +111,29 @@ var inheritances = map[string]transcriptv1.Inheritance{
 // Inherits is what metadata says of what a spawned chain inherits; unspecified where it says nothing, or another value, which nodes have
 // that were put before it was said so.
 func Inherits(metadata []*transcriptv1.MetadataEntry) transcriptv1.Inheritance {
-	for _, e := range metadata {
-		if e.Key == InheritsKey {
-			return inheritances[e.Value]
-		}
-	}
-	return transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED
+	return wordOf(metadata, InheritsKey, inheritances)
 }
 
 // judgeInherits refuses an inheritance that is none of those.
 func judgeInherits(entries []*transcriptv1.MetadataEntry) *FieldError {
+	return judgeWord(entries, InheritsKey, inheritances, "must be none, arguments or prefix")
+}
+
+// wordOf is what the word that a metadata key has stands for; zero without one, and for a word that stands for nothing.
+func wordOf[V any](metadata []*transcriptv1.MetadataEntry, key string, words map[string]V) (v V) {
+	for _, e := range metadata {
+		if e.Key == key {
+			return words[e.Value]
+		}
+	}
+	return v
+}
+
+// judgeWord refuses a word of a metadata key that stands for nothing.
+func judgeWord[V any](entries []*transcriptv1.MetadataEntry, key string, words map[string]V, rule string) *FieldError {
 	for i, e := range entries {
-		if e.Key == InheritsKey && inheritances[e.Value] == transcriptv1.Inheritance_INHERITANCE_UNSPECIFIED {
-			return invalid("value", "of "+InheritsKey+" must be none, arguments or prefix").Under(fmt.Sprintf("metadata[%d]", i))
+		if _, known := words[e.Value]; e.Key == key && !known {
+			return invalid("value", "of "+key+" "+rule).Under(fmt.Sprintf("metadata[%d]", i))
 		}
 	}
 	return nil

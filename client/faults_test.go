@@ -310,34 +310,25 @@ func TestFaultyNetworkUnderStart(t *testing.T) {
 	t.Logf("-faults.seed=%d", *faultSeed)
 	f := newFaulty(t, 10)
 	news := make([][workers]bool, each)
-	done := make(chan struct{})
-	var working, beside sync.WaitGroup
-	beside.Go(func() { f.restart(t, done) })
-	for w := range workers {
-		c := f.client(t)
-		working.Go(func() {
-			for i := range each {
-				replyTo := []string{"", fmt.Sprint("m", i-1), "unheard"}[i%3]
-				var thread *client.Thread
-				err := again(t.Context(), func(ctx context.Context) (err error) {
-					thread, err = c.Start(ctx, turn(fmt.Sprint("m", i), replyTo, hello))
-					return err
-				})
-				if errors.Is(err, client.ErrAliasExists) {
-					continue // who was first went on with it
-				}
-				if news[i][w] = err == nil && thread.New(); news[i][w] {
-					err = again(t.Context(), func(ctx context.Context) error { return thread.Append(ctx, answer) })
-				}
-				if err != nil {
-					t.Error(err)
-				}
+	f.befalls(t, workers, func(w int, c *client.Client) {
+		for i := range each {
+			replyTo := []string{"", fmt.Sprint("m", i-1), "unheard"}[i%3]
+			var thread *client.Thread
+			err := again(t.Context(), func(ctx context.Context) (err error) {
+				thread, err = c.Start(ctx, turn(fmt.Sprint("m", i), replyTo, hello))
+				return err
+			})
+			if errors.Is(err, client.ErrAliasExists) {
+				continue // who was first went on with it
 			}
-		})
-	}
-	working.Wait()
-	close(done)
-	beside.Wait()
+			if news[i][w] = err == nil && thread.New(); news[i][w] {
+				err = again(t.Context(), func(ctx context.Context) error { return thread.Append(ctx, answer) })
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	for i, of := range news {
 		told := 0
 		for _, is := range of {
@@ -359,25 +350,30 @@ func TestFaultyNetworkUnderSent(t *testing.T) {
 	const workers, each = 3, 50
 	t.Logf("-faults.seed=%d", *faultSeed)
 	f := newFaulty(t, 10)
+	f.befalls(t, workers, func(w int, c *client.Client) {
+		for i := range each {
+			if err := sends(t.Context(), c, fmt.Sprint(w, "-", i)); err != nil {
+				t.Errorf("worker %d, run %d: %v", w, i, err)
+			}
+		}
+	})
+	if f.Lost.Load() == 0 || f.refused == 0 {
+		t.Error("nothing befell")
+	}
+}
+
+// befalls runs workers at once, each with a client of its own, while the server is killed and started again.
+func (f *faulty) befalls(t *testing.T, workers int, work func(w int, c *client.Client)) {
 	done := make(chan struct{})
 	var working, beside sync.WaitGroup
 	beside.Go(func() { f.restart(t, done) })
 	for w := range workers {
 		c := f.client(t)
-		working.Go(func() {
-			for i := range each {
-				if err := sends(t.Context(), c, fmt.Sprint(w, "-", i)); err != nil {
-					t.Errorf("worker %d, run %d: %v", w, i, err)
-				}
-			}
-		})
+		working.Go(func() { work(w, c) })
 	}
 	working.Wait()
 	close(done)
 	beside.Wait()
-	if f.Lost.Load() == 0 || f.refused == 0 {
-		t.Error("nothing befell")
-	}
 }
 
 // sends is a run that sends a message in its midst and crashes behind it.

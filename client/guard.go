@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// StaleRuns lists the aliases whose last run loop is open, and that are idle for longer than stale (AliasRun.Idle). What nobody asked for (a lead-in) is not among them: no outcome ends it. An error ends the list.
+// StaleRuns lists the aliases whose last run loop is open, and that are idle for longer than stale (AliasRun.Idle). What nobody asked for
+// (a lead-in) is not among them: no outcome ends it. An error ends the list.
 func (c *Client) StaleRuns(ctx context.Context, scope AliasScope, stale time.Duration) iter.Seq2[*AliasRun, error] {
 	return func(yield func(*AliasRun, error) bool) {
 		for run, err := range c.AliasRuns(ctx, scope, true) {

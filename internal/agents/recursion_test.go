@@ -27,8 +27,8 @@ func TestRecursionThreeDeep(t *testing.T) {
 		"tool: 4000 times", "tool: 4000 times", "assistant: 8000 times"))
 	equal(s, "the deepest", r.deepest, 3)
 	equal(s, "the runs", r.runs, 1+2+4+8)
-	stats := must[*client.Assembly](s)(r.c.Assemble(s.ctx(), client.ByAlias(chat.Alias()), client.Query{View: transcriptv1.View_VIEW_FULL}))
-	if n := stats.Bytes(); n > 4096 {
+	whole := must[*client.Assembly](s)(r.c.Assemble(s.ctx(), client.ByAlias(chat.Alias()), client.Query{View: transcriptv1.View_VIEW_FULL}))
+	if n := whole.Bytes(); n > 4096 {
 		t.Errorf("the transcript of a text of %d bytes has %d", len(r.book), n)
 	}
 }

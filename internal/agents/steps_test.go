@@ -27,7 +27,7 @@ func TestStopsFailsAndGoesOn(t *testing.T) {
 	s.ok(chat.Append(s.ctx(), client.Assistant("", client.Call("wire", "look", "{}"))))
 	s.ok(chat.Finish(s.ctx(), client.Stopped))
 	equal(s, "the turn that reached the limit", s.loop(c, chat), "CLOSED STOPPED")
-	equal(s, "what is open then", len(mustCalls(s, chat)), 0)
+	equal(s, "what is open then", len(openCalls(s, chat)), 0)
 
 	// The next turn sees none of it; its model fails before it says anything.
 	s.ok(chat.Append(s.ctx(), client.User("Try once more.")))
@@ -42,7 +42,7 @@ func TestStopsFailsAndGoesOn(t *testing.T) {
 	s.ok(chat.Append(s.ctx(), client.Assistant("", client.Call("again", "look", "{}"))))
 	found := must[*client.Thread](s)(s.agent("steps").Chat(s.ctx(), "repair"))
 	equal(s, "what a crash leaves", s.loop(c, found), "OPEN")
-	equal(s, "the call that may have run", mustCalls(s, found)[0], "again")
+	equal(s, "the call that may have run", openCalls(s, found)[0], "again")
 	s.ok(found.Finish(s.ctx(), client.Failed, client.Assistant("I was interrupted.")))
 	equal(s, "what was found dead", s.loop(c, found), "CLOSED FAILED")
 
@@ -64,7 +64,7 @@ func TestStopsFailsAndGoesOn(t *testing.T) {
 	equal(s, "the turns, newest first", lines(ends...), lines("CLOSED", "CLOSED FAILED", "CLOSED FAILED", "CLOSED STOPPED"))
 }
 
-func mustCalls(s *service, thread *client.Thread) (ids []string) {
+func openCalls(s *service, thread *client.Thread) (ids []string) {
 	s.Helper()
 	calls, err := thread.OpenCalls(s.ctx())
 	s.ok(err)

@@ -40,7 +40,8 @@ type rowOutput struct {
 	messages int
 	notes    wire.NoteList
 	size     compaction.Size
-	// stubs, lines and shortened count what is not as it was stored, lines those that tell what is left out; before, what is, and a compaction shortened; split says that a part
+	// stubs, lines and shortened count what is not as it was stored, lines those that tell what is left out; before, what is, and a
+	// compaction shortened; split says that a part
 	// went before.
 	stubs, lines, shortened, before int
 	split                           bool

@@ -36,7 +36,8 @@ func appendCut(dst []byte, m *message, policy *compaction.Policy) ([]byte, bool)
 	}
 }
 
-// eachMessage calls f with the stubs that a plan shows, those at the row's end too, with the left-out line, and with every message of a row that belongs to the view and that
+// eachMessage calls f with the stubs that a plan shows, those at the row's end too, with the left-out line, and with every message of a
+// row that belongs to the view and that
 // repair shows, dropped ones too; f keeps none. The row has its payload.
 func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*message) error) error {
 	offset := 0

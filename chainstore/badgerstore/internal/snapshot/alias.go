@@ -23,9 +23,8 @@ func (v *Snapshot) Alias(name string) (*layout.AliasRow, error) {
 	return a, err
 }
 
-// LastLoop tells of the last run loop of the chain that ends at a place in a node with a header. It reads the fork path only where an
-// ancestor has to be read and the chain has forks.
-// Rows is how many ancestors it read.
+// LastLoop tells of the last run loop of the chain that ends at a place in a node with a header, and how many ancestors it read for that.
+// It reads the fork path only where an ancestor has to be read and the chain has forks.
 func (v *Snapshot) LastLoop(at chainstore.Place, head *chainstore.Header) (loop *chainstore.AliasLoop, rows int, err error) {
 	var l *chainstore.Lineage
 	loop, err = chainstore.LoopAt(head, func(seq uint32) (h *chainstore.Header, err error) {
