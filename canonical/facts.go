@@ -55,9 +55,22 @@ func addPart(f *runloop.Facts, p *transcriptv1.Part) {
 	case *transcriptv1.Part_ToolCall:
 		f.Empty = false
 		f.Calls = append(f.Calls, runloop.Call{ID: optional(k.ToolCall.Id), Name: optional(k.ToolCall.Name)})
+		addSaving(f, k.ToolCall.Arguments)
 	default:
 		f.Empty = false
 	}
+}
+
+// addSaving adds what shorter arguments of the last call save.
+func addSaving(f *runloop.Facts, arguments string) {
+	saves := runloop.SavingOf(arguments)
+	if saves == 0 {
+		return
+	}
+	if f.Savings == nil {
+		f.Savings = make(runloop.Savings, cap(f.Calls))
+	}
+	f.Savings[len(f.Calls)-1] = saves
 }
 
 // calls counts the tool calls of a message.

@@ -12,8 +12,8 @@ import (
 //	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
 //	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome
-//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [left-out loops] [calls names] [line]
-//	           [repeated] [stub count {call}] [answers]
+//	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [left-out loops] [calls names] [{saving, of each call}]
+//	           [line] [repeated] [stub count {call}] [answers]
 //	names    = 0 | count {0 | length+1 bytes} [{index, of each call}]
 //	state    = bits view [view of effective, where it differs] repairs [preamble end: seq index] [group]
 //	view     = zigzag seq+1->nodes messages depth loops bytes tokens bits [loop: seq->start.seq start.index]
@@ -25,7 +25,8 @@ import (
 //
 // A compaction node has a phase, and what has an outcome has stubs. What has calls has their names, each once and in the order in which
 // they come, and where there are several, which each call has; 0 where they are over runloop.MaxNamesBytes. A result that is shown has
-// the number of the call of its group that it answers. In version 1 there are none of these, nor a bit for what came in part or was
+// the number of the call of its group that it answers. Where shorter arguments of any call would save something, it has what they
+// save for each. In version 1 there are none of these, nor a bit for what came in part or was
 // made, and the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 

@@ -168,6 +168,9 @@ func (d *headerReader) message(m *runloop.Brief, h *Header) {
 	if m.Calls > 0 && !h.Version1 {
 		d.names(m)
 	}
+	if bits&msgSavings != 0 {
+		d.savings(m)
+	}
 	d.mark(&m.Mark, bits)
 	if answersCall(m) && !h.Version1 {
 		m.Mark.Answers = int(d.number(runloop.MaxGroupCalls))
@@ -198,6 +201,18 @@ func (d *headerReader) names(m *runloop.Brief) {
 	}
 	for i := range m.Names {
 		m.Names[i] = distinct[d.number(uint64(n-1))]
+	}
+}
+
+// savings reads what shorter arguments of a message's calls would save.
+func (d *headerReader) savings(m *runloop.Brief) {
+	if m.Calls == 0 || m.Calls > runloop.MaxGroupCalls {
+		d.fail()
+		return
+	}
+	m.Savings = make(runloop.Savings, m.Calls)
+	for i := range m.Savings {
+		m.Savings[i] = int(d.number(math.MaxInt32))
 	}
 }
 

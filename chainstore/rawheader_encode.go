@@ -28,7 +28,8 @@ const (
 	msgPartial     = 1 << 19
 	msgMade        = 1 << 20
 	msgLeftOutLine = 1 << 21
-	msgKnown       = 1<<22 - 1
+	msgSavings     = 1 << 22
+	msgKnown       = 1<<23 - 1
 
 	msgLeftOutShift = 14
 )
@@ -133,7 +134,7 @@ func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 		bit(m.Note.HasSentAt, msgSentAt)|bit(m.Note.HasTokens, msgTokens)|bit(m.Note.Estimated, msgEstimated)|
 		bit(k.Interrupts, msgInterrupts)|bit(k.LeadIn, msgLeadIn)|uint64(k.LeftOut)<<msgLeftOutShift|
 		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary)|bit(m.Partial, msgPartial)|
-		bit(m.Made, msgMade)|bit(m.LeftOutLine, msgLeftOutLine))
+		bit(m.Made, msgMade)|bit(m.LeftOutLine, msgLeftOutLine)|bit(m.Savings != nil, msgSavings))
 	b = binary.AppendUvarint(b, uint64(m.Length))
 	if text {
 		b = binary.AppendUvarint(b, uint64(m.TextOctets))
@@ -151,6 +152,9 @@ func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 	b = appendCount(b, m.Calls)
 	if m.Calls > 0 && !h.Version1 {
 		b = appendNames(b, m)
+	}
+	for _, n := range m.Savings {
+		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = appendCount(b, k.LineLength)
 	b = appendCount(b, k.RepeatedIDs)

@@ -175,7 +175,7 @@ func TestRecallToolTakesWhatALineSays(t *testing.T) {
 		said[client.Text(one)] = true
 	}
 	ok(t, thread.Append(ctx, client.Assistant("On with it."), asks))
-	lines := &transcriptv1.Policy{KeepToolResults: proto.Int32(0)}
+	lines := &transcriptv1.Policy{ClearToolResults: clears(proto.Int32(0))}
 	for round := range 2 {
 		tool := thread.RecallTool()
 		for _, m := range must(thread.Messages(ctx, lines))(t) {

@@ -152,7 +152,7 @@ func TestCompactedChainsVerify(t *testing.T) {
 				}
 				for _, query := range []client.Query{
 					{}, {View: full}, {View: conversation}, {View: conversation, Policy: client.Unbounded()}, {View: conversation, CondenseLast: true},
-					{View: conversation, Policy: &transcriptv1.Policy{KeepToolResults: proto.Int32(0)}},
+					{View: conversation, Policy: &transcriptv1.Policy{ClearToolResults: clears(proto.Int32(0))}},
 				} {
 					whole := must(c.Assemble(ctx, client.ByID(head), query))(t)
 					if query.View == conversation {

@@ -24,7 +24,8 @@ const (
 	reasoningField protowire.Number = 9
 	callField      protowire.Number = 12
 
-	nameField protowire.Number = 2 // of ToolCall
+	nameField      protowire.Number = 2 // of ToolCall
+	argumentsField protowire.Number = 3
 )
 
 // CutMark stands at the end of text that was cut.
@@ -55,6 +56,12 @@ func (p *Policy) AppendAnswer(dst, entry []byte, m *runloop.Brief) ([]byte, bool
 	return c.append(dst, entry)
 }
 
+// AppendShort appends a message with calls with their arguments shortened (runloop.ShortenArguments), but for the calls of ReplyTools. All else
+// stays. It is for messages that a plan says Shorten of. false, and dst as it was, where nothing gets shorter, or the bytes do not parse.
+func (p *Policy) AppendShort(dst, entry []byte) ([]byte, bool) {
+	return (&cutting{arguments: p}).append(dst, entry)
+}
+
 // append appends a message that is cut.
 func (c *cutting) append(dst, entry []byte) ([]byte, bool) {
 	value, ok := valueOf(entry)
@@ -82,6 +89,8 @@ type cutting struct {
 	done bool
 	// tools, if not nil, says which calls stay; then others go, and reasoning.
 	tools *Policy
+	// arguments, if not nil, says which calls keep their arguments; others get shorter, and nothing else does.
+	arguments *Policy
 }
 
 // message appends a message with its parts cut, its origin set and its form left to them; false where it is not cut.
@@ -98,10 +107,17 @@ func (c *cutting) message(b []byte) bool {
 		}
 		switch number {
 		case partsField:
-			if !c.goes(b[:n]) {
+			switch {
+			case c.arguments != nil:
+				c.shorten(b[:n])
+			case !c.goes(b[:n]):
 				c.part(b[:n])
 			}
-		case formField, originField:
+		case formField:
+			if c.arguments != nil {
+				c.out = append(c.out, b[:n]...)
+			}
+		case originField:
 		default:
 			c.out = append(c.out, b[:n]...)
 		}
@@ -123,11 +139,37 @@ func (c *cutting) goes(field []byte) bool {
 		return true
 	}
 	call, at := fieldOf(part, callField)
-	if at < 0 {
-		return false
-	}
+	return at >= 0 && !c.tools.answersBy(call)
+}
+
+// answersBy tells whether an encoded call is part of the answer.
+func (p *Policy) answersBy(call []byte) bool {
 	name, at := fieldOf(call, nameField)
-	return at < 0 || !c.tools.AnswersBy(runloop.Some(string(name)))
+	return at >= 0 && p.AnswersBy(runloop.Some(string(name)))
+}
+
+// shorten appends a part, the arguments of a call shortened.
+func (c *cutting) shorten(field []byte) {
+	part, _ := valueOf(field)
+	call, at := fieldOf(part, callField)
+	if at < 0 || c.arguments.answersBy(call) {
+		c.out = append(c.out, field...)
+		return
+	}
+	arguments, before := fieldOf(call, argumentsField)
+	short, done := runloop.ShortenArguments(string(arguments))
+	if before < 0 || !done {
+		c.out = append(c.out, field...)
+		return
+	}
+	c.done = true
+	length := before + protowire.SizeTag(argumentsField) + protowire.SizeBytes(len(short))
+	c.out = protowire.AppendTag(c.out, partsField, protowire.BytesType)
+	c.out = protowire.AppendVarint(c.out, uint64(at+protowire.SizeTag(callField)+protowire.SizeBytes(length)))
+	c.out = protowire.AppendTag(append(c.out, part[:at]...), callField, protowire.BytesType)
+	c.out = protowire.AppendVarint(c.out, uint64(length))
+	c.out = protowire.AppendTag(append(c.out, call[:before]...), argumentsField, protowire.BytesType)
+	c.out = append(protowire.AppendVarint(c.out, uint64(len(short))), short...)
 }
 
 func (c *cutting) origin() {

@@ -26,14 +26,19 @@ const (
 	// leftOut is a left-out line in a loop, where none stands unless a node was made elsewhere: it is not shown.
 	leftOut
 
-	// shorter, on user, reply, answer and answered, says that cutting shortens the text; on result, that a line does.
+	// shorter, on user, reply, answer and answered, says that cutting shortens the text; on result, that a line does; on calls and
+	// partly, that shorter arguments do, where Clear.Arguments asks for them. cleared says that it is shown so where its loop is shown
+	// whole; on result, calls and partly.
 	shorter item = 0x80
+	cleared item = 0x40
 )
 
-func (i item) kind() item      { return i &^ shorter }
+func (i item) kind() item      { return i &^ (shorter | cleared) }
 func (i item) shorter() bool   { return i&shorter != 0 }
 func (i item) aside() bool     { return i.kind() == summary || i.kind() == leftOut }
 func (i item) assistant() bool { return i.kind() <= partly }
+func (i item) hasCalls() bool  { return i.kind() == calls || i.kind() == partly }
+func (i item) isResult() bool  { return i.kind() == result || i.kind() == answered }
 
 // itemOf is what is remembered of m, of which so much is part of the answer.
 func (p *Policy) itemOf(m *runloop.Brief, of share) item {
@@ -71,49 +76,37 @@ func (p *Policy) callsOf(m *runloop.Brief, of share) (i item, shortens bool) {
 	case all:
 		return answer, p.cuts(m, p.MaxReplyChars)
 	case some:
-		return partly, false
+		return partly, p.Clear.Arguments && p.savingOf(m) > 0
 	default:
-		return calls, false
+		return calls, p.Clear.Arguments && p.savingOf(m) > 0
 	}
+}
+
+// savingOf is what shorter arguments of a message's calls save, those aside that are part of the answer.
+func (p *Policy) savingOf(m *runloop.Brief) (saves int) {
+	for k, n := range m.Savings {
+		if k >= len(m.Names) || !p.AnswersBy(m.Names[k]) {
+			saves += n
+		}
+	}
+	return saves
 }
 
 func (p *Policy) cuts(m *runloop.Brief, limit int) bool {
 	return limit > 0 && cutShortens(m.TextPoints, limit)
 }
 
-// lines is how many of the r results before the last assistant message of a loop shown whole become lines: the first.
-func (p *Policy) lines(r int64) int64 {
-	keep := int64(p.KeepToolResults)
-	if keep < 0 || r <= keep {
-		return 0
-	}
-	step := max(1, 2*keep)
-	return step * ((r - keep) / step)
-}
-
 // whole are the actions of a loop that is shown whole.
-func (p *Policy) whole(to []Action, loop []item) []Action {
-	var results, before int64
-	for _, i := range loop {
-		switch {
-		case i.kind() == result:
-			results++
-		case i.assistant():
-			before = results
-		}
-	}
-	lines := p.lines(before)
+func whole(to []Action, loop []item) []Action {
 	for _, i := range loop {
 		action := Keep
-		switch i.kind() {
-		case result:
-			if lines > 0 && i.shorter() {
-				action = Line
-			}
-			lines--
-		case leftOut:
+		switch {
+		case i.kind() == leftOut:
 			action = Drop
-		default:
+		case i&cleared != 0 && i.kind() == result:
+			action = Line
+		case i&cleared != 0:
+			action = Shorten
 		}
 		to = append(to, action)
 	}
@@ -155,6 +148,8 @@ func (p *Policy) condensed(to []Action, loop []item, trace bool) []Action {
 // callsAction is that of a message with calls in a condensed loop, which shows all calls where trace.
 func callsAction(i item, trace bool) Action {
 	switch {
+	case trace && i.hasCalls():
+		return orShorter(i, Shorten)
 	case trace:
 		return Keep
 	case i.kind() == answer:

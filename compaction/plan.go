@@ -18,6 +18,8 @@ const (
 	Answer
 	// Line: its parts become a line (MakeLine). Only where Mark.LineLength is not 0.
 	Line
+	// Shorten: the arguments of its calls are shortened (Policy.AppendShort), but for those of Policy.ReplyTools.
+	Shorten
 )
 
 // Size is what messages take. Tokens are the notes', else a quarter of the bytes, rounded up, and then Estimated is true.

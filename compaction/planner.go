@@ -31,6 +31,8 @@ type Planner struct {
 	spans  queue[span]
 	items  queue[item]
 	window window
+	// clearing is that of the last loop.
+	clearing clearing
 }
 
 // span is a loop that may be shown.
@@ -121,10 +123,16 @@ func (p *Planner) add(m *runloop.Brief, at runloop.Place) {
 		return // behind Skip, before the loop that was to come
 	}
 	i := p.o.Policy.itemOf(m, of)
+	full := p.fullSize(i, m)
+	p.take(i, full, p.o.Policy.shortSize(i, m, full), m.Calls)
+}
+
+// take takes an item into the last loop: a message with so many calls, or a stub.
+func (p *Planner) take(i item, full, short size, calls int) {
 	p.items.push(i)
+	saved := p.clear(i, full, short, calls)
 	if p.o.Policy.NeedsSizes() {
-		full := p.fullSize(i, m)
-		p.weigh(i, full, p.o.Policy.shortSize(i, m, full))
+		p.weigh(i, full, short, saved)
 	}
 }
 
@@ -149,10 +157,7 @@ func (p *Planner) stub(c runloop.Call) {
 	if of == all {
 		i = answered
 	}
-	p.items.push(i)
-	if p.o.Policy.NeedsSizes() {
-		p.weigh(i, stubSize(c), stubSize(c))
-	}
+	p.take(i, stubSize(c), stubSize(c), 0)
 }
 
 func (p *Planner) addEarly(m *runloop.Brief, at runloop.Place) {
@@ -186,6 +191,7 @@ func (p *Planner) begin(at runloop.Place) {
 		p.window.reset(-1)
 	}
 	p.spans.push(span{at: at, item: p.items.end(), time: p.latest})
+	p.clearing.begin()
 	if p.o.Policy.NeedsSizes() {
 		p.window.weights.push(weight{})
 	}
@@ -298,7 +304,7 @@ func (p *Planner) show(out *Plan, i, n int64) {
 		out.Actions = p.o.Policy.condensed(out.Actions, loop, p.o.Policy.TraceRequests && i >= p.recent)
 		shown = &out.Condensed
 	default:
-		out.Actions = p.o.Policy.whole(out.Actions, loop)
+		out.Actions = whole(out.Actions, loop)
 	}
 	if p.o.Compact != nil {
 		out.Starts = append(out.Starts, p.spans.at(i).at)

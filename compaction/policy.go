@@ -3,9 +3,6 @@
 // cut. Pure: no clock, no store, no gRPC. docs/views.md states the rules side by side with this code.
 package compaction
 
-// AllResults is the Policy.KeepToolResults that makes no result a line.
-const AllResults = -1
-
 // Policy bounds what is shown. No field is absent here: see Unbounded and Default.
 type Policy struct {
 	// MaxRunLoops is the loops before the last that are shown, about; 0: no bound.
@@ -20,9 +17,8 @@ type Policy struct {
 	MaxUserChars, MaxReplyChars int
 	// KeepFullRuns is the newest loops before the last that are shown whole.
 	KeepFullRuns int
-	// KeepToolResults is the newest results before the last assistant message that each loop shown whole keeps, about;
-	// or AllResults.
-	KeepToolResults int
+	// Clear says which results of loops shown whole become lines.
+	Clear Clear
 	// TraceRequests says that condensed loops keep the messages with calls, and their results as lines.
 	TraceRequests bool
 	// OmitLeftOutLine says that no line tells how many loops are not shown.
@@ -32,15 +28,45 @@ type Policy struct {
 	ReplyTools []string
 }
 
-// Unbounded is the policy without bounds.
-func Unbounded() Policy { return Policy{KeepToolResults: AllResults} }
+// Clear is when results of loops shown whole become lines, and arguments get marks. The zero Clear clears nothing.
+type Clear struct {
+	// On says that anything is cleared.
+	On bool
+	// Keep is the newest results before the loop's last assistant message that stay.
+	Keep int
+	// Arguments says that the arguments of calls before those are shortened too, and those of the calls that TraceRequests keeps.
+	Arguments bool
+	// CachedPercent is what a byte costs that a provider has cached, in percent of one that it has not; 0 to 100.
+	CachedPercent int
+}
 
-// Default is the policy whose fields are all absent.
-func Default() Policy {
-	return Policy{
-		MaxRunLoops: 10, MaxAge: 168 * 60 * 60 * 1000, MaxUserChars: 500, MaxReplyChars: 500,
-		KeepToolResults: AllResults,
-	}
+// CachedPercent is that of a Clear where nothing else is said.
+const CachedPercent = 10
+
+// The policies that presets name; docs/views.md has what each costs.
+
+// Unbounded is the policy without bounds.
+func Unbounded() Policy { return Policy{} }
+
+// Chat is the policy whose fields are all absent.
+func Chat() Policy {
+	return Policy{MaxRunLoops: 10, MaxAge: 168 * 60 * 60 * 1000, MaxUserChars: 500, MaxReplyChars: 500}
+}
+
+// Coding is for agents that work with tools: Chat that keeps 5 results.
+func Coding() Policy { return clears(Clear{Keep: 5}) }
+
+// Long is for tasks that look back more: Chat that keeps 10 results.
+func Long() Policy { return clears(Clear{Keep: 10}) }
+
+// Frugal is Chat that keeps 2 results and shortens arguments.
+func Frugal() Policy { return clears(Clear{Keep: 2, Arguments: true}) }
+
+func clears(c Clear) Policy {
+	p := Chat()
+	c.On, c.CachedPercent = true, CachedPercent
+	p.Clear = c
+	return p
 }
 
 // NeedsSizes tells whether the start of the window depends on the sizes of what comes before it, so that a planner has to

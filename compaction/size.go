@@ -21,7 +21,8 @@ func leftOutSize(loops int64) size { return madeSize(runloop.LeftOutLength(loops
 func madeSize(length int) size { return size{int64(length), runloop.EstimateTokens(int64(length))} }
 
 // shortSize is that of a message made shorter, from above: a line at its own length; a cut message without its text, with
-// as much text as its limit allows, the mark, and two bytes that say that it is cut. It is never more than full, in bytes, in
+// as much text as its limit allows, the mark, and two bytes that say that it is cut; one with shorter arguments without what these save,
+// and with those two bytes. It is never more than full, in bytes, in
 // the tokens of so many bytes, nor in those that are noted.
 func (p *Policy) shortSize(i item, m *runloop.Brief, full size) size {
 	if !i.shorter() {
@@ -33,6 +34,8 @@ func (p *Policy) shortSize(i item, m *runloop.Brief, full size) size {
 		length = cutLength(m, p.MaxUserChars)
 	case reply, answer, answered:
 		length = cutLength(m, p.MaxReplyChars)
+	case calls, partly:
+		length = m.Length - p.savingOf(m) + originLength
 	default:
 		length = m.Mark.LineLength
 	}
@@ -46,6 +49,8 @@ func cutLength(m *runloop.Brief, limit int) int {
 	if m.TextOctets != m.TextPoints {
 		octets = 4 * limit
 	}
-	const origin = 2
-	return m.Length - m.TextOctets + octets + len(CutMark) + origin
+	return m.Length - m.TextOctets + octets + len(CutMark) + originLength
 }
+
+// originLength is the size of the member that says that a message was shortened.
+const originLength = 2

@@ -12,11 +12,8 @@ type window struct {
 	// weights are those of the loops, numbered as they are; none where sizes are not needed.
 	weights queue[weight]
 
-	// Of the last loop: saved is what each result not yet a line would save as one, and results counts all of them;
-	// final is what its final reply so far takes when condensed.
-	saved   queue[size]
-	results int64
-	final   size
+	// final is what the last loop's final reply so far takes when condensed.
+	final size
 }
 
 // weight is the sizes of a loop so far when shown whole, condensed with its calls, and condensed without them; counted is the
@@ -29,11 +26,11 @@ func (w *window) reset(first int64) {
 	w.weights.reset(first)
 }
 
-// weigh adds an item to the last loop and holds the limits.
-func (p *Planner) weigh(i item, full, short size) {
-	w, policy := &p.window, &p.o.Policy
+// weigh adds an item to the last loop, which gets shorter by what was cleared, and holds the limits.
+func (p *Planner) weigh(i item, full, short, saved size) {
+	w := &p.window
 	last := w.weights.at(p.last())
-	last.whole = last.whole.plus(full)
+	last.whole = last.whole.plus(full).minus(saved)
 	switch i.kind() {
 	case system, summary:
 		last.condense(full)
@@ -44,21 +41,13 @@ func (p *Planner) weigh(i item, full, short size) {
 		w.final = short
 	case calls, result:
 		last.traced = last.traced.plus(short)
-	case partly, answered:
+	case partly:
+		last.traced, last.condensed = last.traced.plus(short), last.condensed.plus(full)
+	case answered:
 		last.condense(short)
 	case answer:
 		last.traced, last.condensed = last.traced.plus(full), last.condensed.plus(short)
 	default:
-	}
-	if i.kind() == result && policy.KeepToolResults >= 0 {
-		w.results++
-		w.saved.push(full.minus(short))
-	}
-	if i.assistant() {
-		for lines := policy.lines(w.results); w.saved.first < lines; {
-			last.whole = last.whole.minus(*w.saved.at(w.saved.first))
-			w.saved.forget(w.saved.first + 1)
-		}
 	}
 	p.recount(p.last())
 	p.hold()
@@ -112,8 +101,7 @@ func (p *Planner) moveTo(n int64) {
 // old now to be shown richer.
 func (p *Planner) weighAnew() {
 	w := &p.window
-	w.saved.reset(0)
-	w.results, w.final = 0, size{}
+	w.final = size{}
 	for p.recent < p.last() && p.tooOld(p.recent) {
 		p.recent++
 		p.reshape(p.recent - 1)

@@ -43,7 +43,7 @@ func badPolicies() []badPolicy {
 		{"negative max_user_chars", &Policy{MaxUserChars: proto.Int32(-1)}, "policy.max_user_chars"},
 		{"negative max_reply_chars", &Policy{MaxReplyChars: proto.Int32(-1)}, "policy.max_reply_chars"},
 		{"negative keep_full_runs", &Policy{KeepFullRuns: proto.Int32(-1)}, "policy.keep_full_runs"},
-		{"negative keep_tool_results", &Policy{KeepToolResults: proto.Int32(-1)}, "policy.keep_tool_results"},
+		{"negative keep_tool_results", &Policy{ClearToolResults: clears(proto.Int32(-1))}, "policy.keep_tool_results"},
 		{"a trace unknown", &Policy{ToolTrace: 3}, "policy.tool_trace"},
 		{"a trace below", &Policy{ToolTrace: -1}, "policy.tool_trace"},
 		{"a negative age", age(durationpb.New(-time.Hour)), "policy.max_age"},
@@ -71,7 +71,7 @@ func goodPolicies() []*Policy {
 		{ReplyTools: append(slices.Repeat([]string{"reply"}, 15), strings.Repeat("n", 1024))},
 		{
 			MaxRunLoops: proto.Int32(1<<31 - 1), MaxBytes: proto.Int64(1<<63 - 1), MaxTokens: proto.Int64(1<<63 - 1), MaxUserChars: proto.Int32(1<<31 - 1),
-			MaxReplyChars: proto.Int32(1<<31 - 1), KeepFullRuns: proto.Int32(1<<31 - 1), KeepToolResults: proto.Int32(1<<31 - 1),
+			MaxReplyChars: proto.Int32(1<<31 - 1), KeepFullRuns: proto.Int32(1<<31 - 1), ClearToolResults: clears(proto.Int32(1<<31 - 1)),
 		},
 	}
 }

@@ -184,7 +184,7 @@ func TestCompactLines(t *testing.T) {
 	bulk := strings.Repeat("bulk ", 100)
 	ids := r.chain("chat", user("go"), calling("read", "a"), result("a", bulk), calling("read", "b"), result("b", bulk),
 		calling("read", "c"), result("c", bulk))
-	res := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{KeepToolResults: n(0)}})
+	res := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{ClearToolResults: clears(n(0))}})
 	equal(r, "shortened", res.Report.Shortened, 2)
 	line := func(id, node string) *Message {
 		m := result(id, fmt.Sprintf("[result of read, %d bytes, left out; recall %s %s.0]", proto.Size(&Message{Parts: text(bulk)}), id, node[:12]))
@@ -196,7 +196,7 @@ func TestCompactLines(t *testing.T) {
 	r.sameMessages("with lines", r.assemble(&Assemble{Head: byAlias("chat")}).Messages, want...)
 	r.put2("chat", calling("read", "d"))
 	head := r.put2("chat", result("d", "short"))
-	r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{KeepToolResults: n(0)}})
+	r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{ClearToolResults: clears(n(0))}})
 	want = append(want[:6:6], line("c", ids[6]), calling("read", "d"), result("d", "short"))
 	r.sameMessages("with one line more", r.assemble(&Assemble{Head: byAlias("chat")}).Messages, want...)
 	equal(r, "messages ever put", int(r.assemble(&Assemble{Head: byID(head), View: full}).Report.Messages), 9)
@@ -262,7 +262,7 @@ func TestCompactPreambleAlone(t *testing.T) {
 func TestShortenedByCompaction(t *testing.T) {
 	r := newRig(t)
 	r.chain("chat", concat([]*Message{user(strings.Repeat("a", 600)), assistant("short"), user("next")}, manyResults())...)
-	lead := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{MaxUserChars: proto.Int32(10), KeepToolResults: proto.Int32(0)}})
+	lead := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{MaxUserChars: proto.Int32(10), ClearToolResults: clears(proto.Int32(0))}})
 	equal(r, "what the compaction shortened", lead.Report.Shortened, 3)
 	r.put2("chat", user("and now?"))
 	shortened := func(req *Assemble) string {

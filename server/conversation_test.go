@@ -175,7 +175,7 @@ func TestLinesNameTheirCalls(t *testing.T) {
 	id := r.put("", user("go"), calling("lost", "1"), system("on"), calling("first", "1"), result("1", long),
 		twice, result("2", "short"), result("2", long), nameless, &Message{Role: transcriptv1.Role_ROLE_TOOL, Parts: text(long)},
 		calling("not its own", "3"), named, assistant("done"))
-	reply := r.assemble(&Assemble{Head: byID(id), View: conversation, Policy: &Policy{KeepToolResults: proto.Int32(0)}})
+	reply := r.assemble(&Assemble{Head: byID(id), View: conversation, Policy: &Policy{ClearToolResults: clears(proto.Int32(0))}})
 	var got []string
 	for _, m := range reply.Messages {
 		if m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED {
@@ -251,7 +251,7 @@ func TestConversationEtags(t *testing.T) {
 		"max_user_chars":     func(a *Assemble) { a.Policy.MaxUserChars = proto.Int32(501) },
 		"max_reply_chars":    func(a *Assemble) { a.Policy.MaxReplyChars = proto.Int32(501) },
 		"keep_full_runs":     func(a *Assemble) { a.Policy.KeepFullRuns = proto.Int32(1) },
-		"keep_tool_results":  func(a *Assemble) { a.Policy.KeepToolResults = proto.Int32(3) },
+		"clear_tool_results": func(a *Assemble) { a.Policy.ClearToolResults = clears(proto.Int32(3)) },
 		"tool_trace":         func(a *Assemble) { a.Policy.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS },
 		"reply_tools":        tools("a", "b"),
 		"other reply_tools":  tools("a"),

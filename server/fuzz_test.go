@@ -38,7 +38,7 @@ func seeds() map[string][]proto.Message {
 		transcripts + "GetNode":      {&transcriptv1.GetNodeRequest{Node: ref}, &transcriptv1.GetNodeRequest{Node: byID("abcdef")}},
 		transcripts + "ListChildren": {&transcriptv1.ListChildrenRequest{Node: ref, PageSize: 1, PageToken: "AQAAAAAAAAAAAA"}},
 		transcripts + "Compact": {
-			&Compact{Head: ref, ThroughId: absent, Summary: canary, Policy: &Policy{MaxRunLoops: proto.Int32(1), KeepToolResults: proto.Int32(0)}},
+			&Compact{Head: ref, ThroughId: absent, Summary: canary, Policy: &Policy{MaxRunLoops: proto.Int32(1), ClearToolResults: clears(proto.Int32(0))}},
 			&Compact{Head: byAlias("a"), ThroughId: absent, SummaryOnly: true, DryRun: true, Aliases: []*Update{{Name: "c"}}},
 		},
 		transcripts + "ListRunLoops":   {&transcriptv1.ListRunLoopsRequest{Head: ref, PreviewChars: 5, PageSize: 1}},

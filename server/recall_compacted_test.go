@@ -151,7 +151,7 @@ func TestRecallAfterCompactions(t *testing.T) {
 	}
 	two := int32(2)
 	for name, policy := range map[string]*Policy{
-		"default": nil, "lines": {ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS}, "whole": {KeepFullRuns: &two, KeepToolResults: new(int32)},
+		"default": nil, "lines": {ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS}, "whole": {KeepFullRuns: &two, ClearToolResults: clears(new(int32))},
 	} {
 		lines := 0
 		c := &compacted{rig: r, alias: name, policy: policy}
@@ -179,7 +179,7 @@ func TestRecallOfRealConversations(t *testing.T) {
 		t.Skip("TRANSCRIPTS_DIR is not set: the real transcripts are not part of the repository, see docs/data.md")
 	}
 	policy := &Policy{
-		ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, KeepToolResults: new(int32), MaxRunLoops: new(int32),
+		ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, ClearToolResults: clears(new(int32)), MaxRunLoops: new(int32),
 		MaxAge: new(durationpb.Duration),
 	}
 	var conversations, short, results, lines int

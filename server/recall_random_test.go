@@ -53,7 +53,7 @@ func (all *tree) add(id string, path []filed) { all.ids, all.paths[id] = append(
 
 // drawCompaction compacts a chain where that saves anything; that adds a node and no messages.
 func (r *rig) drawCompaction(rt *rapid.T, all *tree, head string) {
-	req := &Compact{Namespace: recallSpace, Head: byID(head), Policy: &Policy{KeepToolResults: new(int32)}}
+	req := &Compact{Namespace: recallSpace, Head: byID(head), Policy: &Policy{ClearToolResults: clears(new(int32))}}
 	switch rapid.IntRange(0, 2).Draw(rt, "keeps") {
 	case 0:
 		req.Summary, req.SummaryOnly = "s", true

@@ -343,7 +343,7 @@ func lines() *Policy {
 
 // tracing keeps the results of condensed loops as lines.
 func tracing() *Policy {
-	return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, KeepToolResults: proto.Int32(1), KeepFullRuns: proto.Int32(3)}
+	return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, ClearToolResults: clears(proto.Int32(1)), KeepFullRuns: proto.Int32(3)}
 }
 
 func (w *asking) table() (all []storeCalls) {

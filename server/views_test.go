@@ -140,7 +140,7 @@ func drawPolicy(t *rapid.T) *Policy {
 		p.KeepFullRuns = proto.Int32(rapid.Int32Range(0, 2).Draw(t, "keep_full_runs"))
 	}
 	if rapid.Bool().Draw(t, "results") {
-		p.KeepToolResults = proto.Int32(rapid.Int32Range(0, 2).Draw(t, "keep_tool_results"))
+		p.ClearToolResults = drawClear(t)
 	}
 	if rapid.Bool().Draw(t, "trace") {
 		p.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS

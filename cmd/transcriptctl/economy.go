@@ -64,7 +64,7 @@ func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
 
 func (c *economyCommand) strategies() []strategy {
 	keep5 := client.Unbounded()
-	keep5.KeepToolResults = proto.Int32(5)
+	keep5.ClearToolResults = &transcriptv1.ClearToolResults{Keep: proto.Int32(5)}
 	all := []strategy{
 		everything(), bounded("conversation", client.Unbounded()), bounded("keep5", keep5), bounded("default", &transcriptv1.Policy{}),
 	}

@@ -38,7 +38,7 @@ func (f *policyFlags) policy() *transcriptv1.Policy {
 	}
 	flags := &transcriptv1.Policy{
 		MaxRunLoops: f.MaxRunLoops, MaxBytes: f.MaxBytes, MaxTokens: f.MaxTokens, MaxUserChars: f.MaxUserChars,
-		MaxReplyChars: f.MaxReplyChars, KeepFullRuns: f.KeepFullRuns, KeepToolResults: f.KeepToolResults,
+		MaxReplyChars: f.MaxReplyChars, KeepFullRuns: f.KeepFullRuns,
 		OmitLeftOutLine: f.OmitLeftOutLine,
 		ReplyTools:      f.ReplyTools,
 	}
@@ -47,6 +47,9 @@ func (f *policyFlags) policy() *transcriptv1.Policy {
 	}
 	if f.ToolTrace {
 		flags.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	}
+	if f.KeepToolResults != nil {
+		flags.ClearToolResults = &transcriptv1.ClearToolResults{Keep: f.KeepToolResults}
 	}
 	proto.Merge(p, flags)
 	return p

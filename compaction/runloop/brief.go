@@ -17,6 +17,8 @@ type Brief struct {
 	// Names are the names of the calls, in order; nil where there is none, or where they are not told: in a header of version 1, and
 	// where Unnamed says that they are over MaxNamesBytes, so that only the message tells them.
 	Names []Optional
+	// Savings are what shorter arguments of the calls would save. In a header of version 1 they are not told: only the message tells them.
+	Savings Savings
 	// LeftOutLoops is what a left-out line says.
 	LeftOutLoops int64
 	Note         Note
@@ -31,7 +33,7 @@ const MaxNamesBytes = 1 << 10
 func BriefOf(f *Facts, mark Mark) Brief {
 	b := Brief{
 		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
-		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made,
+		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made, Savings: f.Savings,
 		LeftOutLine: f.LeftOutLine, LeftOutLoops: f.LeftOutLoops, Note: f.Note, Mark: mark,
 	}
 	if b.Unnamed = sizeOfNames(f.Calls) > MaxNamesBytes; !b.Unnamed {
@@ -64,7 +66,7 @@ func sizeOfNames(calls []Call) (n int) {
 
 // AsVersion1 is what a header of version 1 keeps of the same.
 func (b Brief) AsVersion1() Brief {
-	b.Names, b.Unnamed, b.Partial, b.Made, b.Mark.Answers = nil, false, false, false, 0
+	b.Names, b.Unnamed, b.Savings, b.Partial, b.Made, b.Mark.Answers = nil, false, nil, false, false, 0
 	b.LeftOutLine, b.LeftOutLoops = false, 0
 	return b
 }

@@ -71,6 +71,8 @@ type Facts struct {
 	Name Optional
 	// Calls are the tool calls, in order. Assistant only.
 	Calls []Call
+	// Savings are what shorter arguments of these would save.
+	Savings Savings
 	// CallID is the id of the call that a result answers. Tool only.
 	CallID Optional
 	// Note is what was put beside the message.

@@ -16,7 +16,7 @@ import (
 func requestQueries() []client.Query {
 	conversation := transcriptv1.View_VIEW_CONVERSATION
 	lines := client.Unbounded()
-	lines.KeepToolResults, lines.ToolTrace = proto.Int32(1), transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	lines.ClearToolResults, lines.ToolTrace = &transcriptv1.ClearToolResults{Keep: proto.Int32(1)}, transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return []client.Query{
 		{}, {View: conversation, Policy: client.Unbounded()}, {View: conversation}, {View: conversation, Policy: lines},
 	}

@@ -144,6 +144,14 @@ const (
 	Preset_PRESET_UNSPECIFIED Preset = 0
 	// No bound: all run loops before the last are shown, condensed to whole messages.
 	Preset_PRESET_UNBOUNDED Preset = 1
+	// For chats: the defaults by name. At most 10 run loops before the last, texts in them cut to 500 characters.
+	Preset_PRESET_CHAT Preset = 2
+	// For agents that work with tools: PRESET_CHAT, and clear_tool_results with keep 5.
+	Preset_PRESET_CODING Preset = 3
+	// For long tasks that look back more: PRESET_CHAT, and clear_tool_results with keep 10.
+	Preset_PRESET_LONG Preset = 4
+	// As cheap as it gets: PRESET_CHAT, and clear_tool_results with keep 2 and arguments.
+	Preset_PRESET_FRUGAL Preset = 5
 )
 
 // Enum value maps for Preset.
@@ -151,10 +159,18 @@ var (
 	Preset_name = map[int32]string{
 		0: "PRESET_UNSPECIFIED",
 		1: "PRESET_UNBOUNDED",
+		2: "PRESET_CHAT",
+		3: "PRESET_CODING",
+		4: "PRESET_LONG",
+		5: "PRESET_FRUGAL",
 	}
 	Preset_value = map[string]int32{
 		"PRESET_UNSPECIFIED": 0,
 		"PRESET_UNBOUNDED":   1,
+		"PRESET_CHAT":        2,
+		"PRESET_CODING":      3,
+		"PRESET_LONG":        4,
+		"PRESET_FRUGAL":      5,
 	}
 )
 
@@ -2738,10 +2754,8 @@ type Policy struct {
 	MaxReplyChars *int32 `protobuf:"varint,6,opt,name=max_reply_chars,json=maxReplyChars,proto3,oneof" json:"max_reply_chars,omitempty"`
 	// Default 0. The newest loops before the last that are shown whole.
 	KeepFullRuns *int32 `protobuf:"varint,7,opt,name=keep_full_runs,json=keepFullRuns,proto3,oneof" json:"keep_full_runs,omitempty"`
-	// Absent: all. In each loop shown whole, of its r results before its last assistant message, if r is more than this N,
-	// the first s * floor((r - N) / s), s = max(1, 2 * N), become lines that tell how to recall them. Results that no model
-	// has seen yet always stay.
-	KeepToolResults *int32 `protobuf:"varint,8,opt,name=keep_tool_results,json=keepToolResults,proto3,oneof" json:"keep_tool_results,omitempty"`
+	// Absent: what the preset says, which is none by default. Makes old results of loops shown whole lines, where that pays.
+	ClearToolResults *ClearToolResults `protobuf:"bytes,8,opt,name=clear_tool_results,json=clearToolResults,proto3" json:"clear_tool_results,omitempty"`
 	// Default TOOL_TRACE_DROP.
 	ToolTrace ToolTrace `protobuf:"varint,9,opt,name=tool_trace,json=toolTrace,proto3,enum=transcript.v1.ToolTrace" json:"tool_trace,omitempty"`
 	// What absent fields are.
@@ -2757,7 +2771,7 @@ type Policy struct {
 	// names, each of 1 to 1024 bytes; their order, and a name given twice, mean nothing. Other calls of the same message go, in pairs
 	// with their results: the message is then SHORTENED, has neither reasoning nor a content_form, and counts whole for
 	// max_bytes and max_tokens. Texts of these messages and results are cut as replies are (max_reply_chars); arguments stay
-	// whole. Neither here nor in loops shown whole does a result of these tools become a line, nor does keep_tool_results count it.
+	// whole. Neither here nor in loops shown whole does a result of these tools become a line, nor does clear_tool_results count it.
 	// With TOOL_TRACE_REQUESTS, messages with calls stay whole, with all calls.
 	ReplyTools    []string `protobuf:"bytes,12,rep,name=reply_tools,json=replyTools,proto3" json:"reply_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2843,11 +2857,11 @@ func (x *Policy) GetKeepFullRuns() int32 {
 	return 0
 }
 
-func (x *Policy) GetKeepToolResults() int32 {
-	if x != nil && x.KeepToolResults != nil {
-		return *x.KeepToolResults
+func (x *Policy) GetClearToolResults() *ClearToolResults {
+	if x != nil {
+		return x.ClearToolResults
 	}
-	return 0
+	return nil
 }
 
 func (x *Policy) GetToolTrace() ToolTrace {
@@ -2878,6 +2892,78 @@ func (x *Policy) GetReplyTools() []string {
 	return nil
 }
 
+// In each run loop shown whole, old results become lines that tell how to recall them, where that saves more than it costs: what stands
+// behind a change has to be sent anew, since a provider has cached what did not change alone. docs/views.md has the rule. It reads no
+// clock, a result that became a line stays one, and no result goes that no model has seen.
+type ClearToolResults struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many of the results before the last assistant message of the run loop stay, the newest. Absent: nothing is cleared, whatever
+	// the preset says, and the other fields must be absent too.
+	Keep *int32 `protobuf:"varint,1,opt,name=keep,proto3,oneof" json:"keep,omitempty"`
+	// With the results go long texts in the arguments of calls that come before the oldest result kept: in a JSON object each string
+	// value of more than 200 bytes becomes "[N bytes left out]", whatever else stays; arguments that are no JSON object become
+	// {"left_out": "N bytes"}. Only where a call gets at least 200 bytes shorter. The message has origin SHORTENED then. Calls that
+	// TOOL_TRACE_REQUESTS keeps in condensed loops are shortened in the same way. RecallToolCall gives arguments back whole. A model may
+	// come to write what it sees in its own past calls.
+	Arguments *bool `protobuf:"varint,2,opt,name=arguments,proto3,oneof" json:"arguments,omitempty"`
+	// What a byte costs that the provider has cached, in percent of one that it has not: from 0 to 100, default 10. 100 says that it
+	// caches nothing: results go at once. 0 says that cached bytes cost nothing: no result goes.
+	CachedPercent *int32 `protobuf:"varint,3,opt,name=cached_percent,json=cachedPercent,proto3,oneof" json:"cached_percent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClearToolResults) Reset() {
+	*x = ClearToolResults{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClearToolResults) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClearToolResults) ProtoMessage() {}
+
+func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClearToolResults.ProtoReflect.Descriptor instead.
+func (*ClearToolResults) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ClearToolResults) GetKeep() int32 {
+	if x != nil && x.Keep != nil {
+		return *x.Keep
+	}
+	return 0
+}
+
+func (x *ClearToolResults) GetArguments() bool {
+	if x != nil && x.Arguments != nil {
+		return *x.Arguments
+	}
+	return false
+}
+
+func (x *ClearToolResults) GetCachedPercent() int32 {
+	if x != nil && x.CachedPercent != nil {
+		return *x.CachedPercent
+	}
+	return 0
+}
+
 // What else to tell of each node. Present, NodeInfo has first_put; with keys, metadata too.
 type NodeFacts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2889,7 +2975,7 @@ type NodeFacts struct {
 
 func (x *NodeFacts) Reset() {
 	*x = NodeFacts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2901,7 +2987,7 @@ func (x *NodeFacts) String() string {
 func (*NodeFacts) ProtoMessage() {}
 
 func (x *NodeFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2914,7 +3000,7 @@ func (x *NodeFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
 func (*NodeFacts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NodeFacts) GetMetadataKeys() []string {
@@ -2954,7 +3040,7 @@ type AssembleRequest struct {
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2966,7 +3052,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2979,7 +3065,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -3078,7 +3164,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3090,7 +3176,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3103,7 +3189,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -3190,7 +3276,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3202,7 +3288,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3215,7 +3301,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -3277,7 +3363,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3289,7 +3375,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3302,7 +3388,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -3359,13 +3445,16 @@ type Report struct {
 	Window *Window `protobuf:"bytes,10,opt,name=window,proto3" json:"window,omitempty"`
 	// VIEW_CONVERSATION: whether preamble, summary, left-out line and last run loop alone exceed max_bytes or max_tokens.
 	LimitExceeded bool `protobuf:"varint,11,opt,name=limit_exceeded,json=limitExceeded,proto3" json:"limit_exceeded,omitempty"`
+	// VIEW_CONVERSATION: the policy as it was applied: what the request and its preset came to, each field set but for preset and, where
+	// nothing is cleared, clear_tool_results. reply_tools are the request's and not told again.
+	Policy        *Policy `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3377,7 +3466,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3390,7 +3479,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Report) GetMessages() int64 {
@@ -3470,6 +3559,13 @@ func (x *Report) GetLimitExceeded() bool {
 	return false
 }
 
+func (x *Report) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
 // What a view leaves out.
 type LeftOut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3487,7 +3583,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3499,7 +3595,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3512,7 +3608,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LeftOut) GetMessages() int64 {
@@ -3559,7 +3655,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3571,7 +3667,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3584,7 +3680,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Window) GetNodeId() string {
@@ -3636,7 +3732,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +3744,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3661,7 +3757,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -3747,7 +3843,7 @@ type StreamAssembleRequest struct {
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3759,7 +3855,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3772,7 +3868,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -3865,7 +3961,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3877,7 +3973,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3890,7 +3986,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -3964,7 +4060,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3976,7 +4072,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3989,7 +4085,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -4041,7 +4137,7 @@ type GetNodeResponse struct {
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4149,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4162,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -4149,7 +4245,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4161,7 +4257,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4174,7 +4270,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -4222,7 +4318,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4234,7 +4330,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4247,7 +4343,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -4291,7 +4387,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4303,7 +4399,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4316,7 +4412,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -4347,7 +4443,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4359,7 +4455,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4372,7 +4468,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -4405,7 +4501,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4417,7 +4513,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4430,7 +4526,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -4465,7 +4561,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4477,7 +4573,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4490,7 +4586,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -4532,7 +4628,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4544,7 +4640,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4557,7 +4653,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -4649,7 +4745,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4661,7 +4757,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4674,7 +4770,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -4760,13 +4856,15 @@ type CompactReport struct {
 	Shortened int64 `protobuf:"varint,11,opt,name=shortened,proto3" json:"shortened,omitempty"`
 	// Whether a summary was there before, and was replaced.
 	SummaryReplaced bool `protobuf:"varint,12,opt,name=summary_replaced,json=summaryReplaced,proto3" json:"summary_replaced,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The policy as it was applied, as Report.policy tells it.
+	Policy        *Policy `protobuf:"bytes,13,opt,name=policy,proto3" json:"policy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4778,7 +4876,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4791,7 +4889,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CompactReport) GetMessagesBefore() int64 {
@@ -4878,6 +4976,13 @@ func (x *CompactReport) GetSummaryReplaced() bool {
 	return false
 }
 
+func (x *CompactReport) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
 // Where a message lies.
 type MessagePlace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4891,7 +4996,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4903,7 +5008,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4916,7 +5021,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -4960,7 +5065,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4972,7 +5077,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4985,7 +5090,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -5075,7 +5180,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5087,7 +5192,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5100,7 +5205,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -5194,7 +5299,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5206,7 +5311,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5219,7 +5324,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -5347,7 +5452,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5359,7 +5464,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5372,7 +5477,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -5422,7 +5527,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5434,7 +5539,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5447,7 +5552,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -5539,7 +5644,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5551,7 +5656,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5564,7 +5669,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -5688,7 +5793,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5700,7 +5805,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5713,7 +5818,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -5905,7 +6010,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5917,7 +6022,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5930,7 +6035,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -6023,7 +6128,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6035,7 +6140,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6048,7 +6153,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -6083,7 +6188,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6095,7 +6200,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6108,7 +6213,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -6166,7 +6271,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6178,7 +6283,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6191,7 +6296,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -6276,7 +6381,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6288,7 +6393,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6301,7 +6406,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -6405,7 +6510,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6417,7 +6522,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6430,7 +6535,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -6483,7 +6588,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6495,7 +6600,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6508,7 +6613,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -6594,7 +6699,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6606,7 +6711,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6619,7 +6724,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -6674,7 +6779,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6686,7 +6791,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6699,7 +6804,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -6831,7 +6936,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6843,7 +6948,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6856,7 +6961,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -6949,7 +7054,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6961,7 +7066,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6974,7 +7079,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PendingCall) GetId() string {
@@ -7027,7 +7132,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7039,7 +7144,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7052,7 +7157,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Lineage) GetAncestors() int64 {
@@ -7152,7 +7257,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7164,7 +7269,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7177,7 +7282,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -7215,7 +7320,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7227,7 +7332,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7240,7 +7345,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -7298,7 +7403,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7310,7 +7415,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7323,7 +7428,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -7353,7 +7458,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7365,7 +7470,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7378,7 +7483,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ToolUse) GetName() string {
@@ -7419,7 +7524,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7431,7 +7536,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7444,7 +7549,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -7640,7 +7745,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x94\x05\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x05\n" +
 	"\x06Policy\x12'\n" +
 	"\rmax_run_loops\x18\x01 \x01(\x05H\x00R\vmaxRunLoops\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12 \n" +
@@ -7649,8 +7754,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"max_tokens\x18\x04 \x01(\x03H\x02R\tmaxTokens\x88\x01\x01\x12)\n" +
 	"\x0emax_user_chars\x18\x05 \x01(\x05H\x03R\fmaxUserChars\x88\x01\x01\x12+\n" +
 	"\x0fmax_reply_chars\x18\x06 \x01(\x05H\x04R\rmaxReplyChars\x88\x01\x01\x12)\n" +
-	"\x0ekeep_full_runs\x18\a \x01(\x05H\x05R\fkeepFullRuns\x88\x01\x01\x12/\n" +
-	"\x11keep_tool_results\x18\b \x01(\x05H\x06R\x0fkeepToolResults\x88\x01\x01\x127\n" +
+	"\x0ekeep_full_runs\x18\a \x01(\x05H\x05R\fkeepFullRuns\x88\x01\x01\x12M\n" +
+	"\x12clear_tool_results\x18\b \x01(\v2\x1f.transcript.v1.ClearToolResultsR\x10clearToolResults\x127\n" +
 	"\n" +
 	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12-\n" +
 	"\x06preset\x18\n" +
@@ -7664,8 +7769,15 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\v_max_tokensB\x11\n" +
 	"\x0f_max_user_charsB\x12\n" +
 	"\x10_max_reply_charsB\x11\n" +
-	"\x0f_keep_full_runsB\x14\n" +
-	"\x12_keep_tool_results\"0\n" +
+	"\x0f_keep_full_runs\"\xa4\x01\n" +
+	"\x10ClearToolResults\x12\x17\n" +
+	"\x04keep\x18\x01 \x01(\x05H\x00R\x04keep\x88\x01\x01\x12!\n" +
+	"\targuments\x18\x02 \x01(\bH\x01R\targuments\x88\x01\x01\x12*\n" +
+	"\x0ecached_percent\x18\x03 \x01(\x05H\x02R\rcachedPercent\x88\x01\x01B\a\n" +
+	"\x05_keepB\f\n" +
+	"\n" +
+	"_argumentsB\x11\n" +
+	"\x0f_cached_percent\"0\n" +
 	"\tNodeFacts\x12#\n" +
 	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\x8c\x03\n" +
 	"\x0fAssembleRequest\x12\x1c\n" +
@@ -7702,7 +7814,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.transcript.v1.FindingKindR\x04kind\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x03 \x01(\x05R\fmessageIndex\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x05R\x05count\"\x97\x03\n" +
+	"\x05count\x18\x04 \x01(\x05R\x05count\"\xc6\x03\n" +
 	"\x06Report\x12\x1a\n" +
 	"\bmessages\x18\x01 \x01(\x03R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x18\n" +
@@ -7715,7 +7827,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bleft_out\x18\t \x01(\v2\x16.transcript.v1.LeftOutR\aleftOut\x12-\n" +
 	"\x06window\x18\n" +
 	" \x01(\v2\x15.transcript.v1.WindowR\x06window\x12%\n" +
-	"\x0elimit_exceeded\x18\v \x01(\bR\rlimitExceeded\"p\n" +
+	"\x0elimit_exceeded\x18\v \x01(\bR\rlimitExceeded\x12-\n" +
+	"\x06policy\x18\f \x01(\v2\x15.transcript.v1.PolicyR\x06policy\"p\n" +
 	"\aLeftOut\x12\x1a\n" +
 	"\bmessages\x18\x01 \x01(\x03R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x16\n" +
@@ -7814,7 +7927,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"through_id\x18\x05 \x01(\tR\tthroughId\x124\n" +
 	"\aaliases\x18\x06 \x03(\v2\x1a.transcript.v1.AliasResultR\aaliases\x128\n" +
 	"\bcounters\x18\a \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x124\n" +
-	"\x06report\x18\b \x01(\v2\x1c.transcript.v1.CompactReportR\x06report\"\xce\x03\n" +
+	"\x06report\x18\b \x01(\v2\x1c.transcript.v1.CompactReportR\x06report\"\xfd\x03\n" +
 	"\rCompactReport\x12'\n" +
 	"\x0fmessages_before\x18\x01 \x01(\x03R\x0emessagesBefore\x12!\n" +
 	"\fbytes_before\x18\x02 \x01(\x03R\vbytesBefore\x12#\n" +
@@ -7830,7 +7943,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	" \x01(\x03R\n" +
 	"loopsWhole\x12\x1c\n" +
 	"\tshortened\x18\v \x01(\x03R\tshortened\x12)\n" +
-	"\x10summary_replaced\x18\f \x01(\bR\x0fsummaryReplaced\"L\n" +
+	"\x10summary_replaced\x18\f \x01(\bR\x0fsummaryReplaced\x12-\n" +
+	"\x06policy\x18\r \x01(\v2\x15.transcript.v1.PolicyR\x06policy\"L\n" +
 	"\fMessagePlace\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\"\xa2\x03\n" +
@@ -8094,10 +8208,14 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tToolTrace\x12\x1a\n" +
 	"\x16TOOL_TRACE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTOOL_TRACE_DROP\x10\x01\x12\x17\n" +
-	"\x13TOOL_TRACE_REQUESTS\x10\x02*6\n" +
+	"\x13TOOL_TRACE_REQUESTS\x10\x02*~\n" +
 	"\x06Preset\x12\x16\n" +
 	"\x12PRESET_UNSPECIFIED\x10\x00\x12\x14\n" +
-	"\x10PRESET_UNBOUNDED\x10\x01*Y\n" +
+	"\x10PRESET_UNBOUNDED\x10\x01\x12\x0f\n" +
+	"\vPRESET_CHAT\x10\x02\x12\x11\n" +
+	"\rPRESET_CODING\x10\x03\x12\x0f\n" +
+	"\vPRESET_LONG\x10\x04\x12\x11\n" +
+	"\rPRESET_FRUGAL\x10\x05*Y\n" +
 	"\n" +
 	"NodeDetail\x12\x1b\n" +
 	"\x17NODE_DETAIL_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -8182,7 +8300,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -8225,83 +8343,84 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*AliasHistoryEntry)(nil),        // 38: transcript.v1.AliasHistoryEntry
 	(*ListAliasHistoryResponse)(nil), // 39: transcript.v1.ListAliasHistoryResponse
 	(*Policy)(nil),                   // 40: transcript.v1.Policy
-	(*NodeFacts)(nil),                // 41: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 42: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 43: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 44: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 45: transcript.v1.Finding
-	(*Report)(nil),                   // 46: transcript.v1.Report
-	(*LeftOut)(nil),                  // 47: transcript.v1.LeftOut
-	(*Window)(nil),                   // 48: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 49: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 50: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 51: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 52: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 53: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 54: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 55: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 56: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 57: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 58: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 59: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 60: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 61: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 62: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 63: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 64: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 65: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 66: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 67: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 68: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 69: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 70: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 71: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 72: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 73: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 74: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 75: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 76: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 77: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 78: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 79: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 80: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 81: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 82: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 83: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 84: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 85: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 86: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 87: transcript.v1.VariableInfo
-	nil,                              // 88: transcript.v1.Labels.EntriesEntry
-	nil,                              // 89: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 90: google.protobuf.Timestamp
-	(*Message)(nil),                  // 91: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 92: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 93: google.protobuf.Duration
-	(*Metadata)(nil),                 // 94: transcript.v1.Metadata
-	(Role)(0),                        // 95: transcript.v1.Role
-	(*ToolCall)(nil),                 // 96: transcript.v1.ToolCall
-	(*Part)(nil),                     // 97: transcript.v1.Part
+	(*ClearToolResults)(nil),         // 41: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 42: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 43: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 44: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 45: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 46: transcript.v1.Finding
+	(*Report)(nil),                   // 47: transcript.v1.Report
+	(*LeftOut)(nil),                  // 48: transcript.v1.LeftOut
+	(*Window)(nil),                   // 49: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 50: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 51: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 52: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 53: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 54: transcript.v1.GetNodeResponse
+	(*ListChildrenRequest)(nil),      // 55: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 56: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 57: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 58: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 59: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 60: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 61: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 62: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 63: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 64: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 65: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 66: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 67: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 68: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 69: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 70: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 71: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 72: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 73: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 74: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 75: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 76: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 77: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 78: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 79: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 80: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 81: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 82: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 83: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 84: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 85: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 86: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 87: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 88: transcript.v1.VariableInfo
+	nil,                              // 89: transcript.v1.Labels.EntriesEntry
+	nil,                              // 90: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 91: google.protobuf.Timestamp
+	(*Message)(nil),                  // 92: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 93: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 94: google.protobuf.Duration
+	(*Metadata)(nil),                 // 95: transcript.v1.Metadata
+	(Role)(0),                        // 96: transcript.v1.Role
+	(*ToolCall)(nil),                 // 97: transcript.v1.ToolCall
+	(*Part)(nil),                     // 98: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	90,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	88,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	91,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	89,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	91,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	92,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	92,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	93,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	91,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	92,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	92,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	93,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -8312,172 +8431,175 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	90,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	89,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	91,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	90,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
 	32,  // 30: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
 	6,   // 31: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
 	7,   // 32: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	90,  // 33: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	90,  // 34: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
+	91,  // 33: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	91,  // 34: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
 	31,  // 35: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
 	20,  // 36: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	31,  // 37: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	90,  // 38: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	90,  // 39: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	91,  // 38: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	91,  // 39: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
 	38,  // 40: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	93,  // 41: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	1,   // 42: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	2,   // 43: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	12,  // 44: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 45: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 46: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	40,  // 47: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	41,  // 48: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	13,  // 49: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	44,  // 50: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	90,  // 51: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	92,  // 52: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 53: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 54: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	45,  // 55: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	47,  // 56: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	48,  // 57: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	91,  // 58: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 59: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	46,  // 60: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	43,  // 61: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 62: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 63: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 64: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	40,  // 65: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	41,  // 66: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	91,  // 67: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 68: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	46,  // 69: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	43,  // 70: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 71: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	91,  // 72: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	43,  // 73: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	94,  // 74: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	90,  // 75: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 76: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	95,  // 77: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	12,  // 78: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	90,  // 79: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	95,  // 80: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	55,  // 81: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	58,  // 82: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 83: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	40,  // 84: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 85: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 86: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 87: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 88: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	62,  // 89: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	8,   // 90: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	63,  // 91: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	63,  // 92: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	90,  // 93: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	90,  // 94: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	12,  // 95: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	63,  // 96: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	63,  // 97: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	90,  // 98: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	90,  // 99: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 100: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	64,  // 101: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 102: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	66,  // 103: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 104: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	96,  // 105: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	63,  // 106: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 107: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	97,  // 108: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	63,  // 109: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	90,  // 110: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 111: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	95,  // 112: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	90,  // 113: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	90,  // 114: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	63,  // 115: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	95,  // 116: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	63,  // 117: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 118: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	72,  // 119: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	90,  // 120: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	71,  // 121: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 122: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 123: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	63,  // 124: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	63,  // 125: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	63,  // 126: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	90,  // 127: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	75,  // 128: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 129: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 130: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	93,  // 131: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	90,  // 132: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	78,  // 133: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	90,  // 134: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	93,  // 135: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 136: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	80,  // 137: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	82,  // 138: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	86,  // 139: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	87,  // 140: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 141: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	63,  // 142: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	90,  // 143: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	93,  // 144: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	81,  // 145: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 146: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	83,  // 147: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	84,  // 148: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 149: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 150: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	85,  // 151: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 152: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	83,  // 153: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	90,  // 154: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	21,  // 155: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 156: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 157: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 158: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	33,  // 159: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	35,  // 160: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	37,  // 161: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	42,  // 162: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	50,  // 163: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	52,  // 164: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	54,  // 165: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	60,  // 166: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	65,  // 167: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	68,  // 168: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	70,  // 169: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	74,  // 170: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	77,  // 171: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 172: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 173: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 174: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 175: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	34,  // 176: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	36,  // 177: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	39,  // 178: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	49,  // 179: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	51,  // 180: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	53,  // 181: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	56,  // 182: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	61,  // 183: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	67,  // 184: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	69,  // 185: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	73,  // 186: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	76,  // 187: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	79,  // 188: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	172, // [172:189] is the sub-list for method output_type
-	155, // [155:172] is the sub-list for method input_type
-	155, // [155:155] is the sub-list for extension type_name
-	155, // [155:155] is the sub-list for extension extendee
-	0,   // [0:155] is the sub-list for field type_name
+	94,  // 41: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	41,  // 42: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	1,   // 43: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	2,   // 44: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	12,  // 45: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 46: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 47: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	40,  // 48: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	42,  // 49: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	13,  // 50: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	45,  // 51: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	91,  // 52: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	93,  // 53: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 54: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 55: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	46,  // 56: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	48,  // 57: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	49,  // 58: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	40,  // 59: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	92,  // 60: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 61: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	47,  // 62: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	44,  // 63: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 64: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 65: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 66: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	40,  // 67: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	42,  // 68: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	92,  // 69: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 70: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	47,  // 71: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	44,  // 72: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	12,  // 73: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	92,  // 74: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	44,  // 75: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	95,  // 76: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	91,  // 77: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 78: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	96,  // 79: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	12,  // 80: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	91,  // 81: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	96,  // 82: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	56,  // 83: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	59,  // 84: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 85: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	40,  // 86: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 87: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 88: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	18,  // 89: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 90: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	63,  // 91: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	40,  // 92: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	8,   // 93: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	64,  // 94: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	64,  // 95: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	91,  // 96: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	91,  // 97: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	12,  // 98: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	64,  // 99: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	64,  // 100: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	91,  // 101: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	91,  // 102: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 103: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	65,  // 104: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 105: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	67,  // 106: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 107: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	97,  // 108: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	64,  // 109: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 110: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	98,  // 111: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	64,  // 112: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	91,  // 113: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 114: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	96,  // 115: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	91,  // 116: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	91,  // 117: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	64,  // 118: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	96,  // 119: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	64,  // 120: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 121: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	73,  // 122: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	91,  // 123: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	72,  // 124: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 125: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 126: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	64,  // 127: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	64,  // 128: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	64,  // 129: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	91,  // 130: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	76,  // 131: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 132: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 133: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	94,  // 134: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	91,  // 135: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	79,  // 136: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	91,  // 137: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	94,  // 138: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 139: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	81,  // 140: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	83,  // 141: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	87,  // 142: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	88,  // 143: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 144: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	64,  // 145: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	91,  // 146: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	94,  // 147: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	82,  // 148: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 149: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	84,  // 150: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	85,  // 151: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 152: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 153: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	86,  // 154: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 155: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	84,  // 156: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	91,  // 157: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	21,  // 158: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 159: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 160: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 161: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	33,  // 162: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	35,  // 163: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	37,  // 164: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	43,  // 165: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	51,  // 166: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	53,  // 167: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	55,  // 168: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	61,  // 169: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	66,  // 170: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	69,  // 171: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	71,  // 172: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	75,  // 173: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	78,  // 174: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 175: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 176: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 177: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 178: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	34,  // 179: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	36,  // 180: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	39,  // 181: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	50,  // 182: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	52,  // 183: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	54,  // 184: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	57,  // 185: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	62,  // 186: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	68,  // 187: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	70,  // 188: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	74,  // 189: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	77,  // 190: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	80,  // 191: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	175, // [175:192] is the sub-list for method output_type
+	158, // [158:175] is the sub-list for method input_type
+	158, // [158:158] is the sub-list for extension type_name
+	158, // [158:158] is the sub-list for extension extendee
+	0,   // [0:158] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -8503,27 +8625,28 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*ListAliasesRequest_Folder)(nil),
 	}
 	file_transcript_v1_transcript_service_proto_msgTypes[28].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[52].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[56].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[29].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[53].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[57].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[59].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[59].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[63].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[66].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[74].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[60].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[64].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[70].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[75].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[76].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   78,
+			NumMessages:   79,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -16,7 +16,7 @@ import (
 
 // assemblerVersion names what views are made of; it is part of every etag, so that a server that makes them otherwise
 // gives other etags.
-const assemblerVersion = 2
+const assemblerVersion = 3
 
 // Request is what AssembleRequest and StreamAssembleRequest have in common.
 type Request interface {

@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Compact plans and reads what a compaction through a node keeps; summary is the caller's, empty for none.
@@ -21,7 +22,7 @@ func (e *Effective) Compact(ctx context.Context, policy *compaction.Policy, summ
 	}
 	var plan *compaction.Plan
 	var before compaction.Size
-	err := e.named(ctx, policy, func() (err error) {
+	err := e.withCalls(ctx, policy, func() (err error) {
 		plan, before, err = e.plan(ctx, o, through)
 		return err
 	})
@@ -197,5 +198,6 @@ func (c *Compacted) Report() *transcriptv1.CompactReport {
 		TokensEstimated: c.before.Estimated || c.after.Estimated,
 		LoopsDropped:    c.plan.Dropped, LoopsCondensed: c.plan.Condensed, LoopsWhole: c.plan.Whole,
 		Shortened: c.shortened, SummaryReplaced: c.replaced,
+		Policy: wire.ResolvedPolicy(c.policy),
 	}
 }

@@ -26,7 +26,7 @@ type conversation struct {
 func (a *Assembly) openConversation(ctx context.Context, policy compaction.Policy, condenseLast bool) error {
 	view := OpenEffective(a.Chain)
 	var plan *compaction.Plan
-	err := view.named(ctx, &policy, func() (err error) {
+	err := view.withCalls(ctx, &policy, func() (err error) {
 		plan, err = view.converse(ctx, policy, condenseLast)
 		return err
 	})
@@ -61,7 +61,8 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFact
 	p := &c.policy
 	for _, n := range []int64{
 		int64(p.MaxRunLoops), p.MaxAge, p.MaxBytes, p.MaxTokens, int64(p.MaxUserChars), int64(p.MaxReplyChars),
-		int64(p.KeepFullRuns), int64(p.KeepToolResults),
+		int64(p.KeepFullRuns), int64(boolToInt(p.Clear.On)), int64(p.Clear.Keep), int64(boolToInt(p.Clear.Arguments)),
+		int64(p.Clear.CachedPercent),
 	} {
 		b = binary.AppendVarint(b, n)
 	}
@@ -99,6 +100,7 @@ func (c *conversation) complete(r *Report) {
 		RunLoops: t.Loops - loops,
 	}
 	r.limitExceeded = c.plan.LimitExceeded
+	r.policy = &c.policy
 	if r.window != nil {
 		r.window.RunLoops = loops + int64(boolToInt(c.plan.LeadIn))
 	}

@@ -17,11 +17,11 @@ type Effective struct {
 	compaction *chainstore.Header
 	// again says that most rows whose headers are read are shown after that.
 	again bool
-	// needsNames says that a plan needs the names of calls. names are those of messages whose headers do not keep them, once they are
-	// read; unnamed are such messages that a plan came to before.
-	needsNames bool
-	names      map[runloop.Place][]runloop.Optional
-	unnamed    []runloop.Place
+	// needs says that a plan needs what a header may not tell of calls: their names, or what shorter arguments save. known is that of
+	// messages whose headers do not tell it, once they are read; unknown are such messages that a plan came to before.
+	needsNames, needsSavings bool
+	known                    map[runloop.Place]callsKnown
+	unknown                  []runloop.Place
 }
 
 // viewRow is a row of a view, and which of its messages belong to the part of the view that is read: from one through

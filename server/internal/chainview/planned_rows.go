@@ -31,6 +31,8 @@ func appendCut(dst []byte, m *message, policy *compaction.Policy) ([]byte, bool)
 		return compaction.AppendCut(dst, m.bytes, policy.MaxReplyChars)
 	case compaction.Answer:
 		return policy.AppendAnswer(dst, m.bytes, m.brief)
+	case compaction.Shorten:
+		return policy.AppendShort(dst, m.bytes)
 	default:
 		return dst, false
 	}

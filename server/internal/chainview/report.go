@@ -5,6 +5,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // maxFindings is how many findings a report lists.
@@ -23,14 +24,19 @@ type Report struct {
 	leftOut       *transcriptv1.LeftOut
 	window        *transcriptv1.Window
 	limitExceeded bool
+	policy        *compaction.Policy
 }
 
 func (r *Report) proto() *transcriptv1.Report {
-	return &transcriptv1.Report{
+	out := &transcriptv1.Report{
 		Messages: r.messages, Bytes: r.bytes, Repairs: r.repairs, Findings: r.findings, MoreFindings: r.more,
 		Tokens: r.tokens, TokensEstimated: r.estimated, Shortened: r.shortened, LeftOut: r.leftOut, Window: r.window,
 		LimitExceeded: r.limitExceeded,
 	}
+	if r.policy != nil {
+		out.Policy = wire.ResolvedPolicy(r.policy)
+	}
+	return out
 }
 
 // spend adds tokens.

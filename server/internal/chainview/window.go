@@ -123,7 +123,7 @@ func (e *Effective) feed(p *compaction.Planner, h *chainstore.Header, from, thro
 	times, copies := h.Times(), h.Covers.Present && !h.Version1
 	for i := from; i < through; i++ {
 		at := runloop.Place{Seq: h.Seq, Index: uint32(i)}
-		m := e.told(&h.Messages[i], at)
+		m := e.told(h, at)
 		if copies {
 			p.AddCopy(m, at, times)
 		} else {

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"slices"
+	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -19,17 +21,13 @@ const (
 // ParsePolicy reads a Policy; none is one without fields.
 func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error) {
 	if p == nil {
-		return compaction.Default(), nil
+		return compaction.Chat(), nil
 	}
-	var out compaction.Policy
-	switch p.Preset {
-	case transcriptv1.Preset_PRESET_UNSPECIFIED:
-		out = compaction.Default()
-	case transcriptv1.Preset_PRESET_UNBOUNDED:
-		out = compaction.Unbounded()
-	default:
-		return out, InvalidField(field+".preset", "must be a declared value")
+	preset, ok := presets[p.Preset]
+	if !ok {
+		return compaction.Policy{}, InvalidField(field+".preset", "must be a declared value")
 	}
+	out := preset()
 	if err := parseAge(field+".max_age", p.MaxAge, &out.MaxAge); err != nil {
 		return out, err
 	}
@@ -40,7 +38,7 @@ func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error
 		setBound(field+".max_user_chars", p.MaxUserChars, &out.MaxUserChars),
 		setBound(field+".max_reply_chars", p.MaxReplyChars, &out.MaxReplyChars),
 		setBound(field+".keep_full_runs", p.KeepFullRuns, &out.KeepFullRuns),
-		setBound(field+".keep_tool_results", p.KeepToolResults, &out.KeepToolResults),
+		parseClear(field+".clear_tool_results", p.ClearToolResults, &out.Clear),
 	} {
 		if err != nil {
 			return out, err
@@ -54,6 +52,62 @@ func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error
 	var err error
 	out.ReplyTools, err = parseTools(field+".reply_tools", p.ReplyTools)
 	return out, err
+}
+
+// presets are what absent fields are.
+var presets = map[transcriptv1.Preset]func() compaction.Policy{
+	transcriptv1.Preset_PRESET_UNSPECIFIED: compaction.Chat,
+	transcriptv1.Preset_PRESET_UNBOUNDED:   compaction.Unbounded,
+	transcriptv1.Preset_PRESET_CHAT:        compaction.Chat,
+	transcriptv1.Preset_PRESET_CODING:      compaction.Coding,
+	transcriptv1.Preset_PRESET_LONG:        compaction.Long,
+	transcriptv1.Preset_PRESET_FRUGAL:      compaction.Frugal,
+}
+
+// parseClear sets to to what clears results, unless it is absent.
+func parseClear(field string, c *transcriptv1.ClearToolResults, to *compaction.Clear) error {
+	switch {
+	case c == nil:
+		return nil
+	case c.Keep == nil && c.Arguments != nil:
+		return InvalidField(field+".arguments", "must be absent where keep is, which says how many results stay")
+	case c.Keep == nil && c.CachedPercent != nil:
+		return InvalidField(field+".cached_percent", "must be absent where keep is, which says how many results stay")
+	case c.Keep == nil:
+		*to = compaction.Clear{}
+		return nil
+	case *c.Keep < 0:
+		return InvalidField(field+".keep", "must not be negative")
+	case c.CachedPercent != nil && (*c.CachedPercent < 0 || *c.CachedPercent > 100):
+		return InvalidField(field+".cached_percent", "must be from 0 to 100")
+	}
+	*to = compaction.Clear{On: true, Keep: int(*c.Keep), Arguments: c.GetArguments(), CachedPercent: compaction.CachedPercent}
+	if c.CachedPercent != nil {
+		to.CachedPercent = int(*c.CachedPercent)
+	}
+	return nil
+}
+
+// ResolvedPolicy is a policy as reports tell it: every field set but for the preset, and reply_tools left out.
+func ResolvedPolicy(p *compaction.Policy) *transcriptv1.Policy {
+	out := &transcriptv1.Policy{
+		MaxRunLoops: proto.Int32(int32(p.MaxRunLoops)), MaxAge: durationpb.New(time.Duration(p.MaxAge) * time.Millisecond),
+		MaxBytes: &p.MaxBytes, MaxTokens: &p.MaxTokens,
+		MaxUserChars: proto.Int32(int32(p.MaxUserChars)), MaxReplyChars: proto.Int32(int32(p.MaxReplyChars)),
+		KeepFullRuns: proto.Int32(int32(p.KeepFullRuns)), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP,
+		OmitLeftOutLine: p.OmitLeftOutLine,
+	}
+	if p.TraceRequests {
+		out.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	}
+	if c := &p.Clear; c.On {
+		out.ClearToolResults = &transcriptv1.ClearToolResults{
+			Keep: proto.Int32(int32(c.Keep)), Arguments: &c.Arguments, CachedPercent: proto.Int32(int32(c.CachedPercent)),
+		}
+	} else {
+		out.ClearToolResults = &transcriptv1.ClearToolResults{}
+	}
+	return out
 }
 
 // maxReplyTools is the most names of Policy.reply_tools.
