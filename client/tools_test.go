@@ -175,6 +175,7 @@ func TestRecallToolTakesWhatALineSays(t *testing.T) {
 		said[client.Text(one)] = true
 	}
 	ok(t, thread.Append(ctx, client.Assistant("On with it."), asks))
+	ok(t, thread.AppendResults(ctx, client.Result(call, "what no model has seen")))
 	lines := &transcriptv1.Policy{ClearToolResults: clears(proto.Int32(0))}
 	for round := range 2 {
 		tool := thread.RecallTool()
@@ -328,4 +329,9 @@ func TestToolsPassTheServicesErrors(t *testing.T) {
 		_, err := tool.Call(ended, `{"call_id":"x","query":"x"}`)
 		fails(t, err, context.Canceled)
 	}
+}
+
+// clears keeps so many results, and clears others at once.
+func clears(keep *int32) *transcriptv1.ClearToolResults {
+	return &transcriptv1.ClearToolResults{Keep: keep, CachedPercent: proto.Int32(100)}
 }

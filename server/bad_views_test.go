@@ -34,6 +34,7 @@ type badPolicy struct {
 
 func badPolicies() []badPolicy {
 	age := func(d *durationpb.Duration) *Policy { return &Policy{MaxAge: d} }
+	clearing := func(c *Clears) *Policy { return &Policy{ClearToolResults: c} }
 	return []badPolicy{
 		{"negative max_run_loops", &Policy{MaxRunLoops: proto.Int32(-1)}, "policy.max_run_loops"},
 		{"least max_run_loops", &Policy{MaxRunLoops: proto.Int32(-1 << 31)}, "policy.max_run_loops"},
@@ -43,7 +44,13 @@ func badPolicies() []badPolicy {
 		{"negative max_user_chars", &Policy{MaxUserChars: proto.Int32(-1)}, "policy.max_user_chars"},
 		{"negative max_reply_chars", &Policy{MaxReplyChars: proto.Int32(-1)}, "policy.max_reply_chars"},
 		{"negative keep_full_runs", &Policy{KeepFullRuns: proto.Int32(-1)}, "policy.keep_full_runs"},
-		{"negative keep_tool_results", &Policy{ClearToolResults: clears(proto.Int32(-1))}, "policy.keep_tool_results"},
+		{"a negative keep", clearing(&Clears{Keep: proto.Int32(-1)}), "policy.clear_tool_results.keep"},
+		{"the least keep", clearing(&Clears{Keep: proto.Int32(-1 << 31)}), "policy.clear_tool_results.keep"},
+		{"arguments without keep", clearing(&Clears{Arguments: proto.Bool(true)}), "policy.clear_tool_results.arguments"},
+		{"no arguments without keep", clearing(&Clears{Arguments: proto.Bool(false)}), "policy.clear_tool_results.arguments"},
+		{"cached_percent without keep", clearing(&Clears{CachedPercent: proto.Int32(10)}), "policy.clear_tool_results.cached_percent"},
+		{"a negative cached_percent", clearing(&Clears{Keep: proto.Int32(1), CachedPercent: proto.Int32(-1)}), "policy.clear_tool_results.cached_percent"},
+		{"a cached_percent over 100", clearing(&Clears{Keep: proto.Int32(1), CachedPercent: proto.Int32(101)}), "policy.clear_tool_results.cached_percent"},
 		{"a trace unknown", &Policy{ToolTrace: 3}, "policy.tool_trace"},
 		{"a trace below", &Policy{ToolTrace: -1}, "policy.tool_trace"},
 		{"a negative age", age(durationpb.New(-time.Hour)), "policy.max_age"},
@@ -54,10 +61,13 @@ func badPolicies() []badPolicy {
 		{"an age over a century", age(&durationpb.Duration{Seconds: century, Nanos: 1}), "policy.max_age"},
 		{"an age out of range", age(&durationpb.Duration{Seconds: 1 << 62}), "policy.max_age"},
 		{"a tool without a name", &Policy{ReplyTools: []string{"reply", ""}}, "policy.reply_tools[1]"},
-		{"a preset unknown", &Policy{Preset: 2}, "policy.preset"},
+		{"a preset unknown", &Policy{Preset: transcriptv1.Preset(len(transcriptv1.Preset_name))}, "policy.preset"},
 		{"a preset below", &Policy{Preset: -1}, "policy.preset"},
 	}
 }
+
+// Clears is of a policy.
+type Clears = transcriptv1.ClearToolResults
 
 // century is in seconds.
 const century = int64(36_525 * 24 * 60 * 60)
@@ -67,7 +77,8 @@ func goodPolicies() []*Policy {
 	return []*Policy{
 		{}, {MaxAge: durationpb.New(0)}, {MaxAge: durationpb.New(time.Second)}, {MaxAge: &durationpb.Duration{Seconds: century}},
 		unbounded(),
-		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP},
+		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP}, {ClearToolResults: clears(nil)}, {ClearToolResults: clears(new(int32))},
+		{ClearToolResults: &Clears{Keep: new(int32), Arguments: proto.Bool(false), CachedPercent: new(int32)}},
 		{ReplyTools: append(slices.Repeat([]string{"reply"}, 15), strings.Repeat("n", 1024))},
 		{
 			MaxRunLoops: proto.Int32(1<<31 - 1), MaxBytes: proto.Int64(1<<63 - 1), MaxTokens: proto.Int64(1<<63 - 1), MaxUserChars: proto.Int32(1<<31 - 1),

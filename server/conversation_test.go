@@ -124,6 +124,7 @@ func TestWindowsAcrossACompaction(t *testing.T) {
 				v.checkWindow(got)
 				p.MaxBytes = proto.Int64(1 << 60)
 				whole := v.asked(req)
+				whole.Report.Policy = got.Report.Policy
 				equal(r, "the report, and that of a server that looks at everything", got.Report.String(), whole.Report.String())
 			}
 		}
@@ -159,7 +160,9 @@ func TestWindowsInLargeNodes(t *testing.T) {
 			got, want := v.asked(req), v.conversation(parent, parsed(p), false)
 			v.sameMessages(fmt.Sprint("the conversation of ", limit, " loops and ", age), got.Messages, want.messages...)
 			p.MaxBytes = proto.Int64(1 << 60)
-			equal(r, "the report, and that of a server that looks at everything", got.Report.String(), v.asked(req).Report.String())
+			whole := v.asked(req)
+			whole.Report.Policy = got.Report.Policy
+			equal(r, "the report, and that of a server that looks at everything", got.Report.String(), whole.Report.String())
 		}
 	}
 }
@@ -174,7 +177,7 @@ func TestLinesNameTheirCalls(t *testing.T) {
 	named.Name = ptr("its own")
 	id := r.put("", user("go"), calling("lost", "1"), system("on"), calling("first", "1"), result("1", long),
 		twice, result("2", "short"), result("2", long), nameless, &Message{Role: transcriptv1.Role_ROLE_TOOL, Parts: text(long)},
-		calling("not its own", "3"), named, assistant("done"))
+		calling("not its own", "3"), named, calling("again", "4"), result("4", long), assistant("done"))
 	reply := r.assemble(&Assemble{Head: byID(id), View: conversation, Policy: &Policy{ClearToolResults: clears(proto.Int32(0))}})
 	var got []string
 	for _, m := range reply.Messages {
@@ -252,6 +255,12 @@ func TestConversationEtags(t *testing.T) {
 		"max_reply_chars":    func(a *Assemble) { a.Policy.MaxReplyChars = proto.Int32(501) },
 		"keep_full_runs":     func(a *Assemble) { a.Policy.KeepFullRuns = proto.Int32(1) },
 		"clear_tool_results": func(a *Assemble) { a.Policy.ClearToolResults = clears(proto.Int32(3)) },
+		"keep 0":             func(a *Assemble) { a.Policy.ClearToolResults = clears(new(int32)) },
+		"cached_percent":     func(a *Assemble) { a.Policy.ClearToolResults = &Clears{Keep: proto.Int32(3)} },
+		"arguments": func(a *Assemble) {
+			a.Policy.ClearToolResults = &Clears{Keep: proto.Int32(3), Arguments: proto.Bool(true)}
+		},
+		"coding":             func(a *Assemble) { a.Policy.Preset = transcriptv1.Preset_PRESET_CODING },
 		"tool_trace":         func(a *Assemble) { a.Policy.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS },
 		"reply_tools":        tools("a", "b"),
 		"other reply_tools":  tools("a"),
@@ -281,16 +290,24 @@ func TestEveryFieldOfPolicyIsInTheEtag(t *testing.T) {
 	}
 	base := &Policy{}
 	seen := map[string]string{etagOf(base): "the defaults"}
-	fields := base.ProtoReflect().Descriptor().Fields()
-	for i := range fields.Len() {
-		field := fields.Get(i)
-		p := proto.Clone(base).(*Policy)
-		setToAnother(t, p.ProtoReflect(), field)
+	check := func(field protoreflect.FieldDescriptor, p *Policy) {
 		etag := etagOf(p)
 		if other := seen[etag]; other != "" {
-			t.Errorf("%s is not in the etag: it has that of %s", field.Name(), other)
+			t.Errorf("%s is not in the etag: it has that of %s", field.FullName(), other)
 		}
-		seen[etag] = string(field.Name())
+		seen[etag] = string(field.FullName())
+	}
+	fields := base.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		p := proto.Clone(base).(*Policy)
+		setToAnother(t, p.ProtoReflect(), fields.Get(i))
+		check(fields.Get(i), p)
+	}
+	fields = (&Clears{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		p := &Policy{ClearToolResults: &Clears{Keep: proto.Int32(3)}}
+		setToAnother(t, p.ClearToolResults.ProtoReflect(), fields.Get(i))
+		check(fields.Get(i), p)
 	}
 }
 
@@ -298,6 +315,8 @@ func TestEveryFieldOfPolicyIsInTheEtag(t *testing.T) {
 func setToAnother(t *testing.T, m protoreflect.Message, field protoreflect.FieldDescriptor) {
 	t.Helper()
 	switch kind := field.Kind(); {
+	case field.Name() == "cached_percent":
+		m.Set(field, protoreflect.ValueOfInt32(37))
 	case kind == protoreflect.Int32Kind:
 		m.Set(field, protoreflect.ValueOfInt32(1_000_003))
 	case kind == protoreflect.Int64Kind:
@@ -311,6 +330,8 @@ func setToAnother(t *testing.T, m protoreflect.Message, field protoreflect.Field
 		m.Set(field, protoreflect.ValueOfEnum(values.Get(values.Len()-1).Number()))
 	case kind == protoreflect.MessageKind && field.Message().FullName() == "google.protobuf.Duration":
 		m.Set(field, protoreflect.ValueOfMessage(durationpb.New(30*24*time.Hour).ProtoReflect()))
+	case kind == protoreflect.MessageKind && field.Name() == "clear_tool_results":
+		m.Set(field, protoreflect.ValueOfMessage(clears(proto.Int32(1)).ProtoReflect()))
 	default:
 		t.Fatalf("this test knows no value for %s, a %v: give it one", field.FullName(), kind)
 	}

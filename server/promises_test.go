@@ -112,8 +112,8 @@ func loopStarts(messages []*Message) (starts []int) {
 }
 
 // checkContinues: the start of the window does not move back from an ancestor to the head; where it did not move at all,
-// both agree up to the ancestor's last loop less those kept whole, and, while that is the head's last too, the ancestor's
-// conversation begins the head's.
+// both agree up to the ancestor's last loop less those kept whole, and, while that is the head's last too and nothing more was
+// cleared, the ancestor's conversation begins the head's.
 func (p *program) checkContinues(policy *Policy, before, after *transcriptv1.AssembleResponse, path []*modelNode) bool {
 	p.Helper()
 	from, to := before.Report.Window, after.Report.Window
@@ -131,7 +131,7 @@ func (p *program) checkContinues(policy *Policy, before, after *transcriptv1.Ass
 		return false
 	}
 	same := len(before.Messages)
-	if policy != nil && policy.KeepToolResults != nil || before.Counters.Effective.RunLoops != after.Counters.Effective.RunLoops {
+	if cleared(before, after) || before.Counters.Effective.RunLoops != after.Counters.Effective.RunLoops {
 		starts := loopStarts(before.Messages)
 		same = starts[max(0, len(starts)-1-int(policy.GetKeepFullRuns()))]
 	}
@@ -139,6 +139,21 @@ func (p *program) checkContinues(policy *Policy, before, after *transcriptv1.Ass
 		p.Errorf("the first %d messages are not those of the head: of\n%v\nbecame\n%v", same, brief(before.Messages), brief(after.Messages))
 	}
 	return true
+}
+
+// cleared tells whether of the messages that an ancestor's conversation shows, more are shortened in the head's.
+func cleared(before, after *transcriptv1.AssembleResponse) bool {
+	n := min(len(before.Messages), len(after.Messages))
+	return shortenedOf(after.Messages[:n]) > shortenedOf(before.Messages[:n])
+}
+
+func shortenedOf(messages []*Message) (n int) {
+	for _, m := range messages {
+		if m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED {
+			n++
+		}
+	}
+	return n
 }
 
 func samePrefix(a, b []*Message, n int) bool {

@@ -147,7 +147,8 @@ func TestRecallAfterCompactions(t *testing.T) {
 	chain := []*Message{system("s")}
 	for i := range 12 {
 		chain = append(chain, user(fmt.Sprint("question ", i)), calling("f", "same", fmt.Sprint("own", i)),
-			result("same", strings.Repeat(fmt.Sprint("result ", i), 50)), result(fmt.Sprint("own", i), strings.Repeat("own", 100)), assistant("done"))
+			result("same", strings.Repeat(fmt.Sprint("result ", i), 50)), result(fmt.Sprint("own", i), strings.Repeat("own", 100)),
+			calling("f", "then"), result("then", "short"), assistant("done"))
 	}
 	two := int32(2)
 	for name, policy := range map[string]*Policy{
@@ -159,7 +160,7 @@ func TestRecallAfterCompactions(t *testing.T) {
 		c.putInThirds(chain)
 		equal(r, name+": the compactions", c.written, 3)
 		model, head := newTalk(c.path), c.head()
-		equal(r, name+": the results", r.recallEverything(model, head), 24)
+		equal(r, name+": the results", r.recallEverything(model, head), 36)
 		equal(r, name+": whether there are lines", lines > 0, name != "default")
 		r.sameLoops(model.loops(), &ListLoops{Namespace: recallSpace, Head: byAlias(name), PageSize: 5})
 		for i := range 10 { // the head is a compaction node: it holds copies, and its places are nobody's

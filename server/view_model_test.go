@@ -312,6 +312,9 @@ func (s *modelSum) add(all []modelMessage, i int, action compaction.Action) {
 		m, changed = cutMessage(m, s.policy.MaxUserChars)
 	case compaction.CutReply:
 		m, changed = cutMessage(m, s.policy.MaxReplyChars)
+	case compaction.Shorten:
+		changed = true
+		shortenCalls(m)
 	case compaction.Line:
 		compaction.MakeLine(m, f, name, runloop.Source{Node: modelSource})
 	}
@@ -328,6 +331,16 @@ func (s *modelSum) add(all []modelMessage, i int, action compaction.Action) {
 	s.report.Bytes += size
 	s.report.Tokens += tokens
 	s.report.TokensEstimated = s.report.TokensEstimated || estimated
+}
+
+// shortenCalls shortens the arguments of a message's calls.
+func shortenCalls(m *Message) {
+	m.Origin = transcriptv1.Origin_ORIGIN_SHORTENED
+	for _, p := range m.Parts {
+		if c := p.GetToolCall(); c != nil {
+			c.Arguments, _ = runloop.ShortenArguments(c.Arguments)
+		}
+	}
 }
 
 // addMade adds a message that no node has.

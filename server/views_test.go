@@ -29,7 +29,7 @@ type program struct {
 	compacted int
 }
 
-// drawBulky is drawMessage with texts long enough to be cut and to become lines.
+// drawBulky is drawMessage with texts long enough to be cut and to become lines, and arguments long enough to be shortened.
 func drawBulky(t *rapid.T) *Message {
 	m := drawMessage(t)
 	n := rapid.SampledFrom([]int{0, 0, 1, 8, 40}).Draw(t, "bulk")
@@ -37,8 +37,18 @@ func drawBulky(t *rapid.T) *Message {
 		if s := p.GetText(); s != "" && n > 0 {
 			p.Kind = &transcriptv1.Part_Text{Text: s + strings.Repeat("é bulk ", n)}
 		}
+		if c := p.GetToolCall(); c != nil && n > 0 {
+			c.Arguments = drawArguments(t, strings.Repeat("\\u00e9 bulk ", n))
+		}
 	}
 	return m
+}
+
+// drawArguments draws arguments around a text, most of them a JSON object.
+func drawArguments(t *rapid.T, text string) string {
+	return fmt.Sprintf(rapid.SampledFrom([]string{
+		`{"text":"%s"}`, ` {"n" : 1.50, "deep": [{"text":"%s"}, "short"]}`, `{"%s":"short"}`, "%s", `["%s"]`, `{"text":"%s`,
+	}).Draw(t, "form"), text)
 }
 
 func drawNote(t *rapid.T) *transcriptv1.MessageNote {
@@ -112,8 +122,8 @@ func drawPolicy(t *rapid.T) *Policy {
 		return nil
 	}
 	p := &Policy{}
-	if rapid.IntRange(0, 3).Draw(t, "preset") == 0 {
-		p.Preset = transcriptv1.Preset_PRESET_UNBOUNDED
+	if rapid.IntRange(0, 2).Draw(t, "preset") == 0 {
+		p.Preset = transcriptv1.Preset(rapid.IntRange(0, len(byPreset)-1).Draw(t, "which"))
 	}
 	if rapid.Bool().Draw(t, "loops") {
 		p.MaxRunLoops = proto.Int32(rapid.Int32Range(0, 5).Draw(t, "max_run_loops"))
@@ -149,12 +159,39 @@ func drawPolicy(t *rapid.T) *Policy {
 	return p
 }
 
+// drawClear draws what clears results: lifted, by the default of cached_percent, or at once.
+func drawClear(t *rapid.T) *transcriptv1.ClearToolResults {
+	if rapid.IntRange(0, 5).Draw(t, "lifted") == 0 {
+		return clears(nil)
+	}
+	c := clears(proto.Int32(rapid.Int32Range(0, 2).Draw(t, "keep")))
+	if rapid.Bool().Draw(t, "arguments said") {
+		c.Arguments = proto.Bool(rapid.Bool().Draw(t, "arguments"))
+	}
+	if c.CachedPercent = nil; rapid.Bool().Draw(t, "percent") {
+		c.CachedPercent = proto.Int32(rapid.SampledFrom([]int32{0, 10, 50, 90, 100}).Draw(t, "cached_percent"))
+	}
+	return c
+}
+
+// clears keeps so many results, and clears others at once; nothing is cleared where keep is nil.
+func clears(keep *int32) *transcriptv1.ClearToolResults {
+	if keep == nil {
+		return &transcriptv1.ClearToolResults{}
+	}
+	return &transcriptv1.ClearToolResults{Keep: keep, CachedPercent: proto.Int32(100)}
+}
+
+// byPreset are the policies of presets.
+var byPreset = map[transcriptv1.Preset]compaction.Policy{
+	transcriptv1.Preset_PRESET_UNSPECIFIED: compaction.Chat(), transcriptv1.Preset_PRESET_UNBOUNDED: compaction.Unbounded(),
+	transcriptv1.Preset_PRESET_CHAT: compaction.Chat(), transcriptv1.Preset_PRESET_CODING: compaction.Coding(),
+	transcriptv1.Preset_PRESET_LONG: compaction.Long(), transcriptv1.Preset_PRESET_FRUGAL: compaction.Frugal(),
+}
+
 // parsed is what the server makes of a policy.
 func parsed(p *Policy) compaction.Policy {
-	out := compaction.Default()
-	if p.GetPreset() == transcriptv1.Preset_PRESET_UNBOUNDED {
-		out = compaction.Unbounded()
-	}
+	out := byPreset[p.GetPreset()]
 	if p == nil {
 		return out
 	}
@@ -170,8 +207,14 @@ func parsed(p *Policy) compaction.Policy {
 	if p.MaxReplyChars != nil {
 		out.MaxReplyChars = int(*p.MaxReplyChars)
 	}
-	if p.KeepToolResults != nil {
-		out.KeepToolResults = int(*p.KeepToolResults)
+	if c := p.ClearToolResults; c != nil {
+		out.Clear = compaction.Clear{}
+		if c.Keep != nil {
+			out.Clear = compaction.Clear{On: true, Keep: int(*c.Keep), Arguments: c.GetArguments(), CachedPercent: 10}
+		}
+		if c.CachedPercent != nil {
+			out.Clear.CachedPercent = int(*c.CachedPercent)
+		}
 	}
 	out.MaxBytes, out.MaxTokens = p.GetMaxBytes(), p.GetMaxTokens()
 	out.KeepFullRuns = int(p.GetKeepFullRuns())
@@ -232,7 +275,7 @@ func (p *program) checkConversation(head string) (shortened bool) {
 	v.sameMessages("the conversation", v.unsourced(got.Messages), v.unsourced(want.messages)...)
 	report := proto.Clone(got.Report).(*transcriptv1.Report)
 	v.checkWindow(got)
-	report.Findings, report.MoreFindings, report.Repairs = nil, 0, 0
+	report.Findings, report.MoreFindings, report.Repairs, report.Policy = nil, 0, 0, nil // the policy is TestPresets' matter
 	if report.Window != nil {
 		report.Window.NodeId, report.Window.MessageIndex = "", 0
 	}
@@ -245,6 +288,7 @@ func (p *program) checkConversation(head string) (shortened bool) {
 		}
 		req.Policy.MaxBytes = proto.Int64(1 << 60)
 		all := v.asked(req)
+		all.Report.Policy = got.Report.Policy
 		if !bytes.Equal(canonical.EncodePayload(all.Messages), canonical.EncodePayload(got.Messages)) || !proto.Equal(all.Report, got.Report) || nodesOf(all) != nodesOf(got) {
 			v.Errorf("read from the start of the window the reply is\n%v\nread whole\n%v", got, all)
 		}

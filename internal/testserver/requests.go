@@ -11,15 +11,19 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// requestQueries are what a model can be sent: the effective view, and conversations without bounds, under the default policy,
-// and with lines.
+// requestQueries are what a model can be sent: the effective view, and conversations without bounds, under the default policy, with
+// lines, and of each preset that clears results.
 func requestQueries() []client.Query {
 	conversation := transcriptv1.View_VIEW_CONVERSATION
 	lines := client.Unbounded()
 	lines.ClearToolResults, lines.ToolTrace = &transcriptv1.ClearToolResults{Keep: proto.Int32(1)}, transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
-	return []client.Query{
+	queries := []client.Query{
 		{}, {View: conversation, Policy: client.Unbounded()}, {View: conversation}, {View: conversation, Policy: lines},
 	}
+	for _, p := range []transcriptv1.Preset{transcriptv1.Preset_PRESET_CODING, transcriptv1.Preset_PRESET_LONG, transcriptv1.Preset_PRESET_FRUGAL} {
+		queries = append(queries, client.Query{View: conversation, Policy: &transcriptv1.Policy{Preset: p}})
+	}
+	return queries
 }
 
 // Requests puts messages one by one and yields, before each assistant message at which no call is unanswered, what a

@@ -3445,8 +3445,9 @@ type Report struct {
 	Window *Window `protobuf:"bytes,10,opt,name=window,proto3" json:"window,omitempty"`
 	// VIEW_CONVERSATION: whether preamble, summary, left-out line and last run loop alone exceed max_bytes or max_tokens.
 	LimitExceeded bool `protobuf:"varint,11,opt,name=limit_exceeded,json=limitExceeded,proto3" json:"limit_exceeded,omitempty"`
-	// VIEW_CONVERSATION: the policy as it was applied: what the request and its preset came to, each field set but for preset and, where
-	// nothing is cleared, clear_tool_results. reply_tools are the request's and not told again.
+	// VIEW_CONVERSATION: the policy as it was applied: what the request and its preset came to, so that a request with it and the same
+	// reply_tools gives the same view and etag. It has no preset, and no reply_tools, which are the request's; each other field is set,
+	// clear_tool_results to an empty message where nothing is cleared.
 	Policy        *Policy `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -88,11 +88,12 @@ func parseClear(field string, c *transcriptv1.ClearToolResults, to *compaction.C
 	return nil
 }
 
-// ResolvedPolicy is a policy as reports tell it: every field set but for the preset, and reply_tools left out.
+// ResolvedPolicy is a policy as reports tell it: every field but preset and reply_tools. ParsePolicy reads it back as the same policy, but
+// for reply_tools. It shares nothing with p.
 func ResolvedPolicy(p *compaction.Policy) *transcriptv1.Policy {
 	out := &transcriptv1.Policy{
 		MaxRunLoops: proto.Int32(int32(p.MaxRunLoops)), MaxAge: durationpb.New(time.Duration(p.MaxAge) * time.Millisecond),
-		MaxBytes: &p.MaxBytes, MaxTokens: &p.MaxTokens,
+		MaxBytes: proto.Int64(p.MaxBytes), MaxTokens: proto.Int64(p.MaxTokens),
 		MaxUserChars: proto.Int32(int32(p.MaxUserChars)), MaxReplyChars: proto.Int32(int32(p.MaxReplyChars)),
 		KeepFullRuns: proto.Int32(int32(p.KeepFullRuns)), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP,
 		OmitLeftOutLine: p.OmitLeftOutLine,
@@ -100,12 +101,11 @@ func ResolvedPolicy(p *compaction.Policy) *transcriptv1.Policy {
 	if p.TraceRequests {
 		out.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	}
+	out.ClearToolResults = &transcriptv1.ClearToolResults{}
 	if c := &p.Clear; c.On {
 		out.ClearToolResults = &transcriptv1.ClearToolResults{
-			Keep: proto.Int32(int32(c.Keep)), Arguments: &c.Arguments, CachedPercent: proto.Int32(int32(c.CachedPercent)),
+			Keep: proto.Int32(int32(c.Keep)), Arguments: proto.Bool(c.Arguments), CachedPercent: proto.Int32(int32(c.CachedPercent)),
 		}
-	} else {
-		out.ClearToolResults = &transcriptv1.ClearToolResults{}
 	}
 	return out
 }
