@@ -9,20 +9,20 @@ import (
 
 // BenchmarkAdd is the cost of a message, in loops of four calls each.
 func BenchmarkAdd(b *testing.B) {
-	age := compaction.Default()
+	chat := compaction.Chat()
 	all := compaction.Unbounded()
-	bytes, traced := compaction.Default(), compaction.Default()
+	bytes, traced := compaction.Chat(), compaction.Chat()
 	bytes.MaxBytes = 100_000
 	traced.MaxBytes, traced.MaxTokens, traced.TraceRequests = 100_000, 25_000, true
-	traced.KeepToolResults, traced.KeepFullRuns = 5, 2
+	traced.Clear, traced.KeepFullRuns = compaction.Frugal().Clear, 2
 	loop := []runloop.Brief{{Role: runloop.User, Length: 300, TextOctets: 280, TextPoints: 280}}
 	for range 4 {
-		loop = append(loop, runloop.Brief{Role: runloop.Assistant, Calls: 1, Length: 400},
+		loop = append(loop, runloop.Brief{Role: runloop.Assistant, Calls: 1, Length: 400, Savings: runloop.Savings{250}},
 			runloop.Brief{Role: runloop.Tool, Length: 3000, Mark: runloop.Mark{LineLength: 120}})
 	}
 	loop = append(loop, runloop.Brief{Role: runloop.Assistant, Length: 900, TextOctets: 880, TextPoints: 880})
 	for name, policy := range map[string]compaction.Policy{
-		"unbounded": all, "default": age, "max_bytes": bytes, "everything": traced,
+		"unbounded": all, "chat": chat, "coding": compaction.Coding(), "frugal": compaction.Frugal(), "max_bytes": bytes, "everything": traced,
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

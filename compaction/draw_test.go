@@ -16,6 +16,65 @@ func text(t *rapid.T) string {
 	return strings.Repeat(letter, rapid.SampledFrom([]int{0, 1, 2, 5, 14, 15, 17, 20, 60, 130, 400}).Draw(t, "times"))
 }
 
+// output draws the text of a result around the lengths where a line saves enough.
+func output(t *rapid.T) string {
+	if rapid.IntRange(0, 3).Draw(t, "short") == 0 {
+		return text(t)
+	}
+	return strings.Repeat("r", rapid.IntRange(250, 3000).Draw(t, "output"))
+}
+
+// arguments draws arguments of calls: mostly objects with long strings somewhere.
+func arguments(t *rapid.T) string {
+	switch rapid.IntRange(0, 9).Draw(t, "arguments") {
+	case 0, 1, 2:
+		return "{}"
+	case 3:
+		return "[" + jsonValue(t, 2) + "]"
+	case 4:
+		return jsonValue(t, 0)
+	case 5:
+		whole := jsonObject(t, 3)
+		return strings.ToValidUTF8(whole[:rapid.IntRange(0, len(whole)-1).Draw(t, "truncated")], "")
+	case 6:
+		return strings.Repeat(`{"`, rapid.IntRange(0, 300).Draw(t, "broken"))
+	default:
+		return space(t) + jsonObject(t, 3) + space(t)
+	}
+}
+
+func space(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "", "", " ", "\n\t\r "}).Draw(t, "space")
+}
+
+func jsonObject(t *rapid.T, depth int) string {
+	var members []string
+	for range rapid.IntRange(0, 3).Draw(t, "members") {
+		members = append(members, space(t)+jsonText(t)+space(t)+":"+space(t)+jsonValue(t, depth-1)+space(t))
+	}
+	return "{" + strings.Join(members, ",") + space(t) + "}"
+}
+
+func jsonValue(t *rapid.T, depth int) string {
+	switch kind := rapid.IntRange(0, 9).Draw(t, "value"); {
+	case kind < 2 && depth > 0:
+		return jsonObject(t, depth)
+	case kind < 4 && depth > 0:
+		return "[" + space(t) + jsonValue(t, depth-1) + "," + jsonValue(t, depth-1) + "]"
+	case kind == 4:
+		return rapid.SampledFrom([]string{"null", "true", "-1.5e+300", "0", strings.Repeat("9", 300)}).Draw(t, "word")
+	default:
+		return jsonText(t)
+	}
+}
+
+// jsonText draws a string of JSON around the lengths where marks are shorter.
+func jsonText(t *rapid.T) string {
+	unit := rapid.SampledFrom([]string{"x", "é", `\"`, `\\`, `\u0022`, ":", "{", " "}).Draw(t, "unit")
+	bytes := rapid.SampledFrom([]int{0, 3, 199, 200, 201, 210, 230, 400, 1000}).Draw(t, "bytes")
+	return `"` + strings.Repeat(unit, bytes/len(unit)) + strings.Repeat("y", bytes%len(unit)) + `"`
+}
+
 func textPart(text string) *transcriptv1.Part {
 	return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: text}}
 }
@@ -55,10 +114,7 @@ func drawPut(t *rapid.T) put {
 	}
 	switch m.Role {
 	case a:
-		for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(t, "calls") {
-			c := &transcriptv1.ToolCall{Id: optional(t), Name: optional(t), Arguments: "{}"}
-			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
-		}
+		drawCalls(t, m, 0, 0, 1, 1, 2, 3)
 	case r:
 		m.ToolCallId, m.Name, m.IsError = optional(t), optional(t), rapid.Bool().Draw(t, "error")
 	}
@@ -78,18 +134,39 @@ func drawPut(t *rapid.T) put {
 			m.Origin = transcriptv1.Origin_ORIGIN_SUMMARY
 		}
 	}
-	p := put{m: m}
+	return put{m: m, note: drawNote(t)}
+}
+
+func drawNote(t *rapid.T) (n runloop.Note) {
 	if rapid.Bool().Draw(t, "timed") {
-		p.note.HasSentAt, p.note.SentAt = true, rapid.Int64Range(0, 20_000).Draw(t, "sent at")
+		n.HasSentAt, n.SentAt = true, rapid.Int64Range(0, 20_000).Draw(t, "sent at")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "counted") == 0 {
-		p.note.HasTokens, p.note.Tokens = true, uint32(rapid.IntRange(0, 100).Draw(t, "tokens"))
+		n.HasTokens, n.Tokens = true, uint32(rapid.IntRange(0, 100).Draw(t, "tokens"))
 	}
-	return p
+	return n
+}
+
+// drawAssistant draws one that calls tools.
+func drawAssistant(t *rapid.T) *transcriptv1.Message {
+	m := &transcriptv1.Message{Role: roleAssistant}
+	if rapid.IntRange(0, 3).Draw(t, "says") == 0 {
+		m.Parts = append(m.Parts, part(t))
+	}
+	drawCalls(t, m, 1, 1, 1, 2, 3)
+	return m
+}
+
+// drawCalls adds as many calls as one of some numbers says.
+func drawCalls(t *rapid.T, m *transcriptv1.Message, of ...int) {
+	for range rapid.SampledFrom(of).Draw(t, "calls") {
+		c := &transcriptv1.ToolCall{Id: optional(t), Name: optional(t), Arguments: arguments(t)}
+		m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
+	}
 }
 
 // drawPuts draws messages that are sometimes in order: each call with a result directly after. Now and then they begin as a
-// compaction's do, with a left-out line.
+// compaction's do, with a left-out line, and often they end with an agent's long work.
 func drawPuts(t *rapid.T) []put {
 	var out []put
 	if rapid.IntRange(0, 3).Draw(t, "a line") == 0 {
@@ -101,14 +178,39 @@ func drawPuts(t *rapid.T) []put {
 		if rapid.Bool().Draw(t, "leave") {
 			continue
 		}
-		for _, part := range p.m.Parts {
-			if c := part.GetToolCall(); c != nil {
-				answer := &transcriptv1.Message{
-					Role: transcriptv1.Role_ROLE_TOOL, ToolCallId: c.Id, Parts: []*transcriptv1.Part{textPart(text(t))},
-				}
-				out = append(out, put{m: answer})
-			}
+		out = drawResults(t, out, 0)
+	}
+	if rapid.Bool().Draw(t, "work") {
+		out = drawWork(t, out)
+	}
+	return out
+}
+
+// drawResults answers the calls of the last message, some not and in any order at times.
+func drawResults(t *rapid.T, out []put, odd int) []put {
+	calls := callsOf(out[len(out)-1].m)
+	if odd > 0 && rapid.IntRange(0, odd).Draw(t, "odd") == 0 {
+		calls = rapid.Permutation(calls).Draw(t, "order")
+		calls = calls[:rapid.IntRange(0, len(calls)).Draw(t, "answered")]
+	}
+	for _, c := range calls {
+		answer := &transcriptv1.Message{
+			Role: roleTool, ToolCallId: c.Id, Parts: []*transcriptv1.Part{textPart(output(t))},
 		}
+		out = append(out, put{m: answer, note: drawNote(t)})
+	}
+	return out
+}
+
+// drawWork adds the work of an agent: calls and their results, hardly anybody else.
+func drawWork(t *rapid.T, out []put) []put {
+	out = append(out, put{m: &transcriptv1.Message{Role: roleUser, Parts: []*transcriptv1.Part{part(t)}}})
+	for range rapid.IntRange(2, 10).Draw(t, "steps") {
+		p := drawPut(t)
+		if rapid.IntRange(0, 30).Draw(t, "other") > 0 {
+			p.m = drawAssistant(t)
+		}
+		out = drawResults(t, append(out, p), 6)
 	}
 	return out
 }
@@ -130,7 +232,7 @@ func drawTimes(t *rapid.T) runloop.Times {
 
 // drawOutcome is none, mostly.
 func drawOutcome(t *rapid.T) runloop.Outcome {
-	return runloop.Outcome(max(0, rapid.IntRange(-6, 4).Draw(t, "outcome")))
+	return runloop.Outcome(max(0, rapid.IntRange(-14, 4).Draw(t, "outcome")))
 }
 
 func drawView(t *rapid.T) *view { return viewOf(t, drawNodes(t, drawPuts(t))) }
@@ -154,10 +256,22 @@ func drawPolicy(t *rapid.T, v *view) compaction.Policy {
 		MaxUserChars:    count("max_user_chars", 0, 1, 2, 20, 100),
 		MaxReplyChars:   count("max_reply_chars", 0, 1, 3, 20, 100),
 		KeepFullRuns:    count("keep_full_runs", 0, 0, 1, 2, 50),
-		KeepToolResults: count("keep_tool_results", compaction.AllResults, 0, 1, 2),
+		Clear:           drawClear(t),
 		TraceRequests:   rapid.Bool().Draw(t, "tool_trace"),
 		OmitLeftOutLine: rapid.IntRange(0, 3).Draw(t, "omit") == 0,
 		ReplyTools:      rapid.SampledFrom([][]string{nil, nil, {"1"}, {"1", "3"}, {"2", "another"}}).Draw(t, "reply_tools"),
+	}
+}
+
+// drawClear is off now and then.
+func drawClear(t *rapid.T) compaction.Clear {
+	if rapid.IntRange(0, 4).Draw(t, "clear") == 0 {
+		return compaction.Clear{}
+	}
+	return compaction.Clear{
+		On: true, Keep: rapid.SampledFrom([]int{0, 0, 1, 1, 2, 5}).Draw(t, "keep"),
+		Arguments:     rapid.Bool().Draw(t, "arguments"),
+		CachedPercent: rapid.SampledFrom([]int{0, 1, 10, 10, 50, 50, 100, 100}).Draw(t, "cached_percent"),
 	}
 }
 

@@ -301,33 +301,15 @@ func asAnswer(p compaction.Policy, s said) shown {
 	return all
 }
 
-// whole is a loop shown whole.
-func whole(p compaction.Policy, loop []said) []shown {
-	lastAssistant := -1
-	for i, s := range loop {
-		if s.m.Role == roleAssistant {
-			lastAssistant = i
-		}
-	}
-	var results []int
-	for i, s := range loop {
-		if s.m.Role == roleTool && !s.answers(p) && i < lastAssistant {
-			results = append(results, i)
-		}
-	}
-	lines := map[int]bool{}
-	if n := p.KeepToolResults; n >= 0 && len(results) > n {
-		s := max(1, 2*n)
-		for _, i := range results[:s*((len(results)-n)/s)] {
-			lines[i] = true
-		}
-	}
+// whole is a loop shown whole, but for what was cleared.
+func whole(o compaction.Options, loop []said) []shown {
+	less := slices.Concat(clearings(o, loop)...)
 	var out []shown
 	for i, s := range loop {
 		switch {
 		case s.isLeftOut():
-		case lines[i]:
-			out = append(out, asLine(s))
+		case slices.Contains(less, i):
+			out = append(out, asShorter(o.Policy, s))
 		default:
 			out = append(out, asPut(s))
 		}
@@ -347,6 +329,8 @@ func condensed(p compaction.Policy, loop []said, recent bool) []shown {
 			out = append(out, asCut(s, p.MaxUserChars))
 		case i == finalReply(loop):
 			out = append(out, asCut(s, p.MaxReplyChars))
+		case p.TraceRequests && recent && p.Clear.Arguments && len(callsOf(s.m)) > 0:
+			out = append(out, asShort(p, s))
 		case p.TraceRequests && recent && len(callsOf(s.m)) > 0:
 			out = append(out, asPut(s))
 		case s.answering(p) > 0:
@@ -363,12 +347,12 @@ func condensed(p compaction.Policy, loop []said, recent bool) []shown {
 }
 
 // settled shows the first n loops from start on, condensed but for the newest.
-func (t *talk) settled(p compaction.Policy, start, n int) (out []shown) {
+func (t *talk) settled(o compaction.Options, start, n int) (out []shown) {
 	for i := start; i < n; i++ {
-		if t.keptWhole(p, i, n) {
-			out = append(out, whole(p, t.loops[i])...)
+		if t.keptWhole(o.Policy, i, n) {
+			out = append(out, whole(o, t.loops[i])...)
 		} else {
-			out = append(out, condensed(p, t.loops[i], t.recent(p, i))...)
+			out = append(out, condensed(o.Policy, t.loops[i], t.recent(o.Policy, i))...)
 		}
 	}
 	return out
@@ -416,7 +400,7 @@ func bySize(o compaction.Options, list []said) int {
 	start := 0
 	over := func(t talk, part int64) (bytes, tokens bool) {
 		b, k := o.Preamble.Bytes, o.Preamble.Tokens
-		all := t.settled(o.Policy, start, len(t.before()))
+		all := t.settled(o, start, len(t.before()))
 		for _, s := range t.early {
 			if !replaced(o, s) && !s.isLeftOut() {
 				all = append(all, asPut(s))
@@ -425,7 +409,7 @@ func bySize(o compaction.Options, list []said) int {
 		if tellsLeftOut(o) {
 			all = append(all, asPut(said{put: put{m: leftOut(2147483647)}}))
 		}
-		for _, s := range append(all, whole(o.Policy, t.last())...) {
+		for _, s := range append(all, whole(o, t.last())...) {
 			if o.Compact != nil && o.Compact.Summary != nil && s.m.Origin == transcriptv1.Origin_ORIGIN_SUMMARY {
 				continue
 			}
@@ -540,7 +524,7 @@ func modelOf(o compaction.Options, list []said) outcome {
 			out.condensed++
 		}
 	}
-	out.add(t.settled(o.Policy, out.start, n))
+	out.add(t.settled(o, out.start, n))
 	out.addLast(o, &t, last)
 	if o.Compact != nil && o.Compact.Summary != nil {
 		out.dropSummaries()
@@ -580,7 +564,7 @@ func (o *outcome) addLast(opts compaction.Options, t *talk, last []said) {
 		o.add(condensed(opts.Policy, last, true))
 		o.condensed++
 	default:
-		o.add(whole(opts.Policy, last))
+		o.add(whole(opts, last))
 		o.whole += counted
 	}
 }
@@ -598,7 +582,7 @@ func (o *outcome) dropSummaries() {
 
 func alwaysShown(o compaction.Options, t *talk, line *transcriptv1.Message) (bytes, tokens int64) {
 	bytes, tokens = o.Preamble.Bytes, o.Preamble.Tokens
-	all := whole(o.Policy, t.last())
+	all := whole(o, t.last())
 	for _, s := range t.early {
 		if !s.isLeftOut() {
 			all = append(all, asPut(s))

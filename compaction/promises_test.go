@@ -180,7 +180,7 @@ func TestPrefixes(t *testing.T) {
 				}
 			}
 			lastA, lastH := talkA.last(), talkH.last()
-			if len(lastA) == 0 || lastA[0].at != lastH[0].at || linesOf(o.Policy, lastA) != linesOf(o.Policy, lastH) {
+			if len(lastA) == 0 || lastA[0].at != lastH[0].at || shorterOf(o, lastA) != shorterOf(o, lastH) {
 				continue
 			}
 			prefixes++
@@ -223,14 +223,9 @@ func settledMessages(a *talk, p compaction.Policy, plan *compaction.Plan) int {
 	return n
 }
 
-func linesOf(p compaction.Policy, loop []said) int {
-	lines := 0
-	for i, s := range whole(p, loop) {
-		if s.m != loop[i].m {
-			lines++
-		}
-	}
-	return lines
+// shorterOf is how many messages of a loop shown whole are shorter.
+func shorterOf(o compaction.Options, loop []said) int {
+	return len(slices.Concat(clearings(o, loop)...))
 }
 
 // TestBorrowed: the bytes of a message that is cut stay as they were.

@@ -48,8 +48,7 @@ func checkRules(t *testing.T, rules []rule, options func(*compaction.Options)) {
 // the old summary counts beside the new one; the old summary stays beside the new one; condensed loops count as if
 // whole; a line counts as if it were none; all that could be a final reply counts; wide text counts one byte a code
 // point; a cut message counts more than it has; a cut message does not count its origin; keep_full_runs: one too many;
-// keep_tool_results: the step is N; keep_tool_results: no step; keep_tool_results: results that no model has seen
-// become lines; keep_tool_results: stubs and short results do not count; tool_trace: results stay whole; tool_trace:
+// tool_trace: results stay whole; tool_trace:
 // calls go, results stay; the final reply is the first that can be one; the final reply must be the last message;
 // condensed loops lose their system messages; user messages are cut in loops shown whole; under a summary the open
 // loop's user messages are cut; under a summary the open loop stays whole; the lead-in is the first loop;
@@ -121,8 +120,6 @@ func TestConversation(t *testing.T) {
 		// With its call the first loop took 250 while it was the last; condensed it takes 100.
 		{"max_bytes: what was dropped for a moment stays dropped", "u=50 a=50 | u=50 c:1=150 r:1*1=100 a=50 | u=50 a=50",
 			func(p P) { p.MaxBytes = 400 }, "2 5 6 7"},
-		{"max_bytes: a result that is a line counts as one", "u=50 a=50 | u=50 c:1=100 r:1=1000 c:2=100 r:2=1000",
-			func(p P) { p.MaxBytes, p.KeepToolResults = 1600, 0 }, "0 1 2 3 4l 5 6"},
 		{"max_bytes: of a condensed loop the final reply alone counts", "u=50 a=300 a=50 | u=50 a=50",
 			func(p P) { p.MaxBytes = 450 }, "0 2 3 4"},
 		// While the first loop is recent it counts 350, and with the last one's first message it counts 100.
@@ -146,18 +143,6 @@ func TestConversation(t *testing.T) {
 		{"keep_full_runs: the newest before the last", "u e a u e a u e a | u", func(p P) { p.KeepFullRuns = 2 },
 			"0 2 3 4 5 6 7 8 9"},
 		{"keep_full_runs: the start wins", "u e a u e a | u", func(p P) { p.KeepFullRuns, p.MaxRunLoops = 2, 1 }, "3 4 5 6"},
-
-		{"keep_tool_results 1: two by two", "u c:1 r:1 c:2 r:2 c:3 r:3 a", func(p P) { p.KeepToolResults = 1 },
-			"0 1 2l 3 4l 5 6 7"},
-		{"keep_tool_results 1: not yet", "u c:1 r:1 c:2 r:2 a", func(p P) { p.KeepToolResults = 1 }, "0 1 2 3 4 5"},
-		{"keep_tool_results 0: all that a model has seen", "u c:1 r:1 c:2 r:2", func(p P) { p.KeepToolResults = 0 },
-			"0 1 2l 3 4"},
-		{"keep_tool_results: a line that is not shorter is none", "u c:1 r:1*1 a",
-			func(p P) { p.KeepToolResults = 0 }, "0 1 2 3"},
-		{"keep_tool_results: stubs and short results count", "u c:0,1 r:0*1 c:2 r:2 c:3 r:3 a",
-			func(p P) { p.KeepToolResults = 1 }, "0 1 2 +1 3 4 5 6 7"},
-		{"keep_tool_results: in loops kept whole too", "u c:1 r:1 a u c:2 r:2 a | u",
-			func(p P) { p.KeepToolResults, p.KeepFullRuns = 0, 1 }, "0 3 4 5 6l 7 8"},
 
 		{"tool_trace: calls stay, results are lines", "u a c:1,2 r:1 r:2*1 e c:3 a | u",
 			func(p P) { p.TraceRequests = true }, "0 2 3l 4 6 +3 7 8"},
@@ -233,7 +218,8 @@ func TestCompaction(t *testing.T) {
 	checkRules(t, []rule{
 		{"a closed last loop is condensed", "p | u c:1 r:1 a | u c:2 r:2 a", nil, "1 4 5 8"},
 		{"an open one stays whole", "u c:1 r:1 a | u c:2 r:2", nil, "0 3 4 5 6"},
-		{"but for lines", "u c:1 r:1 c:2 r:2", func(p P) { p.KeepToolResults = 0 }, "0 1 2l 3 4"},
+		{"but for lines and marks", "u c:1^600 r:1*600 c:2^600 r:2*600", shortens(0, 100), "0 1x 2l 3 4"},
+		{"a closed one keeps neither", "u c:1^600 r:1*600 c:2^600 r:2*600 a", shortens(0, 100), "0 5"},
 		{"an old summary stays, and early system messages", "m s | u a", nil, "0 1 2 3"},
 		{"a lead-in is open", "a c:1 r:1", nil, "0 1 2"},
 		{"and goes once somebody asks", "a s | u", nil, "2"},
@@ -338,9 +324,9 @@ func TestLimitExceeded(t *testing.T) {
 // TestPolicy: the defaults of the design.
 func TestPolicy(t *testing.T) {
 	want := compaction.Policy{
-		MaxRunLoops: 10, MaxAge: 604_800_000, MaxUserChars: 500, MaxReplyChars: 500, KeepToolResults: -1,
+		MaxRunLoops: 10, MaxAge: 604_800_000, MaxUserChars: 500, MaxReplyChars: 500,
 	}
-	if p := compaction.Default(); !reflect.DeepEqual(p, want) || p.NeedsSizes() {
+	if p := compaction.Chat(); !reflect.DeepEqual(p, want) || p.NeedsSizes() {
 		t.Errorf("the default is %+v", p)
 	}
 	p := compaction.Unbounded()

@@ -295,6 +295,8 @@ func (v *view) act(t failer, policy compaction.Policy, out []put, i int, a compa
 		cutText(p.m, policy.MaxReplyChars)
 	case compaction.Answer:
 		p.m = answerOf(t, policy, p.m, &e.brief)
+	case compaction.Shorten:
+		p.m = shortOf(t, policy, p.m)
 	case compaction.Line:
 		if e.brief.Mark.LineLength == 0 {
 			t.Fatalf("a line that is not shorter")
@@ -313,6 +315,19 @@ func answerOf(t failer, policy compaction.Policy, m *transcriptv1.Message, b *ru
 	out, err := canonical.DecodePayload(bytes)
 	if err != nil {
 		t.Fatalf("the answer does not parse: %v", err)
+	}
+	return out[0]
+}
+
+// shortOf is the message with its arguments shortened.
+func shortOf(t failer, policy compaction.Policy, m *transcriptv1.Message) *transcriptv1.Message {
+	bytes, ok := policy.AppendShort(nil, canonical.AppendMessage(nil, m))
+	if !ok {
+		t.Fatalf("nothing gets shorter of %v", m)
+	}
+	out, err := canonical.DecodePayload(bytes)
+	if err != nil {
+		t.Fatalf("what got shorter does not parse: %v", err)
 	}
 	return out[0]
 }

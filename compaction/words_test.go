@@ -14,7 +14,8 @@ import (
 )
 
 // parse reads a chain of one node. A word is a message: p s system, u user, m summary, l:N left-out line, a assistant, e empty assistant,
-// c:1,2 assistant with calls, one of the tool "reply" with ! before its id, r:1 result; behind it *N gives it N letters of text (else 1, a result 300), =N makes it
+// c:1,2 assistant with calls, one of the tool "reply" with ! before its id, r:1 result; behind it ^N
+// gives each call an argument of N letters, *N gives it N letters of text (else 1, a result 300), =N makes it
 // N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
 func parse(t *testing.T, chain string) *view {
 	t.Helper()
@@ -52,6 +53,7 @@ func parseWord(t *testing.T, word string, number int) put {
 	seconds, timed := value("@")
 	length, exact := value("=")
 	letters, counted := value("*")
+	argument, argued := value("^")
 	kind, ids, _ := strings.Cut(word, ":")
 	if !counted && !exact {
 		letters = map[string]int{"r": 300, "e": 0}[kind]
@@ -73,6 +75,9 @@ func parseWord(t *testing.T, word string, number int) put {
 			c := &transcriptv1.ToolCall{Id: &id, Name: proto.String("tool")}
 			if reply, is := strings.CutPrefix(id, "!"); is {
 				c.Id, c.Name = &reply, proto.String("reply")
+			}
+			if argued {
+				c.Arguments = `{"text":"` + strings.Repeat("x", argument) + `"}`
 			}
 			m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
 		}
