@@ -282,8 +282,3 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 	}
 	return &o, nil
 }
-
-// Unbounded is the policy that bounds nothing; no policy is the server's defaults.
-func Unbounded() *transcriptv1.Policy {
-	return &transcriptv1.Policy{Preset: transcriptv1.Preset_PRESET_UNBOUNDED}
-}

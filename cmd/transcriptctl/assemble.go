@@ -22,12 +22,12 @@ type assembleCommand struct {
 func (c *assembleCommand) Help() string {
 	return `text is for people (control characters are shown as \x1b). json is {"messages": [...]} as put reads it with --format protojson. openai is a list of messages, anthropic an object with system and messages; what their form cannot say is told on standard error.
 
-A conversation is bounded by the flags of a policy. Those not given have the defaults that their help names, unless --unbounded is given. Examples:
+A conversation is bounded by the flags of a policy. Those not given have the defaults that their help names, unless --preset says otherwise. Examples:
 
     transcriptctl assemble chat/42 | less
     transcriptctl assemble chat/42 --format openai --for-model > messages.json
     transcriptctl assemble chat/42 --view full --format json | jq '.messages | length'
-    transcriptctl assemble chat/42 --view conversation --keep-tool-results 5`
+    transcriptctl assemble chat/42 --view conversation --preset coding`
 }
 
 // Run prints the messages of a chain.
@@ -57,8 +57,10 @@ func (c *assembleCommand) query() (client.Query, error) {
 	case "full":
 		q.View = transcriptv1.View_VIEW_FULL
 	case "conversation":
-		q.View, q.Policy = transcriptv1.View_VIEW_CONVERSATION, c.policy()
-		return q, nil
+		q.View = transcriptv1.View_VIEW_CONVERSATION
+		var err error
+		q.Policy, err = c.policy()
+		return q, err
 	}
 	if c.CondenseLast || c.given() {
 		return q, usagef("--condense-last and the flags of a policy need --view conversation")

@@ -35,7 +35,10 @@ func (c *compactCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	o := client.Compaction{DryRun: c.DryRun, Policy: c.policy(), SummaryOnly: c.SummaryOnly}
+	o := client.Compaction{DryRun: c.DryRun, SummaryOnly: c.SummaryOnly}
+	if o.Policy, err = c.policy(); err != nil {
+		return err
+	}
 	if err := c.unread(); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/client/openai"
@@ -17,7 +16,7 @@ import (
 
 type economyCommand struct {
 	Files []string `arg:"" name:"file" help:"JSON lines as import reads them, gzipped or not; - is standard input."`
-	JSON  bool     `name:"json" help:"Print a list of {strategy, input_bytes, reused, of_naive, hidden_unseen, interrupted_unseen}."`
+	JSON  bool     `name:"json" help:"Print a list of {strategy, input_bytes, saved, reused, of_naive, quoted, forgotten, hidden_unseen, interrupted_unseen}."`
 	Keep  bool     `help:"Store the conversations in the transcriptd of --addr, in the namespace \"economy\" or that of --namespace, where they stay. Default: a transcriptd of its own, which is gone when it ends."`
 	policyFlags
 }
@@ -27,11 +26,11 @@ func (c *economyCommand) Help() string {
 
     everything     all that was said
     conversation   run loops before the last condensed, no bounds
-    keep5          the same, and about the 5 newest results kept in each run loop shown whole
     default        the server's default policy
+    coding         the policy of --preset coding; long and frugal likewise
     given          the policy of the flags, where any is given
 
-reused is the share of the bytes that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
+saved is the share of the bytes of everything that is not sent. reused is the share of the bytes sent that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. forgotten is the share of the results quoted by a later assistant message that its request did not show whole: a quote is 24 or more characters in a row that stood in results alone before. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
 
 Bytes are those of messages as transcriptd encodes them. A conversation is put at once, so that --max-age finds nothing old in it.
 
@@ -43,6 +42,10 @@ It starts a transcriptd of its own that keeps everything in memory, whatever --a
 
 // Run prints what the strategies cost.
 func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
+	strategies, err := c.strategies()
+	if err != nil {
+		return err
+	}
 	if c.Keep {
 		s, err = s.within("economy")
 	} else {
@@ -52,7 +55,7 @@ func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	e := &economy{session: s, line: newProgress(s.notes), strategies: c.strategies()}
+	e := &economy{session: s, line: newProgress(s.notes), strategies: strategies}
 	e.spendings = e.begin()
 	defer e.line.clear()
 	if err := e.files(ctx, c.Files); err != nil {
@@ -62,16 +65,16 @@ func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
 	return e.print(c.JSON || s.json)
 }
 
-func (c *economyCommand) strategies() []strategy {
-	keep5 := client.Unbounded()
-	keep5.ClearToolResults = &transcriptv1.ClearToolResults{Keep: proto.Int32(5)}
+func (c *economyCommand) strategies() ([]strategy, error) {
 	all := []strategy{
-		everything(), bounded("conversation", client.Unbounded()), bounded("keep5", keep5), bounded("default", &transcriptv1.Policy{}),
+		everything(), bounded("conversation", client.Unbounded()), bounded("default", &transcriptv1.Policy{}),
+		bounded("coding", client.Coding()), bounded("long", client.Long()), bounded("frugal", client.Frugal()),
 	}
-	if c.given() {
-		all = append(all, bounded("given", c.policy()))
+	if !c.given() {
+		return all, nil
 	}
-	return all
+	policy, err := c.policy()
+	return append(all, bounded("given", policy)), err
 }
 
 // economy adds up what strategies cost, of several conversations at once.
@@ -140,12 +143,13 @@ func (e *economy) conversation(ctx context.Context, c *conversation) error {
 		}
 		from = end
 	}
-	own := e.begin()
-	for i := 1; i < len(chain.nodes); i++ {
-		if chain.nodes[i][0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT {
+	own, said := e.begin(), newQuotes()
+	for i, node := range chain.nodes {
+		quoted := said.addNode(node)
+		if i == 0 || node[0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT {
 			continue
 		}
-		if err := e.request(ctx, own, chain.ids[i-1]); err != nil {
+		if err := e.request(ctx, own, chain.ids[i-1], quoted); err != nil {
 			return err
 		}
 		e.line.show(c.place + ": " + e.count())
@@ -167,8 +171,8 @@ func (e *economy) count() string {
 }
 
 // request asks for the messages of a head under each strategy. Results that no model has seen are hidden where the first
-// strategy shows them and another does not.
-func (e *economy) request(ctx context.Context, spendings []*spending, head string) error {
+// strategy shows them and another does not. quoted are the results that the answer quotes.
+func (e *economy) request(ctx context.Context, spendings []*spending, head string, quoted [][]byte) error {
 	var all news
 	for i, p := range spendings {
 		r, err := p.ask(ctx, e.Client, head)
@@ -182,6 +186,7 @@ func (e *economy) request(ctx context.Context, spendings []*spending, head strin
 		if i == 0 {
 			all = news
 		}
+		p.quote(r, quoted)
 		p.hidden += without(all.open, news.open)
 		p.interrupted += without(all.interrupted, news.interrupted)
 	}
@@ -190,38 +195,51 @@ func (e *economy) request(ctx context.Context, spendings []*spending, head strin
 
 // economyRow is what economy prints of a strategy with --json.
 type economyRow struct {
-	Strategy     string  `json:"strategy"`
-	InputBytes   int64   `json:"input_bytes"`
-	Reused       float64 `json:"reused"`
-	OfNaive      float64 `json:"of_naive"`
+	Strategy   string `json:"strategy"`
+	InputBytes int64  `json:"input_bytes"`
+	// Saved is the share of the bytes of everything that is not sent.
+	Saved   float64 `json:"saved"`
+	Reused  float64 `json:"reused"`
+	OfNaive float64 `json:"of_naive"`
+	// Quoted counts the results that assistant messages quote, Forgotten is the share of them that was not shown whole then.
+	Quoted       int64   `json:"quoted"`
+	Forgotten    float64 `json:"forgotten"`
 	HiddenUnseen int64   `json:"hidden_unseen"`
 	// InterruptedUnseen are the results that were condensed with an interrupted run loop before a model was asked about them.
 	InterruptedUnseen int64 `json:"interrupted_unseen"`
 }
 
+// row is what is printed of a spending, beside that of everything.
+func (p *spending) row(naive *spending) economyRow {
+	return economyRow{
+		Strategy: p.name, InputBytes: p.input, Saved: ratio(float64(naive.input-p.input), float64(naive.input)),
+		Reused: ratio(float64(p.reused), float64(p.input)), OfNaive: ratio(p.cost(), naive.cost()),
+		Quoted: p.quoted, Forgotten: ratio(float64(p.forgotten), float64(p.quoted)),
+		HiddenUnseen: p.hidden, InterruptedUnseen: p.interrupted,
+	}
+}
+
 func (e *economy) print(asJSON bool) error {
 	rows := make([]economyRow, len(e.spendings))
-	naive := e.spendings[0].cost()
 	for i, p := range e.spendings {
-		rows[i] = economyRow{
-			p.name, p.input, ratio(float64(p.reused), float64(p.input)), ratio(p.cost(), naive), p.hidden, p.interrupted,
-		}
+		rows[i] = p.row(e.spendings[0])
 	}
 	if asJSON {
 		return e.printJSON(rows)
 	}
-	err := e.printLine("%-12s  %14s  %7s  %7s  %6s  %11s", "strategy", "bytes sent", "reused", "cost", "hidden", "interrupted")
+	err := e.printLine("%-12s  %14s  %6s  %6s  %6s  %9s  %6s  %11s",
+		"strategy", "bytes sent", "saved", "reused", "cost", "forgotten", "hidden", "interrupted")
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		err := e.printLine("%-12s  %14d  %6.1f%%  %6.1f%%  %6d  %11d",
-			r.Strategy, r.InputBytes, 100*r.Reused, 100*r.OfNaive, r.HiddenUnseen, r.InterruptedUnseen)
+		err := e.printLine("%-12s  %14d  %5.1f%%  %5.1f%%  %5.1f%%  %8.1f%%  %6d  %11d",
+			r.Strategy, r.InputBytes, 100*r.Saved, 100*r.Reused, 100*r.OfNaive, 100*r.Forgotten, r.HiddenUnseen, r.InterruptedUnseen)
 		if err != nil {
 			return err
 		}
 	}
-	return e.printLine("%s", count(e.requests, "request"))
+	return e.printLine("%s, %s", count(e.requests, "request"), count(rows[0].Quoted, "quote"))
 }
 
 func ratio(part, whole float64) float64 {

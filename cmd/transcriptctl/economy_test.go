@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -20,14 +21,21 @@ import (
 )
 
 // economyFile has two conversations of user, assistant and tool messages: one of 14 short run loops with a long question
-// and a long answer, one with 30 calls in a loop. No results follow each other, so that each message is a node.
+// and a long answer, one with 30 calls in a loop, some with long arguments, whose results answers quote. No results follow each
+// other, so that each message is a node.
 const economyFile = "testdata/economy.jsonl"
 
 // bounds is what the model of this test knows of a policy; whole shows everything.
 type bounds struct {
-	whole       bool
-	loops, keep int // 0: all
-	chars       int // 0: all
+	whole        bool
+	loops, chars int // 0: all
+	clear        *clears
+}
+
+// clears is when results become lines.
+type clears struct {
+	keep, percent int
+	arguments     bool
 }
 
 // TestEconomy holds what economy tells against a model of the rules of docs/views.md that is written for this file alone:
@@ -37,24 +45,28 @@ func TestEconomy(t *testing.T) {
 		name string
 		bounds
 	}{
-		{"everything", bounds{whole: true}}, {"conversation", bounds{}}, {"keep5", bounds{keep: 5}},
-		{"default", bounds{loops: 10, chars: 500}}, {"given", bounds{loops: 4, keep: 2, chars: 20}},
+		{"everything", bounds{whole: true}}, {"conversation", bounds{}}, {"default", bounds{loops: 10, chars: 500}},
+		{"coding", bounds{loops: 10, chars: 500, clear: &clears{5, 10, false}}}, {"long", bounds{loops: 10, chars: 500, clear: &clears{10, 10, false}}},
+		{"frugal", bounds{loops: 10, chars: 500, clear: &clears{2, 10, true}}}, {"given", bounds{loops: 4, chars: 20, clear: &clears{1, 40, false}}},
 	}
 	var want []economyRow
-	var naive float64
+	var naive economyRow
 	for _, one := range strategies {
-		input, reused := modelCost(t, one.bounds)
-		cost := float64(input-reused) + float64(reused)/10
+		row := modelRow(t, one.bounds)
 		if one.whole {
-			naive = cost
+			naive = row
 		}
-		want = append(want, economyRow{one.name, input, float64(reused) / float64(input), cost / naive, 0, 0})
+		row.Strategy, row.Saved, row.OfNaive = one.name, 1-float64(row.InputBytes)/float64(naive.InputBytes), row.OfNaive/naive.OfNaive
+		want = append(want, row)
+	}
+	if want[2].Forgotten != 0 || want[3].Forgotten == 0 || want[3].Forgotten == want[5].Forgotten {
+		t.Errorf("the file shows little: %+v", want)
 	}
 
 	s := newStack(t)
 	args := []string{
-		"economy", "--keep", "--json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "2", "--max-user-chars", "20",
-		"--max-reply-chars", "20",
+		"economy", "--keep", "--json", economyFile, "--max-run-loops", "4", "--keep-tool-results", "1", "--cached-percent", "40",
+		"--max-user-chars", "20", "--max-reply-chars", "20",
 	}
 	compareRows(t, economyRows(t, s.must(args...)), want)
 	if s.nodes() != 0 || !strings.Contains(s.must("stats", "--namespace", "economy"), "nodes     93\n") {
@@ -62,7 +74,7 @@ func TestEconomy(t *testing.T) {
 	}
 	// Again, where everything is stored already, in another namespace, and with the flag of all commands.
 	compareRows(t, economyRows(t, s.must(args...)), want)
-	compareRows(t, economyRows(t, s.must("economy", economyFile, "--keep", "--namespace", "mine", "--output", "json")), want[:4])
+	compareRows(t, economyRows(t, s.must("economy", economyFile, "--keep", "--namespace", "mine", "--output", "json")), want[:6])
 	if !strings.Contains(s.must("stats", "--namespace", "mine"), "nodes     93\n") {
 		t.Error("the conversations are not in the namespace that was given")
 	}
@@ -96,19 +108,20 @@ func compareRows(t *testing.T, got, want []economyRow) {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 	if !slices.EqualFunc(got, want, func(a, b economyRow) bool {
 		return a.Strategy == b.Strategy && a.InputBytes == b.InputBytes && near(a.Reused, b.Reused) &&
-			near(a.OfNaive, b.OfNaive) && a.HiddenUnseen == b.HiddenUnseen && a.InterruptedUnseen == b.InterruptedUnseen
+			near(a.OfNaive, b.OfNaive) && near(a.Saved, b.Saved) && a.Quoted == b.Quoted && near(a.Forgotten, b.Forgotten) && a.HiddenUnseen == b.HiddenUnseen && a.InterruptedUnseen == b.InterruptedUnseen
 	}) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
-// modelCost is the bytes sent for the requests of the file, and how many of them the request before had.
-func modelCost(t *testing.T, b bounds) (input, reused int64) {
+// modelRow is what economy tells of the file; OfNaive is the cost, and Saved is missing.
+func modelRow(t *testing.T, b bounds) (row economyRow) {
 	t.Helper()
 	content, err := os.ReadFile(economyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
+	reused, forgotten := 0, 0
 	for line := range bytes.Lines(content) {
 		var chat struct{ Messages json.RawMessage }
 		if err := json.Unmarshal(line, &chat); err != nil {
@@ -127,20 +140,29 @@ func modelCost(t *testing.T, b bounds) (input, reused int64) {
 			shown := modelView(messages[:i], ids, b)
 			same := true
 			for k, one := range shown {
-				input += int64(len(one))
+				row.InputBytes += int64(len(one))
 				if same = same && k < len(last) && last[k] == one; same {
-					reused += int64(len(one))
+					reused += len(one)
 				}
 			}
 			last = shown
+			for _, n := range modelQuotes(messages[:i+1]) {
+				row.Quoted++
+				if !slices.Contains(shown, modelEncode(messages[n])) {
+					forgotten++
+				}
+			}
 		}
 	}
-	return input, reused
+	row.Reused = float64(reused) / float64(row.InputBytes)
+	row.OfNaive = float64(row.InputBytes) - 0.9*float64(reused)
+	row.Forgotten = float64(forgotten) / float64(row.Quoted)
+	return row
 }
 
 // modelView is what a request has of messages.
 func modelView(messages []*transcriptv1.Message, ids []string, b bounds) (shown []string) {
-	show := func(m *transcriptv1.Message) { shown = append(shown, string(canonical.AppendMessage(nil, m))) }
+	show := func(m *transcriptv1.Message) { shown = append(shown, modelEncode(m)) }
 	var loops []int // where each begins
 	for i, m := range messages {
 		if m.GetRole() == transcriptv1.Role_ROLE_USER {
@@ -171,26 +193,73 @@ func modelView(messages []*transcriptv1.Message, ids []string, b bounds) (shown 
 		show(modelCut(messages[loops[i+1]-1], b.chars))
 	}
 	open := messages[loops[before]:]
-	seen, tools := 0, 0 // results that a model has seen: before the last assistant message
-	for _, m := range open {
-		switch m.GetRole() {
-		case transcriptv1.Role_ROLE_TOOL:
-			tools++
-		case transcriptv1.Role_ROLE_ASSISTANT:
-			seen = tools
-		}
-	}
-	lines := 0
-	if step := max(1, 2*b.keep); b.keep > 0 && seen > b.keep {
-		lines = step * ((seen - b.keep) / step)
+	shorter := map[int]*transcriptv1.Message{}
+	if b.clear != nil {
+		shorter = b.clear.model(open, ids[loops[before]:])
 	}
 	for i, m := range open {
-		if m.GetRole() == transcriptv1.Role_ROLE_TOOL && lines > 0 {
-			m, lines = modelLine(m, ids[loops[before]+i]), lines-1
+		if short := shorter[i]; short != nil {
+			m = short
 		}
 		show(m)
 	}
 	return shown
+}
+
+// model gives what messages of a loop become, by their indexes.
+func (c *clears) model(loop []*transcriptv1.Message, ids []string) map[int]*transcriptv1.Message {
+	done, debt := map[int]*transcriptv1.Message{}, 0
+	for point := range loop {
+		if loop[point].GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
+			continue
+		}
+		could, gain := c.could(loop[:point+1], ids, done)
+		if len(could) == 0 {
+			continue
+		}
+		suffix, first := 0, slices.Min(slices.Collect(maps.Keys(could)))
+		for i := first; i <= point; i++ {
+			shown := loop[i]
+			for _, short := range []*transcriptv1.Message{done[i], could[i]} {
+				if short != nil {
+					shown = short
+				}
+			}
+			suffix += len(modelEncode(shown))
+		}
+		if debt += c.percent * gain; debt >= (100-c.percent)*suffix {
+			maps.Copy(done, could)
+			debt = 0
+		}
+	}
+	return done
+}
+
+// could gives what messages would become at a point behind them, but those that are done, and what that saves.
+func (c *clears) could(loop []*transcriptv1.Message, ids []string, done map[int]*transcriptv1.Message) (could map[int]*transcriptv1.Message, gain int) {
+	could = map[int]*transcriptv1.Message{}
+	var results []int // before the last assistant message
+	for i, m := range loop {
+		if m.GetRole() == transcriptv1.Role_ROLE_TOOL && i+1 < len(loop) {
+			results = append(results, i)
+		}
+	}
+	if len(results) == 0 {
+		return nil, 0
+	}
+	for i, m := range loop[:results[max(0, len(results)-c.keep)]] {
+		var short *transcriptv1.Message
+		switch {
+		case m.GetRole() == transcriptv1.Role_ROLE_TOOL:
+			short = modelLine(m, ids[i])
+		case m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT && c.arguments:
+			short = modelMarks(m)
+		}
+		if done[i] == nil && short != nil && len(modelEncode(m))-len(modelEncode(short)) >= 200 {
+			could[i], gain = short, gain+len(modelEncode(m))-len(modelEncode(short))
+		}
+	}
+	return could, gain
 }
 
 func modelCut(m *transcriptv1.Message, chars int) *transcriptv1.Message {
@@ -201,15 +270,27 @@ func modelCut(m *transcriptv1.Message, chars int) *transcriptv1.Message {
 	return modelText(m, text[:chars]+"...[truncated]")
 }
 
+func modelEncode(m *transcriptv1.Message) string { return string(canonical.AppendMessage(nil, m)) }
+
+// modelMarks is a message with a call of note, whose text is long and plain; nil: it has none.
+func modelMarks(m *transcriptv1.Message) *transcriptv1.Message {
+	made := proto.CloneOf(m)
+	made.Origin = transcriptv1.Origin_ORIGIN_SHORTENED
+	call := made.GetParts()[len(made.GetParts())-1].GetToolCall()
+	before, text, found := strings.Cut(call.GetArguments(), `"text": "`)
+	if text = strings.TrimSuffix(text, `"}`); !found || len(text) <= 200 {
+		return nil
+	}
+	call.Arguments = fmt.Sprintf(`%s"text": "[%d bytes left out]"}`, before, len(text))
+	return made
+}
+
 func modelLine(m *transcriptv1.Message, id string) *transcriptv1.Message {
 	parts := len(canonical.AppendMessage(nil, &transcriptv1.Message{Parts: m.GetParts()})) - 2
 	if parts > 127 {
 		parts-- // the length of the message takes a byte more
 	}
 	line := modelText(m, fmt.Sprintf("[result of %s, %d bytes, left out; recall %s %s.0]", m.GetName(), parts, m.GetToolCallId(), id[:12]))
-	if len(canonical.AppendMessage(nil, line)) >= len(canonical.AppendMessage(nil, m)) {
-		return m
-	}
 	return line
 }
 
@@ -235,8 +316,8 @@ func TestEconomyBadLine(t *testing.T) {
 // are not hidden; what shows them has none.
 func TestEconomyInterrupted(t *testing.T) {
 	s := newStack(t)
-	args := []string{"economy", "testdata/agent.jsonl", "--unbounded", "--keep-full-runs", "1"}
-	want := []int64{0, 2, 2, 2, 0}
+	args := []string{"economy", "testdata/agent.jsonl", "--preset", "unbounded", "--keep-full-runs", "1"}
+	want := []int64{0, 2, 2, 2, 2, 2, 0}
 	rows := economyRows(t, s.must(append(args, "--json")...))
 	for i, row := range rows {
 		if len(rows) != len(want) || row.HiddenUnseen != 0 || row.InterruptedUnseen != want[i] {

@@ -60,7 +60,11 @@ func explainRemote(err error) (text, hint string) {
 	if remote.Code == codes.Unavailable && remote.Reason == 0 {
 		before += "no answer from the server: "
 	}
-	return before + remote.Message + particulars(remote), hintFor(remote)
+	message := remote.Message
+	for _, v := range remote.Violations {
+		message = strings.ReplaceAll(message, v.Field, flagOf(v.Field))
+	}
+	return before + message + particulars(remote), hintFor(remote)
 }
 
 // particulars are the fields, preconditions or candidates that a refusal names, a line each.
@@ -70,7 +74,7 @@ func particulars(e *client.Error) string {
 		if strings.Contains(e.Message, v.Rule) {
 			continue // the server's message is the only violation
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", v.Field, v.Rule)
+		fmt.Fprintf(&b, "\n  %s: %s", flagOf(v.Field), v.Rule)
 	}
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s %s", c.Field, pointsTo(c.NodeID))

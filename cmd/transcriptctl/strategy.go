@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client"
@@ -34,6 +35,8 @@ type spending struct {
 	// hidden is the results that were not shown in the request that ended with them, interrupted those that were not shown
 	// in the first request after they came, because a user's message followed them.
 	hidden, interrupted int64
+	// quoted is the results that an assistant message quotes, forgotten those of them that the request before it did not show whole.
+	quoted, forgotten int64
 	// last is the request before, of the same conversation.
 	last [][]byte
 }
@@ -49,6 +52,8 @@ func (p *spending) add(other *spending) {
 	p.reused += other.reused
 	p.hidden += other.hidden
 	p.interrupted += other.interrupted
+	p.quoted += other.quoted
+	p.forgotten += other.forgotten
 }
 
 // request is one request to a model.
@@ -78,6 +83,18 @@ func (p *spending) ask(ctx context.Context, c *client.Client, head string) (*req
 	p.input += r.sent
 	p.reused += r.reused
 	return r, nil
+}
+
+// quote counts the results that the answer to a request quotes, encoded.
+func (p *spending) quote(r *request, results [][]byte) (forgotten int64) {
+	for _, result := range results {
+		if !slices.ContainsFunc(r.messages, func(m []byte) bool { return bytes.Equal(m, result) }) {
+			forgotten++
+		}
+	}
+	p.quoted += int64(len(results))
+	p.forgotten += forgotten
+	return forgotten
 }
 
 // news is the results that no model has seen, as they were put.

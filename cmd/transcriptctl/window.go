@@ -15,12 +15,12 @@ type windowCommand struct {
 }
 
 func (c *windowCommand) Help() string {
-	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth.
+	return `Asks for the messages before each assistant message of the chain that begins a node, once in the effective view and once as a conversation under the policy of the flags (the server's defaults without any), and prints a line for each: messages and bytes both ways, and how much of what is shown the request before had too (what a provider has cached). The last line tells the sums; cost counts a cached byte as a tenth. A quote is a result that the assistant message quotes, 24 or more characters in a row that stood in results alone; it is forgotten where the conversation did not show that result whole.
 
 A chain is assembled at nodes. Where a node holds more than one step, such as a whole turn, what was asked within it is not to be had: the line is of the node with all that it holds, and says how many requests that stands for. Examples:
 
     transcriptctl window chat/42
-    transcriptctl window chat/42 --unbounded --keep-tool-results 5
+    transcriptctl window chat/42 --preset coding
     transcriptctl window chat/42 --output json | jq .shown_bytes`
 }
 
@@ -32,6 +32,10 @@ type windowRow struct {
 	ShownBytes    int64  `json:"shown_bytes"`
 	ShownMessages int64  `json:"shown_messages"`
 	ReusedBytes   int64  `json:"reused_bytes"`
+	// Quoted counts the results that the assistant message behind the head quotes, QuotedHidden those of them that the policy does not
+	// show whole.
+	Quoted       int64 `json:"quoted"`
+	QuotedHidden int64 `json:"quoted_hidden"`
 	// Within is how many requests were made within the head; the row stands for these, too.
 	Within int64 `json:"within,omitempty"`
 }
@@ -52,11 +56,15 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	policy, err := c.policy()
+	if err != nil {
+		return err
+	}
 	heads, err := s.requestHeads(ctx, ref)
 	if err != nil {
 		return err
 	}
-	whole, shown := &spending{strategy: everything()}, &spending{strategy: bounded("policy", c.policy())}
+	whole, shown := &spending{strategy: everything()}, &spending{strategy: bounded("policy", policy)}
 	nodes, within := int64(0), int64(0)
 	for _, head := range heads {
 		row, err := s.window(ctx, head, whole, shown)
@@ -84,8 +92,12 @@ func (c *windowCommand) Run(ctx context.Context, s *session) error {
 	case nodes > 0:
 		requests += " and " + count(nodes, "node")
 	}
-	return s.printLine("%s: %s of the bytes, %.1f %% of the cost of sending everything",
-		requests, percent(shown.input, whole.input), 100*ratio(shown.cost(), whole.cost()))
+	forgotten := ""
+	if shown.quoted > 0 {
+		forgotten = fmt.Sprintf("; %d of %s forgotten", shown.forgotten, count(shown.quoted, "quote"))
+	}
+	return s.printLine("%s: %s of the bytes, %.1f %% of the cost of sending everything%s",
+		requests, percent(shown.input, whole.input), 100*ratio(shown.cost(), whole.cost()), forgotten)
 }
 
 func (s *session) window(ctx context.Context, head requestHead, whole, shown *spending) (*windowRow, error) {
@@ -100,6 +112,7 @@ func (s *session) window(ctx context.Context, head requestHead, whole, shown *sp
 	return &windowRow{
 		Head: head.id, Within: head.within, Bytes: all.sent, Messages: int64(len(all.messages)), ShownBytes: some.sent,
 		ShownMessages: int64(len(some.messages)), ReusedBytes: some.reused,
+		Quoted: int64(len(head.quoted)), QuotedHidden: shown.quote(some, head.quoted),
 	}, nil
 }
 
@@ -108,13 +121,15 @@ type requestHead struct {
 	id string
 	// within is how many assistant messages the node has behind its first message.
 	within int64
+	// quoted are the results that the assistant message behind the node quotes, encoded; none where that is not the next message.
+	quoted [][]byte
 }
 
 // requestHeads are the heads at which a model was asked: the parents of the nodes that begin with an assistant message.
 // What it was asked in the middle of a node cannot be assembled; the node itself is a head for that.
 func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []requestHead, err error) {
 	query := client.Query{View: transcriptv1.View_VIEW_FULL, Detail: transcriptv1.NodeDetail_NODE_DETAIL_IDS}
-	before := requestHead{}
+	before, said := requestHead{}, newQuotes()
 	for frame, err := range s.Frames(ctx, ref, query) {
 		if err != nil {
 			return nil, err
@@ -126,15 +141,15 @@ func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []req
 		for _, n := range frame.Nodes {
 			own := messages[:n.GetMessageCount()]
 			messages = messages[n.GetMessageCount():]
-			asked := len(own) > 0 && own[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT
-			if before.within == 0 && before.id != "" && asked {
+			asked := before.id != "" && len(own) > 0 && own[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT
+			if before.quoted = said.addNode(own); asked || before.within > 0 {
 				heads = append(heads, before)
 			}
-			before = requestHead{n.GetNodeId(), repliesWithin(own)}
-			if before.within > 0 {
-				heads = append(heads, before)
-			}
+			before = requestHead{id: n.GetNodeId(), within: repliesWithin(own)}
 		}
+	}
+	if before.within > 0 {
+		heads = append(heads, before)
 	}
 	return heads, nil
 }

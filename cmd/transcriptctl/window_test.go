@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,20 +27,58 @@ func windowRows(t *testing.T, out string) (rows []windowRow) {
 	return rows
 }
 
-// TestWindowIsEconomy: the requests of window, added up, are what economy tells of the same conversation.
+// TestWindowIsEconomy: the requests of window, added up, are what economy tells of the same conversations.
 func TestWindowIsEconomy(t *testing.T) {
-	s := newStack(t)
-	s.must("import", "testdata/agent.jsonl")
-	policy := []string{"--max-run-loops", "2", "--keep-full-runs", "1", "--tool-trace", "--max-reply-chars", "9"}
-	var sent, shown, reused int64
-	for _, row := range windowRows(t, s.must(append([]string{"window", "chat/trip", "--output", "json"}, policy...)...)) {
-		sent, shown, reused = sent+row.Bytes, shown+row.ShownBytes, reused+row.ReusedBytes
+	for _, test := range []struct {
+		file           string
+		chats, policy  []string
+		quoted, hidden int64
+	}{
+		{"testdata/agent.jsonl", []string{"chat/trip"}, []string{
+			"--max-run-loops", "2", "--keep-full-runs", "1", "--tool-trace", "--max-reply-chars", "9",
+		}, 0, 0},
+		{economyFile, []string{"chat/turns", "chat/work"}, []string{"--preset", "frugal"}, 9, 6},
+	} {
+		s := newStack(t)
+		s.must("import", test.file)
+		var sent, shown, reused, quoted, hidden int64
+		for _, chat := range test.chats {
+			for _, row := range windowRows(t, s.must(append([]string{"window", chat, "--output", "json"}, test.policy...)...)) {
+				sent, shown, reused = sent+row.Bytes, shown+row.ShownBytes, reused+row.ReusedBytes
+				quoted, hidden = quoted+row.Quoted, hidden+row.QuotedHidden
+			}
+		}
+		rows := economyRows(t, s.must(append([]string{"economy", "--json", test.file}, test.policy...)...))
+		given := rows[len(rows)-1]
+		if given.Strategy != "given" || rows[0].InputBytes != sent || given.InputBytes != shown || shown == 0 ||
+			math.Abs(given.Reused-float64(reused)/float64(shown)) > 1e-9 ||
+			given.Quoted != quoted || math.Abs(given.Forgotten-ratio(float64(hidden), float64(quoted))) > 1e-9 {
+			t.Errorf("%d sent, %d shown, %d reused, %d of %d forgotten; %+v", sent, shown, reused, hidden, quoted, rows)
+		}
+		if quoted != test.quoted || hidden != test.hidden {
+			t.Errorf("%d of %d quotes forgotten, want %d of %d", hidden, quoted, test.hidden, test.quoted)
+		}
 	}
-	rows := economyRows(t, s.must(append([]string{"economy", "--json", "testdata/agent.jsonl"}, policy...)...))
-	given := rows[len(rows)-1]
-	if given.Strategy != "given" || rows[0].InputBytes != sent || given.InputBytes != shown || shown == 0 ||
-		math.Abs(given.Reused-float64(reused)/float64(shown)) > 1e-9 {
-		t.Errorf("%d sent, %d shown, %d reused; %+v", sent, shown, reused, rows)
+}
+
+// TestWindowQuotes: a quote is told of the head that the message follows, also where that node holds more than one step, and
+// of no message within a node.
+func TestWindowQuotes(t *testing.T) {
+	s := newStack(t)
+	s.putJSON("chat/1", userJSON)
+	s.putJSON("chat/1", `[`+workJSON+`,{"role":"assistant","content":"result that is not needed"}]`) // a quote that no row has
+	s.putJSON("chat/1", `[{"role":"assistant","content":"that is not needed any more"}]`)
+	s.putJSON("chat/1", userJSON)
+	s.putJSON("chat/1", `[{"role":"assistant","content":"a long result that is not"}]`)
+	var got [][2]int64
+	for _, row := range windowRows(t, s.must("window", "chat/1", "--output", "json")) {
+		got = append(got, [2]int64{row.Quoted, row.QuotedHidden})
+	}
+	if want := [][2]int64{{0, 0}, {1, 0}, {1, 1}}; !slices.Equal(got, want) {
+		t.Errorf("quoted and hidden %v, want %v", got, want)
+	}
+	if out := s.must("window", "chat/1"); !strings.HasSuffix(out, "; 1 of 2 quotes forgotten\n") {
+		t.Error(out)
 	}
 }
 
@@ -142,7 +181,7 @@ func TestWindowAges(t *testing.T) {
 		s.must("put", "--text", strings.Repeat(text, 20), "--parent", "a", "--alias", "a")
 	}
 	s.must("put", "--role", "assistant", "--text", "answer", "--parent", "a", "--alias", "a")
-	whole := windowRows(t, s.must("window", "a", "--output", "json", "--unbounded"))
+	whole := windowRows(t, s.must("window", "a", "--output", "json", "--preset", "unbounded"))
 	shown := func(args ...string) (less [3]bool) {
 		args = append([]string{"window", "a", "--output", "json", "--max-user-chars", "5", "--keep-full-runs", "9"}, args...)
 		for i, row := range windowRows(t, s.must(args...)) {
@@ -162,7 +201,7 @@ func TestWindowAges(t *testing.T) {
 	}
 }
 
-// TestConversationsHaveDefaults: without flags of a policy a conversation has the default bounds, and with --unbounded none.
+// TestConversationsHaveDefaults: without flags of a policy a conversation has the default bounds, and with --preset unbounded none.
 func TestConversationsHaveDefaults(t *testing.T) {
 	s := newStack(t)
 	s.must("put", "--text", "question 0", "--alias", "a")
@@ -173,7 +212,7 @@ func TestConversationsHaveDefaults(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		want int
-	}{{nil, 10}, {[]string{"--unbounded"}, 15}, {[]string{"--max-run-loops", "0"}, 15}, {[]string{"--unbounded", "--max-run-loops", "4"}, 5}} {
+	}{{nil, 10}, {[]string{"--preset", "unbounded"}, 15}, {[]string{"--max-run-loops", "0"}, 15}, {[]string{"--preset", "unbounded", "--max-run-loops", "4"}, 5}} {
 		out := s.must(append([]string{"assemble", "a", "--view", "conversation"}, test.args...)...)
 		if n := strings.Count(out, "question"); n != test.want {
 			t.Errorf("%v: %d run loops, want %d", test.args, n, test.want)
