@@ -20,7 +20,7 @@ type compacted struct {
 func compact(head, through *node, p *policy, summary string, summaryOnly bool) *compacted {
 	whole := head.body(through)
 	body := whole.shown
-	c := &compacted{before: body, begins: map[*message]bool{}, report: &transcriptv1.CompactReport{}}
+	c := &compacted{before: body, begins: map[*message]bool{}, report: &transcriptv1.CompactReport{Policy: p.resolved()}}
 	full := head.full()
 	fixed := items(full.shown[:full.preamble])
 	var given *message

@@ -44,7 +44,7 @@ func (d *draw) message() *transcriptv1.Message {
 		if d.one(2) {
 			for range 1 + d.n(2) {
 				m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{
-					Id: d.callID(), Name: d.name(), Arguments: "{}",
+					Id: d.callID(), Name: d.name(), Arguments: d.arguments(),
 				}}})
 			}
 		}
@@ -127,6 +127,50 @@ func (d *draw) part() *transcriptv1.Part {
 	}
 }
 
+// long is text that is worth clearing.
+func (d *draw) long() *transcriptv1.Part {
+	text := strings.Repeat("long ", 50+d.n(450))
+	return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: text}}
+}
+
+// values are how strings stand in arguments.
+var values = []string{"x", "é", `\\`, `\"`, `\u00e9`, `":`, "{ ", "longer "}
+
+// value is a JSON string, of a length around that from which on it gets a mark, or long.
+func (d *draw) value() string {
+	v := values[d.n(len(values)-1)]
+	v = strings.Repeat(v, []int{1, 20, 199, 200, 201, 400, 600}[d.n(6)]/len(v)) + strings.Repeat("y", d.n(6))
+	if strings.HasPrefix(v, `":`) {
+		v = strings.ReplaceAll(v, `"`, `\"`)
+	}
+	return `"` + v + `"`
+}
+
+// arguments draws those of a call: JSON objects, other JSON, and what is none.
+func (d *draw) arguments() string {
+	if d.one(2) {
+		return "{}"
+	}
+	switch d.n(9) {
+	case 9:
+		return ""
+	case 8:
+		return d.value()
+	case 7:
+		return `[{"a":` + d.value() + `},` + d.value() + `]`
+	case 6:
+		return `{"a":` + d.value() + `,"b":` // broken
+	case 5:
+		return `{"a":` + d.value() + "}" + d.value() // broken
+	case 4:
+		return "\t{" + d.value() + " :\n1, \"k\" : [" + d.value() + ", {\"n\":" + d.value() + "}] , " + d.value() + ":" + d.value() + "}\r\n "
+	case 3:
+		return `{"a":{"b":[1.5e3,null,` + d.value() + `]},"c":` + d.value() + `,"c":true}`
+	default:
+		return `{"path":"a.go","text":` + d.value() + `}`
+	}
+}
+
 var letters = []string{"x", "x", "é", "😀", "x😀"}
 
 // text is short, around the limits, or long enough that a line is shorter.
@@ -162,18 +206,25 @@ func (d *draw) loop() (out []*transcriptv1.Message) {
 		return m
 	}
 	out = append(out, say(user))
-	for range d.n(4) {
+	rounds := d.n(4)
+	if d.one(6) {
+		rounds += d.n(6)
+	}
+	for range rounds {
 		call := &transcriptv1.Message{Role: assistant}
 		if d.one(3) {
 			call.Parts = append(call.Parts, d.part(), d.part())
 		}
 		var results []*transcriptv1.Message
 		for range 1 + d.n(2) {
-			c := &transcriptv1.ToolCall{Id: d.callID(), Name: d.name(), Arguments: "{}"}
+			c := &transcriptv1.ToolCall{Id: d.callID(), Name: d.name(), Arguments: d.arguments()}
 			call.Parts = append(call.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
 			if !d.one(8) {
 				r := say(tool)
 				r.ToolCallId, r.Parts = c.Id, append(r.Parts, d.part())
+				if d.one(3) {
+					r.Parts = append(r.Parts, d.long())
+				}
 				results = append(results, r)
 			}
 		}
@@ -210,6 +261,10 @@ func (d *draw) results(open []*pairedCall) (out []*transcriptv1.Message) {
 	for _, p := range open {
 		if !d.one(4) {
 			out = append(out, &transcriptv1.Message{Role: tool, ToolCallId: p.call.Id, Parts: []*transcriptv1.Part{d.part()}})
+			if d.one(3) {
+				last := out[len(out)-1]
+				last.Parts = append(last.Parts, d.long())
+			}
 		}
 	}
 	return out
@@ -264,6 +319,24 @@ func (d *draw) int64(unit, max int) *int64 {
 	return proto.Int64(int64(unit * d.n(max)))
 }
 
+// clears draws clear_tool_results; nil now and then, and without fields, which clears nothing.
+func (d *draw) clears() *transcriptv1.ClearToolResults {
+	switch d.n(7) {
+	case 6:
+		return nil
+	case 7:
+		return &transcriptv1.ClearToolResults{}
+	}
+	c := &transcriptv1.ClearToolResults{Keep: proto.Int32(int32(d.n(3)))}
+	if d.one(2) {
+		c.Arguments = proto.Bool(!d.one(4))
+	}
+	if percent := []int32{100, 50, 10, 1, 0, -1}[d.n(5)]; percent >= 0 {
+		c.CachedPercent = &percent
+	}
+	return c
+}
+
 // policy draws every field of a policy; nil now and then.
 func (d *draw) policy() *transcriptv1.Policy {
 	if d.one(6) {
@@ -272,14 +345,14 @@ func (d *draw) policy() *transcriptv1.Policy {
 	p := &transcriptv1.Policy{
 		MaxRunLoops: d.int32(5), MaxUserChars: d.int32(20), MaxReplyChars: d.int32(20),
 		MaxBytes: d.int64(50, 30), MaxTokens: d.int64(15, 30),
-		KeepFullRuns: d.int32(3), KeepToolResults: d.int32(3), ToolTrace: transcriptv1.ToolTrace(d.n(2)),
+		KeepFullRuns: d.int32(3), ClearToolResults: d.clears(), ToolTrace: transcriptv1.ToolTrace(d.n(2)),
 	}
 	if d.one(2) {
 		p.MaxAge = durationpb.New(time.Duration(d.n(40)) * time.Second)
 	}
 	p.OmitLeftOutLine = d.one(4)
-	if d.one(4) {
-		p.Preset = transcriptv1.Preset_PRESET_UNBOUNDED
+	if d.one(2) {
+		p.Preset = transcriptv1.Preset(d.n(5))
 	}
 	if d.one(2) {
 		p.ReplyTools = [][]string{{"f"}, {"grep"}, {"grep", "f", "grep"}, {"f", "another"}}[d.n(3)]

@@ -34,10 +34,13 @@ func (w *tree) holdPair(a, h *node, ca, ch *conversation, p *asking) {
 	ofH := joined(ch.messages())
 	last := int64(len(ca.loops)) - 1
 	sameLast := len(ca.loops) == len(ch.loops) && (len(ca.loops) == 0 || ca.loops[0].leadIn == ch.loops[0].leadIn)
+	if sameLast && !stillShort(ca, ch) {
+		fail("what became shorter did not stay so")
+	}
 	switch {
 	case !unasked && ca.start != ch.start:
 		return
-	case len(ca.loops) == 0 || sameLast && p.model.linesOf(ca.loops[last]) == p.model.linesOf(ch.loops[last]):
+	case len(ca.loops) == 0 || sameLast && len(ca.cleared) == len(ch.cleared):
 		if !bytes.HasPrefix(ofH, joined(ca.messages())) {
 			fail("conversation(A) is no prefix")
 		}
@@ -65,18 +68,9 @@ func leftOutIn(c *conversation) string {
 	return ""
 }
 
-// linesOf is how many results of the last loop are to become lines.
-func (p *policy) linesOf(l *loop) int {
-	seen, results := 0, 0
-	for _, m := range l.messages {
-		switch {
-		case m.Role == tool && !p.answers(m):
-			results++
-		case m.Role == assistant:
-			seen = results
-		}
-	}
-	return p.lines(seen)
+// stillShort tells whether what the steps of A made shorter in the loop that is last in A and in H was made so by the same steps in H.
+func stillShort(ca, ch *conversation) bool {
+	return len(ca.cleared) <= len(ch.cleared) && slices.EqualFunc(ca.cleared, ch.cleared[:len(ca.cleared)], slices.Equal[[]*message])
 }
 
 // refuses holds that what is no ancestor is refused.

@@ -16,10 +16,16 @@ import (
 
 var pairs = flag.Int("promises.pairs", 4_000, "promises: how many pairs of heads, each under a policy, to judge on each engine")
 
+// enough is as many pairs as show everything that is drawn.
+const enough = 4_000
+
 // tally is what was judged.
 type tally struct {
 	pairs, views, trees, lines int
-	failed                     bool
+	// cleared and marked are the views whose last loop has results cleared, and calls with marks; twice those where it was cleared in
+	// more steps than one.
+	cleared, marked, twice int
+	failed                 bool
 }
 
 // TestPromises holds the promises over random trees, on every engine. Give -promises.pairs=200000 for the long form.
@@ -96,6 +102,10 @@ func TestPromises(t *testing.T) {
 				rapid.Check(t, func(rt *rapid.T) { s.judge(t, rt, sum) })
 			}
 			t.Logf("%d pairs of heads, %d conversations, %d trees, %d lines recalled; compactions: %v", sum.pairs, sum.views, sum.trees, sum.lines, s.outcomes)
+			t.Logf("of the conversations %d have results cleared, %d calls with marks, %d both in several steps", sum.cleared, sum.marked, sum.twice)
+			if *pairs >= enough && (sum.cleared == 0 || sum.marked == 0 || sum.twice == 0) {
+				t.Errorf("the draw is too tame for clear_tool_results")
+			}
 		})
 	}
 }
@@ -121,7 +131,8 @@ func (s *stack) judge(t *testing.T, rt *rapid.T, sum *tally) {
 		w.holdPolicy(&asking{policy: d.policy(), condenseLast: d.one(4)}, &judged)
 	}
 	done = true
-	sum.pairs, sum.views, sum.trees, sum.lines = sum.pairs+judged.pairs, sum.views+judged.views, sum.trees+1, sum.lines+len(w.recalled)
+	judged.trees, judged.lines = 1, len(w.recalled)
+	sum.add(&judged)
 }
 
 // holdTree holds what no policy bears on.
@@ -156,9 +167,11 @@ func (w *tree) holdPolicy(a *asking, sum *tally) {
 	for i, h := range w.heads() {
 		shown[h] = w.holdConversation(h, a, i%9 == 0)
 		sum.views++
+		sum.count(shown[h])
 		if i%4 == 0 {
 			w.holdAtAnotherTime(h, a, shown[h])
 			w.holdOtherTools(h, a, shown[h])
+			w.holdResolved(h, a, shown[h])
 		}
 		for _, m := range shown[h].messages() {
 			if m.isLine() && len(w.recalled) < maxRecalled {

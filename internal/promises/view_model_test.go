@@ -11,51 +11,6 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// policy is a policy with its defaults filled in. 0 is no bound; keepResults -1 is all.
-type policy struct {
-	loops                 int64
-	age                   int64
-	bytes, tokens         int64
-	userChars, replyChars int
-	keepRuns              int
-	keepResults           int
-	requests              bool
-	omitLine              bool
-	// replyTools are the tools whose calls are part of the answer.
-	replyTools []string
-}
-
-// policyOf reads a policy; none is one without fields.
-func policyOf(p *transcriptv1.Policy) policy {
-	out := policy{loops: 10, age: 168 * 3600 * 1000, userChars: 500, replyChars: 500, keepResults: -1}
-	if p.GetPreset() == transcriptv1.Preset_PRESET_UNBOUNDED {
-		out = policy{keepResults: -1}
-	}
-	if p == nil {
-		return out
-	}
-	if p.MaxAge != nil {
-		out.age = p.MaxAge.AsDuration().Milliseconds()
-	}
-	if p.MaxRunLoops != nil {
-		out.loops = int64(*p.MaxRunLoops)
-	}
-	if p.MaxUserChars != nil {
-		out.userChars = int(*p.MaxUserChars)
-	}
-	if p.MaxReplyChars != nil {
-		out.replyChars = int(*p.MaxReplyChars)
-	}
-	if p.KeepToolResults != nil {
-		out.keepResults = int(*p.KeepToolResults)
-	}
-	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepFullRuns())
-	out.omitLine = p.OmitLeftOutLine
-	out.requests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
-	out.replyTools = p.ReplyTools
-	return out
-}
-
 const mark = "...[truncated]"
 
 // cut is m with its text cut to limit code points, or m.
@@ -210,35 +165,15 @@ func asCut(m *message, limit int) item {
 
 // whole shows a loop whole.
 func (p *policy) whole(l *loop) (out []item) {
-	seen := 0 // results before the last assistant message
-	results := 0
+	cleared := slices.Concat(p.cleared(l.messages)...)
 	for _, m := range l.messages {
-		switch {
-		case m.Role == tool && !p.answers(m):
-			results++
-		case m.Role == assistant:
-			seen = results
-		}
-	}
-	lines := p.lines(seen)
-	for _, m := range l.messages {
-		if m.Role == tool && !p.answers(m) && lines > 0 {
-			lines--
-			out = append(out, asLine(m))
+		if slices.Contains(cleared, m) {
+			out = append(out, p.shorter(m))
 			continue
 		}
 		out = append(out, keep(m))
 	}
 	return out
-}
-
-func (p *policy) lines(r int) int {
-	n := p.keepResults
-	if n < 0 || r <= n {
-		return 0
-	}
-	s := max(1, 2*n)
-	return s * ((r - n) / s)
 }
 
 // condensed shows a loop condensed, with its calls if they are asked for and it is recent.
@@ -253,6 +188,8 @@ func (p *policy) condensed(l *loop, recent bool) (out []item) {
 			out = append(out, asCut(m, p.userChars))
 		case i == final:
 			out = append(out, asCut(m, p.replyChars))
+		case p.requests && recent && len(m.calls()) > 0 && p.clear != nil && p.clear.arguments:
+			out = append(out, p.shorter(m))
 		case p.requests && recent && len(m.calls()) > 0:
 			out = append(out, keep(m))
 		case slices.ContainsFunc(m.calls(), p.replies):
@@ -365,7 +302,9 @@ type conversation struct {
 	loops []*loop // as they are, the lead-in only if it is the last
 	start int64
 	// shown are the loops from start on, as shown.
-	shown         [][]*message
+	shown [][]*message
+	// cleared is what clear_tool_results made shorter in the last loop, in steps.
+	cleared       [][]*message
 	limitExceeded bool
 	// etag is the server's.
 	etag string
@@ -402,6 +341,7 @@ func converse(view *chain, p *policy, condenseLast bool) *conversation {
 	}
 	always := append(append(fixed, items(c.early)...), items(one(c.line))...)
 	if len(c.loops) > 0 {
+		c.cleared = p.cleared(c.loops[n].messages)
 		always = append(always, p.whole(c.loops[n])...)
 	}
 	bytes, tokens := sizeOf(always)

@@ -284,10 +284,11 @@ func (w *tree) holdConversation(head *node, a *asking, again bool) *conversation
 	shown := c.messages()
 	w.same(req, reply, head, shown)
 	w.tokens(req, reply, shown)
-	w.holdReport(req, reply.Report, head, c)
+	w.holdReport(req, reply.Report, head, c, a)
 	w.paired(head, shown, len(view.open))
 	w.userFirst(req, head, c)
 	w.drawnFrom(req, head, shown)
+	w.holdCleared(req, head, c, a)
 	if a.model.bytes > 0 && int64(len(joined(shown))) > a.model.bytes && len(c.shown) > 1 {
 		w.t.Fatalf("%v: %d bytes, and a loop could go\n%s", req, len(joined(shown)), w.show(head))
 	}
@@ -312,14 +313,14 @@ func (w *tree) shortened(payload []byte) (n int64) {
 }
 
 // holdReport holds a report up to counts of what is shown and what is not.
-func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.Report, head *node, c *conversation) {
+func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.Report, head *node, c *conversation, a *asking) {
 	w.t.Helper()
 	all, shown := withoutLeftOut(head.effective().shown), withoutLeftOut(c.messages())
 	want := &transcriptv1.Report{
 		Messages: got.Messages, Bytes: got.Bytes, Tokens: got.Tokens, TokensEstimated: got.TokensEstimated,
 		Repairs: got.Repairs, Findings: got.Findings, MoreFindings: got.MoreFindings,
 		LeftOut:       &transcriptv1.LeftOut{Messages: int64(len(all) - len(shown)), Bytes: int64(len(joined(all)) - len(joined(shown)))},
-		LimitExceeded: c.limitExceeded,
+		LimitExceeded: c.limitExceeded, Policy: a.model.resolved(),
 	}
 	var before, after int64
 	for _, m := range all {
@@ -364,8 +365,8 @@ func (w *tree) userFirst(req *transcriptv1.AssembleRequest, head *node, c *conve
 	w.t.Fatalf("%v: no user is shown", req)
 }
 
-// drawnFrom holds that a view shows messages of the effective view in its order, each as it is, cut as promised, or as a
-// line, and the preamble first (promises 2 and 5).
+// drawnFrom holds that a view shows messages of the effective view in its order, each as it is, cut as promised, as a line, or with
+// marks in its arguments, and the preamble first (promises 2 and 5).
 func (w *tree) drawnFrom(req *transcriptv1.AssembleRequest, head *node, shown []*message) {
 	w.t.Helper()
 	all := head.effective()
@@ -385,7 +386,7 @@ func (w *tree) drawnFrom(req *transcriptv1.AssembleRequest, head *node, shown []
 	}
 }
 
-// comesFrom tells whether m is o cut or made a line: text cut between code points, JSON whole or gone.
+// comesFrom tells whether m is o cut, with marks, or made a line: text cut between code points, JSON whole or gone.
 func comesFrom(m, o *message) bool {
 	if m.Origin != asShortened || m.home != o.home || m.index != o.index || len(m.bytes) > len(o.bytes) {
 		return false
@@ -395,7 +396,7 @@ func comesFrom(m, o *message) bool {
 	}
 	calls := o.calls()
 	for _, c := range m.calls() {
-		at := slices.IndexFunc(calls, func(was *transcriptv1.ToolCall) bool { return proto.Equal(c, was) })
+		at := slices.IndexFunc(calls, func(was *transcriptv1.ToolCall) bool { return proto.Equal(c, was) || proto.Equal(c, withMarks(was)) })
 		if at < 0 {
 			return false
 		}
@@ -410,6 +411,13 @@ func comesFrom(m, o *message) bool {
 	}
 	kept := strings.TrimSuffix(texts.String(), mark)
 	return utf8.ValidString(kept) && strings.HasPrefix(was.String(), kept) && slices.Equal(jsons(m), jsons(o))
+}
+
+// withMarks is a call with marks in its arguments.
+func withMarks(c *transcriptv1.ToolCall) *transcriptv1.ToolCall {
+	out := proto.CloneOf(c)
+	out.Arguments = marked(c.Arguments)
+	return out
 }
 
 func jsons(m *message) (out []string) {
