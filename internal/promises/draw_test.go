@@ -207,22 +207,28 @@ func (d *draw) loop() (out []*transcriptv1.Message) {
 	}
 	out = append(out, say(user))
 	rounds := d.n(4)
-	if d.one(6) {
+	if d.one(3) {
 		rounds += d.n(6)
 	}
 	for range rounds {
 		call := &transcriptv1.Message{Role: assistant}
 		if d.one(3) {
 			call.Parts = append(call.Parts, d.part(), d.part())
+		} else if d.one(3) {
+			call.ContentForm = transcriptv1.ContentForm(1 + d.n(1))
 		}
 		var results []*transcriptv1.Message
 		for range 1 + d.n(2) {
 			c := &transcriptv1.ToolCall{Id: d.callID(), Name: d.name(), Arguments: d.arguments()}
-			call.Parts = append(call.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}})
+			part := &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: c}}
+			if d.one(6) {
+				part.Extras = `{"cache":1}`
+			}
+			call.Parts = append(call.Parts, part)
 			if !d.one(8) {
 				r := say(tool)
 				r.ToolCallId, r.Parts = c.Id, append(r.Parts, d.part())
-				if d.one(3) {
+				if d.one(2) {
 					r.Parts = append(r.Parts, d.long())
 				}
 				results = append(results, r)

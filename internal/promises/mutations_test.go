@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -96,14 +97,6 @@ var mutations = []mutation{
 	{
 		"behind a window's start nobody knows who spoke before", "server/internal/chainview/window.go",
 		"p.Skip(w.loops, w.before.LatestUser, w.before.HasLatestUser)", "p.Skip(w.loops, 0, false)",
-	},
-	{
-		"results that no model has seen become lines", "compaction/item.go",
-		"lines := p.lines(before)", "lines := p.lines(max(before, results))",
-	},
-	{
-		"results become lines one at a time", "compaction/item.go",
-		"step := max(1, 2*keep)", "step := max(1, keep/2)",
 	},
 	{
 		"the final reply is the last message of the assistant", "compaction/item.go",
@@ -227,7 +220,7 @@ var mutations = []mutation{
 	},
 	{
 		"of a message with an answer all calls stay", "compaction/cut.go",
-		"return at < 0 || !c.tools.AnswersBy(runloop.Some(string(name)))", "return at < 0 && !c.tools.AnswersBy(runloop.Some(string(name)))",
+		"return at >= 0 && !c.tools.answersBy(call)", "return at < 0 && !c.tools.answersBy(call)",
 	},
 	{
 		"a message that loses calls keeps its reasoning", "compaction/cut.go",
@@ -254,20 +247,12 @@ var mutations = []mutation{
 		"!m.Made && p.cuts", "p.cuts",
 	},
 	{
-		"results of answers become lines in loops shown whole", "compaction/item.go",
-		"case i.kind() == result:\n\t\t\tresults++", "case i.kind() == result || i.kind() == answered:\n\t\t\tresults++",
-	},
-	{
 		"with tool_trace other calls of an answer go", "compaction/item.go",
-		"\tcase trace:\n\t\treturn Keep", "\tcase trace && i.kind() == calls:\n\t\treturn Keep",
-	},
-	{
-		"a message that loses calls counts without anything for max_bytes", "compaction/item.go",
-		"return partly, false", "return partly, true",
+		"\tcase trace && i.hasCalls():\n", "\tcase trace && i.kind() == partly:\n\t\treturn Answer\n\tcase trace && i.hasCalls():\n",
 	},
 	{
 		"results of answers do not count for max_bytes", "compaction/window.go",
-		"case partly, answered:", "case partly:",
+		"case answered:\n\t\tlast.condense(short)", "case answered:",
 	},
 	{
 		"an etag does not know of reply_tools", "server/internal/chainview/conversation.go",
@@ -279,9 +264,12 @@ var mutations = []mutation{
 	},
 }
 
+// allMutations are those of all rules.
+func allMutations() []mutation { return slices.Concat(mutations, clearMutations) }
+
 // TestMutationsFit: each mutation has its place in the code as it is, whether or not the mutants are run.
 func TestMutationsFit(t *testing.T) {
-	for _, m := range mutations {
+	for _, m := range allMutations() {
 		m.overlay(t)
 	}
 }
@@ -291,7 +279,7 @@ func TestMutations(t *testing.T) {
 	if !*mutate {
 		t.Skip("set -promises.mutate to build and run TestPromises with each mutation, which takes minutes")
 	}
-	for _, m := range mutations {
+	for _, m := range allMutations() {
 		t.Run(m.rule, func(t *testing.T) {
 			overlay := m.overlay(t)
 			build := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-c", "-o", filepath.Join(t.TempDir(), "mutant"), ".")

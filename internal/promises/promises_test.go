@@ -33,6 +33,12 @@ type tally struct {
 // It catches wrong rules: TestMutations lists mutations of the code and shows, with -promises.mutate, that each is caught
 // within 80,000 pairs. They are:
 //
+//   - more work takes no outcome back
+//   - an outcome ends no group
+//   - calls before an outcome count as unanswered
+//   - an outcome closes the lead-in
+//   - what did not come whole is a final reply
+//   - run loops of copies are found in their messages
 //   - only the first unanswered call of a group gets a stub
 //   - an absent call id equals an empty one
 //   - calls behind a result still belong to its group
@@ -47,8 +53,6 @@ type tally struct {
 //   - messages count as sent, also later than first put
 //   - copies count by when the compaction was put
 //   - behind a window's start nobody knows who spoke before
-//   - results that no model has seen become lines
-//   - results become lines one at a time
 //   - the final reply is the last message of the assistant
 //   - system messages go with the work that a summary stands for
 //   - a cut counts bytes over several parts
@@ -86,12 +90,39 @@ type tally struct {
 //   - calls behind a result are of the group before
 //   - stubs are no part of an answer
 //   - a result of an answer that was cut is cut again
-//   - results of answers become lines in loops shown whole
 //   - with tool_trace other calls of an answer go
-//   - a message that loses calls counts without anything for max_bytes
 //   - results of answers do not count for max_bytes
 //   - an etag does not know of reply_tools
 //   - reply_tools are as they are given
+//   - a stub answers no call of its group
+//   - a point lies behind each result, whatever is open
+//   - the debt stays when results are cleared
+//   - the debt is that of one point
+//   - the debt goes from loop to loop
+//   - what has to be sent anew counts as it was put
+//   - what has to be sent anew counts from the loop's first message
+//   - results that no model has seen push out those kept
+//   - where none is kept, results that no model has seen are cleared
+//   - the last of what could go stays
+//   - answers count among the results that are kept
+//   - a line that saves 150 bytes is worth it
+//   - what was cleared is cleared again
+//   - before any result is seen calls are shortened
+//   - marks that save little are worth it
+//   - a string of 200 bytes gets a mark
+//   - long keys get marks
+//   - the first quote ends a string, escaped or not
+//   - calls that answer get marks
+//   - a message with marks has no content_form
+//   - marks of calls that answer count as saved
+//   - tool_trace keeps arguments whole
+//   - for max_bytes cleared results count whole
+//   - for max_bytes a message that loses calls counts with marks
+//   - the percent of cached bytes is never read
+//   - without keep a preset clears on
+//   - frugal keeps arguments
+//   - an etag does not know of arguments
+//   - an etag does not know of cached_percent
 func TestPromises(t *testing.T) {
 	for _, engine := range slices.Sorted(maps.Keys(engines)) {
 		t.Run(engine, func(t *testing.T) {
