@@ -95,7 +95,13 @@ func (d *draw) callID() *string {
 	}
 }
 
+// longName is a tool's; a header does not tell it of messages with two such calls.
+var longName = strings.Repeat("tool", 150)
+
 func (d *draw) name() *string {
+	if d.one(20) {
+		return &longName
+	}
 	switch d.n(3) {
 	case 0:
 		return proto.String("f")
@@ -139,7 +145,7 @@ var values = []string{"x", "é", `\\`, `\"`, `\u00e9`, `":`, "{ ", "longer "}
 // value is a JSON string, of a length around that from which on it gets a mark, or long.
 func (d *draw) value() string {
 	v := values[d.n(len(values)-1)]
-	v = strings.Repeat(v, []int{1, 20, 199, 200, 201, 400, 600}[d.n(6)]/len(v)) + strings.Repeat("y", d.n(6))
+	v = strings.Repeat(v, []int{400, 600, 201, 1, 200, 20, 199}[d.n(6)]/len(v)) + strings.Repeat("y", d.n(6))
 	if strings.HasPrefix(v, `":`) {
 		v = strings.ReplaceAll(v, `"`, `\"`)
 	}
@@ -361,7 +367,7 @@ func (d *draw) policy() *transcriptv1.Policy {
 		p.Preset = transcriptv1.Preset(d.n(5))
 	}
 	if d.one(2) {
-		p.ReplyTools = [][]string{{"f"}, {"grep"}, {"grep", "f", "grep"}, {"f", "another"}}[d.n(3)]
+		p.ReplyTools = [][]string{{"f"}, {"grep"}, {"grep", "f", "grep"}, {"f", "another"}, {longName, "f"}}[d.n(4)]
 	}
 	return p
 }
