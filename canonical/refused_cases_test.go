@@ -18,6 +18,8 @@ const (
 	formParts   = "must not be PARTS where the parts imply a list"
 	formAbsent  = "must not be ABSENT where there is content"
 	digitsRule  = "must be 64 lower-case hex digits"
+
+	reservedRule = "must not begin with run/, var/, varinfo/, spawn/, transcriptd/, unless it is run/end, var/NAME, varinfo/NAME or spawn/inherits"
 )
 
 func refusedCases(t *testing.T) []refusal {
@@ -167,6 +169,11 @@ func refusedMetadata(t *testing.T) []refusal {
 		with("metadata: key of 257 bytes", "metadata[0].key", "must be at most 256 bytes", "limit", entry{strings.Repeat("k", 257), ""}),
 		with("metadata: value of 4097 bytes", "metadata[1].value", "must be at most 4096 bytes", "limit", entry{"a", ""}, entry{"b", strings.Repeat("v", 4097)}),
 		with("metadata: 65 entries", "metadata", "must have at most 64 entries", "limit", many...),
+		with("metadata: a key of the service's that has no meaning", "metadata[1].key", reservedRule, "invalid", entry{"a", ""}, entry{"run/begin", "x"}),
+		with("metadata: a variable without a name", "metadata[0].key", reservedRule, "invalid", entry{"var/", "1"}),
+		with("metadata: a declaration without a name", "metadata[0].key", reservedRule, "invalid", entry{"varinfo/", ""}),
+		with("metadata: a key of spawns that has no meaning", "metadata[0].key", reservedRule, "invalid", entry{"spawn/", "none"}),
+		with("metadata: a key that is kept for later", "metadata[0].key", reservedRule, "invalid", entry{"transcriptd/x", ""}),
 		with("metadata: outcome of another value", "metadata[1].value", "of run/end must be replied, stopped, failed or cancelled", "invalid", entry{"a", ""}, entry{"run/end", "done"}),
 		with("metadata: outcome in capitals", "metadata[0].value", "of run/end must be replied, stopped, failed or cancelled", "invalid", entry{"run/end", "Replied"}),
 		with("metadata: empty outcome", "metadata[0].value", "of run/end must be replied, stopped, failed or cancelled", "invalid", entry{"run/end", ""}),

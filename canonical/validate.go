@@ -18,7 +18,7 @@ func Validate(messages []*transcriptv1.Message, metadata []*transcriptv1.Metadat
 	if err := j.messages(messages); err != nil {
 		return err
 	}
-	for _, judge := range []func([]*transcriptv1.MetadataEntry) *FieldError{judgeMetadata, judgeOutcome, judgeInherits, judgeVariables} {
+	for _, judge := range []func([]*transcriptv1.MetadataEntry) *FieldError{judgeMetadata, judgeReserved, judgeOutcome, judgeInherits, judgeVariables} {
 		if err := judge(metadata); err != nil {
 			return err
 		}

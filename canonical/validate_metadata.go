@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -77,6 +78,22 @@ func parseID(field, digits string, id *[32]byte) *FieldError {
 	}
 	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
 		return invalid(field, rule)
+	}
+	return nil
+}
+
+// reservedKeys begin the keys of metadata that the service gives a meaning, now or later.
+var reservedKeys = []string{"run/", VariableKey, VariableInfoKey, "spawn/", "transcriptd/"}
+
+// judgeReserved refuses reserved keys that have no meaning.
+func judgeReserved(entries []*transcriptv1.MetadataEntry) *FieldError {
+	for i, e := range entries {
+		_, _, variable := variableOf(e.Key)
+		reserved := slices.ContainsFunc(reservedKeys, func(prefix string) bool { return strings.HasPrefix(e.Key, prefix) })
+		if reserved && !variable && e.Key != OutcomeKey && e.Key != InheritsKey {
+			rule := "must not begin with " + strings.Join(reservedKeys, ", ") + ", unless it is run/end, var/NAME, varinfo/NAME or spawn/inherits"
+			return invalid("key", rule).Under(fmt.Sprintf("metadata[%d]", i))
+		}
 	}
 	return nil
 }

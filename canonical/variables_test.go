@@ -74,7 +74,7 @@ func TestVariableInfos(t *testing.T) {
 	if want := (canonical.VariableInfo{Type: "str", Size: 200_000, Preview: "It was", Iteration: 3}); info != want {
 		t.Errorf("%+v, want %+v", info, want)
 	}
-	if err := canonical.Validate(nil, entries("varinfo/x", "", "varinfo/", "anything", "varinfox", "anything"), nil); err != nil {
+	if err := canonical.Validate(nil, entries("varinfo/x", "", "varinfox", "anything"), nil); err != nil {
 		t.Error("what declares nothing is refused:", err)
 	}
 }

@@ -126,10 +126,11 @@ func (r Reason) Error() string {
 // Error is a call that failed.
 type Error struct {
 	Code codes.Code
-	// Reason is 0 where none was given: the call did not reach the server, its reply was lost, or the server is newer and its
-	// reason unknown.
-	Reason  Reason
-	Message string
+	// Reason is 0 where none was given: the call did not reach the server, or its reply was lost. It is 0, too, where the server is
+	// newer and gave one that is not known here: UnknownReason has its name then, and Code tells what to do.
+	Reason        Reason
+	UnknownReason string
+	Message       string
 	// RequestID is how the server's log names the call; empty where the call did not reach it.
 	RequestID string
 	// Retried tells that the call was made or sent more than once, and that an earlier attempt, of which no reply came, may have taken
@@ -165,6 +166,8 @@ func (e *Error) Error() string {
 	switch {
 	case e.Reason < 0:
 		return "client: " + e.Message
+	case e.Reason == 0 && e.UnknownReason != "":
+		return fmt.Sprintf("transcriptd: %s: %s", e.UnknownReason, e.Message)
 	case e.Reason == 0:
 		return fmt.Sprintf("transcriptd: %v: %s", e.Code, e.Message)
 	default:
@@ -219,7 +222,7 @@ func Typed(err error) error {
 	for _, detail := range s.Details() {
 		e.read(detail)
 	}
-	if e.Reason == 0 {
+	if e.Reason == 0 && e.UnknownReason == "" {
 		e.Reason = reasonOf(e.Code)
 	}
 	return e
@@ -252,7 +255,9 @@ func (e *Error) read(detail any) {
 	switch d := detail.(type) {
 	case *errdetails.ErrorInfo:
 		if d.Domain == domain {
-			e.Reason = Reason(transcriptv1.ErrorReason_value[reasonPrefix+d.Reason])
+			if e.Reason = Reason(transcriptv1.ErrorReason_value[reasonPrefix+d.Reason]); e.Reason == 0 {
+				e.UnknownReason = d.Reason
+			}
 		}
 	case *errdetails.RequestInfo:
 		e.RequestID = d.RequestId
@@ -291,7 +296,19 @@ func MayHaveHappened(err error) bool {
 		return e.Retried
 	}
 	switch e.Reason {
-	case 0, ErrCancelled, ErrDeadlineExceeded, ErrStoreFailed, ErrInternal, ErrBadReply, ErrVerification, ErrClosed:
+	case 0:
+		return e.UnknownReason == "" || mayHaveHappened(e.Code)
+	case ErrCancelled, ErrDeadlineExceeded, ErrStoreFailed, ErrInternal, ErrBadReply, ErrVerification, ErrClosed:
+		return true
+	default:
+		return false
+	}
+}
+
+// mayHaveHappened tells the same of a call that a newer server refused with this code, for a reason that is not known here.
+func mayHaveHappened(code codes.Code) bool {
+	switch code {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Unknown, codes.Internal:
 		return true
 	default:
 		return false

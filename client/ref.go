@@ -1,6 +1,12 @@
 package client
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -20,8 +26,23 @@ func ByAlias(name string) Ref {
 // NodeRef is the reference as requests have it; nil for the zero Ref.
 func (r Ref) NodeRef() *transcriptv1.NodeRef { return r.ref }
 
-// MessageAlias is the alias of a message: msg/ID.
-func MessageAlias(id string) string { return "msg/" + id }
+// MessageAlias is the alias of a message: msg/ID, or where that is no valid alias, being over 512 bytes, not UTF-8 or with control
+// characters, msg/sha256:HEX with the SHA-256 of the id in 64 lower-case hex digits. So it is, too, where ID begins with "sha256:",
+// so that no two ids meet.
+func MessageAlias(id string) string {
+	alias := messagePrefix + id
+	if len(alias) <= maxAliasBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl) && !strings.HasPrefix(id, hashedID) {
+		return alias
+	}
+	digest := sha256.Sum256([]byte(id))
+	return messagePrefix + hashedID + hex.EncodeToString(digest[:])
+}
+
+const (
+	messagePrefix = "msg/"
+	hashedID      = "sha256:"
+	maxAliasBytes = 512
+)
 
 // ChatAlias is the alias of a conversation: chat/NAME.
 func ChatAlias(name string) string { return "chat/" + name }

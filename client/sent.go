@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -276,22 +275,14 @@ func (t *Thread) movingWith(node *Node) *moving {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := &moving{sent: maps.Clone(t.sent)}
-	for replyID := range named(node) {
-		delete(m.sent, replyID)
-	}
+	maps.DeleteFunc(m.sent, func(replyID string, _ sent) bool { return names(node, MessageAlias(replyID)) })
 	m.labels = len(m.sent) > 0 || t.labelled
 	return m
 }
 
-// named yields the ids of the messages whose aliases a node sets.
-func named(node *Node) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, a := range node.Aliases {
-			if replyID, ok := strings.CutPrefix(a.Name, MessageAlias("")); ok && !yield(replyID) {
-				return
-			}
-		}
-	}
+// names tells whether a node sets an alias.
+func names(node *Node, alias string) bool {
+	return slices.ContainsFunc(node.Aliases, func(a AliasUpdate) bool { return a.Name == alias })
 }
 
 // drop takes from what moves along the aliases that somebody else moved, as the refusal of a node tells whose own aliases come first,
@@ -301,11 +292,11 @@ func (t *Thread) drop(err error, node *Node, own int) bool {
 	if !refusedForAnAlias(err) || !errors.As(err, &e) || len(e.Conflicts) == 0 {
 		return false
 	}
-	var others []string
+	others := map[string]bool{}
 	e.Conflicts = slices.DeleteFunc(e.Conflicts, func(c Conflict) bool {
 		for i := own; i < len(node.Aliases); i++ {
 			if c.Field == fmt.Sprintf("aliases[%d]", i) {
-				others = append(others, strings.TrimPrefix(node.Aliases[i].Name, MessageAlias("")))
+				others[node.Aliases[i].Name] = true
 				return true
 			}
 		}
@@ -316,9 +307,7 @@ func (t *Thread) drop(err error, node *Node, own int) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, replyID := range others {
-		delete(t.sent, replyID)
-	}
+	maps.DeleteFunc(t.sent, func(replyID string, _ sent) bool { return others[MessageAlias(replyID)] })
 	return true
 }
 
@@ -345,9 +334,7 @@ func (t *Thread) settle(ctx context.Context, id string, m *moving) error {
 
 // movedAlong notes what moved along with a node. t.mu is held.
 func (t *Thread) movedAlong(id string, node *Node, m *moving) {
-	for replyID := range named(node) {
-		delete(t.sent, replyID)
-	}
+	maps.DeleteFunc(t.sent, func(replyID string, _ sent) bool { return names(node, MessageAlias(replyID)) })
 	if m.labels {
 		t.labelled = !m.ended && len(m.sent) > 0
 	}

@@ -24,6 +24,27 @@ const (
 // Why a call failed. Every error of a method of these services carries a google.rpc.ErrorInfo with domain
 // "transcript.v1" and one of these names, without the prefix ERROR_REASON_, as its reason. Clients match the reason,
 // never the message. Errors that gRPC makes by itself have none: see TranscriptService.
+//
+// Later versions give more reasons. Of a reason that you do not know, act by the status code: after UNAVAILABLE, CANCELLED,
+// DEADLINE_EXCEEDED, UNKNOWN and INTERNAL the outcome of a write is unknown, after any other code it has changed nothing.
+// proto/testdata/retries.json tells of every reason, and of every code, what a failed write has done and whether to repeat.
+//
+// Numbers are given by what a caller can do:
+//
+//	1-19     INVALID_ARGUMENT: the request must be another.
+//	20-29    NOT_FOUND.
+//	30-39    ALREADY_EXISTS, ABORTED: others were first.
+//	40-49    FAILED_PRECONDITION: what is there does not allow it.
+//	50-59    RESOURCE_EXHAUSTED: the server has no room.
+//	60-69    DATA_LOSS.
+//	70-79    UNAVAILABLE: 70 and 72-75, nothing was changed; 71 and 76-79, the outcome of a write is unknown.
+//	80-89    CANCELLED, DEADLINE_EXCEEDED: the outcome of a write is unknown.
+//	90-99    INTERNAL: the outcome of a write is unknown.
+//	100-109  UNAUTHENTICATED: who calls is not known. Nothing was changed. Reserved.
+//	110-119  PERMISSION_DENIED: who calls may not do this. Nothing was changed. Reserved.
+//	120-129  RESOURCE_EXHAUSTED: a quota or rate of the caller's is used up. Nothing was changed. Reserved.
+//	130-139  FAILED_PRECONDITION: what is asked for was erased. Nothing was changed. Reserved.
+//	140-149  OUT_OF_RANGE: a cursor or token has expired; begin anew. Nothing was changed. Reserved.
 type ErrorReason int32
 
 const (
@@ -96,7 +117,7 @@ const (
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 80
 	// DEADLINE_EXCEEDED. The caller's deadline passed. Whether a write took place is not known, as above.
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 81
-	// INTERNAL. A fault of the server; its log has the cause under the request's id.
+	// INTERNAL. A fault of the server; its log has the cause under the request's id. Whether a write took place is not known.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 90
 )
 

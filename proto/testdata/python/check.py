@@ -7,6 +7,7 @@ import hashlib
 import json
 import pathlib
 import sys
+import unicodedata
 
 from google.protobuf import json_format
 
@@ -83,8 +84,27 @@ def faults(vector):
     return wrong
 
 
+def message_alias(message_id):
+    """The alias of a message; control characters are those of Unicode's category Cc."""
+    alias = "msg/" + message_id
+    control = any(unicodedata.category(c) == "Cc" for c in message_id)
+    if len(alias.encode()) <= 512 and not control and not message_id.startswith("sha256:"):
+        return alias
+    return "msg/sha256:" + hashlib.sha256(message_id.encode()).hexdigest()
+
+
+def names():
+    """How many cases of names.json hold, and how many do not."""
+    cases = json.loads((TESTDATA / "names.json").read_text(encoding="utf-8"))
+    print(f"names.json: {len(cases)} vectors")
+    wrong = [c["name"] for c in cases if message_alias(c["message_id"]) != c["alias"]]
+    for name in wrong:
+        print(f"names.json: {name}")
+    return len(cases) - len(wrong), len(wrong)
+
+
 def main():
-    passed = failed = 0
+    passed, failed = names()
     for name in ("vectors.json", "openai.json", "anthropic.json"):
         path = TESTDATA / name
         if not path.exists():

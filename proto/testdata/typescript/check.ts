@@ -109,9 +109,26 @@ function faults(vector: Vector): string[] {
   return wrong;
 }
 
+// messageAlias is the alias of a message; control characters are those of Unicode's category Cc.
+function messageAlias(id: string): string {
+  const alias = "msg/" + id;
+  if (Buffer.byteLength(alias) <= 512 && !/\p{Cc}/u.test(id) && !id.startsWith("sha256:")) {
+    return alias;
+  }
+  return "msg/sha256:" + createHash("sha256").update(id).digest("hex");
+}
+
+// names are the cases of names.json, and those of them that do not hold.
+function names(testdata: string): [number, number] {
+  const cases = JSON.parse(readFileSync(join(testdata, "names.json"), "utf8")) as { name: string; message_id: string; alias: string }[];
+  console.log(`names.json: ${cases.length} vectors`);
+  const wrong = cases.filter((c) => messageAlias(c.message_id) !== c.alias);
+  wrong.forEach((c) => console.log(`names.json: ${c.name}`));
+  return [cases.length - wrong.length, wrong.length];
+}
+
 function main(testdata: string): number {
-  let passed = 0;
-  let failed = 0;
+  let [passed, failed] = names(testdata);
   for (const name of ["vectors.json", "openai.json", "anthropic.json"]) {
     const path = join(testdata, name);
     if (!existsSync(path)) {
