@@ -37,11 +37,11 @@ func TestMessageAlias(t *testing.T) {
 
 // TestEveryMessageHasAnAlias: the server takes the alias of any id, and no two ids have one.
 func TestEveryMessageHasAnAlias(t *testing.T) {
-	c := serve(t)
+	c := newLink(t).client()
 	id := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("a\x00é:")), 400, 600, -1),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 		rapid.Map(rapid.StringMatching("[a-f0-9]{0,64}"), func(s string) string { return "sha256:" + s }))
-	root := put(t, c)
+	root := begun(t, c).Head()
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := id.Draw(rt, "a"), id.Draw(rt, "b")
 		alias := client.MessageAlias(a)

@@ -127,7 +127,8 @@ func (x *Metadata) GetEntries() []*MetadataEntry {
 type MetadataEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key: 1 to 256 bytes of UTF-8. Some have a meaning: "var/NAME" and "varinfo/NAME" set variables, "run/end" tells how the run
-	// ended, "spawn/inherits" what a spawned chain has of its spawner's.
+	// ended, "spawn/inherits" what a spawned chain has of its spawner's. Other keys that begin with "run/", "var/", "varinfo/", "spawn/"
+	// or "transcriptd/" are refused.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The value: at most 4 KiB of UTF-8.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
