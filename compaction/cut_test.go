@@ -46,6 +46,44 @@ func TestAppendCutLeavesAlone(t *testing.T) {
 	}
 }
 
+// TestAppendShort: stored bytes become what the rule makes of the message, and are left alone where it changes nothing.
+func TestAppendShort(t *testing.T) {
+	shortens := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawCut(t)
+		for range rapid.IntRange(0, 3).Draw(t, "more") {
+			call := &transcriptv1.ToolCall{Id: optional(t), Name: optional(t), Arguments: arguments(t)}
+			p := &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: call}}
+			if rapid.IntRange(0, 2).Draw(t, "reasoning") == 0 {
+				p.Kind = &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: text(t), Signature: "s", Redacted: []byte{1}}}
+			}
+			if rapid.IntRange(0, 3).Draw(t, "extra") == 0 {
+				p.Extras = `{"b":1}`
+			}
+			m.Parts = append(m.Parts, p)
+		}
+		policy := compaction.Policy{ReplyTools: rapid.SampledFrom([][]string{nil, {"1"}, {"1", "3"}}).Draw(t, "reply_tools")}
+		entry := canonical.AppendMessage(nil, m)
+		before := bytes.Clone(entry)
+		got, did := policy.AppendShort([]byte("before"), entry)
+		want := []byte("before")
+		short := asShort(policy, said{put: put{m: m}}).m
+		if short != m {
+			shortens++
+			want = canonical.AppendMessage(want, short)
+		}
+		if did != (short != m) || !bytes.Equal(got, want) {
+			t.Fatalf("shortened: %v, %q\nwant %q", did, got, want)
+		}
+		if !bytes.Equal(entry, before) {
+			t.Fatalf("what was only read was changed: %x", entry)
+		}
+	})
+	if shortens == 0 {
+		t.Fatal("nothing was shortened")
+	}
+}
+
 func drawCut(t *rapid.T) *transcriptv1.Message {
 	m := &transcriptv1.Message{
 		Role: transcriptv1.Role_ROLE_ASSISTANT, Joined: rapid.Bool().Draw(t, "joined"),
@@ -90,6 +128,34 @@ func FuzzAppendCut(f *testing.F) {
 		}
 		if _, err := canonical.DecodePayload(out); err != nil {
 			t.Errorf("of a message is made what is none: %v", err)
+		}
+	})
+}
+
+// FuzzAppendShort: bytes that are no message make it neither panic nor give what does not parse, or has changed but for arguments.
+func FuzzAppendShort(f *testing.F) {
+	m := &transcriptv1.Message{Role: roleAssistant, Extras: `{"n":1}`}
+	for _, arguments := range []string{"{}", `{"a":"` + strings.Repeat("x", 300) + `"}`, strings.Repeat("[", 300)} {
+		m.Parts = append(m.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{Arguments: arguments}}})
+	}
+	f.Add(canonical.AppendMessage(nil, m), "")
+	f.Add(canonical.AppendMessage(nil, m), "reply")
+	for _, odd := range [][]byte{nil, {0x0a}, {0x0a, 5, 1}, {0xff}, {0x08, 1}, {0x0a, 2, 0x12, 9}, {0x0a, 4, 0x12, 2, 0x62, 9}} {
+		f.Add(odd, "1")
+	}
+	f.Fuzz(func(t *testing.T, entry []byte, tool string) {
+		policy := compaction.Policy{ReplyTools: []string{tool}}
+		out, did := policy.AppendShort(nil, entry)
+		if !did && len(out) > 0 || did && len(entry)-len(out) < 190 {
+			t.Errorf("%t: of %d bytes %d are left", did, len(entry), len(out))
+		}
+		was, err := canonical.DecodePayload(entry)
+		if err != nil || len(was) != 1 || !bytes.Equal(entry, canonical.AppendMessage(nil, was[0])) {
+			return
+		}
+		short := asShort(policy, said{put: put{m: was[0]}}).m
+		if did != (short != was[0]) || did && !bytes.Equal(out, canonical.AppendMessage(nil, short)) {
+			t.Errorf("%v became %x", was[0], out)
 		}
 	})
 }

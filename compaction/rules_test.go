@@ -321,13 +321,25 @@ func TestLimitExceeded(t *testing.T) {
 	}
 }
 
-// TestPolicy: the defaults of the design.
+// TestPolicy: the presets.
 func TestPolicy(t *testing.T) {
 	want := compaction.Policy{
 		MaxRunLoops: 10, MaxAge: 604_800_000, MaxUserChars: 500, MaxReplyChars: 500,
 	}
 	if p := compaction.Chat(); !reflect.DeepEqual(p, want) || p.NeedsSizes() {
-		t.Errorf("the default is %+v", p)
+		t.Errorf("chat is %+v", p)
+	}
+	for name, preset := range map[string]struct {
+		policy compaction.Policy
+		clear  compaction.Clear
+	}{
+		"coding": {compaction.Coding(), compaction.Clear{On: true, Keep: 5, CachedPercent: 10}},
+		"long":   {compaction.Long(), compaction.Clear{On: true, Keep: 10, CachedPercent: 10}},
+		"frugal": {compaction.Frugal(), compaction.Clear{On: true, Keep: 2, Arguments: true, CachedPercent: 10}},
+	} {
+		if want.Clear = preset.clear; !reflect.DeepEqual(preset.policy, want) {
+			t.Errorf("%s is %+v", name, preset.policy)
+		}
 	}
 	p := compaction.Unbounded()
 	if p.MaxAge != 0 || p.FirstLoop(1<<40) != 0 || p.NeedsSizes() {

@@ -14,7 +14,7 @@ import (
 )
 
 // parse reads a chain of one node. A word is a message: p s system, u user, m summary, l:N left-out line, a assistant, e empty assistant,
-// c:1,2 assistant with calls, one of the tool "reply" with ! before its id, r:1 result; behind it ^N
+// c:1,2 assistant with calls, one of the tool "reply" with ! before its id, r:1 result, R:1 one that was made shorter; behind it ^N
 // gives each call an argument of N letters, *N gives it N letters of text (else 1, a result 300), =N makes it
 // N bytes long as encoded, @N is when it was sent, in seconds, #N its tokens. | means nothing.
 func parse(t *testing.T, chain string) *view {
@@ -63,7 +63,7 @@ func parseWord(t *testing.T, word string, number int) put {
 	}
 	roles := map[string]transcriptv1.Role{
 		"p": roleSystem, "s": roleSystem, "d": roleDeveloper, "u": roleUser, "m": roleUser, "a": roleAssistant,
-		"e": roleAssistant, "c": roleAssistant, "r": roleTool,
+		"e": roleAssistant, "c": roleAssistant, "r": roleTool, "R": roleTool,
 	}
 	m := &transcriptv1.Message{Role: roles[kind], Extras: fmt.Sprintf(`{"n":%d}`, number)}
 	m.Parts = []*transcriptv1.Part{textPart(strings.Repeat("x", letters))}
@@ -83,6 +83,8 @@ func parseWord(t *testing.T, word string, number int) put {
 		}
 	case "r":
 		m.ToolCallId = &ids
+	case "R":
+		m.ToolCallId, m.Origin = &ids, transcriptv1.Origin_ORIGIN_SHORTENED
 	}
 	for exact && encodedSize(m) < int64(length) {
 		letters++
