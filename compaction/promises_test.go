@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -221,6 +222,57 @@ func settledMessages(a *talk, p compaction.Policy, plan *compaction.Plan) int {
 		}
 	}
 	return n
+}
+
+// TestClearingsStay: what is cleared in a chain is cleared in every chain that continues it, and no result goes that no model has seen.
+func TestClearingsStay(t *testing.T) {
+	stayed := 0
+	rapid.Check(t, func(t *rapid.T) {
+		h := drawView(t)
+		o := h.options(drawPolicy(t, h))
+		o.Policy = compaction.Policy{KeepFullRuns: 1000, Clear: o.Policy.Clear, ReplyTools: o.Policy.ReplyTools}
+		var before map[int]*transcriptv1.Message
+		leadIn := false
+		for k := range h.entries {
+			a := &view{preamble: h.preamble, entries: h.entries[:k+1]}
+			now := a.cleared(t, o)
+			if now := len(talkOf(repaired(a)).leadIn) > 0; leadIn != now || now {
+				leadIn, before = now, nil // the lead-in goes once somebody asks
+			}
+			for i, m := range before {
+				if stayed++; now[i] == nil || !proto.Equal(now[i], m) {
+					t.Fatalf("behind %d entries %v is %v", k, m, now[i])
+				}
+			}
+			before = now
+		}
+	})
+	if !testing.Short() && stayed == 0 {
+		t.Fatal("nothing was cleared")
+	}
+}
+
+// cleared are the messages that got shorter in a view that shows all loops whole, by their entry.
+func (v *view) cleared(t failer, o compaction.Options) map[int]*transcriptv1.Message {
+	shown, asked := v.apply(t, o.Policy, v.plan(o)), 0
+	for _, p := range shown {
+		if p.m.Role == roleAssistant {
+			asked = p.entry
+		}
+	}
+	out := map[int]*transcriptv1.Message{}
+	for _, p := range shown {
+		if p.m.Origin != transcriptv1.Origin_ORIGIN_SHORTENED || proto.Equal(p.m, v.entries[p.entry].m) {
+			continue
+		}
+		if out[p.entry] = p.m; p.entry >= asked {
+			t.Fatalf("%v became %v, which no model has seen", v.entries[p.entry].m, p.m)
+		}
+	}
+	if o.Policy.Clear.CachedPercent == 0 && len(out) > 0 {
+		t.Fatalf("cleared, though cached bytes cost nothing: %v", out)
+	}
+	return out
 }
 
 // shorterOf is how many messages of a loop shown whole are shorter.
