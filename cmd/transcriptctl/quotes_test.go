@@ -59,6 +59,13 @@ func calls(arguments string) *transcriptv1.Message {
 	}
 }
 
+// reasons is an assistant message that has reasoning and no text.
+func reasons(text string) *transcriptv1.Message {
+	return &transcriptv1.Message{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{
+		{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: text}}},
+	}}
+}
+
 const (
 	byUser, byModel  = transcriptv1.Role_ROLE_USER, transcriptv1.Role_ROLE_ASSISTANT
 	bySystem, byTool = transcriptv1.Role_ROLE_SYSTEM, transcriptv1.Role_ROLE_TOOL
@@ -75,24 +82,27 @@ func TestQuotes(t *testing.T) {
 		messages []*transcriptv1.Message
 		want     []int // the results that the last message quotes, counted from 0
 	}{
-		"as it is":                   {[]*transcriptv1.Message{says(byTool, found), says(byModel, found)}, []int{0}},
-		"within other text":          {[]*transcriptv1.Message{says(byTool, inside), says(byModel, "So: "+found+".")}, []int{0}},
-		"one character short":        {[]*transcriptv1.Message{says(byTool, found), says(byModel, short)}, nil},
-		"the newest has it":          {[]*transcriptv1.Message{says(byTool, found), says(byTool, inside), says(byModel, found)}, []int{1}},
-		"two results":                {[]*transcriptv1.Message{says(byTool, found), says(byTool, strings.ToUpper(found)), says(byModel, strings.ToUpper(found)+found)}, []int{0, 1}},
-		"twice is once":              {[]*transcriptv1.Message{says(byTool, inside), says(byModel, inside+inside)}, []int{0}},
-		"the user said it before":    {[]*transcriptv1.Message{says(byUser, inside), says(byTool, found), says(byModel, found)}, nil},
-		"the user said it since":     {[]*transcriptv1.Message{says(byTool, found), says(byUser, inside), says(byModel, found)}, nil},
-		"the system said it":         {[]*transcriptv1.Message{says(bySystem, found), says(byTool, found), says(byModel, found)}, nil},
-		"it is quoted already":       {[]*transcriptv1.Message{says(byTool, found), says(byModel, found), says(byModel, found)}, nil},
-		"it was asked for":           {[]*transcriptv1.Message{calls(`{"find": ["` + found + `"]}`), says(byTool, inside), says(byModel, found)}, nil},
-		"said and found again":       {[]*transcriptv1.Message{says(byTool, found), says(byModel, found), says(byTool, found), says(byModel, found)}, nil},
-		"in arguments":               {[]*transcriptv1.Message{says(byTool, found), calls(`{"a": {"b": [1, "` + found + `"]}}`)}, []int{0}},
-		"in arguments, with escapes": {[]*transcriptv1.Message{says(byTool, "\"quoted\" and\n\\ on two lines"), calls(`{"a": "\"quoted\" and\n\\ on two l\u0069nes"}`)}, []int{0}},
-		"a key is no quote":          {[]*transcriptv1.Message{says(byTool, found), calls(`{"` + found + `": 1}`)}, nil},
-		"arguments that are no JSON": {[]*transcriptv1.Message{says(byTool, found), calls(`{"a": ` + found)}, []int{0}},
-		"the user quotes":            {[]*transcriptv1.Message{says(byTool, found), says(byUser, found)}, nil},
-		"a text in two parts":        {[]*transcriptv1.Message{says(byTool, found), {Role: byModel, Parts: append(says(byModel, found[:9]).Parts, says(byModel, found[9:]).Parts...)}}, nil},
+		"as it is":                          {[]*transcriptv1.Message{says(byTool, found), says(byModel, found)}, []int{0}},
+		"within other text":                 {[]*transcriptv1.Message{says(byTool, inside), says(byModel, "So: "+found+".")}, []int{0}},
+		"one character short":               {[]*transcriptv1.Message{says(byTool, found), says(byModel, short)}, nil},
+		"the newest has it":                 {[]*transcriptv1.Message{says(byTool, found), says(byTool, inside), says(byModel, found)}, []int{1}},
+		"two results":                       {[]*transcriptv1.Message{says(byTool, found), says(byTool, strings.ToUpper(found)), says(byModel, strings.ToUpper(found)+found)}, []int{0, 1}},
+		"twice is once":                     {[]*transcriptv1.Message{says(byTool, inside), says(byModel, inside+inside)}, []int{0}},
+		"the user said it before":           {[]*transcriptv1.Message{says(byUser, inside), says(byTool, found), says(byModel, found)}, nil},
+		"the user said it since":            {[]*transcriptv1.Message{says(byTool, found), says(byUser, inside), says(byModel, found)}, nil},
+		"the system said it":                {[]*transcriptv1.Message{says(bySystem, found), says(byTool, found), says(byModel, found)}, nil},
+		"it is quoted already":              {[]*transcriptv1.Message{says(byTool, found), says(byModel, found), says(byModel, found)}, nil},
+		"it was asked for":                  {[]*transcriptv1.Message{calls(`{"find": ["` + found + `"]}`), says(byTool, inside), says(byModel, found)}, nil},
+		"said and found again":              {[]*transcriptv1.Message{says(byTool, found), says(byModel, found), says(byTool, found), says(byModel, found)}, nil},
+		"in arguments":                      {[]*transcriptv1.Message{says(byTool, found), calls(`{"a": {"b": [1, "` + found + `"]}}`)}, []int{0}},
+		"in arguments, with escapes":        {[]*transcriptv1.Message{says(byTool, "\"quoted\" and\n\\ on two lines"), calls(`{"a": "\"quoted\" and\n\\ on two l\u0069nes"}`)}, []int{0}},
+		"a key is no quote":                 {[]*transcriptv1.Message{says(byTool, found), calls(`{"` + found + `": 1}`)}, nil},
+		"arguments that are no JSON":        {[]*transcriptv1.Message{says(byTool, found), calls(`{"a": ` + found)}, []int{0}},
+		"reasoning is no quote":             {[]*transcriptv1.Message{says(byTool, found), reasons(found)}, nil},
+		"reasoned of, then quoted":          {[]*transcriptv1.Message{says(byTool, found), reasons(found), says(byModel, found)}, []int{0}},
+		"a result of a provider's own kind": {[]*transcriptv1.Message{{Role: byTool, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Json{Json: inside}}}}, says(byModel, found)}, []int{0}},
+		"the user quotes":                   {[]*transcriptv1.Message{says(byTool, found), says(byUser, found)}, nil},
+		"a text in two parts":               {[]*transcriptv1.Message{says(byTool, found), {Role: byModel, Parts: append(says(byModel, found[:9]).Parts, says(byModel, found[9:]).Parts...)}}, nil},
 	} {
 		q := newQuotes()
 		var results, quoted [][]byte
