@@ -40,6 +40,9 @@ func drawMessages(t *rapid.T, stored bool) []*transcriptv1.Message {
 }
 
 func drawMessage(t *rapid.T, stored bool) *transcriptv1.Message {
+	if rapid.IntRange(0, 9).Draw(t, "opaque") == 0 {
+		return drawOpaque(t)
+	}
 	m := &transcriptv1.Message{
 		Role:   transcriptv1.Role(rapid.Int32Range(1, 5).Draw(t, "role")),
 		Name:   maybe(t, "name"),
@@ -106,6 +109,15 @@ func drawPart(t *rapid.T, calls bool) *transcriptv1.Part {
 		}}
 	}
 	return p
+}
+
+func drawOpaque(t *rapid.T) *transcriptv1.Message {
+	return &transcriptv1.Message{
+		Role: transcriptv1.Role(rapid.Int32Range(1, 4).Draw(t, "role")),
+		Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{
+			Type: rapid.StringN(1, -1, 256).Draw(t, "type"), Data: rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "data"),
+		}}}},
+	}
 }
 
 func drawMedia(t *rapid.T) *transcriptv1.Media {

@@ -55,6 +55,8 @@ func appendPart(dst []byte, p *transcriptv1.Part) []byte {
 		dst = appendString(dst, 11, k.Json)
 	case *transcriptv1.Part_ToolCall:
 		dst = appendToolCall(appendPrefix(dst, 12, toolCallSize(k.ToolCall)), k.ToolCall)
+	case *transcriptv1.Part_Opaque:
+		dst = appendOpaque(appendPrefix(dst, 13, opaqueSize(k.Opaque)), k.Opaque)
 	}
 	return dst
 }

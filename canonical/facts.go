@@ -36,6 +36,7 @@ func FactsOf(m *transcriptv1.Message) runloop.Facts {
 	if n := calls(m); n > 0 {
 		f.Calls = make([]runloop.Call, 0, n)
 	}
+	f.Opaque = IsOpaque(m)
 	for _, p := range m.Parts {
 		addPart(&f, p)
 	}
@@ -51,7 +52,7 @@ func addPart(f *runloop.Facts, p *transcriptv1.Part) {
 		f.TextOctets += len(k.Text)
 		f.TextPoints += utf8.RuneCountInString(k.Text)
 		f.Empty = f.Empty && blank(k.Text)
-	case *transcriptv1.Part_Reasoning:
+	case *transcriptv1.Part_Reasoning, *transcriptv1.Part_Opaque:
 	case *transcriptv1.Part_ToolCall:
 		f.Empty = false
 		f.Calls = append(f.Calls, runloop.Call{ID: optional(k.ToolCall.Id), Name: optional(k.ToolCall.Name)})

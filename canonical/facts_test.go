@@ -56,6 +56,7 @@ func TestFactsTell(t *testing.T) {
 	text := func(s string) *transcriptv1.Part { return &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: s}} }
 	reasoning := &transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "hm"}}}
 	media := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{}}}
+	opaque := &transcriptv1.Part{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: "t", Data: []byte("data")}}}
 	json := &transcriptv1.Part{Kind: &transcriptv1.Part_Json{}}
 	call := &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{
 		Id: proto.String(""), Arguments: "{}",
@@ -75,14 +76,15 @@ func TestFactsTell(t *testing.T) {
 		"text behind blanks":       {[]*transcriptv1.Part{text(" "), text("a"), text(" ")}, false},
 		"media":                    {[]*transcriptv1.Part{media}, false},
 		"json":                     {[]*transcriptv1.Part{json}, false},
+		"opaque":                   {[]*transcriptv1.Part{opaque}, true},
 		"call":                     {[]*transcriptv1.Part{call}, false},
 		"extras change nothing":    {[]*transcriptv1.Part{{Extras: `{"a":1}`, Kind: text("").Kind}}, true},
 		"call, then reasoning":     {[]*transcriptv1.Part{call, reasoning}, false},
 		"blank, then json is none": {[]*transcriptv1.Part{text(""), json}, false},
 	} {
 		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: c.parts}
-		if f := canonical.FactsOf(m); f.Empty != c.empty {
-			t.Errorf("%s: Empty = %v", name, f.Empty)
+		if f := canonical.FactsOf(m); f.Empty != c.empty || f.Opaque != (name == "opaque") {
+			t.Errorf("%s: Empty = %v, Opaque = %v", name, f.Empty, f.Opaque)
 		}
 	}
 

@@ -177,6 +177,7 @@ func payloadSeeds() [][]byte {
 			{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "t", Signature: "s", Redacted: []byte{1}}}},
 			{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{Id: &id, Name: &name, Arguments: "{"}}},
 		}},
+		{Role: 3, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: "t", Data: []byte{0, 1}}}}}},
 		{Role: 5, ToolCallId: &id, IsError: true, ContentForm: 1},
 	})
 	return [][]byte{
@@ -188,5 +189,6 @@ func payloadSeeds() [][]byte {
 		{0x0a, 0x04, 0x08, 0x01, 0x08, 0x03},             // a field twice
 		{0x0a, 0x05, 0x08, 0x01, 0xf8, 0x01, 0x01},       // an unknown field
 		{0x0a, 0x06, 0x08, 0x01, 0x12, 0x02, 0x4a, 0x00}, // empty reasoning
+		{0x0a, 0x06, 0x08, 0x01, 0x12, 0x02, 0x6a, 0x00}, // an opaque part without a type
 	}
 }

@@ -15,6 +15,10 @@ const (
 	MaxCallIDBytes = 1 << 10
 	// MaxNameBytes is the most bytes of the name of a tool or of a speaker.
 	MaxNameBytes = 1 << 10
+	// MaxOpaqueTypeBytes is the most bytes of the type of an opaque part; the least is 1.
+	MaxOpaqueTypeBytes = 256
+	// MaxOpaqueBytes is the most bytes of the data of an opaque part.
+	MaxOpaqueBytes = 1 << 20
 	// MaxMetadataEntries is the most metadata entries of a node.
 	MaxMetadataEntries = 64
 	// MaxMetadataKeyBytes is the most bytes of a metadata key; the least is 1.

@@ -17,6 +17,8 @@ const (
 	utf8Rule    = "must be valid UTF-8"
 	formParts   = "must not be PARTS where the parts imply a list"
 	formAbsent  = "must not be ABSENT where there is content"
+	aloneRule   = "must be the only part of its message"
+	onlyOpaque  = "must not be set on an opaque message"
 	digitsRule  = "must be 64 lower-case hex digits"
 
 	reservedRule = "must not begin with run/, var/, varinfo/, spawn/, transcriptd/, unless it is run/end, var/NAME, varinfo/NAME or spawn/inherits"
@@ -62,6 +64,20 @@ func refusedMessages(t *testing.T) []refusal {
 		{"content form PARTS with two texts around a call", `{"role":"ROLE_ASSISTANT","parts":[{"text":"a"},{"toolCall":{}},{"text":"b"}],"contentForm":"CONTENT_FORM_PARTS"}`, "content_form", formParts},
 		{"content form ABSENT with a text", `{"role":"ROLE_USER","parts":[{"text":""}],"contentForm":"CONTENT_FORM_ABSENT"}`, "content_form", formAbsent},
 		{"content form ABSENT with json beside a call", `{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{}},{"json":"1"}],"contentForm":"CONTENT_FORM_ABSENT"}`, "content_form", formAbsent},
+		{"opaque beside a text", `{"role":"ROLE_USER","parts":[{"text":"a"},{"opaque":{"type":"t"}}]}`, "parts[1].opaque", aloneRule},
+		{"opaque before a call", `{"role":"ROLE_ASSISTANT","parts":[{"opaque":{"type":"t"}},{"toolCall":{"id":"c"}}]}`, "parts[0].opaque", aloneRule},
+		{"opaque twice", `{"role":"ROLE_USER","parts":[{"opaque":{"type":"t"}},{"opaque":{"type":"u"}}]}`, "parts[0].opaque", aloneRule},
+		{"opaque on a tool message", `{"role":"ROLE_TOOL","parts":[{"opaque":{"type":"t"}}]}`, "parts[0].opaque", "must not be on TOOL messages"},
+		{"opaque on a tool message with a call id", `{"role":"ROLE_TOOL","toolCallId":"c","parts":[{"opaque":{"type":"t"}}]}`, "parts[0].opaque", "must not be on TOOL messages"},
+		{"opaque without a type", `{"role":"ROLE_USER","parts":[{"opaque":{"data":"AA=="}}]}`, "parts[0].opaque.type", "must not be empty"},
+		{"opaque with extras of the part", `{"role":"ROLE_USER","parts":[{"extras":"{\"a\":1}","opaque":{"type":"t"}}]}`, "parts[0].extras", onlyOpaque},
+		{"opaque with a name", `{"role":"ROLE_USER","name":"","parts":[{"opaque":{"type":"t"}}]}`, "name", onlyOpaque},
+		{"opaque with a state", `{"role":"ROLE_ASSISTANT","state":"MESSAGE_STATE_PARTIAL","parts":[{"opaque":{"type":"t"}}]}`, "state", onlyOpaque},
+		{"opaque with content form PARTS", `{"role":"ROLE_USER","contentForm":"CONTENT_FORM_PARTS","parts":[{"opaque":{"type":"t"}}]}`, "content_form", onlyOpaque},
+		{"opaque with content form ABSENT", `{"role":"ROLE_USER","contentForm":"CONTENT_FORM_ABSENT","parts":[{"opaque":{"type":"t"}}]}`, "content_form", onlyOpaque},
+		{"opaque, joined", `{"role":"ROLE_USER","joined":true,"parts":[{"opaque":{"type":"t"}}]}`, "joined", onlyOpaque},
+		{"opaque with extras", `{"role":"ROLE_USER","extras":"{\"a\":1}","parts":[{"opaque":{"type":"t"}}]}`, "extras", onlyOpaque},
+		{"opaque with a tool_call_id", `{"role":"ROLE_ASSISTANT","toolCallId":"c","parts":[{"opaque":{"type":"t"}}]}`, "tool_call_id", "must be set on TOOL messages only"},
 		{"blob digest of 31 bytes", `{"role":"ROLE_USER","parts":[{"media":{"blobDigest":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="}}]}`, "parts[0].media.blob_digest", "must be 32 bytes"},
 		{"blob digest, empty", `{"role":"ROLE_USER","parts":[{"media":{"blobDigest":""}}]}`, "parts[0].media.blob_digest", "must be 32 bytes"},
 	} {
@@ -146,6 +162,14 @@ func refusedLimits(t *testing.T) []refusal {
 		all = append(all, refusal{Name: c[0] + " over 1 KiB", input: input{Messages: spell(t, c[1])},
 			Field: "messages[0]." + c[2], Rule: "must be at most 1024 bytes", Kind: "limit"})
 	}
+	all = append(all,
+		refusal{Name: "opaque: a type of 257 bytes",
+			input: input{Messages: spell(t, `{"role":"ROLE_USER","parts":[{"opaque":{"type":"`+strings.Repeat("x", 257)+`"}}]}`)},
+			Field: "messages[0].parts[0].opaque.type", Rule: "must be at most 256 bytes", Kind: "limit"},
+		refusal{Name: "opaque: data of 1 MiB and a byte", input: input{
+			Messages: spell(t, `{"role":"ROLE_USER","parts":[{"opaque":{"type":"t"}}]}`),
+			Fill:     []fill{{Opaque: true, Unit: "a", Times: canonical.MaxOpaqueBytes + 1}}},
+			Field: "messages[0].parts[0].opaque.data", Rule: "must be at most 1048576 bytes", Kind: "limit"})
 	for _, n := range []int{1, 15, 33, 64, 256} {
 		in := input{Messages: spell(t, user), Salt: strings.Repeat("ab", n)}
 		all = append(all, refusal{Name: fmt.Sprintf("salt of %d bytes", n), input: in,
@@ -207,11 +231,12 @@ func refusedWire() []refusal {
 	var all []refusal
 	for _, c := range [][4]string{
 		{"unknown field in a message", "0a05" + "0803" + "f80101", "messages[0]", unknownRule},
-		{"unknown field in a part", "0a08" + "0803" + "1204" + "4200" + "6801", "messages[0].parts[0]", unknownRule},
+		{"unknown field in a part", "0a08" + "0803" + "1204" + "4200" + "7001", "messages[0].parts[0]", unknownRule},
 		{"unknown field in reasoning", "0a08" + "0803" + "1204" + "4a02" + "2001", "messages[0].parts[0].reasoning", unknownRule},
 		{"unknown field in media", "0a08" + "0803" + "1204" + "5202" + "1001", "messages[0].parts[0].media", unknownRule},
 		{"unknown field in a call", "0a08" + "0804" + "1204" + "6202" + "2001", "messages[0].parts[0].tool_call", unknownRule},
-		{"unknown fields alone make no kind", "0a06" + "0803" + "1202" + "6a00", "messages[0].parts[0]", unknownRule},
+		{"unknown field in an opaque part", "0a0b" + "0803" + "1207" + "6a05" + "0a0174" + "1801", "messages[0].parts[0].opaque", unknownRule},
+		{"unknown fields alone make no kind", "0a06" + "0803" + "1202" + "7200", "messages[0].parts[0]", unknownRule},
 		{"a declared field of another wire type", "0a05" + "0803" + "22" + "0101", "messages[0]", unknownRule},
 		{"invalid UTF-8 in text", "0a07" + "0803" + "1203" + "4201ff", "messages[0].parts[0].text", utf8Rule},
 		{"a surrogate encoded in text", "0a09" + "0803" + "1205" + "4203eda080", "messages[0].parts[0].text", utf8Rule},
@@ -226,6 +251,7 @@ func refusedWire() []refusal {
 		{"invalid UTF-8 in a call id", "0a09" + "0804" + "1205" + "6203" + "0a01ff", "messages[0].parts[0].tool_call.id", utf8Rule},
 		{"invalid UTF-8 in a call name", "0a09" + "0804" + "1205" + "6203" + "1201ff", "messages[0].parts[0].tool_call.name", utf8Rule},
 		{"invalid UTF-8 in arguments", "0a09" + "0804" + "1205" + "6203" + "1a01ff", "messages[0].parts[0].tool_call.arguments", utf8Rule},
+		{"invalid UTF-8 in the type of an opaque part", "0a09" + "0803" + "1205" + "6a03" + "0a01ff", "messages[0].parts[0].opaque.type", utf8Rule},
 		{"invalid UTF-8 in tool_call_id", "0a05" + "0805" + "1a01ff", "messages[0].tool_call_id", utf8Rule},
 		{"invalid UTF-8 in name", "0a05" + "0803" + "2a01ff", "messages[0].name", utf8Rule},
 		{"invalid UTF-8 in extras", "0a05" + "0803" + "5201ff", "messages[0].extras", utf8Rule},

@@ -105,7 +105,7 @@ func fieldFaults(f protoreflect.FieldDescriptor) []string {
 func TestHashedMessagesHaveTheShape(t *testing.T) {
 	for _, m := range []proto.Message{
 		&transcriptv1.Payload{}, &transcriptv1.Message{}, &transcriptv1.Part{}, &transcriptv1.Reasoning{},
-		&transcriptv1.Media{}, &transcriptv1.ToolCall{}, &transcriptv1.Metadata{}, &transcriptv1.MetadataEntry{},
+		&transcriptv1.Media{}, &transcriptv1.ToolCall{}, &transcriptv1.Opaque{}, &transcriptv1.Metadata{}, &transcriptv1.MetadataEntry{},
 		&transcriptv1.NodeEnvelope{}, &transcriptv1.SpawnedFrom{},
 	} {
 		for _, fault := range shapeFaults(m.ProtoReflect().Descriptor()) {

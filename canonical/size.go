@@ -77,6 +77,8 @@ func partSize(p *transcriptv1.Part) int {
 		n += bytesSize(len(k.Json))
 	case *transcriptv1.Part_ToolCall:
 		n += bytesSize(toolCallSize(k.ToolCall))
+	case *transcriptv1.Part_Opaque:
+		n += bytesSize(opaqueSize(k.Opaque))
 	}
 	return n
 }

@@ -77,6 +77,7 @@ func (j *judge) message(m *transcriptv1.Message) *FieldError {
 		func() *FieldError { return judgeResult(m) },
 		func() *FieldError { return judgeShort("name", m.Name, MaxNameBytes) },
 		func() *FieldError { return j.parts(m) },
+		func() *FieldError { return judgeAlone(m) },
 		func() *FieldError { return judgeContentForm(m) },
 		func() *FieldError { return j.extras(m.Extras) },
 	)

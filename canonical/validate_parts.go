@@ -60,6 +60,10 @@ func judgeKind(p *transcriptv1.Part) *FieldError {
 		if k != nil {
 			return judgeToolCall(k.ToolCall).Under("tool_call")
 		}
+	case *transcriptv1.Part_Opaque:
+		if k != nil {
+			return judgeOpaque(k.Opaque).Under("opaque")
+		}
 	}
 	return invalid("", "must have a kind")
 }

@@ -59,6 +59,9 @@ func TestValidateRefusesWhatIsBuiltInGo(t *testing.T) {
 		{media(nil), ".parts[1].media", null, canonical.ErrInvalid},
 		{call(nil), ".parts[1].tool_call", null, canonical.ErrInvalid},
 		{reasoning(nil), ".parts[1].reasoning", null, canonical.ErrInvalid},
+		{part(&transcriptv1.Part{Kind: (*transcriptv1.Part_Opaque)(nil)}), ".parts[1]", kind, canonical.ErrInvalid},
+		{part(&transcriptv1.Part{Kind: &transcriptv1.Part_Opaque{}}), ".parts[1].opaque", null, canonical.ErrInvalid},
+		{part(&transcriptv1.Part{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: bad}}}), ".parts[1].opaque.type", utf8Rule, canonical.ErrMalformed},
 		{media(&transcriptv1.Media{Source: (*transcriptv1.Media_Inline)(nil)}), ".parts[1].media.source", null, canonical.ErrInvalid},
 		{media(&transcriptv1.Media{Source: (*transcriptv1.Media_Uri)(nil)}), ".parts[1].media.source", null, canonical.ErrInvalid},
 		{media(&transcriptv1.Media{Source: (*transcriptv1.Media_BlobDigest)(nil)}), ".parts[1].media.source", null, canonical.ErrInvalid},
@@ -106,7 +109,7 @@ func TestValidateRefusesUnknownFieldsEverywhere(t *testing.T) {
 			{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{}}},
 			{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{}}},
 			{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{}}},
-		}}},
+		}}, {Role: 3, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: "t"}}}}}},
 		Metadata:    []*transcriptv1.MetadataEntry{{Key: "k"}},
 		SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: idA, ToolCallId: &id},
 	}
@@ -121,7 +124,7 @@ func TestValidateRefusesUnknownFieldsEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := subMessages(whole.ProtoReflect())[1:]
-	if len(inside) != 9 {
+	if len(inside) != 12 {
 		t.Fatalf("%d messages", len(inside))
 	}
 	for _, m := range inside {

@@ -92,6 +92,14 @@ func messageCases() [][]string {
 		part("every part kind", `{"text":"a"},{"reasoning":{"text":"b"}},{"media":{"uri":"c"}},{"json":"d"},{"toolCall":{"arguments":"e"}}`),
 		part("the same parts in another order", `{"toolCall":{"arguments":"e"}},{"json":"d"},{"media":{"uri":"c"}},{"reasoning":{"text":"b"}},{"text":"a"}`),
 
+		part("part: opaque", `{"opaque":{"type":"adk.session/state","data":"AAH/"}}`),
+		part("part: opaque, without data", `{"opaque":{"type":"t"}}`),
+		part("part: opaque, a type of 256 bytes, the most", `{"opaque":{"type":"`+strings.Repeat("\u00e9", 128)+`","data":"AA=="}}`),
+		{"opaque messages of all roles but TOOL", `{"role":"ROLE_SYSTEM","parts":[{"opaque":{"type":"t","data":"cw=="}}]}`,
+			`{"role":"ROLE_DEVELOPER","parts":[{"opaque":{"type":"t","data":"cw=="}}]}`, `{"role":"ROLE_USER","parts":[{"opaque":{"type":"t","data":"cw=="}}]}`,
+			`{"role":"ROLE_ASSISTANT","parts":[{"opaque":{"type":"t","data":"cw=="}}]}`},
+		{"an opaque message between a call and its result", user, assistant, `{"role":"ROLE_USER","parts":[{"opaque":{"type":"t","data":"cw=="}}]}`, tool},
+
 		{"tool call id absent", `{"role":"ROLE_TOOL","parts":[{"text":"ok"}]}`},
 		{"tool call id empty", `{"role":"ROLE_TOOL","parts":[{"text":"ok"}],"toolCallId":""}`},
 		{"tool: is_error", `{"role":"ROLE_TOOL","parts":[{"text":"no such city"}],"toolCallId":"call_1","isError":true}`},
@@ -171,6 +179,10 @@ func sizeCases(t *testing.T) []vector {
 	all = append(all, full)
 
 	return append(all,
+		vector{Name: "opaque data of 1 MiB, the most", input: input{
+			Messages: spell(t, `{"role":"ROLE_USER","parts":[{"opaque":{"type":"t"}}]}`),
+			Fill:     []fill{{Opaque: true, Unit: "\u00e9", Times: canonical.MaxOpaqueBytes / 2}},
+		}},
 		vector{Name: "1000 messages, the most", input: input{Messages: spell(t, user, assistant), MessageCopies: 500}},
 		vector{Name: "256 calls, the most", input: input{Messages: spell(t, assistant), PartCopies: 256}},
 		vector{Name: "ids and names of 1 KiB, the most", input: input{Messages: spell(t,

@@ -33,10 +33,11 @@ type input struct {
 	Salt          string            `json:"salt,omitempty"`
 }
 
-// fill sets the text of a part to unit, repeated.
+// fill sets the text of a part, or the data of an opaque one, to unit, repeated.
 type fill struct {
 	Message int    `json:"message"`
 	Part    int    `json:"part"`
+	Opaque  bool   `json:"opaque,omitempty"`
 	Unit    string `json:"unit"`
 	Times   int    `json:"times"`
 }
@@ -160,7 +161,12 @@ func expand(t *testing.T, in input) (m []*transcriptv1.Message, metadata []*tran
 		m = append(m, message)
 	}
 	for _, f := range in.Fill {
-		m[f.Message].Parts[f.Part].Kind = &transcriptv1.Part_Text{Text: strings.Repeat(f.Unit, f.Times)}
+		part, content := m[f.Message].Parts[f.Part], strings.Repeat(f.Unit, f.Times)
+		if f.Opaque {
+			part.GetOpaque().Data = []byte(content)
+		} else {
+			part.Kind = &transcriptv1.Part_Text{Text: content}
+		}
 	}
 	for _, message := range m {
 		parts := message.Parts

@@ -7,7 +7,7 @@ import "slices"
 type Brief struct {
 	Role Role
 	// The flags stand beside the role, where they take no room.
-	Empty, Error, Summary, LeftOutLine, Partial, Made, Unnamed bool
+	Empty, Error, Summary, LeftOutLine, Partial, Made, Unnamed, Opaque bool
 	// Length is the encoded size as an entry of the payload; messages lie in the payload end to end.
 	Length int
 	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
@@ -34,7 +34,7 @@ func BriefOf(f *Facts, mark Mark) Brief {
 	b := Brief{
 		Role: f.Role, Length: f.Length, TextOctets: f.TextOctets, TextPoints: f.TextPoints, Calls: len(f.Calls),
 		Empty: f.Empty, Error: f.Error, Summary: f.Summary, Partial: f.Partial, Made: f.Made, Savings: f.Savings,
-		LeftOutLine: f.LeftOutLine, LeftOutLoops: f.LeftOutLoops, Note: f.Note, Mark: mark,
+		LeftOutLine: f.LeftOutLine, LeftOutLoops: f.LeftOutLoops, Opaque: f.Opaque, Note: f.Note, Mark: mark,
 	}
 	if b.Unnamed = sizeOfNames(f.Calls) > MaxNamesBytes; !b.Unnamed {
 		b.Names = NamesOf(f.Calls)
@@ -67,7 +67,7 @@ func sizeOfNames(calls []Call) (n int) {
 // AsVersion1 is what a header of version 1 keeps of the same.
 func (b Brief) AsVersion1() Brief {
 	b.Names, b.Unnamed, b.Savings, b.Partial, b.Made, b.Mark.Answers = nil, false, nil, false, false, 0
-	b.LeftOutLine, b.LeftOutLoops = false, 0
+	b.LeftOutLine, b.LeftOutLoops, b.Opaque = false, 0, false
 	return b
 }
 
@@ -75,8 +75,17 @@ func (b Brief) AsVersion1() Brief {
 // what it says was said by nobody.
 func (b *Brief) Aside() bool { return b.Summary || b.LeftOutLine }
 
-// Tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true.
-func (b *Brief) Tokens() (tokens int64, estimated bool) { return b.Note.tokens(b.Length) }
+// Shown tells whether views other than the full one show the message: it is neither opaque nor left out by repair.
+func (b *Brief) Shown() bool { return !b.Opaque && b.Mark.LeftOut == Shown }
+
+// Tokens is the note's count, else a quarter of the encoded length, rounded up, and then estimated is true. An opaque message
+// has none: no model reads it.
+func (b *Brief) Tokens() (tokens int64, estimated bool) {
+	if b.Opaque {
+		return 0, false
+	}
+	return b.Note.tokens(b.Length)
+}
 
 // SentAt is when the message was sent, else when its node was first put; milliseconds since the epoch. What ages are told
 // from is Times.Of.

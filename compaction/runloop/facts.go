@@ -53,8 +53,11 @@ type Facts struct {
 	BareLength int
 	// TextOctets and TextPoints are UTF-8 bytes and code points over all text parts.
 	TextOctets, TextPoints int
-	// Empty says that there is no part other than reasoning and text of white space alone.
+	// Empty says that there is no part other than reasoning, opaque parts and text of white space alone.
 	Empty bool
+	// Opaque says that the message is a framework's own state: only the full view shows it, and it begins, ends and reopens
+	// nothing. It is no result and has neither text nor calls.
+	Opaque bool
 	// Error is a result's is_error.
 	Error bool
 	// Summary says that the message is a summary (origin SUMMARY).

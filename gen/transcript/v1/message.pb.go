@@ -281,7 +281,7 @@ type Message struct {
 	State MessageState `protobuf:"varint,6,opt,name=state,proto3,enum=transcript.v1.MessageState" json:"state,omitempty"`
 	// What the provider wrote as the content, where the parts do not tell.
 	ContentForm ContentForm `protobuf:"varint,7,opt,name=content_form,json=contentForm,proto3,enum=transcript.v1.ContentForm" json:"content_form,omitempty"`
-	// Whether at the provider this message and the one before were one.
+	// Whether at the provider this message and the one before, opaque messages aside, were one.
 	Joined bool `protobuf:"varint,8,opt,name=joined,proto3" json:"joined,omitempty"`
 	// What the server made of it. Refused from clients.
 	Origin Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=transcript.v1.Origin" json:"origin,omitempty"`
@@ -407,6 +407,7 @@ type Part struct {
 	//	*Part_Media
 	//	*Part_Json
 	//	*Part_ToolCall
+	//	*Part_Opaque
 	Kind          isPart_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -501,6 +502,15 @@ func (x *Part) GetToolCall() *ToolCall {
 	return nil
 }
 
+func (x *Part) GetOpaque() *Opaque {
+	if x != nil {
+		if x, ok := x.Kind.(*Part_Opaque); ok {
+			return x.Opaque
+		}
+	}
+	return nil
+}
+
 type isPart_Kind interface {
 	isPart_Kind()
 }
@@ -530,6 +540,13 @@ type Part_ToolCall struct {
 	ToolCall *ToolCall `protobuf:"bytes,12,opt,name=tool_call,json=toolCall,proto3,oneof"`
 }
 
+type Part_Opaque struct {
+	// A framework's own state. It stands alone: its message has a role other than TOOL, this part, and no other field; the
+	// part has no extras. Such a message is an opaque message. Only the full view shows it. It begins, ends and reopens
+	// nothing, and no counter but the messages and bytes of the full view counts it. See docs/views.md.
+	Opaque *Opaque `protobuf:"bytes,13,opt,name=opaque,proto3,oneof"`
+}
+
 func (*Part_Text) isPart_Kind() {}
 
 func (*Part_Reasoning) isPart_Kind() {}
@@ -539,6 +556,8 @@ func (*Part_Media) isPart_Kind() {}
 func (*Part_Json) isPart_Kind() {}
 
 func (*Part_ToolCall) isPart_Kind() {}
+
+func (*Part_Opaque) isPart_Kind() {}
 
 // A model's reasoning, as the provider gave it.
 type Reasoning struct {
@@ -781,6 +800,61 @@ func (x *ToolCall) GetArguments() string {
 	return ""
 }
 
+// The state of a framework, which the service stores and gives back and never reads. No model is sent it.
+type Opaque struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What kind of state it is, so that a framework knows its own. 1 to 256 bytes of UTF-8.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The state. At most 1 MiB; may be empty.
+	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Opaque) Reset() {
+	*x = Opaque{}
+	mi := &file_transcript_v1_message_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Opaque) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Opaque) ProtoMessage() {}
+
+func (x *Opaque) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_message_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Opaque.ProtoReflect.Descriptor instead.
+func (*Opaque) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_message_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Opaque) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Opaque) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 var File_transcript_v1_message_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_message_proto_rawDesc = "" +
@@ -800,7 +874,7 @@ const file_transcript_v1_message_proto_rawDesc = "" +
 	"\x06extras\x18\n" +
 	" \x01(\tR\x06extrasB\x0f\n" +
 	"\r_tool_call_idB\a\n" +
-	"\x05_name\"\xf2\x01\n" +
+	"\x05_name\"\xa3\x02\n" +
 	"\x04Part\x12\x16\n" +
 	"\x06extras\x18\x01 \x01(\tR\x06extras\x12\x14\n" +
 	"\x04text\x18\b \x01(\tH\x00R\x04text\x128\n" +
@@ -808,7 +882,8 @@ const file_transcript_v1_message_proto_rawDesc = "" +
 	"\x05media\x18\n" +
 	" \x01(\v2\x14.transcript.v1.MediaH\x00R\x05media\x12\x14\n" +
 	"\x04json\x18\v \x01(\tH\x00R\x04json\x126\n" +
-	"\ttool_call\x18\f \x01(\v2\x17.transcript.v1.ToolCallH\x00R\btoolCallB\x06\n" +
+	"\ttool_call\x18\f \x01(\v2\x17.transcript.v1.ToolCallH\x00R\btoolCall\x12/\n" +
+	"\x06opaque\x18\r \x01(\v2\x15.transcript.v1.OpaqueH\x00R\x06opaqueB\x06\n" +
 	"\x04kind\"Y\n" +
 	"\tReasoning\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1c\n" +
@@ -827,7 +902,10 @@ const file_transcript_v1_message_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x12\x1c\n" +
 	"\targuments\x18\x03 \x01(\tR\targumentsB\x05\n" +
 	"\x03_idB\a\n" +
-	"\x05_name*s\n" +
+	"\x05_name\"0\n" +
+	"\x06Opaque\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data*s\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_SYSTEM\x10\x01\x12\x12\n" +
@@ -863,7 +941,7 @@ func file_transcript_v1_message_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_transcript_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_transcript_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_transcript_v1_message_proto_goTypes = []any{
 	(Role)(0),         // 0: transcript.v1.Role
 	(MessageState)(0), // 1: transcript.v1.MessageState
@@ -874,6 +952,7 @@ var file_transcript_v1_message_proto_goTypes = []any{
 	(*Reasoning)(nil), // 6: transcript.v1.Reasoning
 	(*Media)(nil),     // 7: transcript.v1.Media
 	(*ToolCall)(nil),  // 8: transcript.v1.ToolCall
+	(*Opaque)(nil),    // 9: transcript.v1.Opaque
 }
 var file_transcript_v1_message_proto_depIdxs = []int32{
 	0, // 0: transcript.v1.Message.role:type_name -> transcript.v1.Role
@@ -884,11 +963,12 @@ var file_transcript_v1_message_proto_depIdxs = []int32{
 	6, // 5: transcript.v1.Part.reasoning:type_name -> transcript.v1.Reasoning
 	7, // 6: transcript.v1.Part.media:type_name -> transcript.v1.Media
 	8, // 7: transcript.v1.Part.tool_call:type_name -> transcript.v1.ToolCall
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	9, // 8: transcript.v1.Part.opaque:type_name -> transcript.v1.Opaque
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_message_proto_init() }
@@ -903,6 +983,7 @@ func file_transcript_v1_message_proto_init() {
 		(*Part_Media)(nil),
 		(*Part_Json)(nil),
 		(*Part_ToolCall)(nil),
+		(*Part_Opaque)(nil),
 	}
 	file_transcript_v1_message_proto_msgTypes[3].OneofWrappers = []any{
 		(*Media_Inline)(nil),
@@ -916,7 +997,7 @@ func file_transcript_v1_message_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_message_proto_rawDesc), len(file_transcript_v1_message_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -24,7 +24,11 @@ def expand(vector):
     """The messages of a vector, its recipe carried out."""
     messages = [json_format.ParseDict(m, message_pb2.Message()) for m in vector["messages"]]
     for fill in vector.get("fill", []):
-        messages[fill["message"]].parts[fill["part"]].text = fill["unit"] * fill["times"]
+        part, content = messages[fill["message"]].parts[fill["part"]], fill["unit"] * fill["times"]
+        if fill.get("opaque"):
+            part.opaque.data = content.encode("utf-8")
+        else:
+            part.text = content
     for message in messages:
         parts = list(message.parts)
         for _ in range(vector.get("part_copies", 1) - 1):

@@ -12,7 +12,7 @@ import { MetadataSchema, NodeEnvelopeSchema, PayloadSchema } from "./build/gen/t
 interface Vector {
   name: string;
   messages: JsonValue[];
-  fill?: { message: number; part: number; unit: string; times: number }[];
+  fill?: { message: number; part: number; opaque?: boolean; unit: string; times: number }[];
   part_copies?: number;
   message_copies?: number;
   metadata?: { key: string; value: string }[];
@@ -43,7 +43,13 @@ const salted = (domain: string, salt: Uint8Array, content: Uint8Array): Uint8Arr
 function expand(vector: Vector): Message[] {
   const messages = vector.messages.map((m) => fromJson(MessageSchema, m));
   for (const fill of vector.fill ?? []) {
-    messages[fill.message].parts[fill.part].kind = { case: "text", value: fill.unit.repeat(fill.times) };
+    const part = messages[fill.message].parts[fill.part];
+    const content = fill.unit.repeat(fill.times);
+    if (fill.opaque && part.kind.case === "opaque") {
+      part.kind.value.data = Uint8Array.from(Buffer.from(content, "utf8"));
+    } else {
+      part.kind = { case: "text", value: content };
+    }
   }
   for (const message of messages) {
     const parts = [...message.parts];
