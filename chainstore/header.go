@@ -61,20 +61,21 @@ func (h *Header) Folded() runloop.Folded {
 	return runloop.Folded{Seq: h.Seq, Times: h.Times(), Messages: h.Messages, Stubs: h.Stubs, Outcome: h.Outcome}
 }
 
-// Repaired tells whether the effective view shows the node's messages otherwise than as they were put.
+// Repaired tells whether the effective view shows the node's messages otherwise than as they were put: it leaves out opaque
+// messages, too.
 func (h *Header) Repaired() bool {
 	if len(h.Stubs) > 0 {
 		return true
 	}
 	for i := range h.Messages {
-		if m := &h.Messages[i].Mark; m.LeftOut != runloop.Shown || len(m.Stubs) > 0 {
+		if m := &h.Messages[i]; !m.Shown() || len(m.Mark.Stubs) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// HasFindings tells whether there is anything to report of the node's messages. A stored header keeps
+// HasFindings tells whether there is anything to report of the node's messages, or they are Repaired. A stored header keeps
 // the answer, and that of Repaired, as it was when the header was written.
 func (h *Header) HasFindings() bool {
 	if h.Repaired() {

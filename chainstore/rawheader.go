@@ -26,8 +26,8 @@ import (
 // A compaction node has a phase, and what has an outcome has stubs. What has calls has their names, each once and in the order in which
 // they come, and where there are several, which each call has; 0 where they are over runloop.MaxNamesBytes. A result that is shown has
 // the number of the call of its group that it answers. Where shorter arguments of any call would save something, it has what they
-// save for each. In version 1 there are none of these, nor a bit for what came in part or was
-// made, and the latest user of a view counts as sent also where that is later than the first put of its node.
+// save for each. In version 1 there are none of these, nor a bit for what came in part, was
+// made or is opaque, and the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 
 // The fixed part. Part of the storage format.

@@ -150,7 +150,7 @@ func (d *headerReader) message(m *runloop.Brief, h *Header) {
 		m.TextPoints = m.TextOctets - int(d.number(uint64(m.TextOctets)))
 	}
 	m.Empty, m.Error, m.Summary = bits&msgEmpty != 0, bits&msgError != 0, bits&msgSummary != 0
-	m.Partial, m.Made = bits&msgPartial != 0, bits&msgMade != 0
+	m.Partial, m.Made, m.Opaque = bits&msgPartial != 0, bits&msgMade != 0, bits&msgOpaque != 0
 	m.Note.HasSentAt, m.Note.HasTokens = bits&msgSentAt != 0, bits&msgTokens != 0
 	m.Note.Estimated = bits&msgEstimated != 0
 	if m.Note.HasSentAt {

@@ -29,7 +29,8 @@ const (
 	msgMade        = 1 << 20
 	msgLeftOutLine = 1 << 21
 	msgSavings     = 1 << 22
-	msgKnown       = 1<<23 - 1
+	msgOpaque      = 1 << 23
+	msgKnown       = 1<<24 - 1
 
 	msgLeftOutShift = 14
 )
@@ -134,7 +135,8 @@ func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 		bit(m.Note.HasSentAt, msgSentAt)|bit(m.Note.HasTokens, msgTokens)|bit(m.Note.Estimated, msgEstimated)|
 		bit(k.Interrupts, msgInterrupts)|bit(k.LeadIn, msgLeadIn)|uint64(k.LeftOut)<<msgLeftOutShift|
 		bit(len(k.Stubs) > 0, msgStubs)|bit(k.RepeatedIDs > 0, msgRepeated)|bit(m.Summary, msgSummary)|bit(m.Partial, msgPartial)|
-		bit(m.Made, msgMade)|bit(m.LeftOutLine, msgLeftOutLine)|bit(m.Savings != nil, msgSavings))
+		bit(m.Made, msgMade)|bit(m.LeftOutLine, msgLeftOutLine)|bit(m.Savings != nil, msgSavings)|
+		bit(m.Opaque, msgOpaque))
 	b = binary.AppendUvarint(b, uint64(m.Length))
 	if text {
 		b = binary.AppendUvarint(b, uint64(m.TextOctets))

@@ -168,7 +168,7 @@ func (r *Refold) end(h *chainstore.Header, in *chainstore.NewNode, parent *runlo
 	times := runloop.Times{FirstPut: h.FirstPut, AsSent: true}
 	for i := range in.Messages {
 		m := runloop.BriefOf(&in.Messages[i], r.marks[i])
-		if m.Role == runloop.User && !m.Aside() {
+		if m.Role == runloop.User && !m.Aside() && !m.Opaque {
 			s.Effective.LatestUser = max(s.Effective.LatestUser, times.Of(&m))
 		}
 	}

@@ -62,7 +62,8 @@ func factsOf(in *chainstore.NewNode, at Seat) []runloop.Facts {
 	}
 	facts := slices.Clone(in.Messages)
 	for i := range facts {
-		facts[i].Partial, facts[i].LeftOutLine, facts[i].LeftOutLoops = false, false, 0
+		f := &facts[i]
+		f.Partial, f.LeftOutLine, f.LeftOutLoops, f.Opaque = false, false, 0, false
 	}
 	return facts
 }

@@ -51,7 +51,7 @@ const (
 	Orphan LeftOut = 3
 )
 
-// Mark is what the fold says of one message.
+// Mark is what the fold says of one message: nothing of an opaque one.
 type Mark struct {
 	// LeftOut says whether and why repair leaves it out.
 	LeftOut LeftOut
@@ -141,6 +141,11 @@ func (f *folder) stub(calls []Call) {
 
 func (f *folder) message(i uint32, m *Facts, mark *Mark) error {
 	at := Place{Seq: f.node.Seq, Index: i}
+	if m.Opaque {
+		b := BriefOf(m, *mark)
+		f.Full.count(&b)
+		return nil
+	}
 	if err := f.pair(m, mark, i); err != nil {
 		return err
 	}
@@ -282,13 +287,13 @@ func (v *View) copied(m *Brief, at Place, times Times, begins bool) {
 // count adds a message to the totals.
 func (v *View) count(m *Brief) {
 	tokens, estimated := m.Tokens()
-	v.add(m.Role, m.Length, tokens, estimated)
+	v.add(!m.Opaque && (m.Role == User || m.Role == Assistant), m.Length, tokens, estimated)
 }
 
 // stub adds the stub for a call to a view; it is a tool message of the loop that its group belongs to.
 func (v *View) stub(c Call) {
 	length := StubLength(c)
-	v.add(Tool, length, EstimateTokens(int64(length)), true)
+	v.add(false, length, EstimateTokens(int64(length)), true)
 	v.Loop.Stub()
 }
 

@@ -37,6 +37,8 @@ func (r *Refold) Add(n Folded) {
 		r.stub(m.Mark.Stubs)
 		if m.Mark.LeftOut != Shown {
 			r.state.Repairs++
+		}
+		if !m.Shown() {
 			continue
 		}
 		r.tail = r.tail || m.Role != Tool

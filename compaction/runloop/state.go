@@ -13,7 +13,7 @@ func (p Place) Before(q Place) bool { return p.Seq < q.Seq || p.Seq == q.Seq && 
 type Totals struct {
 	// Nodes is the nodes that are part of the view, Messages the messages shown.
 	Nodes, Messages int64
-	// Depth is the user and assistant messages.
+	// Depth is the user and assistant messages, opaque ones aside.
 	Depth int64
 	// Loops is the run loops that a user began; the lead-in is not among them.
 	Loops int64
@@ -24,9 +24,10 @@ type Totals struct {
 	Estimated bool
 }
 
-func (t *Totals) add(role Role, length int, tokens int64, estimated bool) {
+// add adds a message; deep says that the depth counts it.
+func (t *Totals) add(deep bool, length int, tokens int64, estimated bool) {
 	t.Messages++
-	if role == User || role == Assistant {
+	if deep {
 		t.Depth++
 	}
 	t.Bytes += int64(length)
@@ -138,16 +139,16 @@ type View struct {
 // State is everything a fold knows after a node; the zero State is that before a root. It is a plain value: copies
 // share slices that are never changed in place.
 type State struct {
-	// Full counts every message ever put; its loops are found in repaired messages.
+	// Full counts every message ever put, opaque ones by number and bytes alone; its loops are found in repaired messages.
 	Full View
-	// Effective counts what the effective view shows: without results that answer nothing, with stubs.
+	// Effective counts what the effective view shows: without opaque messages and results that answer nothing, with stubs.
 	Effective View
 	// Group is the group at the head. It has not ended: no stubs are due.
 	Group Group
 	// Repairs is the results left out of the effective view and the stubs added to it.
 	Repairs int64
 	// PreambleClosed says that the preamble has ended; PreambleEnd is the place of the first message behind it that
-	// repair does not leave out. Else all messages so far are the preamble.
+	// is not opaque and that repair does not leave out. Else all messages so far are the preamble.
 	PreambleClosed bool
 	PreambleEnd    Place
 }
