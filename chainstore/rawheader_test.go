@@ -98,7 +98,7 @@ func drawMessage(t *rapid.T) runloop.Brief {
 	m := runloop.Brief{
 		Role: runloop.Role(rapid.IntRange(1, 5).Draw(t, "role")), Length: drawLength(t), TextOctets: drawLength(t),
 		Empty: flag.Draw(t, "empty"), Error: flag.Draw(t, "error"), Summary: flag.Draw(t, "summary"),
-		Partial: flag.Draw(t, "partial"), Made: flag.Draw(t, "made"),
+		Partial: flag.Draw(t, "partial"), Made: flag.Draw(t, "made"), Opaque: flag.Draw(t, "opaque"),
 	}
 	if m.Unnamed = flag.Draw(t, "unnamed"); m.Unnamed {
 		m.Calls = max(1, drawLength(t))
@@ -319,8 +319,17 @@ func goldenHeaders() map[string]*chainstore.Header {
 	everything1.Version1 = true
 	return map[string]*chainstore.Header{
 		"least": &least1, "turn": &turn1, "everything": everything1,
-		"least-2": least, "turn-2": turn, "everything-2": everything2(goldenEverything(id)),
+		"least-2": least, "turn-2": turn, "everything-2": everything2(goldenEverything(id)), "opaque-2": goldenOpaque(least),
 	}
+}
+
+// goldenOpaque is a header with an opaque message alone.
+func goldenOpaque(least *chainstore.Header) *chainstore.Header {
+	h := *least
+	h.Messages = []runloop.Brief{{Role: runloop.User, Length: 300, Empty: true, Opaque: true}}
+	h.State.Full.Totals = runloop.Totals{Nodes: 1, Messages: 1, Bytes: 300}
+	h.State.Effective.Totals = runloop.Totals{Nodes: 1}
+	return &h
 }
 
 // everything2 also has what headers of version 1 have not.

@@ -72,7 +72,7 @@ type Plan struct {
 	HasLoops bool
 	Start    runloop.Place
 	// Actions are those of the messages from Start on, in the order in which they were added: a message's stubs (but
-	// not those due before Start) in their order, then the message itself unless repair leaves it out; the stubs of an
+	// not those due before Start) in their order, then the message itself if it is shown; the stubs of an
 	// outcome where it stands. A stub is never cut nor made a line.
 	Actions []Action
 	// Starts are, of a compaction, the places of the first messages of the loops that it keeps, the lead-in's too; Phase is where the

@@ -60,14 +60,14 @@ func NewPlanner(o Options) *Planner {
 
 func (p *Planner) replacesSummary() bool { return p.o.Compact != nil && p.o.Compact.Summary != nil }
 
-// Add adds the next message of the effective view behind the preamble, in order, also one that repair leaves out; stubs
+// Add adds the next message of the effective view behind the preamble, in order, also one that is not shown; stubs
 // due before it come with it. at is its place, times are its node's. m stays the caller's. The work is constant for each
 // message, taken over all of them.
 func (p *Planner) Add(m *runloop.Brief, at runloop.Place, times runloop.Times) {
 	for _, c := range m.Mark.Stubs {
 		p.stub(c)
 	}
-	if m.Mark.LeftOut != runloop.Shown {
+	if !m.Shown() {
 		return
 	}
 	p.tell(m)
@@ -84,7 +84,7 @@ func (p *Planner) AddCopy(m *runloop.Brief, at runloop.Place, times runloop.Time
 	for _, c := range m.Mark.Stubs {
 		p.stub(c)
 	}
-	if m.Mark.LeftOut != runloop.Shown {
+	if !m.Shown() {
 		return
 	}
 	p.tell(m)

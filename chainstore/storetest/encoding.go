@@ -52,7 +52,9 @@ type Message struct {
 	Made    bool  `json:",omitempty"`
 	LeftOut int64 `json:",omitempty"`
 	// Partial says that it did not come whole.
-	Partial bool         `json:",omitempty"`
+	Partial bool `json:",omitempty"`
+	// Opaque says that it is a framework's own state: Text are the state's bytes, and there is nothing else. Not on results.
+	Opaque bool         `json:",omitempty"`
 	Note    runloop.Note `json:"-"`
 }
 
@@ -139,6 +141,11 @@ func runEnd(entries []Entry) runloop.Outcome {
 }
 
 func simpleFacts(m *Message, body, length int) runloop.Facts {
+	if m.Opaque {
+		return runloop.Facts{
+			Role: m.Role, Length: length, PartsLength: len(m.Text), BareLength: body - len(m.Text), Empty: true, Opaque: true,
+		}
+	}
 	f := runloop.Facts{
 		Role: m.Role, Length: length, PartsLength: len(m.Text), BareLength: body - len(m.Text),
 		TextOctets: len(m.Text), TextPoints: len([]rune(m.Text)),

@@ -77,6 +77,10 @@ func system(text string) Message    { return Message{Role: runloop.System, Text:
 func user(text string) Message      { return Message{Role: runloop.User, Text: text} }
 func assistant(text string) Message { return Message{Role: runloop.Assistant, Text: text} }
 
+func opaque(role runloop.Role, data string) Message {
+	return Message{Role: role, Text: data, Opaque: true}
+}
+
 // calling is an assistant message that calls tool NAME with each of the ids.
 func calling(name string, ids ...string) Message {
 	m := Message{Role: runloop.Assistant}

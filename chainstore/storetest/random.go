@@ -285,6 +285,9 @@ func randomMessage(rt *rapid.T) Message {
 		Role: runloop.Role(1 + roll(rt, 5, "role")),
 		Text: pick(rt, []string{"", "x", " \n", "é", "a longer text that makes more than a line of it, so that a line in its place is shorter than it is: that takes two hundred bytes or so, which is quite a lot for such a message, really"}, "text"),
 	}
+	if m.Opaque = m.Role != runloop.Tool && roll(rt, 8, "opaque") == 0; m.Opaque {
+		return m
+	}
 	switch m.Role {
 	case runloop.Assistant:
 		for range pick(rt, []int{0, 0, 1, 2}, "calls") {

@@ -101,6 +101,10 @@ func (p *program) kept(rt *rapid.T) (kept []Message) {
 	if roll(rt, 4, "anything") == 0 {
 		for range roll(rt, 7, "kept") {
 			m := randomMessage(rt)
+			if m.Opaque { // no compaction of ours copies it
+				kept = append(kept, m)
+				continue
+			}
 			m.Summary = m.Role == runloop.User && rapid.Bool().Draw(rt, "is a summary")
 			m.Made = !m.Summary && roll(rt, 4, "is made") == 0
 			if m.Role == runloop.User && !m.Summary && roll(rt, 4, "is a left-out line") == 0 {

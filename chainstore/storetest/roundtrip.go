@@ -22,6 +22,7 @@ func roundTripChecks() []check {
 		{RoundTrip, "ChainsOutliveMoves", chainsOutliveMoves},
 		{Headers, "AreWhatTheFoldsGive", headersFold},
 		{Headers, "CountForks", headersCountForks},
+		{Headers, "PassOverOpaque", headersPassOverOpaque},
 	}
 }
 
@@ -50,6 +51,7 @@ func everyKind() []Node {
 		{Messages: []Message{answer, assistant(""), user("   ")},
 			SpawnedFrom: &chainstore.SpawnedFrom{Node: unknownID(9), CallID: runloop.Some("c1")}},
 		{Messages: []Message{calling("read", "c1")}, SpawnedFrom: &chainstore.SpawnedFrom{Node: unknownID(8)}},
+		{Messages: []Message{opaque(runloop.User, "state")}},
 	}
 	for i := 1; i < len(nodes); i++ {
 		nodes[i].Parent = previous()
@@ -161,6 +163,39 @@ func headersFold(f *fixture) {
 		equal(f, "the head's state", f.head(idRef(want.ID), nil).Head().State.Repairs, states[i].Repairs)
 	}
 }
+
+// headersPassOverOpaque: with opaque messages at any place a chain has the folds that it has without, but for the messages and bytes
+// of the full view, and for places.
+func headersPassOverOpaque(f *fixture) {
+	put := []Message{
+		system("s"), user("q"), calling("t", "1", "2"), result("1", "one"), result("2", "two"), assistant("a"), user("and?"), calling("t", "1"),
+	}
+	plain := f.header(last(f.chain(chainstore.Parent{}, put...))).State
+	state := []Message{opaque(runloop.System, "1"), opaque(runloop.User, "22"), opaque(runloop.Assistant, ""), opaque(runloop.Developer, "4")}
+	for _, of := range [][]Message{state[:1], state[1:2], state[2:3], state} {
+		var all []Message
+		for _, m := range put {
+			all = append(append(all, of...), m)
+		}
+		all = append(all, of...)
+		h := f.header(last(f.chain(chainstore.Parent{}, all...)))
+		got, extra := h.State, int64(len(of)*(len(put)+1))
+		equal(f, "the messages of the full view", got.Full.Messages, plain.Full.Messages+extra)
+		equal(f, "whether their bytes are more", got.Full.Bytes > plain.Full.Bytes+extra, true)
+		equal(f, "the place of the preamble's end", got.PreambleEnd, runloop.Place{Seq: uint32(2*len(of)) + 1})
+		equal(f, "the place of the loop", got.Full.Loop.Start, runloop.Place{Seq: uint32(7*len(of)) + 6})
+		equal(f, "the nodes", got.Full.Nodes, int64(len(all)))
+		equal(f, "the calls without a result", got.Group.Unanswered(), 1)
+		got.Full.Messages, got.Full.Bytes, got.Full.Nodes = plain.Full.Messages, plain.Full.Bytes, plain.Full.Nodes
+		got.Effective.Nodes, got.PreambleEnd = plain.Effective.Nodes, plain.PreambleEnd
+		got.Full.Loop.Start, got.Effective.Loop.Start = plain.Full.Loop.Start, plain.Effective.Loop.Start
+		got.Full.LatestUser, got.Effective.LatestUser = plain.Full.LatestUser, plain.Effective.LatestUser
+		equal(f, "the folds", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", plain))
+	}
+	f.clean()
+}
+
+func last(ids []chainstore.ID) chainstore.ID { return ids[len(ids)-1] }
 
 func headersCountForks(f *fixture) {
 	ids := f.chain(chainstore.Parent{}, system("s"), user("u"), assistant("first child"))

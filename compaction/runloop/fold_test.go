@@ -89,8 +89,12 @@ func drawFacts(t *rapid.T) runloop.Facts {
 		Partial:     rapid.IntRange(0, 5).Draw(t, "partial") == 0,
 		Name:        drawOptional(t, "name"),
 	}
+	f.Opaque = f.Role != runloop.Tool && rapid.IntRange(0, 7).Draw(t, "opaque") == 7
 	switch f.Role {
 	case runloop.Assistant:
+		if f.Opaque {
+			break
+		}
 		for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(t, "calls") {
 			f.Calls = append(f.Calls, runloop.Call{ID: drawOptional(t, "id"), Name: drawOptional(t, "called")})
 		}
@@ -98,8 +102,8 @@ func drawFacts(t *rapid.T) runloop.Facts {
 		f.CallID, f.Error = drawOptional(t, "call id"), rapid.Bool().Draw(t, "error")
 		f.Made = rapid.IntRange(0, 4).Draw(t, "made") == 4
 	case runloop.User:
-		f.Summary = rapid.IntRange(0, 9).Draw(t, "summary") == 0
-		f.LeftOutLine = !f.Summary && rapid.IntRange(0, 9).Draw(t, "left-out line") == 0
+		f.Summary = !f.Opaque && rapid.IntRange(0, 9).Draw(t, "summary") == 0
+		f.LeftOutLine = !f.Opaque && !f.Summary && rapid.IntRange(0, 9).Draw(t, "left-out line") == 0
 	}
 	if rapid.IntRange(0, 3).Draw(t, "sent") == 0 {
 		f.Note.HasSentAt, f.Note.SentAt = true, rapid.SampledFrom([]int64{-1, 0, 999, 1002, 5000}).Draw(t, "at")

@@ -84,11 +84,11 @@ func newModel(nodes []runloop.Node) *model {
 	return m
 }
 
-// shown lists the messages that are not left out.
+// shown lists the messages that are neither opaque nor left out.
 func (m *model) shown() []int {
 	var out []int
 	for i := range m.all {
-		if !m.leftOut[i] {
+		if !m.all[i].Opaque && !m.leftOut[i] {
 			out = append(out, i)
 		}
 	}
@@ -201,7 +201,7 @@ func (m *model) markRepairs() {
 // why says why a result is left out: its place tells what the open group is.
 func (m *model) why(result int) runloop.LeftOut {
 	before := result - 1
-	for before >= 0 && m.leftOut[before] {
+	for before >= 0 && (m.all[before].Opaque || m.leftOut[before]) {
 		before--
 	}
 	id := m.all[result].CallID
@@ -301,7 +301,7 @@ func (m *model) repaired() []spoken {
 	i := 0
 	for n := range m.nodes {
 		for range m.nodes[n].Messages {
-			if !m.leftOut[i] {
+			if !m.all[i].Opaque && !m.leftOut[i] {
 				stubs(m.marks[i].Stubs)
 				out = append(out, spoken{i: i, Facts: *m.all[i].Facts})
 			}
@@ -420,6 +420,9 @@ func (m *model) totals() {
 func sum(t *runloop.Totals, f *runloop.Facts) {
 	t.Messages++
 	t.Bytes += int64(f.Length)
+	if f.Opaque {
+		return
+	}
 	if f.Role == runloop.User || f.Role == runloop.Assistant {
 		t.Depth++
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // parse reads messages: s system, d developer, u user, m summary, a assistant, e empty assistant, c:1,2 assistant with
-// calls, r:1 result; the id - is absent.
+// calls, r:1 result; the id - is absent; os, od, ou, oa opaque.
 func parse(t *testing.T, chain string) []runloop.Facts {
 	t.Helper()
 	id := func(s string) runloop.Optional {
@@ -21,11 +21,12 @@ func parse(t *testing.T, chain string) []runloop.Facts {
 	roles := map[string]runloop.Role{
 		"s": runloop.System, "d": runloop.Developer, "u": runloop.User, "m": runloop.User, "a": runloop.Assistant,
 		"e": runloop.Assistant, "c": runloop.Assistant, "r": runloop.Tool,
+		"os": runloop.System, "od": runloop.Developer, "ou": runloop.User, "oa": runloop.Assistant,
 	}
 	var out []runloop.Facts
 	for _, word := range strings.Fields(chain) {
 		kind, ids, _ := strings.Cut(word, ":")
-		f := runloop.Facts{Role: roles[kind], Length: 10, Empty: kind == "e", Summary: kind == "m"}
+		f := runloop.Facts{Role: roles[kind], Length: 10, Empty: kind == "e", Summary: kind == "m", Opaque: kind[0] == 'o'}
 		switch kind {
 		case "c":
 			for _, s := range strings.Split(ids, ",") {
@@ -161,6 +162,16 @@ func TestRules(t *testing.T) {
 		{"a summary is in no loop", "s m u a", ". . begin .", "working closed"},
 		{"a summary does not answer", "u m u", "begin . .", "asked interrupted"},
 		{"a summary does not reopen", "u a m", "begin . .", "working closed"},
+		{"opaque, it begins nothing", "ou oa od os", ". . . .", "none"},
+		{"opaque, it begins no lead-in", "s oa u", ". . begin", "asked interrupted"},
+		{"opaque, it answers no user", "u oa u", "begin . .", "asked interrupted"},
+		{"opaque, it is no reply", "u c:1 r:1 oa u", "begin . . . begin/broken", "asked interrupted"},
+		{"opaque, it does not reopen", "u a ou oa os", "begin . . . .", "working closed"},
+		{"opaque between a call and its result", "u c:1 ou r:1 a", "begin . . . .", "working closed"},
+		{"opaque between calls and between results", "u c:1 oa c:2 os r:2 od r:1 ou a", "begin . . . . . . . . .", "working closed"},
+		{"opaque behind a call that gets no result", "u c:1 ou a", "begin . . +1", "working closed interrupted"},
+		{"opaque, the group at the head goes on", "u c:1,2 r:2 oa", "begin . . .", "working interrupted 1 2!"},
+		{"opaque, a duplicate stays one", "u c:1 r:1 oa r:1 a", "begin . . . dup .", "working closed"},
 		{"nothing at all", "", "", "none"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -195,6 +206,8 @@ func TestPreamble(t *testing.T) {
 		{"s d s", []int{1, 2}, false, runloop.Place{}},
 		{"u", nil, true, runloop.Place{}},
 		{"s d u s", nil, true, runloop.Place{Index: 2}},
+		{"s os ou oa s", nil, false, runloop.Place{}},
+		{"s os d ou u", []int{1}, true, runloop.Place{Seq: 1, Index: 3}},
 		{"s d s u", []int{2}, true, runloop.Place{Seq: 1, Index: 1}},
 		{"s u s a", []int{1, 2, 3}, true, runloop.Place{Seq: 1}},
 		{"s a", []int{1}, true, runloop.Place{Seq: 1}},

@@ -51,7 +51,11 @@ func message(m *storetest.Message) *transcriptv1.Message {
 	out := &transcriptv1.Message{
 		Role: transcriptv1.Role(m.Role), IsError: m.Error, State: state(m), Name: pointer(m.Name), ToolCallId: pointer(m.CallID),
 	}
-	if m.Text != "" {
+	switch {
+	case m.Opaque:
+		state := &transcriptv1.Opaque{Type: "state", Data: []byte(m.Text)}
+		out.Parts = append(out.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_Opaque{Opaque: state}})
+	case m.Text != "":
 		out.Parts = append(out.Parts, &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: m.Text}})
 	}
 	for _, c := range m.Calls {

@@ -99,8 +99,8 @@ func (w *conversationWriter) preamble(n int) error {
 			return err
 		}
 		offset += m.Length
-		if m.Mark.LeftOut != runloop.Shown {
-			w.s.report.repairs++
+		if !m.Shown() {
+			w.s.report.repairs += int64(leftOut(m))
 			continue
 		}
 		if err := w.keep(m, bytes); err != nil {
@@ -123,7 +123,7 @@ func (w *conversationWriter) find(from, through int) {
 	}
 	w.s.report.find(w.h, from, through)
 	for i := from; i < through; i++ {
-		w.s.report.repairs += int64(boolToInt(w.h.Messages[i].Mark.LeftOut != runloop.Shown))
+		w.s.report.repairs += int64(leftOut(&w.h.Messages[i]))
 	}
 }
 

@@ -92,7 +92,7 @@ func addStubs(s *compaction.Size, calls []runloop.Call) {
 // addShown adds what the effective view shows of a message, the stubs due before it included.
 func addShown(s *compaction.Size, m *runloop.Brief) {
 	addStubs(s, m.Mark.Stubs)
-	if m.Mark.LeftOut == runloop.Shown {
+	if m.Shown() {
 		tokens, estimated := m.Tokens()
 		s.Add(int64(m.Length), tokens, estimated)
 	}

@@ -17,10 +17,10 @@ func (g *Groups) End(o runloop.Outcome) {
 }
 
 // Next takes the next message. It tells whether that begins a group; if not, open tells whether the group before goes on.
-// A result that is left out neither belongs to the group nor ends it.
+// An opaque message, and a result that is left out, neither belongs to the group nor ends it.
 func (g *Groups) Next(m *runloop.Brief) (begins bool) {
 	switch {
-	case m.Mark.LeftOut != runloop.Shown:
+	case !m.Shown():
 	case m.Role == runloop.Tool:
 		g.Results = true
 	case m.Calls > 0:

@@ -38,7 +38,7 @@ func NextInLoop(l *runloop.Loop, m *runloop.Brief, at runloop.Place) (begins boo
 	for range m.Mark.Stubs {
 		l.Stub()
 	}
-	if m.Mark.LeftOut != runloop.Shown {
+	if !m.Shown() {
 		return false, before
 	}
 	ended := *l

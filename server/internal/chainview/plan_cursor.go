@@ -32,7 +32,7 @@ func (a *planCursor) of(at runloop.Place, m *runloop.Brief) (stubs []compaction.
 	default:
 		return nil, compaction.Drop
 	}
-	if m.Mark.LeftOut != runloop.Shown {
+	if !m.Shown() {
 		return stubs, compaction.Drop
 	}
 	return stubs, a.take(1)[0]

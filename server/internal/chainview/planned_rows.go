@@ -63,7 +63,7 @@ func eachMessage(h *chainstore.Header, r *viewRow, a *planCursor, f func(*messag
 		if err := eachStub(b.Mark.Stubs, stubs, f); err != nil {
 			return err
 		}
-		if b.Mark.LeftOut != runloop.Shown {
+		if !b.Shown() {
 			continue
 		}
 		a.one = message{brief: b, index: i, action: action, bytes: bytes}

@@ -122,7 +122,7 @@ func (s *splicer) shortened(row *chainstore.Row) {
 	}
 }
 
-// repaired lays the messages before one without the results that are left out, each stub before the message that ended
+// repaired lays the messages before one without opaque ones and the results that are left out, each stub before the message that ended
 // its group, or at the end of the node whose outcome did.
 func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through int) error {
 	total := 0
@@ -149,7 +149,7 @@ func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through in
 				if m == nil {
 					continue
 				}
-				if m.Mark.LeftOut == runloop.Shown {
+				if m.Shown() {
 					b = append(b, row.Payload[offset:offset+m.Length]...)
 				}
 				offset += m.Length
@@ -211,6 +211,9 @@ func slots(h *chainstore.Header, through int) int {
 	return through
 }
 
+// leftOut is 1 for a result that repair leaves out.
+func leftOut(m *runloop.Brief) int { return boolToInt(m.Mark.LeftOut != runloop.Shown) }
+
 // nextPart is the longest run from a slot on that fits into a frame, at least one slot, none from limit on.
 func nextPart(h *chainstore.Header, from, limit int) part {
 	p := part{from: from, through: from}
@@ -223,10 +226,10 @@ func nextPart(h *chainstore.Header, from, limit int) part {
 		repairs := messages
 		switch {
 		case m == nil:
-		case m.Mark.LeftOut == runloop.Shown:
+		case m.Shown():
 			bytes, messages = bytes+m.Length, messages+1
 		default:
-			repairs++
+			repairs += leftOut(m)
 		}
 		if p.through > from && p.bytes+bytes > maxPart {
 			break

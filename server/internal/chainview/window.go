@@ -45,7 +45,7 @@ func windowIn(loops int64, v runloop.View, h *chainstore.Header) *window {
 	times := h.Times()
 	for i := range h.Messages {
 		m := &h.Messages[i]
-		if m.Mark.LeftOut != runloop.Shown {
+		if !m.Shown() {
 			continue
 		}
 		if m.Mark.BeginsLoop && !m.Mark.LeadIn {

@@ -258,6 +258,9 @@ func addNotes(facts []runloop.Facts, notes []*transcriptv1.MessageNote) error {
 		if err != nil {
 			return err
 		}
+		if n.HasTokens && facts[i].Opaque {
+			return wire.InvalidField(wire.Indexed("notes", i)+".token_count", "must be absent for an opaque message")
+		}
 		facts[i].Note = n
 	}
 	return nil

@@ -103,16 +103,18 @@ func (s *loopScan) messages(h *chainstore.Header) (from, through int) {
 	return from, through
 }
 
-// add counts a message of the loop.
+// add counts a message of the loop, which an opaque one is not.
 func (s *loopScan) add(h *chainstore.Header, i int) {
 	m, r := &h.Messages[i], s.reply
+	if s.read += m.Length; m.Opaque {
+		return
+	}
 	tokens, estimated := m.Tokens()
 	r.Messages++
 	r.Bytes += int64(m.Length)
 	r.Tokens += tokens
 	r.TokensEstimated = r.TokensEstimated || estimated
 	r.Last, r.EndedAt = wire.MessagePlace(h, i), wire.Timestamp(m.SentAt(h.FirstPut))
-	s.read += m.Length
 	s.addCalls(m, h.Seq)
 	if m.Mark.LeftOut != runloop.Shown {
 		return
@@ -247,7 +249,7 @@ func (s *loopScan) calls(b *runloop.Brief) bool {
 // asks tells whether the preview of what users ask shows a message.
 func (s *loopScan) asks(b *runloop.Brief) bool {
 	p := &s.payloads
-	shown := b.Mark.LeftOut == runloop.Shown
+	shown := b.Shown()
 	if shown && (b.Role == runloop.Assistant || b.Role == runloop.Tool) {
 		p.spoken = true
 	}

@@ -107,7 +107,7 @@ func goesOn(g *chainview.Groups, h *chainstore.Header, from int, end *uint32) bo
 		if begins := g.Next(m); begins || !g.Open {
 			return false
 		}
-		if m.Mark.LeftOut == runloop.Shown {
+		if m.Shown() {
 			*end = h.Seq
 		}
 	}

@@ -167,6 +167,7 @@ func (g *group) look(h *chainstore.Header) (calls []*replayed) {
 	for i := range h.Messages {
 		b := &h.Messages[i]
 		switch {
+		case b.Opaque:
 		case b.Role == runloop.Tool && b.Mark.LeftOut == runloop.Shown:
 			g.last = max(g.last, h.Seq)
 		case b.Role != runloop.Tool && h.Seq > g.through:

@@ -66,6 +66,9 @@ func resultTools(g runloop.Group, facts []runloop.Facts) []runloop.Optional {
 	g.Answered = slices.Clone(g.Answered)
 	for i := range facts {
 		m := &facts[i]
+		if m.Opaque {
+			continue
+		}
 		if m.Role != runloop.Tool {
 			if len(m.Calls) == 0 || g.Results {
 				g = runloop.Group{}

@@ -21,7 +21,7 @@ func Notes(messages []runloop.Brief, ends int, verbatim bool) []*transcriptv1.Me
 				l.Add(&runloop.Note{})
 			}
 		}
-		if verbatim || m.Mark.LeftOut == runloop.Shown {
+		if verbatim || m.Shown() {
 			l.Add(&m.Note)
 		}
 	}
