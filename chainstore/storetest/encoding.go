@@ -55,7 +55,7 @@ type Message struct {
 	Partial bool `json:",omitempty"`
 	// Opaque says that it is a framework's own state: Text are the state's bytes, and there is nothing else. Not on results.
 	Opaque bool         `json:",omitempty"`
-	Note    runloop.Note `json:"-"`
+	Note   runloop.Note `json:"-"`
 }
 
 // VariableInfo is a value of "varinfo/NAME".
