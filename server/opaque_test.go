@@ -105,13 +105,14 @@ func TestOpaqueCounts(t *testing.T) {
 // TestOpaqueBeforeResults: a node with the results of one group and the calls of another may begin with an opaque message.
 func TestOpaqueBeforeResults(t *testing.T) {
 	r := newRig(t)
-	head := r.put(r.put("", user("q"), calling("f", "1")), opaqueUser("x"), result("1", "42"), opaqueUser("y"), calling("g", "2"))
+	head := r.put(r.put("", user("q"), calling("f", "0", "1")), result("0", "zero"))
+	head = r.put(head, opaqueUser("x"), result("1", "42"), opaqueUser("y"), calling("g", "2"))
 	calls := r.replay(&Replay{Head: byID(head)}).Calls
-	equal(r, "the calls", len(calls), 2)
-	equal(r, "the result replayed", calls[0].Result, "42")
+	equal(r, "the calls", len(calls), 3)
+	equal(r, "the result replayed", calls[1].Result, "42")
 	equal(r, "the result recalled", said(r.recall(&Recall{Head: byID(head), ToolCallId: ptr("1")})), "42")
 	loop := r.loops(&ListLoops{Head: byID(head)}).RunLoops[0]
-	equal(r, "the loop", fmt.Sprint(loop.Messages, len(loop.ToolCalls), loop.Unanswered), "4 2 1")
+	equal(r, "the loop", fmt.Sprint(loop.Messages, len(loop.ToolCalls), loop.Unanswered), "5 3 1")
 	r.clean("")
 }
 
