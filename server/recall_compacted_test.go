@@ -91,7 +91,13 @@ var leftOutLine = regexp.MustCompile(`^\[result of ([^\n]*), ([0-9]+) bytes, lef
 func (r *rig) checkLines(model *talk, alias string) (lines int) {
 	r.Helper()
 	head := byAlias(alias)
-	for _, m := range r.assemble(&Assemble{Namespace: recallSpace, Head: head}).Messages {
+	return r.checkLinesOf(model, head, r.assemble(&Assemble{Namespace: recallSpace, Head: head}).Messages)
+}
+
+// checkLinesOf recalls what each left-out result's line among messages names, and counts the lines.
+func (r *rig) checkLinesOf(model *talk, head *NodeRef, messages []*Message) (lines int) {
+	r.Helper()
+	for _, m := range messages {
 		if m.Role != transcriptv1.Role_ROLE_TOOL || m.Origin != transcriptv1.Origin_ORIGIN_SHORTENED {
 			continue
 		}
@@ -184,10 +190,7 @@ func TestRecallOfRealConversations(t *testing.T) {
 		MaxAge: new(durationpb.Duration),
 	}
 	var conversations, short, results, lines int
-	for _, file := range []string{
-		"api-wire.jsonl.gz", "claude-code.jsonl.gz", "gemini-cli.jsonl.gz", "glaive-zh.jsonl.gz", "oasst-paths.jsonl.gz",
-		"swe-agent.jsonl.gz", "tau-airline.jsonl.gz",
-	} {
+	for _, file := range realFiles() {
 		t.Run(file, func(t *testing.T) {
 			r := newPlainRig(t, memstore.New(memstore.Options{}))
 			eachConversation(t, filepath.Join(dir, file), func(messages []*Message) {
@@ -212,6 +215,14 @@ func TestRecallOfRealConversations(t *testing.T) {
 	t.Logf("%d conversations, %d too short, %d results, %d lines", conversations, short, results, lines)
 	if conversations != 970 || results != 5744 || short > 799 || lines < results {
 		t.Errorf("%d conversations, %d too short, %d results, %d lines", conversations, short, results, lines)
+	}
+}
+
+// realFiles are the files of real conversations.
+func realFiles() []string {
+	return []string{
+		"api-wire.jsonl.gz", "claude-code.jsonl.gz", "gemini-cli.jsonl.gz", "glaive-zh.jsonl.gz", "oasst-paths.jsonl.gz",
+		"swe-agent.jsonl.gz", "tau-airline.jsonl.gz",
 	}
 }
 

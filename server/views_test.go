@@ -275,7 +275,7 @@ func (p *program) checkConversation(head string) (shortened bool) {
 	v.sameMessages("the conversation", v.unsourced(got.Messages), v.unsourced(want.messages)...)
 	report := proto.Clone(got.Report).(*transcriptv1.Report)
 	v.checkWindow(got)
-	report.Findings, report.MoreFindings, report.Repairs, report.Policy = nil, 0, 0, nil // the policy is TestPresets' matter
+	report.Findings, report.MoreFindings, report.Repairs, report.Policy = nil, 0, 0, nil // the policy is TestPresetsResolve's matter
 	if report.Window != nil {
 		report.Window.NodeId, report.Window.MessageIndex = "", 0
 	}
