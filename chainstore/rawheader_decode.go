@@ -204,9 +204,9 @@ func (d *headerReader) names(m *runloop.Brief) {
 	}
 }
 
-// savings reads what shorter arguments of a message's calls would save.
+// savings reads what shorter arguments of a message's calls would save, which takes a byte at least for each.
 func (d *headerReader) savings(m *runloop.Brief) {
-	if m.Calls == 0 || m.Calls > runloop.MaxGroupCalls {
+	if m.Calls == 0 || m.Calls > len(d.rest) {
 		d.fail()
 		return
 	}

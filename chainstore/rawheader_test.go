@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -101,10 +102,15 @@ func drawMessage(t *rapid.T) runloop.Brief {
 		Partial: flag.Draw(t, "partial"), Made: flag.Draw(t, "made"), Opaque: flag.Draw(t, "opaque"),
 	}
 	if m.Unnamed = flag.Draw(t, "unnamed"); m.Unnamed {
-		m.Calls = max(1, drawLength(t))
+		m.Calls = rapid.OneOf(rapid.IntRange(1, 3), rapid.IntRange(1, math.MaxInt32)).Draw(t, "calls")
 	} else {
 		m.Names = drawSlice(t, "names", drawOptional)
 		m.Calls = len(m.Names)
+	}
+	if flag.Draw(t, "saves") && m.Calls > 0 && m.Calls <= runloop.MaxGroupCalls {
+		for range m.Calls {
+			m.Savings = append(m.Savings, drawLength(t))
+		}
 	}
 	m.TextPoints = rapid.IntRange(0, m.TextOctets).Draw(t, "points")
 	if m.Note.HasSentAt = flag.Draw(t, "has sent"); m.Note.HasSentAt {
@@ -280,6 +286,44 @@ func refused(t *testing.T, what string, raw chainstore.RawHeader, seq uint32) {
 	}
 }
 
+// TestRawHeaderSavings: bytes that tell savings of no calls, of more than there are, or of too many, are refused, and take no memory for them.
+func TestRawHeaderSavings(t *testing.T) {
+	header := func(m runloop.Brief) chainstore.RawHeader {
+		h := *goldenHeaders()["least-2"]
+		h.Messages = []runloop.Brief{m}
+		return chainstore.AppendHeader(nil, &h)
+	}
+	calls := func(n int, savings runloop.Savings) runloop.Brief {
+		return runloop.Brief{Role: runloop.Assistant, Length: 700, Calls: n, Unnamed: true, Savings: savings}
+	}
+	many := make(runloop.Savings, 3000)
+	many[2999] = math.MaxInt32
+	for _, n := range []int{1, 2, 3000} {
+		m := calls(n, many[3000-n:])
+		if h, err := header(m).Decode(0); err != nil || !reflect.DeepEqual(h.Messages, []runloop.Brief{m}) {
+			t.Errorf("%d savings: %v, %v", n, h, err)
+		}
+	}
+	for what, m := range map[string]runloop.Brief{
+		"savings of no call":        calls(0, runloop.Savings{300}),
+		"fewer savings than calls":  calls(3000, runloop.Savings{300}),
+		"savings of too many calls": calls(math.MaxInt32, runloop.Savings{300}),
+		"a saving out of range":     calls(1, runloop.Savings{1 << 40}),
+	} {
+		raw := header(m)
+		refused(t, what, raw, 0)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			_, _ = raw.Decode(0)
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / 100; each > 4096 {
+			t.Errorf("%s: %d bytes are allocated", what, each)
+		}
+	}
+}
+
 // goldenHeaders are headers whose bytes are in testdata/rawheaders.txt.
 func goldenHeaders() map[string]*chainstore.Header {
 	id := func(b byte) chainstore.ID { return chainstore.ID(bytes.Repeat([]byte{b}, 32)) }
@@ -338,6 +382,7 @@ func everything2(h *chainstore.Header) *chainstore.Header {
 	h.Messages[7].Partial, h.Messages[7].Made = true, true
 	h.Messages[0].Mark.Answers = 2
 	h.Messages[4].Names = []runloop.Optional{runloop.Some("b"), {}, runloop.Some("b")}
+	h.Messages[4].Savings = runloop.Savings{0, 300, 70_000}
 	h.Messages = append(h.Messages, runloop.Brief{Role: runloop.Assistant, Length: 9000, Calls: 200, Unnamed: true})
 	h.Messages[6].LeftOutLine, h.Messages[6].LeftOutLoops = true, 300
 	h.State.Full.Loop.Phase, h.State.Full.Loop.Outcome = runloop.Ended, runloop.Cancelled

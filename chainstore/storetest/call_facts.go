@@ -8,8 +8,8 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// callFacts: a header tells the names of a message's calls, as long as they are not over a limit together, which call of its group
-// each result answers, and what the server made; of copies it tells their own.
+// callFacts: a header tells the names of a message's calls, as long as they are not over a limit together, what shorter arguments of them
+// would save, which call of its group each result answers, and what the server made; of copies it tells their own.
 func callFacts(f *fixture) {
 	calls := Message{Role: runloop.Assistant, Calls: []runloop.Call{
 		{ID: runloop.Some("1"), Name: runloop.Some("read")}, {ID: runloop.Some("1"), Name: runloop.Some("reply")}, {},
@@ -37,7 +37,37 @@ func callFacts(f *fixture) {
 	}
 	equalSlices(f, "the names of a copy", message(id, 2).Names, []runloop.Optional{runloop.Some("reply")})
 	f.namesAtTheirLimit()
+	f.savings()
 	f.clean()
+}
+
+// savings: they are told of messages and of copies, none where nothing would be saved, as of a call that was made shorter.
+func (f *fixture) savings() {
+	f.Helper()
+	saving := func(n ...int) Message {
+		m := calling("write", "1", "2", "3")
+		m.Savings = n
+		return m
+	}
+	results := []Message{result("1", "r"), result("2", "r"), result("3", "r")}
+	messages := slices.Concat([]Message{user("q"), saving(0, 200, 1<<20)}, results, []Message{saving(300, 0, 0)}, results, []Message{saving(), assistant("a")})
+	messages[len(messages)-2].Calls = nil
+	head := f.put(root(messages...))
+	put := f.header(head).Messages
+	equalSlices(f, "the savings", put[1].Savings, []int{0, 200, 1 << 20})
+	equalSlices(f, "the savings of the next", put[5].Savings, []int{300, 0, 0})
+	equal(f, "that a message without calls has none", put[9].Savings == nil, true)
+
+	short := saving()
+	short.Made = true
+	copies := f.header(f.put(compacted(head, head, slices.Concat([]Message{user("q"), short}, results, []Message{saving(300, 0, 0)}, results, []Message{assistant("a")})...))).Messages
+	equal(f, "that a copy that was made shorter saves nothing", copies[1].Savings == nil, true)
+	equalSlices(f, "the savings of a copy", copies[5].Savings, []int{300, 0, 0})
+	large := calling("write")
+	for range runloop.MaxGroupCalls {
+		large.Calls, large.Savings = append(large.Calls, runloop.Call{}), append(large.Savings, 1<<30)
+	}
+	equalSlices(f, "the savings of as many calls as there may be", f.header(f.put(root(user("q"), large))).Messages[1].Savings, large.Savings)
 }
 
 // namesAtTheirLimit: names are kept up to runloop.MaxNamesBytes, each counted once.

@@ -51,6 +51,8 @@ type Message struct {
 	Summary bool  `json:",omitempty"`
 	Made    bool  `json:",omitempty"`
 	LeftOut int64 `json:",omitempty"`
+	// Savings, if not nil, are what shorter arguments of the calls save. Only where the category Compaction is not skipped.
+	Savings runloop.Savings `json:",omitempty"`
 	// Partial says that it did not come whole.
 	Partial bool `json:",omitempty"`
 	// Opaque says that it is a framework's own state: Text are the state's bytes, and there is nothing else. Not on results.
@@ -152,7 +154,7 @@ func simpleFacts(m *Message, body, length int) runloop.Facts {
 		Empty: len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "",
 		Error: m.Error, Summary: m.Summary, Made: m.Made, Partial: m.Partial,
 		LeftOutLine: m.LeftOut != 0, LeftOutLoops: m.LeftOut,
-		Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID,
+		Name: m.Name, Calls: slices.Clone(m.Calls), CallID: m.CallID, Savings: slices.Clone(m.Savings),
 	}
 	if m.Text == "" {
 		f.PartsLength, f.BareLength = 0, body
