@@ -88,6 +88,9 @@ type Plan struct {
 	Dropped, Condensed, Whole int64
 	// LeadIn says that the lead-in is shown: it is the last loop then, and the only one.
 	LeadIn bool
+	// LastBytes is the bytes that the last loop takes, where it is shown whole; 0 where it is not. A few too many where arguments are
+	// shortened.
+	LastBytes int64
 	// LimitExceeded, of a conversation, says that what is always shown, the last loop whole, alone exceeds MaxBytes or
 	// MaxTokens.
 	LimitExceeded bool

@@ -31,8 +31,9 @@ type Planner struct {
 	spans  queue[span]
 	items  queue[item]
 	window window
-	// clearing is that of the last loop.
-	clearing clearing
+	// clearing is that of the last loop, lastBytes what it takes when shown whole.
+	clearing  clearing
+	lastBytes int64
 }
 
 // span is a loop that may be shown.
@@ -131,6 +132,7 @@ func (p *Planner) add(m *runloop.Brief, at runloop.Place) {
 func (p *Planner) take(i item, full, short size, calls int) {
 	p.items.push(i)
 	saved := p.clear(i, full, short, calls)
+	p.lastBytes += full.bytes - saved.bytes
 	if p.o.Policy.NeedsSizes() {
 		p.weigh(i, full, short, saved)
 	}
@@ -192,6 +194,7 @@ func (p *Planner) begin(at runloop.Place) {
 	}
 	p.spans.push(span{at: at, item: p.items.end(), time: p.latest})
 	p.clearing.begin()
+	p.lastBytes = 0
 	if p.o.Policy.NeedsSizes() {
 		p.window.weights.push(weight{})
 	}
@@ -305,6 +308,9 @@ func (p *Planner) show(out *Plan, i, n int64) {
 		shown = &out.Condensed
 	default:
 		out.Actions = whole(out.Actions, loop)
+		if i == p.last() {
+			out.LastBytes = p.lastBytes
+		}
 	}
 	if p.o.Compact != nil {
 		out.Starts = append(out.Starts, p.spans.at(i).at)

@@ -53,7 +53,8 @@ func (t *transcripts) whole(ctx context.Context, a *chainview.Assembly) (*chainv
 	if err != nil {
 		return nil, nil, err
 	}
-	if c := reply.CallOf(ctx); c != nil && (!exactly || most <= smallFrame) { // mostly it turns out to be small
+	mayBeSmall := most <= smallFrame || !exactly && a.Least() <= smallFrame // then mostly it turns out to be
+	if c := reply.CallOf(ctx); c != nil && mayBeSmall {
 		f := t.replies.Frame(c.Held, most, exactly)
 		report, err := a.Lay(ctx, f, smallFrame)
 		if !errors.Is(err, chainview.ErrLarge) {

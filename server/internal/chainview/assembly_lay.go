@@ -55,6 +55,14 @@ func (a *Assembly) Expected(ctx context.Context, limit int64) (most int, exactly
 	return int(total), true, nil
 }
 
+// Least tells about how many bytes of messages the view has for sure, as far as that is known without reading them.
+func (a *Assembly) Least() int64 {
+	if a.conversation == nil {
+		return 0
+	}
+	return a.conversation.plan.LastBytes
+}
+
 // baseBytes is the size of the view of the base.
 func (a *Assembly) baseBytes(ctx context.Context) (bytes int64, err error) {
 	h, err := chainstore.HeaderAt(ctx, a.Chain, a.Chain.After())
