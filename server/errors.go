@@ -16,6 +16,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/compact"
 	"github.com/transcriptd/transcriptd/server/internal/recall"
@@ -83,6 +84,7 @@ func table() []row {
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
 		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere: read the new head and decide again", false},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
+		{chainview.ErrNotInView, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW, "the view does not show the message that before names: page back with the head of the first page, or begin again at the end", false},
 		{chainstore.ErrAlreadyCovered, failed, transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED, "through_id lies before what an earlier compaction covers, or before the end of the preamble: name a later node", false},
 		{chainstore.ErrOpenCalls, failed, transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS, "a tool call is unanswered there: put its result first, or name an earlier node as through_id", false},
 

@@ -92,7 +92,7 @@ func nodeReply(ctx context.Context, chain chainstore.Chain, omit bool) (*transcr
 		}
 		reply.Info = &transcriptv1.NodeInfo{
 			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(row.Payload)),
-			Verbatim: true, Notes: wire.Notes(h.Messages, 0, true), Envelope: wire.EnvelopeInfo(h, row.Metadata, links),
+			Verbatim: true, Notes: wire.Notes(h.Messages), Envelope: wire.EnvelopeInfo(h, row.Metadata, links),
 		}
 		reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
 		var stored []byte

@@ -86,7 +86,7 @@ const (
 	// ABORTED. An alias points elsewhere than its precondition says; AliasConflicts tells which and where to.
 	// Read the new head and decide again; where AliasConflict says only_compacted, append to the new head.
 	ErrorReason_ERROR_REASON_ALIAS_MOVED ErrorReason = 31
-	// FAILED_PRECONDITION. The node named by `after_id` or `through_id` is no ancestor of the head.
+	// FAILED_PRECONDITION. The node named by `after_id`, `through_id` or `before` is no ancestor of the head.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40
 	// FAILED_PRECONDITION. A call is unanswered at the node named by `through_id`, or, without one, at every node that
 	// could be covered. Put the results first, or name an earlier node.
@@ -94,6 +94,9 @@ const (
 	// FAILED_PRECONDITION. The node named by `through_id` lies before what an earlier compaction covers, or before the end
 	// of the preamble. Name a later node.
 	ErrorReason_ERROR_REASON_ALREADY_COVERED ErrorReason = 42
+	// FAILED_PRECONDITION. The view of the head does not show the message named by `before`: a compaction stands for it, or it is of a
+	// compaction node that the view does not show. Page back with the head that the first page had, or begin again at the end.
+	ErrorReason_ERROR_REASON_NOT_IN_VIEW ErrorReason = 43
 	// RESOURCE_EXHAUSTED. The reply would be over 4 MiB - 64 KiB, or that of GetNode over 4 MiB. Call StreamAssemble.
 	ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE ErrorReason = 50
 	// RESOURCE_EXHAUSTED. The disk is full. Nothing was written; free space and repeat.
@@ -143,6 +146,7 @@ var (
 		40: "ERROR_REASON_NOT_AN_ANCESTOR",
 		41: "ERROR_REASON_OPEN_TOOL_CALLS",
 		42: "ERROR_REASON_ALREADY_COVERED",
+		43: "ERROR_REASON_NOT_IN_VIEW",
 		50: "ERROR_REASON_USE_STREAM_ASSEMBLE",
 		51: "ERROR_REASON_DISK_FULL",
 		52: "ERROR_REASON_OVERLOADED",
@@ -174,6 +178,7 @@ var (
 		"ERROR_REASON_NOT_AN_ANCESTOR":      40,
 		"ERROR_REASON_OPEN_TOOL_CALLS":      41,
 		"ERROR_REASON_ALREADY_COVERED":      42,
+		"ERROR_REASON_NOT_IN_VIEW":          43,
 		"ERROR_REASON_USE_STREAM_ASSEMBLE":  50,
 		"ERROR_REASON_DISK_FULL":            51,
 		"ERROR_REASON_OVERLOADED":           52,
@@ -218,7 +223,7 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xcc\a\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xea\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\"\n" +
@@ -238,7 +243,8 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x18ERROR_REASON_ALIAS_MOVED\x10\x1f\x12 \n" +
 	"\x1cERROR_REASON_NOT_AN_ANCESTOR\x10(\x12 \n" +
 	"\x1cERROR_REASON_OPEN_TOOL_CALLS\x10)\x12 \n" +
-	"\x1cERROR_REASON_ALREADY_COVERED\x10*\x12$\n" +
+	"\x1cERROR_REASON_ALREADY_COVERED\x10*\x12\x1c\n" +
+	"\x18ERROR_REASON_NOT_IN_VIEW\x10+\x12$\n" +
 	" ERROR_REASON_USE_STREAM_ASSEMBLE\x102\x12\x1a\n" +
 	"\x16ERROR_REASON_DISK_FULL\x103\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x104\x12\x1f\n" +

@@ -827,7 +827,7 @@ type MessageNote struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When the message was sent or received, to the millisecond, from 1970 to 9999; absent where not known.
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	// How many tokens the message has for the model at hand; absent where not known.
+	// How many tokens the message has for the model at hand; absent where not known. Refused for an opaque message, which has none.
 	TokenCount *uint32 `protobuf:"varint,2,opt,name=token_count,json=tokenCount,proto3,oneof" json:"token_count,omitempty"`
 	// Whether token_count is an estimate. Needs token_count.
 	Estimated     bool `protobuf:"varint,3,opt,name=estimated,proto3" json:"estimated,omitempty"`
@@ -3033,7 +3033,22 @@ type AssembleRequest struct {
 	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
 	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
 	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
-	NodeFacts     *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
+	NodeFacts *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
+	// How many messages at the end of the view to give, at most 10,000; 0: all, where last_bytes is 0 too; negative is refused. Not with
+	// VIEW_CONVERSATION, nor with after_id. Where both this and last_bytes are given, the reply ends with what meets both.
+	//
+	// No group of tool calls is parted: where the messages would begin within a group, the reply begins earlier, with the first message
+	// of the group. In the full view a result that repair leaves out lies within a group while a call of the group before it is
+	// unanswered. The work grows with what is given, not with the chain.
+	LastMessages int32 `protobuf:"varint,10,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
+	// As many messages at the end of the view as take at most so many bytes, at least one and at most 10,000, and no group parted, as
+	// with last_messages; 0: as many as last_messages says; negative is refused. Not with VIEW_CONVERSATION, nor with after_id.
+	LastBytes int32 `protobuf:"varint,11,opt,name=last_bytes,json=lastBytes,proto3" json:"last_bytes,omitempty"`
+	// Only with last_messages or last_bytes: a message of the view. The reply is the end of what the view has before this message, the
+	// stubs due before it included, and not the end of the whole view. To page back, give the begin of the reply before and its head_id
+	// as head. A node that is not on the path is refused as NOT_AN_ANCESTOR, a message that the view does not show in any form
+	// (compacted, of a compaction node that is not shown) as NOT_IN_VIEW.
+	Before        *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3127,6 +3142,27 @@ func (x *AssembleRequest) GetCondenseLast() bool {
 func (x *AssembleRequest) GetNodeFacts() *NodeFacts {
 	if x != nil {
 		return x.NodeFacts
+	}
+	return nil
+}
+
+func (x *AssembleRequest) GetLastMessages() int32 {
+	if x != nil {
+		return x.LastMessages
+	}
+	return 0
+}
+
+func (x *AssembleRequest) GetLastBytes() int32 {
+	if x != nil {
+		return x.LastBytes
+	}
+	return 0
+}
+
+func (x *AssembleRequest) GetBefore() *MessagePlace {
+	if x != nil {
+		return x.Before
 	}
 	return nil
 }
@@ -3713,10 +3749,10 @@ type AssembleResponse struct {
 	// The node that the chain ends in: 64 hex digits.
 	HeadId string `protobuf:"bytes,2,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
 	// Where after_id was honoured: that id, and the messages are to be appended to what the caller holds. Empty: the
-	// messages are the whole view and replace it.
+	// messages are the whole view and replace it; with last_messages or last_bytes they are the part of it that was asked for.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// Names what the caller holds once it has applied this reply: head, view, policy, node detail, node facts and
-	// the way in which this server makes views. It does not depend on after_id. For if_none_match.
+	// Names what the caller holds once it has applied this reply: head, view, policy, node detail, node facts, last_messages,
+	// last_bytes, before, and the way in which this server makes views. It does not depend on after_id. For if_none_match.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Whether the caller's etag is still right; then there are no messages and nodes, the report is empty, and base_id
 	// repeats after_id.
@@ -3725,8 +3761,14 @@ type AssembleResponse struct {
 	Counters *ChainCounters `protobuf:"bytes,6,opt,name=counters,proto3" json:"counters,omitempty"`
 	// What this reply holds and what was found.
 	Report *Report `protobuf:"bytes,7,opt,name=report,proto3" json:"report,omitempty"`
-	// The nodes of the messages, where asked for.
-	Nodes         []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The nodes of the messages, where asked for. With last_messages or last_bytes those from the node of the first message on; of a
+	// node that the reply has only a part of, only that is told, and it is not verbatim.
+	Nodes []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// With last_messages or last_bytes: where the reply begins, which is before for the messages before these. Absent: the reply has no
+	// message.
+	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
+	// With last_messages or last_bytes: whether the view has messages before these.
+	MoreBefore    bool `protobuf:"varint,10,opt,name=more_before,json=moreBefore,proto3" json:"more_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3817,6 +3859,20 @@ func (x *AssembleResponse) GetNodes() []*NodeInfo {
 	return nil
 }
 
+func (x *AssembleResponse) GetBegin() *MessagePlace {
+	if x != nil {
+		return x.Begin
+	}
+	return nil
+}
+
+func (x *AssembleResponse) GetMoreBefore() bool {
+	if x != nil {
+		return x.MoreBefore
+	}
+	return false
+}
+
 // Request of StreamAssemble.
 type StreamAssembleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3837,7 +3893,13 @@ type StreamAssembleRequest struct {
 	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
 	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
 	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
-	NodeFacts     *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
+	NodeFacts *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
+	// As in AssembleRequest.
+	LastMessages int32 `protobuf:"varint,10,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
+	// As in AssembleRequest.
+	LastBytes int32 `protobuf:"varint,11,opt,name=last_bytes,json=lastBytes,proto3" json:"last_bytes,omitempty"`
+	// As in AssembleRequest.
+	Before        *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3935,6 +3997,27 @@ func (x *StreamAssembleRequest) GetNodeFacts() *NodeFacts {
 	return nil
 }
 
+func (x *StreamAssembleRequest) GetLastMessages() int32 {
+	if x != nil {
+		return x.LastMessages
+	}
+	return 0
+}
+
+func (x *StreamAssembleRequest) GetLastBytes() int32 {
+	if x != nil {
+		return x.LastBytes
+	}
+	return 0
+}
+
+func (x *StreamAssembleRequest) GetBefore() *MessagePlace {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
 // One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse; the frames'
 // messages laid end to end are that reply's messages. Only a node that repair makes larger than 4 MiB - 128 KiB comes
 // in parts, in several frames, each with a NodeInfo of the same node_id and verbatim = false.
@@ -3955,7 +4038,11 @@ type StreamAssembleResponse struct {
 	// Last frame: of all frames together.
 	Report *Report `protobuf:"bytes,7,opt,name=report,proto3" json:"report,omitempty"`
 	// The nodes of this frame's messages, where asked for.
-	Nodes         []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Nodes []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// First frame: as in AssembleResponse.
+	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
+	// First frame: as in AssembleResponse.
+	MoreBefore    bool `protobuf:"varint,10,opt,name=more_before,json=moreBefore,proto3" json:"more_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4044,6 +4131,20 @@ func (x *StreamAssembleResponse) GetNodes() []*NodeInfo {
 		return x.Nodes
 	}
 	return nil
+}
+
+func (x *StreamAssembleResponse) GetBegin() *MessagePlace {
+	if x != nil {
+		return x.Begin
+	}
+	return nil
+}
+
+func (x *StreamAssembleResponse) GetMoreBefore() bool {
+	if x != nil {
+		return x.MoreBefore
+	}
+	return false
 }
 
 // Request of GetNode.
@@ -4229,6 +4330,134 @@ func (x *GetNodeResponse) GetMoreAliases() bool {
 	return false
 }
 
+// Request of GetNodes.
+type GetNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// 1 to 1,000 ids, each 64 lower-case hex digits and each once.
+	NodeIds []string `protobuf:"bytes,2,rep,name=node_ids,json=nodeIds,proto3" json:"node_ids,omitempty"`
+	// Leave the messages out.
+	OmitMessages  bool `protobuf:"varint,3,opt,name=omit_messages,json=omitMessages,proto3" json:"omit_messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodesRequest) Reset() {
+	*x = GetNodesRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodesRequest) ProtoMessage() {}
+
+func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodesRequest.ProtoReflect.Descriptor instead.
+func (*GetNodesRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *GetNodesRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetNodesRequest) GetNodeIds() []string {
+	if x != nil {
+		return x.NodeIds
+	}
+	return nil
+}
+
+func (x *GetNodesRequest) GetOmitMessages() bool {
+	if x != nil {
+		return x.OmitMessages
+	}
+	return false
+}
+
+// Response of GetNodes.
+type GetNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes that are there, in the order of the request, each as GetNode gives it but for aliases, of which nothing is told.
+	Nodes []*GetNodeResponse `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The ids that no node of the namespace has, in the order of the request.
+	MissingIds []string `protobuf:"bytes,2,rep,name=missing_ids,json=missingIds,proto3" json:"missing_ids,omitempty"`
+	// How many ids, the last of the request, were not looked at, since the reply is full: ask for them in a further call.
+	Remaining     int32 `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodesResponse) Reset() {
+	*x = GetNodesResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodesResponse) ProtoMessage() {}
+
+func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodesResponse.ProtoReflect.Descriptor instead.
+func (*GetNodesResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *GetNodesResponse) GetNodes() []*GetNodeResponse {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *GetNodesResponse) GetMissingIds() []string {
+	if x != nil {
+		return x.MissingIds
+	}
+	return nil
+}
+
+func (x *GetNodesResponse) GetRemaining() int32 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
 // Request of ListChildren.
 type ListChildrenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4246,7 +4475,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +4487,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +4500,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -4319,7 +4548,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4331,7 +4560,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4344,7 +4573,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -4388,7 +4617,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4400,7 +4629,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4413,7 +4642,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -4444,7 +4673,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4456,7 +4685,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4469,7 +4698,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -4502,7 +4731,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4743,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4756,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -4562,7 +4791,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4574,7 +4803,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4587,7 +4816,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -4629,7 +4858,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4641,7 +4870,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4654,7 +4883,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -4746,7 +4975,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4758,7 +4987,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4771,7 +5000,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -4865,7 +5094,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4877,7 +5106,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4890,7 +5119,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CompactReport) GetMessagesBefore() int64 {
@@ -4997,7 +5226,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5009,7 +5238,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5022,7 +5251,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -5066,7 +5295,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5078,7 +5307,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5091,7 +5320,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -5181,7 +5410,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5193,7 +5422,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5206,7 +5435,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -5300,7 +5529,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5312,7 +5541,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5325,7 +5554,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -5453,7 +5682,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5465,7 +5694,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5478,7 +5707,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -5528,7 +5757,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5540,7 +5769,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5553,7 +5782,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -5645,7 +5874,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5657,7 +5886,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5670,7 +5899,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -5794,7 +6023,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5806,7 +6035,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5819,7 +6048,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -6011,7 +6240,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6023,7 +6252,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6036,7 +6265,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -6129,7 +6358,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6141,7 +6370,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6154,7 +6383,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -6189,7 +6418,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6201,7 +6430,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6214,7 +6443,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -6272,7 +6501,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6284,7 +6513,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6297,7 +6526,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -6382,7 +6611,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6394,7 +6623,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6407,7 +6636,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -6511,7 +6740,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6523,7 +6752,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6536,7 +6765,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -6589,7 +6818,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6601,7 +6830,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6614,7 +6843,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -6700,7 +6929,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6712,7 +6941,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6725,7 +6954,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -6780,7 +7009,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6792,7 +7021,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6805,7 +7034,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -6937,7 +7166,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6949,7 +7178,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6962,7 +7191,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -7055,7 +7284,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7067,7 +7296,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7080,7 +7309,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *PendingCall) GetId() string {
@@ -7133,7 +7362,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7145,7 +7374,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7158,7 +7387,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Lineage) GetAncestors() int64 {
@@ -7258,7 +7487,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7270,7 +7499,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7283,7 +7512,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -7321,7 +7550,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7333,7 +7562,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7346,7 +7575,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -7404,7 +7633,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7416,7 +7645,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7429,7 +7658,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -7459,7 +7688,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7471,7 +7700,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7484,7 +7713,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ToolUse) GetName() string {
@@ -7525,7 +7754,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7537,7 +7766,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7550,7 +7779,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -7780,7 +8009,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"_argumentsB\x11\n" +
 	"\x0f_cached_percent\"0\n" +
 	"\tNodeFacts\x12#\n" +
-	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\x8c\x03\n" +
+	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\x85\x04\n" +
 	"\x0fAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -7792,7 +8021,12 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06policy\x18\a \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12#\n" +
 	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\x127\n" +
 	"\n" +
-	"node_facts\x18\t \x01(\v2\x18.transcript.v1.NodeFactsR\tnodeFacts\"\x86\x03\n" +
+	"node_facts\x18\t \x01(\v2\x18.transcript.v1.NodeFactsR\tnodeFacts\x12#\n" +
+	"\rlast_messages\x18\n" +
+	" \x01(\x05R\flastMessages\x12\x1d\n" +
+	"\n" +
+	"last_bytes\x18\v \x01(\x05R\tlastBytes\x123\n" +
+	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\x86\x03\n" +
 	"\bNodeInfo\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_count\x18\x02 \x01(\x05R\fmessageCount\x12\x1d\n" +
@@ -7838,7 +8072,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06Window\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\x12\x1b\n" +
-	"\trun_loops\x18\x03 \x01(\x03R\brunLoops\"\xc7\x02\n" +
+	"\trun_loops\x18\x03 \x01(\x03R\brunLoops\"\x9b\x03\n" +
 	"\x10AssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -7847,7 +8081,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fnot_modified\x18\x05 \x01(\bR\vnotModified\x128\n" +
 	"\bcounters\x18\x06 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x06report\x18\a \x01(\v2\x15.transcript.v1.ReportR\x06report\x12-\n" +
-	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\"\x92\x03\n" +
+	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\x121\n" +
+	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12\x1f\n" +
+	"\vmore_before\x18\n" +
+	" \x01(\bR\n" +
+	"moreBefore\"\x8b\x04\n" +
 	"\x15StreamAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -7859,7 +8097,12 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06policy\x18\a \x01(\v2\x15.transcript.v1.PolicyR\x06policy\x12#\n" +
 	"\rcondense_last\x18\b \x01(\bR\fcondenseLast\x127\n" +
 	"\n" +
-	"node_facts\x18\t \x01(\v2\x18.transcript.v1.NodeFactsR\tnodeFacts\"\xcd\x02\n" +
+	"node_facts\x18\t \x01(\v2\x18.transcript.v1.NodeFactsR\tnodeFacts\x12#\n" +
+	"\rlast_messages\x18\n" +
+	" \x01(\x05R\flastMessages\x12\x1d\n" +
+	"\n" +
+	"last_bytes\x18\v \x01(\x05R\tlastBytes\x123\n" +
+	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\xa1\x03\n" +
 	"\x16StreamAssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -7868,7 +8111,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fnot_modified\x18\x05 \x01(\bR\vnotModified\x128\n" +
 	"\bcounters\x18\x06 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x06report\x18\a \x01(\v2\x15.transcript.v1.ReportR\x06report\x12-\n" +
-	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\"\x7f\n" +
+	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\x121\n" +
+	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12\x1f\n" +
+	"\vmore_before\x18\n" +
+	" \x01(\bR\n" +
+	"moreBefore\"\x7f\n" +
 	"\x0eGetNodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12#\n" +
@@ -7882,7 +8129,16 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tancestors\x18\x06 \x01(\x03R\tancestors\x12\x18\n" +
 	"\aaliases\x18\a \x03(\tR\aaliases\x12)\n" +
 	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12!\n" +
-	"\fmore_aliases\x18\t \x01(\bR\vmoreAliases\"\x9b\x01\n" +
+	"\fmore_aliases\x18\t \x01(\bR\vmoreAliases\"o\n" +
+	"\x0fGetNodesRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x19\n" +
+	"\bnode_ids\x18\x02 \x03(\tR\anodeIds\x12#\n" +
+	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\x87\x01\n" +
+	"\x10GetNodesResponse\x124\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.GetNodeResponseR\x05nodes\x12\x1f\n" +
+	"\vmissing_ids\x18\x02 \x03(\tR\n" +
+	"missingIds\x12\x1c\n" +
+	"\tremaining\x18\x03 \x01(\x05R\tremaining\"\x9b\x01\n" +
 	"\x13ListChildrenRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12\x1b\n" +
@@ -8268,7 +8524,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x17INHERITANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10INHERITANCE_NONE\x10\x01\x12\x19\n" +
 	"\x15INHERITANCE_ARGUMENTS\x10\x02\x12\x16\n" +
-	"\x12INHERITANCE_PREFIX\x10\x032\x95\v\n" +
+	"\x12INHERITANCE_PREFIX\x10\x032\xe2\v\n" +
 	"\x11TranscriptService\x12H\n" +
 	"\aPutNode\x12\x1d.transcript.v1.PutNodeRequest\x1a\x1e.transcript.v1.PutNodeResponse\x12K\n" +
 	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12B\n" +
@@ -8279,7 +8535,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x10ListAliasHistory\x12&.transcript.v1.ListAliasHistoryRequest\x1a'.transcript.v1.ListAliasHistoryResponse\x12K\n" +
 	"\bAssemble\x12\x1e.transcript.v1.AssembleRequest\x1a\x1f.transcript.v1.AssembleResponse\x12_\n" +
 	"\x0eStreamAssemble\x12$.transcript.v1.StreamAssembleRequest\x1a%.transcript.v1.StreamAssembleResponse0\x01\x12H\n" +
-	"\aGetNode\x12\x1d.transcript.v1.GetNodeRequest\x1a\x1e.transcript.v1.GetNodeResponse\x12W\n" +
+	"\aGetNode\x12\x1d.transcript.v1.GetNodeRequest\x1a\x1e.transcript.v1.GetNodeResponse\x12K\n" +
+	"\bGetNodes\x12\x1e.transcript.v1.GetNodesRequest\x1a\x1f.transcript.v1.GetNodesResponse\x12W\n" +
 	"\fListChildren\x12\".transcript.v1.ListChildrenRequest\x1a#.transcript.v1.ListChildrenResponse\x12H\n" +
 	"\aCompact\x12\x1d.transcript.v1.CompactRequest\x1a\x1e.transcript.v1.CompactResponse\x12W\n" +
 	"\fListRunLoops\x12\".transcript.v1.ListRunLoopsRequest\x1a#.transcript.v1.ListRunLoopsResponse\x12]\n" +
@@ -8301,7 +8558,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -8358,70 +8615,72 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*StreamAssembleResponse)(nil),   // 52: transcript.v1.StreamAssembleResponse
 	(*GetNodeRequest)(nil),           // 53: transcript.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 54: transcript.v1.GetNodeResponse
-	(*ListChildrenRequest)(nil),      // 55: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 56: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 57: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 58: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 59: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 60: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 61: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 62: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 63: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 64: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 65: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 66: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 67: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 68: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 69: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 70: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 71: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 72: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 73: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 74: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 75: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 76: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 77: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 78: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 79: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 80: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 81: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 82: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 83: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 84: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 85: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 86: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 87: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 88: transcript.v1.VariableInfo
-	nil,                              // 89: transcript.v1.Labels.EntriesEntry
-	nil,                              // 90: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 91: google.protobuf.Timestamp
-	(*Message)(nil),                  // 92: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 93: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 94: google.protobuf.Duration
-	(*Metadata)(nil),                 // 95: transcript.v1.Metadata
-	(Role)(0),                        // 96: transcript.v1.Role
-	(*ToolCall)(nil),                 // 97: transcript.v1.ToolCall
-	(*Part)(nil),                     // 98: transcript.v1.Part
+	(*GetNodesRequest)(nil),          // 55: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 56: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 57: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 58: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 59: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 60: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 61: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 62: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 63: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 64: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 65: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 66: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 67: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 68: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 69: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 70: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 71: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 72: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 73: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 74: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 75: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 76: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 77: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 78: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 79: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 80: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 81: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 82: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 83: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 84: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 85: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 86: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 87: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 88: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 89: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 90: transcript.v1.VariableInfo
+	nil,                              // 91: transcript.v1.Labels.EntriesEntry
+	nil,                              // 92: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 93: google.protobuf.Timestamp
+	(*Message)(nil),                  // 94: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 95: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 96: google.protobuf.Duration
+	(*Metadata)(nil),                 // 97: transcript.v1.Metadata
+	(Role)(0),                        // 98: transcript.v1.Role
+	(*ToolCall)(nil),                 // 99: transcript.v1.ToolCall
+	(*Part)(nil),                     // 100: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	91,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	89,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	93,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	91,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	92,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	94,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	93,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	95,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	92,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	94,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	93,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	95,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -8432,20 +8691,20 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	91,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	90,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	93,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	92,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
 	32,  // 30: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
 	6,   // 31: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
 	7,   // 32: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	91,  // 33: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	91,  // 34: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
+	93,  // 33: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	93,  // 34: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
 	31,  // 35: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
 	20,  // 36: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	31,  // 37: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	91,  // 38: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	91,  // 39: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	93,  // 38: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	93,  // 39: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
 	38,  // 40: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	94,  // 41: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	96,  // 41: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	41,  // 42: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
 	1,   // 43: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	2,   // 44: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
@@ -8454,153 +8713,160 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	3,   // 47: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
 	40,  // 48: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
 	42,  // 49: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	13,  // 50: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	45,  // 51: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	91,  // 52: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	93,  // 53: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 54: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 55: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	46,  // 56: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	48,  // 57: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	49,  // 58: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	40,  // 59: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	92,  // 60: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 61: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	47,  // 62: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	44,  // 63: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 64: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 65: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 66: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	40,  // 67: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	42,  // 68: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	92,  // 69: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 70: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	47,  // 71: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	44,  // 72: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	12,  // 73: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	92,  // 74: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	44,  // 75: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	95,  // 76: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	91,  // 77: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 78: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	96,  // 79: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	12,  // 80: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	91,  // 81: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	96,  // 82: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	56,  // 83: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	59,  // 84: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 85: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	40,  // 86: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 87: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 88: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 89: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 90: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	63,  // 91: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	40,  // 92: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	8,   // 93: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	64,  // 94: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	64,  // 95: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	91,  // 96: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	91,  // 97: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	12,  // 98: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	64,  // 99: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	64,  // 100: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	91,  // 101: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	91,  // 102: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 103: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	65,  // 104: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 105: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	67,  // 106: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 107: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	97,  // 108: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	64,  // 109: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 110: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	98,  // 111: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	64,  // 112: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	91,  // 113: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 114: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	96,  // 115: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	91,  // 116: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	91,  // 117: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	64,  // 118: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	96,  // 119: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	64,  // 120: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 121: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	73,  // 122: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	91,  // 123: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	72,  // 124: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 125: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 126: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	64,  // 127: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	64,  // 128: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	64,  // 129: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	91,  // 130: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	76,  // 131: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 132: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 133: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	94,  // 134: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	91,  // 135: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	79,  // 136: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	91,  // 137: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	94,  // 138: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 139: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	81,  // 140: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	83,  // 141: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	87,  // 142: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	88,  // 143: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 144: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	64,  // 145: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	91,  // 146: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	94,  // 147: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	82,  // 148: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 149: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	84,  // 150: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	85,  // 151: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 152: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 153: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	86,  // 154: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 155: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	84,  // 156: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	91,  // 157: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	21,  // 158: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 159: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 160: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 161: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	33,  // 162: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	35,  // 163: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	37,  // 164: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	43,  // 165: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	51,  // 166: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	53,  // 167: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	55,  // 168: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	61,  // 169: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	66,  // 170: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	69,  // 171: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	71,  // 172: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	75,  // 173: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	78,  // 174: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 175: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 176: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 177: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 178: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	34,  // 179: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	36,  // 180: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	39,  // 181: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	50,  // 182: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	52,  // 183: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	54,  // 184: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	57,  // 185: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	62,  // 186: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	68,  // 187: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	70,  // 188: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	74,  // 189: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	77,  // 190: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	80,  // 191: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	175, // [175:192] is the sub-list for method output_type
-	158, // [158:175] is the sub-list for method input_type
-	158, // [158:158] is the sub-list for extension type_name
-	158, // [158:158] is the sub-list for extension extendee
-	0,   // [0:158] is the sub-list for field type_name
+	66,  // 50: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	13,  // 51: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	45,  // 52: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	93,  // 53: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	95,  // 54: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 55: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 56: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	46,  // 57: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	48,  // 58: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	49,  // 59: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	40,  // 60: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	94,  // 61: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 62: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	47,  // 63: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	44,  // 64: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	66,  // 65: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	12,  // 66: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 67: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 68: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	40,  // 69: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	42,  // 70: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	66,  // 71: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	94,  // 72: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 73: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	47,  // 74: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	44,  // 75: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	66,  // 76: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	12,  // 77: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	94,  // 78: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	44,  // 79: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	97,  // 80: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	93,  // 81: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 82: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	98,  // 83: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	54,  // 84: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	12,  // 85: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	93,  // 86: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	98,  // 87: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	58,  // 88: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	61,  // 89: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 90: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	40,  // 91: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 92: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 93: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	18,  // 94: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 95: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	65,  // 96: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	40,  // 97: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	8,   // 98: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	66,  // 99: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	66,  // 100: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	93,  // 101: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	93,  // 102: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	12,  // 103: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	66,  // 104: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	66,  // 105: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	93,  // 106: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	93,  // 107: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 108: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	67,  // 109: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 110: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	69,  // 111: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 112: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	99,  // 113: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	66,  // 114: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 115: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	100, // 116: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	66,  // 117: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	93,  // 118: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 119: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	98,  // 120: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	93,  // 121: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	93,  // 122: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	66,  // 123: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	98,  // 124: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	66,  // 125: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 126: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	75,  // 127: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	93,  // 128: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	74,  // 129: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 130: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 131: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	66,  // 132: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	66,  // 133: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	66,  // 134: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	93,  // 135: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	78,  // 136: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 137: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 138: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	96,  // 139: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	93,  // 140: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	81,  // 141: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	93,  // 142: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	96,  // 143: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 144: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	83,  // 145: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	85,  // 146: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	89,  // 147: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	90,  // 148: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 149: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	66,  // 150: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	93,  // 151: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	96,  // 152: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	84,  // 153: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 154: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	86,  // 155: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	87,  // 156: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 157: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 158: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	88,  // 159: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 160: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	86,  // 161: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	93,  // 162: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	21,  // 163: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 164: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 165: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 166: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	33,  // 167: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	35,  // 168: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	37,  // 169: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	43,  // 170: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	51,  // 171: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	53,  // 172: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	55,  // 173: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	57,  // 174: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	63,  // 175: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	68,  // 176: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	71,  // 177: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	73,  // 178: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	77,  // 179: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	80,  // 180: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 181: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 182: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 183: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 184: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	34,  // 185: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	36,  // 186: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	39,  // 187: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	50,  // 188: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	52,  // 189: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	54,  // 190: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	56,  // 191: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	59,  // 192: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	64,  // 193: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	70,  // 194: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	72,  // 195: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	76,  // 196: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	79,  // 197: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	82,  // 198: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	181, // [181:199] is the sub-list for method output_type
+	163, // [163:181] is the sub-list for method input_type
+	163, // [163:163] is the sub-list for extension type_name
+	163, // [163:163] is the sub-list for extension extendee
+	0,   // [0:163] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -8627,27 +8893,27 @@ func file_transcript_v1_transcript_service_proto_init() {
 	}
 	file_transcript_v1_transcript_service_proto_msgTypes[28].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[29].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[53].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[57].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[59].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[55].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[59].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[61].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[60].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[64].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[70].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[75].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[76].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[66].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[77].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[78].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   79,
+			NumMessages:   81,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	TranscriptService_Assemble_FullMethodName         = "/transcript.v1.TranscriptService/Assemble"
 	TranscriptService_StreamAssemble_FullMethodName   = "/transcript.v1.TranscriptService/StreamAssemble"
 	TranscriptService_GetNode_FullMethodName          = "/transcript.v1.TranscriptService/GetNode"
+	TranscriptService_GetNodes_FullMethodName         = "/transcript.v1.TranscriptService/GetNodes"
 	TranscriptService_ListChildren_FullMethodName     = "/transcript.v1.TranscriptService/ListChildren"
 	TranscriptService_Compact_FullMethodName          = "/transcript.v1.TranscriptService/Compact"
 	TranscriptService_ListRunLoops_FullMethodName     = "/transcript.v1.TranscriptService/ListRunLoops"
@@ -97,8 +98,8 @@ type TranscriptServiceClient interface {
 	ListAliasHistory(ctx context.Context, in *ListAliasHistoryRequest, opts ...grpc.CallOption) (*ListAliasHistoryResponse, error)
 	// Assemble gives the messages of a chain in one view, in one reply of at most 4 MiB - 64 KiB.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR);
-	// RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
+	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR,
+	// NOT_IN_VIEW); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
 	Assemble(ctx context.Context, in *AssembleRequest, opts ...grpc.CallOption) (*AssembleResponse, error)
 	// StreamAssemble gives the same in frames of whole nodes, at most about 64 KiB or one node each and never over 4 MiB,
 	// for chains of any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
@@ -107,6 +108,10 @@ type TranscriptServiceClient interface {
 	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where the reply would be over 4 MiB: ask without the
 	// messages and stream those (VIEW_FULL, after the parent); DATA_LOSS.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
+	// GetNodes gives up to 1,000 nodes by their ids, in the order of the request, as many as fit into a reply of 4 MiB - 64 KiB. Ids
+	// that no node has are told in the reply and are no error. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE)
+	// where the first node alone does not fit: see GetNode; DATA_LOSS.
+	GetNodes(ctx context.Context, in *GetNodesRequest, opts ...grpc.CallOption) (*GetNodesResponse, error)
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
 	ListChildren(ctx context.Context, in *ListChildrenRequest, opts ...grpc.CallOption) (*ListChildrenResponse, error)
@@ -259,6 +264,16 @@ func (c *transcriptServiceClient) GetNode(ctx context.Context, in *GetNodeReques
 	return out, nil
 }
 
+func (c *transcriptServiceClient) GetNodes(ctx context.Context, in *GetNodesRequest, opts ...grpc.CallOption) (*GetNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetNodesResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_GetNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *transcriptServiceClient) ListChildren(ctx context.Context, in *ListChildrenRequest, opts ...grpc.CallOption) (*ListChildrenResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListChildrenResponse)
@@ -388,8 +403,8 @@ type TranscriptServiceServer interface {
 	ListAliasHistory(context.Context, *ListAliasHistoryRequest) (*ListAliasHistoryResponse, error)
 	// Assemble gives the messages of a chain in one view, in one reply of at most 4 MiB - 64 KiB.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR);
-	// RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
+	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR,
+	// NOT_IN_VIEW); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
 	Assemble(context.Context, *AssembleRequest) (*AssembleResponse, error)
 	// StreamAssemble gives the same in frames of whole nodes, at most about 64 KiB or one node each and never over 4 MiB,
 	// for chains of any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
@@ -398,6 +413,10 @@ type TranscriptServiceServer interface {
 	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where the reply would be over 4 MiB: ask without the
 	// messages and stream those (VIEW_FULL, after the parent); DATA_LOSS.
 	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
+	// GetNodes gives up to 1,000 nodes by their ids, in the order of the request, as many as fit into a reply of 4 MiB - 64 KiB. Ids
+	// that no node has are told in the reply and are no error. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE)
+	// where the first node alone does not fit: see GetNode; DATA_LOSS.
+	GetNodes(context.Context, *GetNodesRequest) (*GetNodesResponse, error)
 	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
 	ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error)
@@ -470,6 +489,9 @@ func (UnimplementedTranscriptServiceServer) StreamAssemble(*StreamAssembleReques
 }
 func (UnimplementedTranscriptServiceServer) GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetNode not implemented")
+}
+func (UnimplementedTranscriptServiceServer) GetNodes(context.Context, *GetNodesRequest) (*GetNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNodes not implemented")
 }
 func (UnimplementedTranscriptServiceServer) ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListChildren not implemented")
@@ -686,6 +708,24 @@ func _TranscriptService_GetNode_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TranscriptService_GetNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).GetNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_GetNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).GetNodes(ctx, req.(*GetNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TranscriptService_ListChildren_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListChildrenRequest)
 	if err := dec(in); err != nil {
@@ -854,6 +894,10 @@ var TranscriptService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetNode",
 			Handler:    _TranscriptService_GetNode_Handler,
+		},
+		{
+			MethodName: "GetNodes",
+			Handler:    _TranscriptService_GetNodes_Handler,
 		},
 		{
 			MethodName: "ListChildren",

@@ -29,6 +29,9 @@ type Request interface {
 	GetPolicy() *transcriptv1.Policy
 	GetCondenseLast() bool
 	GetNodeFacts() *transcriptv1.NodeFacts
+	GetLastMessages() int32
+	GetLastBytes() int32
+	GetBefore() *transcriptv1.MessagePlace
 }
 
 // maxEtag is the most bytes of an etag that is asked with; ours have 32. A stream keeps its request, so that must be short.
@@ -44,6 +47,8 @@ type Assembly struct {
 	conversation *conversation
 	detail       transcriptv1.NodeDetail
 	facts        *wire.NodeFacts
+	// last is not nil where a part is asked for.
+	last *last
 	// after is what the caller asks to go on from; base is the same where the reply does; else it is the whole view.
 	after, base *chainstore.ID
 	// Etag names the view of the head and what is told of nodes, and neither the reply nor its base: it is what the
@@ -77,8 +82,11 @@ func Open(ctx context.Context, store chainstore.Store, req Request) (*Assembly, 
 	if a.facts, err = wire.ParseNodeFacts("node_facts", req.GetNodeFacts()); err != nil {
 		return nil, err
 	}
-	if a.Chain, err = store.Chain(ctx, wire.Namespace(req.GetNamespace()), head, a.after); err != nil {
-		return nil, wire.MissingFromChain("head", "after_id", err)
+	if a.last, err = parseLast(req); err != nil {
+		return nil, err
+	}
+	if err := a.openChain(ctx, store, wire.Namespace(req.GetNamespace()), head); err != nil {
+		return nil, err
 	}
 	if req.GetView() == transcriptv1.View_VIEW_CONVERSATION {
 		err = a.openConversation(ctx, policy, req.GetCondenseLast())
@@ -86,10 +94,29 @@ func Open(ctx context.Context, store chainstore.Store, req Request) (*Assembly, 
 		a.openWhole()
 	}
 	a.NotModified = a.Etag == req.GetIfNoneMatch()
-	if c := a.conversation; c != nil && !a.NotModified {
-		c.origins, err = c.view.origins(ctx, c.plan)
+	switch {
+	case a.NotModified || err != nil:
+	case a.conversation != nil:
+		a.conversation.origins, err = a.conversation.view.origins(ctx, a.conversation.plan)
+	case a.last != nil:
+		err = a.last.find(ctx, a)
 	}
 	return a, err
+}
+
+// openChain finds the chain, and where on it the node lies that the request names beside its head.
+func (a *Assembly) openChain(ctx context.Context, store chainstore.Store, namespace string, head chainstore.Ref) (err error) {
+	named, field := a.after, "after_id"
+	if a.last != nil && a.last.before != nil {
+		named, field = &a.last.beforeID, "before.node_id"
+	}
+	if a.Chain, err = store.Chain(ctx, namespace, head, named); err != nil {
+		return wire.MissingFromChain("head", field, err)
+	}
+	if a.last != nil && a.last.before != nil {
+		a.last.before.Seq = a.Chain.After()
+	}
+	return nil
 }
 
 func checkOptions(req Request) error {
@@ -133,7 +160,8 @@ func (a *Assembly) etag() string {
 		view = 'f'
 	}
 	head := a.Chain.Head().ID
-	return hashEtag(a.facts.AppendKey(append([]byte{assemblerVersion, view, byte(a.detail)}, head[:]...)))
+	b := append([]byte{assemblerVersion, view, byte(a.detail)}, head[:]...)
+	return hashEtag(a.last.appendKey(a.facts.AppendKey(b)))
 }
 
 func hashEtag(of []byte) string {
@@ -144,6 +172,8 @@ func hashEtag(of []byte) string {
 // spans are the rows of the reply, in its order.
 func (a *Assembly) spans() []chainstore.Span {
 	switch {
+	case a.last != nil && a.last.found:
+		return a.last.spans
 	case a.conversation != nil:
 		return a.conversation.spans
 	case a.view != nil:
@@ -178,6 +208,14 @@ func (a *Assembly) BaseID() string {
 	return base.String()
 }
 
+// Begin is the place of the first message of a part of a view, nil without one; more says that the view has messages before it.
+func (a *Assembly) Begin() (place *transcriptv1.MessagePlace, more bool) {
+	if a.last == nil || a.last.begin == nil {
+		return nil, false
+	}
+	return &transcriptv1.MessagePlace{NodeId: a.last.beginID.String(), MessageIndex: int32(a.last.begin.Index)}, a.last.more
+}
+
 // Counters are those of the chain.
 func (a *Assembly) Counters() *transcriptv1.ChainCounters { return wire.HeadCounters(a.Chain.Head()) }
 
@@ -196,7 +234,7 @@ const (
 // is told, has parts of about so many bytes; any other is one part, since what is made of a row depends on those before.
 func (a *Assembly) Parts(bytes int64) (parts [][]chainstore.Span) {
 	spans := a.spans()
-	if a.view != nil || a.base != nil || a.conversation != nil || a.Describes() {
+	if a.view != nil || a.base != nil || a.last != nil || a.conversation != nil || a.Describes() {
 		return [][]chainstore.Span{spans}
 	}
 	totals := a.Chain.Head().State.Full.Totals
@@ -224,7 +262,10 @@ type Writer interface {
 
 // Writer fills the frames that frame gives, each for the next need bytes, with this view, and the report.
 func (a *Assembly) Writer(frame func(need int) (*Frame, error)) (Writer, *Report) {
-	s := &splicer{chain: a.Chain, full: a.Full, view: a.view, detail: a.detail, facts: a.facts, frame: frame}
+	s := &splicer{chain: a.Chain, extent: extent{full: a.Full, view: a.view}, detail: a.detail, facts: a.facts, frame: frame}
+	if a.last != nil {
+		s.from, s.before = a.last.begin, a.last.before
+	}
 	s.counted = a.base != nil || a.conversation != nil
 	if a.base != nil {
 		s.last = lastRow{true, a.Chain.After(), *a.base}
@@ -240,6 +281,8 @@ func (a *Assembly) Report(r *Report) *transcriptv1.Report {
 	switch totals := a.totals(a.Chain.Head()); {
 	case a.conversation != nil:
 		a.conversation.complete(r)
+	case a.last != nil:
+		r.spend(a.last.size.tokens, a.last.size.estimates > 0)
 	case a.base == nil:
 		r.spend(totals.Tokens, totals.Estimated)
 	}

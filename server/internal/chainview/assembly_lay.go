@@ -36,6 +36,9 @@ func (a *Assembly) Lay(ctx context.Context, f *Frame, most int) (*transcriptv1.R
 // Expected tells how many bytes of messages the view has at most, or exactly. Error: ErrLarge where they are more than a limit for sure.
 func (a *Assembly) Expected(ctx context.Context, limit int64) (most int, exactly bool, err error) {
 	total := a.totals(a.Chain.Head()).Bytes
+	if a.last != nil {
+		total = a.last.size.bytes
+	}
 	if c := a.conversation; c != nil && c.plan.LeftOut > 0 {
 		total += int64(runloop.LeftOutLength(c.plan.LeftOut))
 	}

@@ -62,13 +62,29 @@ func (r *Report) Join(behind *Report) *Report {
 // lead-in begins in the full view: a loop has begun in what it covers.
 func (r *Report) find(h *chainstore.Header, from, through int) {
 	for i := from; i < through; i++ {
-		m := &h.Messages[i].Mark
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(m.Stubs))
-		r.add(h, i, leftOutKind(m.LeftOut), 1)
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, m.RepeatedIDs)
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_INTERRUPTED_LOOP, boolToInt(m.Interrupts))
-		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, boolToInt(m.LeadIn && !h.Compaction.Present))
+		r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(h.Messages[i].Mark.Stubs))
+		r.findAt(h, i)
 	}
+}
+
+// findIn is find for a part of a row: calls without a result are found where their stubs stand.
+func (r *Report) findIn(p *slots) {
+	for i := p.from; i < p.through; i++ {
+		r.add(p.h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(p.stubs(i)))
+		r.findAt(p.h, i)
+	}
+	if p.ends {
+		r.add(p.h, p.through, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(p.stubs(p.through)))
+	}
+}
+
+// findAt adds what the mark of a message tells, but for calls without a result.
+func (r *Report) findAt(h *chainstore.Header, i int) {
+	m := &h.Messages[i].Mark
+	r.add(h, i, leftOutKind(m.LeftOut), 1)
+	r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_DUPLICATE_CALL_ID, m.RepeatedIDs)
+	r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_INTERRUPTED_LOOP, boolToInt(m.Interrupts))
+	r.add(h, i, transcriptv1.FindingKind_FINDING_KIND_LEAD_IN, boolToInt(m.LeadIn && !h.Compaction.Present))
 }
 
 // add adds a finding of a message, unless there is none: no kind, or a count of 0.

@@ -19,9 +19,7 @@ const maxPart = canonical.MaxPayloadBytes
 // that are repaired, have findings, are counted or are to be told of.
 type splicer struct {
 	chain chainstore.Chain
-	// full says that the full view is asked for; view is how another lies, nil where its rows are shown whole.
-	full bool
-	view *Effective
+	extent
 	// counted says that tokens are added up row by row.
 	counted bool
 	detail  transcriptv1.NodeDetail
@@ -57,15 +55,11 @@ func (s *splicer) wantsInfo() bool {
 // Add lays the row into a frame. It keeps nothing of the row.
 func (s *splicer) Add(row *chainstore.Row) error {
 	defer s.saw(row)
-	through := row.Raw.MessageCount()
-	if s.view != nil {
-		_, through = s.view.parts(row)
-	}
-	hidden := row.Raw.IsCompaction() && (s.view == nil || s.view.compaction.Seq != row.Seq)
+	shown, hidden := s.of(row)
 	if hidden && !s.wantsInfo() {
 		return nil
 	}
-	whole := !hidden && through == row.Raw.MessageCount()
+	whole := !hidden && shown.from == 0 && shown.through == row.Raw.MessageCount()
 	if whole && !s.wantsInfo() && !s.counted && !row.Raw.HasFindings() {
 		return s.verbatim(row, nil)
 	}
@@ -76,11 +70,12 @@ func (s *splicer) Add(row *chainstore.Row) error {
 	if hidden {
 		return s.hidden(row, h)
 	}
-	s.report.find(h, 0, through)
+	shown.h = h
+	s.report.findIn(&shown)
 	if whole && (s.full || !row.Raw.Repaired()) {
 		return s.verbatim(row, h)
 	}
-	return s.repaired(row, h, through)
+	return s.repaired(row, &shown)
 }
 
 // hidden tells of a node that the view shows nothing of.
@@ -97,8 +92,9 @@ func (s *splicer) hidden(row *chainstore.Row, h *chainstore.Header) error {
 func (s *splicer) verbatim(row *chainstore.Row, h *chainstore.Header) error {
 	p := part{bytes: len(row.Payload), messages: row.Raw.MessageCount(), verbatim: true}
 	if h != nil {
+		p.slots = asPut(h)
 		p.through = len(h.Messages)
-		p.notes = s.notes(h, &p)
+		p.notes = s.notes(&p)
 	}
 	f, info, err := s.begin(row, h, &p)
 	if err != nil {
@@ -109,84 +105,84 @@ func (s *splicer) verbatim(row *chainstore.Row, h *chainstore.Header) error {
 	} else {
 		f.add(row.Payload)
 	}
-	s.count(h, &p)
+	s.count(&p)
 	s.end(f, info, &p)
-	s.shortened(row)
+	s.shortened(row, row.Payload)
 	return nil
 }
 
-// shortened counts the messages that a compaction shortened, of those of its row.
-func (s *splicer) shortened(row *chainstore.Row) {
+// shortened counts the messages that a compaction shortened, of those of its row that are shown.
+func (s *splicer) shortened(row *chainstore.Row, shown []byte) {
 	if row.Raw.IsCompaction() {
-		s.report.shortened += int64(canonical.CountShortened(row.Payload))
+		s.report.shortened += int64(canonical.CountShortened(shown))
 	}
 }
 
-// repaired lays the messages before one without opaque ones and the results that are left out, each stub before the message that ended
+// repaired lays a part of a row, or one without opaque messages and the results that are left out, each stub before the message that ended
 // its group, or at the end of the node whose outcome did.
-func (s *splicer) repaired(row *chainstore.Row, h *chainstore.Header, through int) error {
-	total := 0
+func (s *splicer) repaired(row *chainstore.Row, shown *slots) error {
+	h, total, offset := shown.h, 0, 0
 	for i := range h.Messages {
+		if i == shown.from {
+			offset = total
+		}
 		total += h.Messages[i].Length
 	}
 	if total != len(row.Payload) {
 		return fmt.Errorf("%w: the lengths in the header of node %s do not add up to its payload", chainstore.ErrCorrupt, h.ID)
 	}
-	limit := slots(h, through)
-	for from, offset := 0, 0; from < limit; {
-		p := nextPart(h, from, limit)
-		p.notes = s.notes(h, &p)
+	begin := offset
+	for from, limit := shown.from, shown.limit(); from < limit; {
+		p := nextPart(shown, from, limit)
+		p.notes = s.notes(&p)
 		f, info, err := s.begin(row, h, &p)
 		if err != nil {
 			return err
 		}
 		f.extend(p.bytes, func(b []byte) []byte {
 			for i := p.from; i < p.through; i++ {
-				stubs, m := slot(h, i)
+				stubs, m := p.at(i)
 				for _, call := range stubs {
 					b = canonical.AppendStub(b, call)
 				}
 				if m == nil {
 					continue
 				}
-				if m.Shown() {
+				if p.shows(m) {
 					b = append(b, row.Payload[offset:offset+m.Length]...)
 				}
 				offset += m.Length
 			}
 			return b
 		})
-		s.count(h, &p)
+		s.count(&p)
 		s.end(f, info, &p)
 		from = p.through
 	}
-	s.shortened(row)
+	s.shortened(row, row.Payload[begin:offset])
 	return nil
 }
 
 // count adds the tokens of a part, where they are added up row by row.
-func (s *splicer) count(h *chainstore.Header, p *part) {
+func (s *splicer) count(p *part) {
 	if !s.counted {
 		return
 	}
 	var size compaction.Size
 	for i := p.from; i < p.through; i++ {
-		stubs, m := slot(h, i)
-		if m == nil {
-			addStubs(&size, stubs)
-			continue
+		stubs, m := p.at(i)
+		addStubs(&size, stubs)
+		if m != nil && p.shows(m) {
+			tokens, estimated := m.Tokens()
+			size.Add(int64(m.Length), tokens, estimated)
 		}
-		put := *m
-		if p.verbatim {
-			put.Mark = runloop.Mark{}
-		}
-		addShown(&size, &put)
 	}
 	s.report.spend(size.Tokens, size.Estimated)
 }
 
 // part is a run of a node's messages, as a view shows it.
 type part struct {
+	*slots
 	// from and through bound the slots; messages and bytes are those shown, repairs what was done.
 	from, through            int
 	messages, bytes, repairs int
@@ -195,30 +191,14 @@ type part struct {
 	notes []*transcriptv1.MessageNote
 }
 
-// slot is message i of a node with the stubs before it; behind the last message, the stubs at the node's end alone.
-func slot(h *chainstore.Header, i int) ([]runloop.Call, *runloop.Brief) {
-	if i == len(h.Messages) {
-		return h.Stubs, nil
-	}
-	return h.Messages[i].Mark.Stubs, &h.Messages[i]
-}
-
-// slots is how many slots the messages before one have.
-func slots(h *chainstore.Header, through int) int {
-	if through == len(h.Messages) && len(h.Stubs) > 0 {
-		return through + 1
-	}
-	return through
-}
-
 // leftOut is 1 for a result that repair leaves out.
 func leftOut(m *runloop.Brief) int { return boolToInt(m.Mark.LeftOut != runloop.Shown) }
 
 // nextPart is the longest run from a slot on that fits into a frame, at least one slot, none from limit on.
-func nextPart(h *chainstore.Header, from, limit int) part {
-	p := part{from: from, through: from}
+func nextPart(shown *slots, from, limit int) part {
+	p := part{slots: shown, from: from, through: from}
 	for ; p.through < limit; p.through++ {
-		stubs, m := slot(h, p.through)
+		stubs, m := shown.at(p.through)
 		bytes, messages := 0, len(stubs)
 		for _, call := range stubs {
 			bytes += runloop.StubLength(call)
@@ -226,7 +206,7 @@ func nextPart(h *chainstore.Header, from, limit int) part {
 		repairs := messages
 		switch {
 		case m == nil:
-		case m.Shown():
+		case shown.shows(m):
 			bytes, messages = bytes+m.Length, messages+1
 		default:
 			repairs += leftOut(m)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
@@ -77,15 +78,21 @@ func (s *splicer) Link(ctx context.Context) error {
 }
 
 // notes are those of the messages of a part, stubs with empty ones; nil where none were put, or nothing is told.
-func (s *splicer) notes(h *chainstore.Header, p *part) []*transcriptv1.MessageNote {
+func (s *splicer) notes(p *part) []*transcriptv1.MessageNote {
 	if !s.wantsInfo() {
 		return nil
 	}
-	ends := 0
-	if p.through > len(h.Messages) {
-		ends = len(h.Stubs)
+	var l wire.NoteList
+	for i := p.from; i < p.through; i++ {
+		stubs, m := p.at(i)
+		for range stubs {
+			l.Add(&runloop.Note{})
+		}
+		if m != nil && p.shows(m) {
+			l.Add(&m.Note)
+		}
 	}
-	return wire.Notes(h.Messages[p.from:min(p.through, len(h.Messages))], ends, p.verbatim)
+	return l.List()
 }
 
 // infoSize is what a NodeInfo takes in a reply; nothing for none.

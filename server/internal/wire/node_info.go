@@ -11,22 +11,11 @@ import (
 // for a compaction node.
 type Links struct{ Parent, Covers *chainstore.ID }
 
-// Notes are those of the messages that a view shows, stubs with empty ones, of which so many stand at the end; nil where none were put.
-func Notes(messages []runloop.Brief, ends int, verbatim bool) []*transcriptv1.MessageNote {
+// Notes are those of the messages that were put in a node; nil where none were.
+func Notes(messages []runloop.Brief) []*transcriptv1.MessageNote {
 	var l NoteList
 	for i := range messages {
-		m := &messages[i]
-		if !verbatim {
-			for range m.Mark.Stubs {
-				l.Add(&runloop.Note{})
-			}
-		}
-		if verbatim || m.Shown() {
-			l.Add(&m.Note)
-		}
-	}
-	for range ends {
-		l.Add(&runloop.Note{})
+		l.Add(&messages[i].Note)
 	}
 	return l.List()
 }
