@@ -118,6 +118,21 @@ func badViews(w *planted) []bad {
 		{"after a branch", callView(&Assemble{Head: chat, AfterId: w.elsewhere}), unfit, "NOT_AN_ANCESTOR", ""},
 		{"after a branch, in full", callView(&Assemble{Head: chat, View: full, AfterId: w.elsewhere}), unfit, "NOT_AN_ANCESTOR", ""},
 		{"after with a conversation", callView(&Assemble{Head: chat, View: conversation, AfterId: w.chat[3]}), invalid, badField, "after_id"},
+		{"fewer than no messages", callView(&Assemble{Head: chat, LastMessages: -1}), invalid, badField, "last_messages"},
+		{"the most messages", callView(&Assemble{Head: chat, LastMessages: 10_000}), codes.OK, "", ""},
+		{"more than the most messages", callView(&Assemble{Head: chat, LastMessages: 10_001}), invalid, overLimit, "last_messages"},
+		{"fewer than no bytes", callView(&Assemble{Head: chat, LastBytes: -1}), invalid, badField, "last_bytes"},
+		{"last messages of a conversation", callView(&Assemble{Head: chat, View: conversation, LastMessages: 1}), invalid, badField, "last_messages"},
+		{"last bytes of a conversation", callView(&Assemble{Head: chat, View: conversation, LastBytes: 1}), invalid, badField, "last_bytes"},
+		{"last messages after a node", callView(&Assemble{Head: chat, LastMessages: 1, AfterId: w.chat[0]}), invalid, badField, "last_messages"},
+		{"before a place alone", callView(&Assemble{Head: chat, Before: &transcriptv1.MessagePlace{NodeId: w.chat[1]}}), invalid, badField, "before"},
+		{"before a place without a node", callView(&Assemble{Head: chat, LastMessages: 1, Before: &transcriptv1.MessagePlace{}}), invalid, badField, "before.node_id"},
+		{"before a place below", callView(lastBefore(chat, w.chat[1], -1)), invalid, badField, "before.message_index"},
+		{"before a place behind its node", callView(lastBefore(chat, w.chat[1], 1_000)), invalid, badField, "before.message_index"},
+		{"before a place far behind its node", callView(lastBefore(chat, w.chat[1], 1<<31-1)), invalid, badField, "before.message_index"},
+		{"before what is not there", callView(lastBefore(chat, absent, 0)), notFound, noNode, "before.node_id"},
+		{"before a place that was compacted", callView(lastBefore(byAlias("compacted"), w.chat[3], 0)), unfit, "NOT_IN_VIEW", ""},
+		{"before a place on a branch", callView(lastBefore(chat, w.elsewhere, 0)), unfit, "NOT_AN_ANCESTOR", ""},
 		{"a policy without a view", callView(&Assemble{Head: chat, Policy: &Policy{}}), invalid, badField, "policy"},
 		{"a policy with the effective view", callView(&Assemble{Head: chat, View: effective, Policy: &Policy{}}), invalid, badField, "policy"},
 		{"a policy with the full view", callView(&Assemble{Head: chat, View: full, Policy: &Policy{}}), invalid, badField, "policy"},
@@ -142,4 +157,8 @@ func badViews(w *planted) []bad {
 		cases = append(cases, bad{"a policy in range", callView(&Assemble{Head: chat, View: conversation, Policy: p}), codes.OK, "", ""})
 	}
 	return cases
+}
+
+func lastBefore(head *NodeRef, node string, index int32) *Assemble {
+	return &Assemble{Head: head, LastMessages: 1, Before: &transcriptv1.MessagePlace{NodeId: node, MessageIndex: index}}
 }

@@ -46,6 +46,8 @@ type modelMessage struct {
 	note   runloop.Note
 	sentAt int64
 	index  uint32
+	// in is the node that it lies in; nil for a stub.
+	in *modelNode
 	// copies is the compaction node that it lies in; nil for none.
 	copies *modelNode
 }
@@ -97,7 +99,7 @@ func (v *viewModel) path(head string) []*modelNode {
 func (n *modelNode) shown() []modelMessage {
 	out := make([]modelMessage, len(n.messages))
 	for i, m := range n.messages {
-		one := modelMessage{m: m, sentAt: n.firstPut, index: uint32(i)}
+		one := modelMessage{m: m, sentAt: n.firstPut, index: uint32(i), in: n}
 		if n.covers != "" {
 			one.copies = n
 		}
@@ -393,6 +395,7 @@ func (r *rig) streamed(req *Assemble) (*transcriptv1.AssembleResponse, error) {
 	stream, err := r.StreamAssemble(r.ctx(), &transcriptv1.StreamAssembleRequest{
 		Namespace: req.Namespace, Head: req.Head, View: req.View, AfterId: req.AfterId, IfNoneMatch: req.IfNoneMatch,
 		NodeDetail: req.NodeDetail, Policy: req.Policy, CondenseLast: req.CondenseLast, NodeFacts: req.NodeFacts,
+		LastMessages: req.LastMessages, LastBytes: req.LastBytes, Before: req.Before,
 	})
 	if err != nil {
 		return nil, err
@@ -411,7 +414,7 @@ func (r *rig) streamed(req *Assemble) (*transcriptv1.AssembleResponse, error) {
 		}
 		proto.Merge(out, &transcriptv1.AssembleResponse{
 			Messages: f.Messages, HeadId: f.HeadId, BaseId: f.BaseId, Etag: f.Etag, NotModified: f.NotModified,
-			Counters: f.Counters, Report: f.Report, Nodes: f.Nodes,
+			Counters: f.Counters, Report: f.Report, Nodes: f.Nodes, Begin: f.Begin, MoreBefore: f.MoreBefore,
 		})
 	}
 }

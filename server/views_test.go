@@ -231,6 +231,7 @@ func (p *program) checkWhole(head string) {
 		v.sameMessages("the view", reply.Messages, bare(want)...)
 		v.checkTotals(reply, view)
 		v.checkAfter(head, reply, view)
+		p.checkLast(head, view, want)
 	}
 }
 

@@ -63,6 +63,7 @@ var methods = map[string]*Method{
 	transcriptv1.TranscriptService_DeleteAlias_FullMethodName:      {Write, Writes, namespace, ""},
 	transcriptv1.TranscriptService_Compact_FullMethodName:          {Write, Writes, namespace, ""},
 	transcriptv1.TranscriptService_GetNode_FullMethodName:          {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_GetNodes_FullMethodName:         {Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_Assemble_FullMethodName:         {Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_StreamAssemble_FullMethodName:   {Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_ListChildren_FullMethodName:     {Read, Reads, namespace, ""},
