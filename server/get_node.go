@@ -78,33 +78,41 @@ func (t *transcripts) findNode(ctx context.Context, namespace string, node *tran
 
 // nodeReply tells of the head and of the nodes that it links to; its messages and metadata are laid in as they are stored.
 func nodeReply(ctx context.Context, chain chainstore.Chain, omit bool) (*transcriptv1.GetNodeResponse, error) {
-	h := chain.Head()
-	reply := &transcriptv1.GetNodeResponse{
-		FirstPut: wire.Timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: wire.Roles(h),
-		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
-	}
-	var links wire.Links
-	spans := append(chainview.LinkSpans(h), chainstore.Span{From: h.Seq, Through: h.Seq})
-	err := chainview.ReadAll(ctx, chain, spans, func(row *chainstore.Row) error {
-		if row.Seq < h.Seq {
-			chainview.AddLink(&links, h, row)
+	n := chainstore.FoundNode{Header: chain.Head()}
+	var reply *transcriptv1.GetNodeResponse
+	own := chainstore.Span{From: n.Header.Seq, Through: n.Header.Seq}
+	err := chainview.ReadAll(ctx, chain, append(n.Header.LinkSpans(), own), func(row *chainstore.Row) error {
+		if row.Seq < n.Header.Seq {
+			n.Link(row)
 			return nil
 		}
-		reply.Info = &transcriptv1.NodeInfo{
-			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(row.Payload)),
-			Verbatim: true, Notes: wire.Notes(h.Messages), Envelope: wire.EnvelopeInfo(h, row.Metadata, links),
-		}
-		reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
-		var stored []byte
-		if !omit {
-			stored = append(stored, row.Payload...)
-		}
-		if len(row.Metadata) > 0 {
-			stored = protowire.AppendTag(stored, metadataField, protowire.BytesType)
-			stored = protowire.AppendBytes(stored, row.Metadata)
-		}
-		reply.ProtoReflect().SetUnknown(stored)
+		n.Row = *row
+		reply = foundReply(&n, omit)
 		return nil
 	})
 	return reply, err
+}
+
+// foundReply tells of a node whose row is read. It keeps nothing of the row.
+func foundReply(n *chainstore.FoundNode, omit bool) *transcriptv1.GetNodeResponse {
+	h := n.Header
+	reply := &transcriptv1.GetNodeResponse{
+		FirstPut: wire.Timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: wire.Roles(h),
+		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
+		Info: &transcriptv1.NodeInfo{
+			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(n.Payload)),
+			Verbatim: true, Notes: wire.Notes(h.Messages), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
+		},
+	}
+	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)
+	var stored []byte
+	if !omit {
+		stored = append(stored, n.Payload...)
+	}
+	if len(n.Metadata) > 0 {
+		stored = protowire.AppendTag(stored, metadataField, protowire.BytesType)
+		stored = protowire.AppendBytes(stored, n.Metadata)
+	}
+	reply.ProtoReflect().SetUnknown(stored)
+	return reply
 }

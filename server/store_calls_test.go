@@ -73,7 +73,7 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
-		"Headers", "Rows", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "VerifyStore", "WithCalls",
+		"Headers", "Nodes", "Rows", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "VerifyStore", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs"}
 )
@@ -95,6 +95,11 @@ func (s *callStore) Chain(ctx context.Context, ns string, head chainstore.Ref, a
 func (s *callStore) Find(ctx context.Context, ns, prefix string, limit int) ([]chainstore.ID, error) {
 	s.ask("Find")
 	return s.Store.Find(ctx, ns, prefix, limit)
+}
+
+func (s *callStore) Nodes(ctx context.Context, ns string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+	s.ask("Nodes")
+	return s.Store.Nodes(ctx, ns, ids, headersOnly, yield)
 }
 
 func (s *callStore) Children(ctx context.Context, ns string, node chainstore.Ref, after *chainstore.ID, limit int) ([]*chainstore.Header, error) {

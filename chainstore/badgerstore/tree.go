@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/chainstore/internal/cache"
 )
 
 // Find scans the ids with a prefix; see chainstore.TreeReader.
@@ -46,6 +48,40 @@ func seekHalf(from []byte, digit string) []byte {
 		return append(bytes.Clone(from), half...)
 	}
 	return from
+}
+
+// Nodes reads each, and those that it names; see chainstore.TreeReader.
+func (s *Store) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+	return s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
+		for _, id := range ids {
+			n, err := v.Head(chainstore.Ref{ID: id})
+			if errors.Is(err, chainstore.ErrNodeNotFound) {
+				continue
+			}
+			if err == nil {
+				err = found(ctx, v, n, headersOnly, yield)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// found yields a node that was found.
+func found(ctx context.Context, v *snapshot.Snapshot, n *cache.Node, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+	one := chainstore.FoundNode{Header: n.Header}
+	own := chainstore.Span{From: n.Header.Seq, Through: n.Header.Seq, HeadersOnly: headersOnly}
+	return v.Rows(ctx, n.Lineage, 0, append(n.Header.LinkSpans(), own), func(row *chainstore.Row) error {
+		if row.Seq < n.Header.Seq {
+			one.Link(row)
+			return nil
+		}
+		one.Row = *row
+		one.Shared, one.SharedFrom = nil, 0
+		return yield(&one)
+	})
 }
 
 // Children reads the child behind the node, then those that began segments; see chainstore.TreeReader.

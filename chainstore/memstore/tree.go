@@ -29,6 +29,47 @@ func (s *Store) Find(ctx context.Context, name, prefix string, limit int) ([]cha
 
 func first[T any](all []T, limit int) []T { return all[:min(len(all), max(limit, 0))] }
 
+// Nodes looks each up; see chainstore.TreeReader.
+func (s *Store) Nodes(ctx context.Context, name string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+	found, err := s.nodes(ctx, name, ids)
+	if err != nil {
+		return err
+	}
+	for _, n := range found {
+		one := chainstore.FoundNode{Row: chainstore.Row{Raw: n.raw, Seq: n.header.Seq}, Header: n.header}
+		if !headersOnly {
+			one.Payload, one.Metadata = n.payload, n.metadata
+		}
+		if n.parent != nil {
+			id := n.parent.id()
+			one.Parent = &id
+		}
+		if n.covers != nil {
+			id := n.covers.id()
+			one.Covers = &id
+		}
+		if err := yield(&one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodes are those that are there, in the order of their ids as given.
+func (s *Store) nodes(ctx context.Context, name string, ids []chainstore.ID) (found []*node, err error) {
+	ns, unlock, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for _, id := range ids {
+		if n := ns.nodes[id]; n != nil {
+			found = append(found, n)
+		}
+	}
+	return found, nil
+}
+
 // Children looks at every node; see chainstore.TreeReader.
 func (s *Store) Children(ctx context.Context, name string, ref chainstore.Ref, after *chainstore.ID, limit int) ([]*chainstore.Header, error) {
 	ns, unlock, err := s.read(ctx, name)

@@ -18,6 +18,8 @@ func treeChecks() []check {
 		{Children, "Order", childrenInOrder},
 		{Children, "Pages", childrenInPages},
 		{Find, "Prefixes", findPrefixes},
+		{RoundTrip, "FoundNodes", foundNodes},
+		{Compaction, "AreFound", foundCompactions},
 	}
 }
 

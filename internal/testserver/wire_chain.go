@@ -255,10 +255,14 @@ func (c *wireChain) node(ctx context.Context, id string) (*transcriptv1.GetNodeR
 	if err != nil {
 		return nil, domain(err)
 	}
+	c.see(n)
+	return n, nil
+}
+
+func (c *wireChain) see(n *transcriptv1.GetNodeResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes[c.namespace+"\x00"+id] = n
-	return n, nil
+	c.nodes[c.namespace+"\x00"+n.Info.NodeId] = n
 }
 
 // headerOf is the header of a node as far as the wire tells it; a payload that is given must be the node's.

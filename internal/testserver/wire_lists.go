@@ -3,10 +3,12 @@ package testserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"google.golang.org/grpc/status"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -48,6 +50,63 @@ func ignoring(err, ignored error) error {
 		return nil
 	}
 	return err
+}
+
+// Nodes asks for all at once, and then for what did not fit.
+func (w *wire) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+	c := wireChain{wire: w, namespace: namespace}
+	for left := ids; len(left) > 0; {
+		req := &transcriptv1.GetNodesRequest{Namespace: spelled(namespace)} // a header here is made of messages
+		for _, id := range left {
+			req.NodeIds = append(req.NodeIds, id.String())
+		}
+		reply, err := w.transcripts.GetNodes(ctx, req)
+		if err != nil {
+			return domain(err)
+		}
+		if got := len(reply.Nodes) + len(reply.MissingIds) + int(reply.Remaining); got != len(left) {
+			return fmt.Errorf("a reply tells of %d ids of %d", got, len(left))
+		}
+		left = left[len(left)-int(reply.Remaining):]
+		for _, n := range reply.Nodes {
+			one, err := c.found(ctx, n, headersOnly)
+			if err != nil {
+				return err
+			}
+			if err := yield(one); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// found is a node as the reply tells of it.
+func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse, headersOnly bool) (*chainstore.FoundNode, error) {
+	c.see(n)
+	h, err := c.headerOf(ctx, n.Info.NodeId, nil)
+	if err != nil {
+		return nil, err
+	}
+	one := &chainstore.FoundNode{Header: h, Row: chainstore.Row{Raw: chainstore.AppendHeader(nil, h), Seq: h.Seq}}
+	if !headersOnly {
+		one.Payload = canonical.EncodePayload(n.Messages)
+		one.Metadata = canonical.AppendMetadata(nil, n.Metadata.GetEntries())
+	}
+	for _, link := range []struct {
+		id *string
+		to **chainstore.ID
+	}{{&n.Info.Envelope.ParentId, &one.Parent}, {&n.Info.Envelope.CoversThrough, &one.Covers}} {
+		if *link.id == "" {
+			continue
+		}
+		id, err := chainstore.ParseID(*link.id)
+		if err != nil {
+			return nil, err
+		}
+		*link.to = &id
+	}
+	return one, nil
 }
 
 // Children goes on behind a child with the token of the page that it ended; for any other it looks for such a page.

@@ -9,7 +9,6 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // RowsWhile yields the rows of a span until yield wants no more.
@@ -95,28 +94,6 @@ func MessageAt(ctx context.Context, chain chainstore.Chain, at runloop.Place) (m
 		return err
 	})
 	return m, err
-}
-
-// LinkSpans are the rows that tell the links of a node, to be given to AddLink.
-func LinkSpans(h *chainstore.Header) (spans []chainstore.Span) {
-	if h.Covers.Present {
-		spans = append(spans, idSpan(h.Covers.Seq))
-	}
-	if h.Seq > 0 && (!h.Covers.Present || h.Covers.Seq+1 != h.Seq) {
-		spans = append(spans, idSpan(h.Seq-1))
-	}
-	return spans
-}
-
-// AddLink adds what a row tells of the links of a node.
-func AddLink(l *wire.Links, h *chainstore.Header, row *chainstore.Row) {
-	id := row.Raw.ID()
-	if row.Seq+1 == h.Seq {
-		l.Parent = &id
-	}
-	if h.Covers.Present && row.Seq == h.Covers.Seq {
-		l.Covers = &id
-	}
 }
 
 // idSpan is one row, read for its id.

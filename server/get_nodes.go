@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
+)
+
+// errFull ends the reading of nodes where the reply is full.
+var errFull = errors.New("the reply is full")
+
+// GetNodes asks how large the nodes are, waits for room, and reads those that fit.
+func (t *transcripts) GetNodes(ctx context.Context, req *transcriptv1.GetNodesRequest) (*transcriptv1.GetNodesResponse, error) {
+	ids, err := parseIDs("node_ids", req.NodeIds)
+	if err != nil {
+		return nil, err
+	}
+	namespace, bytes := wire.Namespace(req.Namespace), 0
+	err = t.store.Nodes(ctx, namespace, ids, true, func(n *chainstore.FoundNode) error {
+		if bytes += n.Header.MetadataLength; !req.OmitMessages {
+			bytes += n.Header.PayloadLength
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.replies.Expect(ctx, int64(min(bytes, wire.MaxReply))+reply.SmallReply-smallFrame); err != nil {
+		return nil, err
+	}
+	p := nodesPage{omit: req.OmitMessages, reply: &transcriptv1.GetNodesResponse{}, left: ids}
+	if err := t.store.Nodes(ctx, namespace, ids, false, p.add); err != nil && !errors.Is(err, errFull) {
+		return nil, err
+	}
+	if len(p.reply.Nodes) == 0 && p.full {
+		return nil, errUseStream
+	}
+	if !p.full {
+		p.miss(len(p.left))
+	}
+	p.reply.Remaining = int32(len(p.left))
+	return p.reply, nil
+}
+
+// parseIDs reads a list of whole ids, each of which is there once.
+func parseIDs(field string, digits []string) ([]chainstore.ID, error) {
+	switch {
+	case len(digits) == 0:
+		return nil, wire.InvalidField(field, "must not be empty")
+	case len(digits) > wire.MaxNodes:
+		return nil, wire.OverLimit(field, "must be at most %d", wire.MaxNodes)
+	}
+	ids, seen := make([]chainstore.ID, len(digits)), make(map[chainstore.ID]bool, len(digits))
+	for i := range digits {
+		id, err := wire.ParseID(wire.Indexed(field, i), digits[i])
+		if err != nil {
+			return nil, err
+		}
+		if seen[id] {
+			return nil, wire.InvalidField(wire.Indexed(field, i), "must not repeat an id")
+		}
+		ids[i], seen[id] = id, true
+	}
+	return ids, nil
+}
+
+// nodesPage is a reply of GetNodes under way.
+type nodesPage struct {
+	omit  bool
+	reply *transcriptv1.GetNodesResponse
+	// left are the ids that were not looked at yet; size is the encoded size of the reply.
+	left []chainstore.ID
+	size int
+	full bool
+}
+
+const (
+	// entryRoom is above what stands before a node in a reply, and missingBytes what an id takes that is not there.
+	entryRoom, missingBytes = 8, 2 + 2*len(chainstore.ID{})
+	// remainingRoom is above what the number of remaining ids takes.
+	remainingRoom = 8
+)
+
+// add adds the next node that was found; errFull where it does not fit.
+func (p *nodesPage) add(n *chainstore.FoundNode) error {
+	one := foundReply(n, p.omit)
+	missing := 0
+	for p.left[missing] != n.Header.ID {
+		missing++
+	}
+	size := protowire.SizeBytes(proto.Size(one)) + entryRoom + missing*missingBytes
+	if p.size+size+remainingRoom > wire.MaxReply {
+		p.full = true
+		return errFull
+	}
+	p.miss(missing)
+	p.size += size - missing*missingBytes
+	p.left = p.left[1:]
+	p.reply.Nodes = append(p.reply.Nodes, one)
+	return nil
+}
+
+// miss tells of the next n ids that they are not there, as far as there is room.
+func (p *nodesPage) miss(n int) {
+	for ; n > 0 && p.size+missingBytes+remainingRoom <= wire.MaxReply; n-- {
+		p.reply.MissingIds = append(p.reply.MissingIds, p.left[0].String())
+		p.left, p.size = p.left[1:], p.size+missingBytes
+	}
+}
