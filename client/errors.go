@@ -102,6 +102,7 @@ const (
 	ErrAliasMoved         = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED)
 	ErrNotAnAncestor      = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR)
 	ErrOpenToolCalls      = Reason(transcriptv1.ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS)
+	ErrNotInView          = Reason(transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW)
 	ErrAlreadyCovered     = Reason(transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED)
 	ErrUseStreamAssemble  = Reason(transcriptv1.ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE)
 	ErrDiskFull           = Reason(transcriptv1.ErrorReason_ERROR_REASON_DISK_FULL)

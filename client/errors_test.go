@@ -20,7 +20,7 @@ func TestEveryReasonHasASentinel(t *testing.T) {
 		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved,
 		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
 		ErrCancelled, ErrDeadlineExceeded, ErrInternal, ErrInvalidPattern, ErrOpenToolCalls, ErrToolCallNotFound,
-		ErrCompactionTooLarge, ErrAlreadyCovered,
+		ErrCompactionTooLarge, ErrNotInView, ErrAlreadyCovered,
 	}
 	have := map[Reason]bool{0: true}
 	for _, s := range sentinels {

@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
+
+	"google.golang.org/grpc/codes"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -10,6 +13,13 @@ import (
 func badReads() []bad {
 	get := func(ref *NodeRef) func(*rig) error {
 		return asked((*rig).GetNode, &transcriptv1.GetNodeRequest{Node: ref})
+	}
+	nodes := func(ids ...string) func(*rig) error {
+		return asked((*rig).GetNodes, &transcriptv1.GetNodesRequest{NodeIds: ids})
+	}
+	many := make([]string, 1001)
+	for i := range many {
+		many[i] = fmt.Sprintf("%064x", i)
 	}
 	children := func(req *transcriptv1.ListChildrenRequest) func(*rig) error { return asked((*rig).ListChildren, req) }
 	aliases := func(req *transcriptv1.ListAliasesRequest) func(*rig) error { return asked((*rig).ListAliases, req) }
@@ -31,6 +41,12 @@ func badReads() []bad {
 		{"an absent node", get(byID(absent)), notFound, noNode, "node"},
 		{"an absent alias", get(byAlias("nobody")), notFound, noAlias, "node"},
 		{"an alias with DEL", get(byAlias("a\x7f")), invalid, badField, "node.alias"},
+		{"nodes of no id", nodes(), invalid, badField, "node_ids"},
+		{"a thousand nodes", nodes(many[:1000]...), codes.OK, "", ""},
+		{"a thousand nodes and one", nodes(many...), invalid, overLimit, "node_ids"},
+		{"nodes of a prefix", nodes(absent, "abcdef"), invalid, badField, "node_ids[1]"},
+		{"nodes of an empty id", nodes(""), invalid, badField, "node_ids[0]"},
+		{"a node twice", nodes(many[1], many[2], many[1]), invalid, badField, "node_ids[2]"},
 		{"children of nothing", children(&transcriptv1.ListChildrenRequest{}), invalid, badField, "node"},
 		{"children of an absent node", children(&transcriptv1.ListChildrenRequest{Node: byID(absent)}), notFound, noNode, "node"},
 		{"children of an absent alias", children(&transcriptv1.ListChildrenRequest{Node: byAlias("nobody")}), notFound, noAlias, "node"},

@@ -31,11 +31,12 @@ func seeds() map[string][]proto.Message {
 		transcripts + "ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: ref.GetAlias()}},
 		transcripts + "ListAliases":      {&transcriptv1.ListAliasesRequest{PageSize: 1, Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: canary}}},
 		transcripts + "ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: ref.GetAlias(), PageSize: 1}},
-		transcripts + "Assemble":         {&Assemble{Head: ref, NodeDetail: envelopes}, &Assemble{Head: byAlias("a"), AfterId: absent, View: full}},
+		transcripts + "Assemble":         {&Assemble{Head: ref, NodeDetail: envelopes}, &Assemble{Head: byAlias("a"), AfterId: absent, View: full}, lastBefore(ref, absent, 0)},
 		transcripts + "StreamAssemble": {&transcriptv1.StreamAssembleRequest{Head: ref, IfNoneMatch: "x"}, &transcriptv1.StreamAssembleRequest{
 			Head: ref, View: transcriptv1.View_VIEW_CONVERSATION, Policy: &Policy{MaxBytes: proto.Int64(1), MaxUserChars: proto.Int32(1)}, CondenseLast: true,
 		}},
 		transcripts + "GetNode":      {&transcriptv1.GetNodeRequest{Node: ref}, &transcriptv1.GetNodeRequest{Node: byID("abcdef")}},
+		transcripts + "GetNodes":     {&transcriptv1.GetNodesRequest{NodeIds: []string{absent}, OmitMessages: true}},
 		transcripts + "ListChildren": {&transcriptv1.ListChildrenRequest{Node: ref, PageSize: 1, PageToken: "AQAAAAAAAAAAAA"}},
 		transcripts + "Compact": {
 			&Compact{Head: ref, ThroughId: absent, Summary: canary, Policy: &Policy{MaxRunLoops: proto.Int32(1), ClearToolResults: clears(proto.Int32(0))}},

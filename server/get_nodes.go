@@ -13,9 +13,6 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// errFull ends the reading of nodes where the reply is full.
-var errFull = errors.New("the reply is full")
-
 // GetNodes asks how large the nodes are, waits for room, and reads those that fit.
 func (t *transcripts) GetNodes(ctx context.Context, req *transcriptv1.GetNodesRequest) (*transcriptv1.GetNodesResponse, error) {
 	ids, err := parseIDs("node_ids", req.NodeIds)
@@ -36,14 +33,20 @@ func (t *transcripts) GetNodes(ctx context.Context, req *transcriptv1.GetNodesRe
 		return nil, err
 	}
 	p := nodesPage{omit: req.OmitMessages, reply: &transcriptv1.GetNodesResponse{}, left: ids}
-	if err := t.store.Nodes(ctx, namespace, ids, false, p.add); err != nil && !errors.Is(err, errFull) {
-		return nil, err
-	}
-	if len(p.reply.Nodes) == 0 && p.full {
-		return nil, errUseStream
-	}
-	if !p.full {
+	full := errors.New("the reply is full")
+	err = t.store.Nodes(ctx, namespace, ids, false, func(n *chainstore.FoundNode) error {
+		if !p.add(n) {
+			return full
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
 		p.miss(len(p.left))
+	case !errors.Is(err, full):
+		return nil, err
+	case len(p.reply.Nodes) == 0:
+		return nil, errUseStream
 	}
 	p.reply.Remaining = int32(len(p.left))
 	return p.reply, nil
@@ -78,7 +81,6 @@ type nodesPage struct {
 	// left are the ids that were not looked at yet; size is the encoded size of the reply.
 	left []chainstore.ID
 	size int
-	full bool
 }
 
 const (
@@ -88,8 +90,8 @@ const (
 	remainingRoom = 8
 )
 
-// add adds the next node that was found; errFull where it does not fit.
-func (p *nodesPage) add(n *chainstore.FoundNode) error {
+// add adds the next node that was found, unless it does not fit.
+func (p *nodesPage) add(n *chainstore.FoundNode) bool {
 	one := foundReply(n, p.omit)
 	missing := 0
 	for p.left[missing] != n.Header.ID {
@@ -97,14 +99,13 @@ func (p *nodesPage) add(n *chainstore.FoundNode) error {
 	}
 	size := protowire.SizeBytes(proto.Size(one)) + entryRoom + missing*missingBytes
 	if p.size+size+remainingRoom > wire.MaxReply {
-		p.full = true
-		return errFull
+		return false
 	}
 	p.miss(missing)
 	p.size += size - missing*missingBytes
 	p.left = p.left[1:]
 	p.reply.Nodes = append(p.reply.Nodes, one)
-	return nil
+	return true
 }
 
 // miss tells of the next n ids that they are not there, as far as there is room.

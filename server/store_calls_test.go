@@ -479,6 +479,10 @@ func (w *asking) views() []storeCalls {
 		{"Assemble", "effective, facts of nodes", 2, "", assemble(&Assemble{
 			Head: byAlias("chat"), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: []string{"message_id"}},
 		})},
+		{"Assemble", "the last 20 messages", 3, "where they begin is found by headers", assemble(&Assemble{Head: byAlias("chat"), LastMessages: 20})},
+		{"Assemble", "the last 20 before a place, in full", 3, "where they begin is found by headers", assemble(&Assemble{
+			Head: byAlias("chat"), View: full, LastMessages: 20, Before: &transcriptv1.MessagePlace{NodeId: w.call},
+		})},
 		{"Assemble", "effective, compacted", 2, "", assemble(&Assemble{Head: byAlias("compacted")})},
 		{"Assemble", "effective, compacted since", 2, "", assemble(&Assemble{Head: byAlias("lines"), AfterId: w.before})},
 		{"Assemble", "conversation, everything", 3, planned, assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: byLoops(0)})},
@@ -518,6 +522,7 @@ func (w *asking) tree() []storeCalls {
 		{"GetNode", "a root", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root)})},
 		{"GetNode", "a node by its alias", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("chat")})},
 		{"GetNode", "a compaction node", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("compacted once")})},
+		{"GetNodes", "three, and one that is not there", 2, "", asks(w, w.GetNodes, &transcriptv1.GetNodesRequest{NodeIds: []string{w.root, absent, w.call, w.sub}})},
 		{"GetNode", "by the digits of its id", 3, "several ids may begin with the digits", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root[:20])})},
 		{"ListChildren", "a page", 1, "", asks(w, w.ListChildren, byRoot(""))},
 		{"ListChildren", "the next page", 2, "a token is held against what is there", then(w, w.ListChildren, byRoot(""), byRoot, page)},

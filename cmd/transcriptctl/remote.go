@@ -25,7 +25,7 @@ func remoteExitCode(err error) int {
 	switch remote.Reason {
 	case client.ErrOverloaded:
 		return exitUnavailable
-	case client.ErrNotAnAncestor, client.ErrAlreadyCovered:
+	case client.ErrNotAnAncestor, client.ErrNotInView, client.ErrAlreadyCovered:
 		return exitUsage // another node is to be named
 	case client.ErrOpenToolCalls:
 		return exitConflict // the same call succeeds once the results are there
