@@ -29,6 +29,10 @@ func goesOn(view []modelMessage) []bool {
 	out := make([]bool, len(view))
 	for i := range view {
 		m := view[i].m
+		if isOpaque(m) {
+			out[i] = slices.ContainsFunc(group, func(c *call) bool { return !c.answered })
+			continue
+		}
 		if m.Role == transcriptv1.Role_ROLE_TOOL {
 			out[i] = slices.ContainsFunc(group, func(c *call) bool { return !c.answered })
 			for _, c := range group {
@@ -52,6 +56,8 @@ func goesOn(view []modelMessage) []bool {
 	}
 	return out
 }
+
+func isOpaque(m *Message) bool { return len(m.Parts) == 1 && m.Parts[0].GetOpaque() != nil }
 
 // lastOf is where the part of a view begins that has so many messages or bytes at most, 0 for any number, and grows to the beginning
 // of a group.
@@ -109,7 +115,9 @@ func (v *viewModel) checkReport(reply *transcriptv1.AssembleResponse, shown []mo
 	for i := range shown {
 		size := int64(len(canonical.EncodePayload([]*Message{shown[i].m})))
 		bytes += size
-		if note := shown[i].note; note.HasTokens {
+		if note := shown[i].note; isOpaque(shown[i].m) {
+			continue
+		} else if note.HasTokens {
 			tokens, estimated = tokens+int64(note.Tokens), estimated || note.Estimated
 		} else {
 			tokens, estimated = tokens+(size+3)/4, true
@@ -222,6 +230,22 @@ func (v *viewModel) everyPlace(head string, view transcriptv1.View, want []model
 			v.part(&Assemble{Head: byID(head), View: view, LastBytes: int32(n)}, want, before)
 		}
 	}
+}
+
+// TestLastBesideOpaque: an opaque message lies within a group whose calls wait for results, and else in none.
+func TestLastBesideOpaque(t *testing.T) {
+	r := newRig(t)
+	v := &viewModel{rig: r}
+	head := r.put("", user("go"), opaqueUser("1"), calling("read", "1"), opaqueUser("2"), calling("read", "2"), opaqueUser("3"), result("2", "b"))
+	head = r.put(head, opaqueUser("4"), result("1", "a"), opaqueUser("5"), user("and?"), opaqueUser("6"))
+	v.everyPlace(head, full, v.full(head))
+	for n, words := range []string{"", "u", "c c t t u", "c c t t u", "c c t t u", "c c t t u", "u c c t t u"} {
+		if n > 0 {
+			equal(r, fmt.Sprint("the last ", n), inWords(r.assemble(&Assemble{Head: byID(head), LastMessages: int32(n)}).Messages), words)
+		}
+	}
+	reply := r.assemble(&Assemble{Head: byID(head), LastMessages: 2, Before: &transcriptv1.MessagePlace{NodeId: head, MessageIndex: 3}})
+	equal(r, "what comes before an opaque message", inWords(reply.Messages), "c c t t")
 }
 
 // TestLastBehindOutcomes: an outcome ends a group, whose stubs stand at the end of its node.

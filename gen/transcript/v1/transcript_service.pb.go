@@ -3038,8 +3038,8 @@ type AssembleRequest struct {
 	// VIEW_CONVERSATION, nor with after_id. Where both this and last_bytes are given, the reply ends with what meets both.
 	//
 	// No group of tool calls is parted: where the messages would begin within a group, the reply begins earlier, with the first message
-	// of the group. In the full view a result that repair leaves out lies within a group while a call of the group before it is
-	// unanswered. The work grows with what is given, not with the chain.
+	// of the group. In the full view an opaque message, and a result that repair leaves out, lies within the group before it while a call
+	// of that is unanswered. The work grows with what is given, not with the chain.
 	LastMessages int32 `protobuf:"varint,10,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
 	// As many messages at the end of the view as take at most so many bytes, at least one and at most 10,000, and no group parted, as
 	// with last_messages; 0: as many as last_messages says; negative is refused. Not with VIEW_CONVERSATION, nor with after_id.

@@ -163,12 +163,12 @@ func (b *backward) slot(p *slots, i int, id *chainstore.ID) {
 	b.through.add(m.Length, tokens, estimated)
 }
 
-// goesOn takes the next message, and tells whether it lies in the group before it: one that is left out does while a call of that
-// is unanswered.
+// goesOn takes the next message, and tells whether it lies in the group before it: one that the effective view does not show does while
+// a call of that is unanswered.
 func (b *backward) goesOn(m *runloop.Brief) bool {
 	begins := b.groups.Next(m)
 	switch {
-	case m.Mark.LeftOut != runloop.Shown:
+	case !m.Shown():
 		return b.unanswered > 0
 	case !b.groups.Open:
 		b.unanswered = 0
