@@ -2,7 +2,8 @@
 // messages. docs/conversion.md says member by member what becomes what.
 //
 // Parse and Format are the lossless form: what Parse read, Format writes again, equal as JSON (the order of an
-// object's members aside, numbers by their spelling), and nothing else becomes the same messages. ForModel is the form
+// object's members aside, numbers by their spelling; members of a framework, which no provider is sent, are left out), and nothing
+// else becomes the same messages. ForModel is the form
 // for a model: what the API accepts, whatever the messages hold.
 package anthropic
 
@@ -25,7 +26,8 @@ const (
 	Surrogates = providerjson.Surrogates
 	// Inexact: Anthropic's form has no place for this, so that Parse would give something else. Format only.
 	Inexact = providerjson.Inexact
-	// LeftOut: not written. ForModel; and Parse for members of a request that are neither system nor messages.
+	// LeftOut: not written. ForModel; Format, of what is a framework's own; and Parse for members of a request that are neither
+	// system nor messages.
 	LeftOut = providerjson.LeftOut
 	// Replaced: something else was written in its place. ForModel only, as are all that follow.
 	Replaced = providerjson.Replaced

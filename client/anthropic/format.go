@@ -7,14 +7,20 @@ import (
 
 // Format writes messages as {"system": …, "messages": […]}: for what Parse read, the same system and messages again
 // and an empty report. Other messages (put by another client, or by another provider's converter) are written as
-// nearly as Anthropic's form can; the report then names each field that Parse would not give back. Errors are
+// nearly as Anthropic's form can. What is a framework's own is not written: opaque messages, and the member "framework" of extras; the
+// report has each (LeftOut). The report then names each field that Parse would not give back. Errors are
 // ErrInvalid: a message without a role, a part without a kind, extras that are no JSON object; paths begin "messages".
 func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
+	var report Report
+	messages, paths, err := providerjson.WithoutOpaque(messages, messageExtras, &report)
+	if err != nil {
+		return nil, Report{}, err
+	}
 	request := providerjson.NewObject()
 	list := providerjson.NewList()
 	for i := 0; i < len(messages); {
 		if i == 0 && isSystem(messages[0]) {
-			system, err := formatContent(messages[0], providerjson.Index("messages", 0))
+			system, err := formatContent(messages[0], paths[0])
 			if err != nil {
 				return nil, Report{}, err
 			}
@@ -25,7 +31,7 @@ func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 			continue
 		}
 		n := oneMessage(messages[i:])
-		m, err := formatMessage(messages[i:i+n], i)
+		m, err := formatMessage(messages[i:i+n], paths[i:i+n])
 		if err != nil {
 			return nil, Report{}, err
 		}
@@ -34,20 +40,19 @@ func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	}
 	out := request.Set("messages", list).Append(nil)
 	again, _, err := Parse(out)
-	return out, compare(messages, again, err), nil
+	compare(messages, again, paths, err, &report)
+	return out, report, nil
 }
 
 // compare tells what reading again what was written did not give back.
-func compare(messages, again []*transcriptv1.Message, err error) Report {
-	var report Report
+func compare(messages, again []*transcriptv1.Message, paths []string, err error, report *Report) {
 	if err != nil || len(again) != len(messages) {
 		report.Add(Change{Path: "messages", Kind: Inexact, Count: len(messages)})
-		return report
+		return
 	}
 	for i, m := range messages {
-		providerjson.Differences(providerjson.Index("messages", i), m, again[i], &report)
+		providerjson.Differences(paths[i], m, again[i], report)
 	}
-	return report
 }
 
 // isSystem tells whether a first message is the member system, rather than one of the messages with that role.
@@ -77,9 +82,9 @@ func roleName(m *transcriptv1.Message) string {
 	}
 }
 
-// formatMessage writes the messages that are one at the provider; the first has this index.
-func formatMessage(messages []*transcriptv1.Message, index int) (*providerjson.Node, error) {
-	path := providerjson.Index("messages", index)
+// formatMessage writes the messages that are one at the provider, and have these paths.
+func formatMessage(messages []*transcriptv1.Message, paths []string) (*providerjson.Node, error) {
+	path := paths[0]
 	first := messages[0]
 	role := roleName(first)
 	if role == "" {
@@ -95,7 +100,7 @@ func formatMessage(messages []*transcriptv1.Message, index int) (*providerjson.N
 	n := providerjson.NewObject().Set("role", providerjson.Text(role))
 	content, err := formatContent(first, path)
 	if len(messages) > 1 || first.GetRole() == transcriptv1.Role_ROLE_TOOL {
-		content, err = formatBlocks(messages, index)
+		content, err = formatBlocks(messages, paths)
 	}
 	if err != nil {
 		return nil, err
@@ -116,10 +121,10 @@ func formatContent(m *transcriptv1.Message, path string) (*providerjson.Node, er
 }
 
 // formatBlocks is a content list: a block of each result, and the blocks of all else.
-func formatBlocks(messages []*transcriptv1.Message, index int) (*providerjson.Node, error) {
+func formatBlocks(messages []*transcriptv1.Message, paths []string) (*providerjson.Node, error) {
 	list := providerjson.NewList()
 	for i, m := range messages {
-		path := providerjson.Index("messages", index+i)
+		path := paths[i]
 		if m.GetRole() == transcriptv1.Role_ROLE_TOOL {
 			n, err := formatResult(m, path, i == 0)
 			if err != nil {
@@ -167,14 +172,20 @@ func formatResult(m *transcriptv1.Message, path string, first bool) (*providerjs
 // FormatMessage writes messages that are one at the provider, such as ParseMessage gives, as Format does. ErrInvalid
 // also where they are none or more than one there.
 func FormatMessage(messages []*transcriptv1.Message) ([]byte, Report, error) {
+	var report Report
+	messages, paths, err := providerjson.WithoutOpaque(messages, messageExtras, &report)
+	if err != nil {
+		return nil, Report{}, err
+	}
 	if len(messages) == 0 || oneMessage(messages) != len(messages) {
 		return nil, Report{}, providerjson.Errorf("messages", "is not one message of the provider")
 	}
-	n, err := formatMessage(messages, 0)
+	n, err := formatMessage(messages, paths)
 	if err != nil {
 		return nil, Report{}, err
 	}
 	out := n.Append(nil)
 	again, _, err := ParseMessage(out)
-	return out, compare(messages, again, err), nil
+	compare(messages, again, paths, err, &report)
+	return out, report, nil
 }

@@ -14,7 +14,7 @@ import (
 // Any bytes are refused, or become messages that a server accepts, whose system and messages become equal JSON again,
 // and of which the API accepts what ForModel writes.
 func FuzzParse(f *testing.F) {
-	for _, c := range vectorCases() {
+	for _, c := range append(vectorCases(), frameworkCases()...) {
 		f.Add([]byte(c.Provider))
 	}
 	for _, c := range refused() {
@@ -34,6 +34,9 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		again, formatted, err := anthropic.Format(messages)
+		if convtest.FrameworksOnly(formatted) {
+			return
+		}
 		if err != nil || len(formatted.Changes) > 0 {
 			t.Fatalf("Format: %v, %v", formatted, err)
 		}

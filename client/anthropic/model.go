@@ -1,6 +1,9 @@
 package anthropic
 
 import (
+	"slices"
+
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/internal/groups"
 	"github.com/transcriptd/transcriptd/client/internal/providerjson"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -28,7 +31,10 @@ func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 		ids:      groups.Names{Max: maxIDBytes, Default: noID},
 		names:    groups.Names{Max: maxNameBytes, Default: noName},
 	}
-	steps, leftOut := groups.Split(messages)
+	if err := m.withoutFrameworks(); err != nil {
+		return nil, Report{}, err
+	}
+	steps, leftOut := groups.Split(m.messages)
 	for _, i := range leftOut {
 		m.change(messagePath(i), LeftOut, "answers no call of its group")
 	}
@@ -75,6 +81,21 @@ type item struct {
 type callIDs map[place]string
 
 type place struct{ message, part int }
+
+// withoutFrameworks takes out of the messages what is a framework's own.
+func (m *model) withoutFrameworks() (err error) {
+	m.messages = slices.Clone(m.messages)
+	for i, one := range m.messages {
+		if canonical.IsOpaque(one) {
+			m.change(messagePath(i), LeftOut, providerjson.FrameworksOwn)
+			continue
+		}
+		if m.messages[i], err = providerjson.ForProvider(one, messagePath(i), messageExtras, &m.report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func messagePath(i int) string { return providerjson.Index("messages", i) }
 

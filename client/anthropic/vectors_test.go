@@ -12,7 +12,7 @@ import (
 var update = flag.Bool("update", false, "write proto/testdata/anthropic.json anew")
 
 func TestVectors(t *testing.T) {
-	convtest.Vectors(t, "../../proto/testdata/anthropic.json", *update, vectorCases(),
+	convtest.Vectors(t, "../../proto/testdata/anthropic.json", *update, append(vectorCases(), frameworkCases()...),
 		func(provider []byte) ([]*transcriptv1.Message, error) {
 			messages, _, err := anthropic.Parse(provider)
 			return messages, err

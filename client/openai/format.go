@@ -3,22 +3,28 @@ package openai
 import (
 	"strings"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/internal/providerjson"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // Format writes messages as a JSON list of chat-completions messages: for what Parse read, the same JSON again and an
-// empty report. Other messages (put by another client, or by another provider's converter) are written as nearly as
+// empty report. What is a framework's own is not written: opaque messages, and the member "framework" of extras; the report has
+// each (LeftOut). Other messages (put by another client, or by another provider's converter) are written as nearly as
 // OpenAI's form can; the report then names each field that Parse would not give back. Errors are ErrInvalid: a message
 // without a role, a part without a kind, extras that are no JSON object; paths begin "messages".
 func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	var report Report
+	messages, paths, err := providerjson.WithoutOpaque(messages, "", &report)
+	if err != nil {
+		return nil, Report{}, err
+	}
 	out := []byte{'['}
 	for i, m := range messages {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		n, err := appendMessage(out, m, providerjson.Index("messages", i), &report)
+		n, err := appendMessage(out, m, paths[i], &report)
 		if err != nil {
 			return nil, Report{}, err
 		}
@@ -27,9 +33,17 @@ func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	return append(out, ']'), report, nil
 }
 
-// FormatMessage writes one message, as Format does. Paths begin "message".
+// FormatMessage writes one message, as Format does. Paths begin "message". ErrInvalid also for an opaque message, which no provider
+// has.
 func FormatMessage(m *transcriptv1.Message) ([]byte, Report, error) {
 	var report Report
+	if canonical.IsOpaque(m) {
+		return nil, Report{}, providerjson.Errorf("message", "is opaque")
+	}
+	m, err := providerjson.ForProvider(m, "message", "", &report)
+	if err != nil {
+		return nil, Report{}, err
+	}
 	out, err := appendMessage(nil, m, "message", &report)
 	if err != nil {
 		return nil, Report{}, err

@@ -2,7 +2,8 @@
 // member by member what becomes what.
 //
 // Parse and Format are the lossless form: what Parse read, Format writes again, equal as JSON (the order of an
-// object's members aside, numbers by their spelling), and nothing else becomes the same messages. ForModel is the form
+// object's members aside, numbers by their spelling; members of a framework, which no provider is sent, are left out), and nothing
+// else becomes the same messages. ForModel is the form
 // for a model: what the API accepts, whatever the messages hold.
 package openai
 
@@ -25,7 +26,7 @@ const (
 	Surrogates = providerjson.Surrogates
 	// Inexact: OpenAI's form has no place for this, so that Parse would give something else. Format only.
 	Inexact = providerjson.Inexact
-	// LeftOut: not written. ForModel only, as are all that follow.
+	// LeftOut: not written. ForModel, as are all that follow; and Format, of what is a framework's own.
 	LeftOut = providerjson.LeftOut
 	// Replaced: something else was written in its place.
 	Replaced = providerjson.Replaced

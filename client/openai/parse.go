@@ -6,7 +6,7 @@ import (
 )
 
 // Parse reads a JSON list of chat-completions messages: one transcript message for each, and each such that a server
-// accepts it. The report tells of lone surrogates. Errors are ErrInvalid, with paths that begin "messages".
+// accepts it; also what FormatLine writes. The report tells of lone surrogates. Errors are ErrInvalid, with paths that begin "messages".
 func Parse(data []byte) ([]*transcriptv1.Message, Report, error) {
 	var report Report
 	list, err := providerjson.Read(data, "messages", &report)
@@ -43,6 +43,9 @@ func ParseMessage(data []byte) (*transcriptv1.Message, Report, error) {
 func parseMessage(v *providerjson.Value) (*transcriptv1.Message, error) {
 	if v.Kind != providerjson.Object {
 		return nil, providerjson.Errorf(v.Path(), "is not an object")
+	}
+	if m := parseOpaque(v); m != nil {
+		return m, nil
 	}
 	t := providerjson.Take(v)
 	m := &transcriptv1.Message{}

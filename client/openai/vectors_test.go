@@ -12,7 +12,7 @@ import (
 var update = flag.Bool("update", false, "write proto/testdata/openai.json anew")
 
 func TestVectors(t *testing.T) {
-	convtest.Vectors(t, "../../proto/testdata/openai.json", *update, vectorCases(),
+	convtest.Vectors(t, "../../proto/testdata/openai.json", *update, append(vectorCases(), frameworkCases()...),
 		func(provider []byte) ([]*transcriptv1.Message, error) {
 			messages, _, err := openai.Parse(provider)
 			return messages, err

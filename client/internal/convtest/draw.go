@@ -108,6 +108,12 @@ func Messages() *rapid.Generator[[]*transcriptv1.Message] {
 }
 
 func message(t *rapid.T) *transcriptv1.Message {
+	if rapid.IntRange(0, 11).Draw(t, "opaque") == 11 {
+		return &transcriptv1.Message{
+			Role:  transcriptv1.Role(rapid.IntRange(1, 4).Draw(t, "role")),
+			Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: "t", Data: []byte("state")}}}},
+		}
+	}
 	m := &transcriptv1.Message{
 		Role:   transcriptv1.Role(rapid.SampledFrom([]int{1, 2, 3, 3, 4, 4, 4, 5, 5, 5}).Draw(t, "role")),
 		Parts:  rapid.SliceOfN(rapid.Custom(part), 0, 3).Draw(t, "parts"),
@@ -229,6 +235,6 @@ func extras() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{
 		"", "", "", "", "", "", `{"cache_control":{"type":"ephemeral"}}`, `{"image_url":{"detail":"low"}}`,
 		`{"file":{"filename":"a.pdf"}}`, `{"title":"T","context":" "}`, `{"refusal":"no"}`, `{"role":"system"}`,
-		`{"role":"function"}`, `{"message":{"id":1}}`, `{"content":[]}`, `{"type":1}`,
+		`{"role":"function"}`, `{"framework":{"adk":1}}`, `{"message":{"id":1,"framework":2},"framework":3}`, `{"message":{"id":1}}`, `{"content":[]}`, `{"type":1}`,
 	})
 }

@@ -192,3 +192,13 @@ func spelled(text string) string {
 	}
 	return string(b)
 }
+
+// FrameworksOnly tells whether something was changed, and all of it is what is a framework's own.
+func FrameworksOnly(report providerjson.Report) bool {
+	for _, c := range report.Changes {
+		if c.Kind != providerjson.LeftOut || c.Why != providerjson.FrameworksOwn {
+			return false
+		}
+	}
+	return len(report.Changes) > 0
+}

@@ -13,15 +13,17 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Case is a provider's JSON with a name.
+// Case is a provider's JSON with a name. Sent is what Format writes of the messages where that is not the same: it is without what
+// is a framework's own.
 type Case struct {
-	Name, Provider string
+	Name, Provider, Sent string
 }
 
 // vector is a case and what becomes of it: the messages, and the node that holds just them and has no parent.
 type vector struct {
 	Name          string            `json:"name"`
 	Provider      string            `json:"provider"`
+	Sent          string            `json:"sent,omitempty"`
 	Messages      []json.RawMessage `json:"messages"`
 	PayloadHex    string            `json:"payload_hex"`
 	PayloadDigest string            `json:"payload_digest"`
@@ -65,7 +67,7 @@ func Vectors(t *testing.T, file string, update bool, cases []Case, parse func([]
 
 func makeVector(t *testing.T, c Case, messages []*transcriptv1.Message) vector {
 	t.Helper()
-	v := vector{Name: c.Name, Provider: c.Provider}
+	v := vector{Name: c.Name, Provider: c.Provider, Sent: c.Sent}
 	for _, m := range messages {
 		text, err := protojson.Marshal(m)
 		if err != nil {

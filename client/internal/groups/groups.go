@@ -6,6 +6,7 @@ package groups
 import (
 	"strconv"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/internal/providerjson"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -33,12 +34,14 @@ type Step struct {
 }
 
 // Split cuts messages into steps, in order. leftOut are the results that answer no call of their group; they are in
-// no step.
+// no step, and nor are opaque messages.
 func Split(messages []*transcriptv1.Message) (steps []Step, leftOut []int) {
 	var group *Step // the open group, the last of steps
 	for i, m := range messages {
 		calls := callsOf(m, i)
 		switch {
+		case canonical.IsOpaque(m):
+			continue
 		case m.GetRole() == transcriptv1.Role_ROLE_TOOL:
 			if group == nil || !group.answer(m, i) {
 				leftOut = append(leftOut, i)

@@ -19,7 +19,8 @@ const (
 	// Inexact: the provider's format has no place for this, so that reading what was written gives something else.
 	// Format only.
 	Inexact ChangeKind = "inexact"
-	// LeftOut: not written. ForModel, and anthropic.Parse for members of a request that are no messages.
+	// LeftOut: not written. ForModel; Format, of what is a framework's own; and anthropic.Parse for members of a request that are no
+	// messages.
 	LeftOut ChangeKind = "left_out"
 	// Replaced: something else was written in its place; To tells what, where it is short. ForModel only.
 	Replaced ChangeKind = "replaced"
