@@ -3,6 +3,7 @@ package client
 import (
 	"strings"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -25,6 +26,17 @@ func Assistant(text string, calls ...*transcriptv1.ToolCall) *transcriptv1.Messa
 	}
 	return m
 }
+
+// Opaque is a framework's own state, for a node: the service gives it back in the full view, and no model is sent it. kind tells a
+// framework its own; data is at most 1 MiB. The role, SYSTEM, says nothing.
+func Opaque(kind string, data []byte) *transcriptv1.Message {
+	return &transcriptv1.Message{Role: transcriptv1.Role_ROLE_SYSTEM, Parts: []*transcriptv1.Part{{
+		Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: kind, Data: data}},
+	}}}
+}
+
+// IsOpaque tells whether a message is a framework's own state: see Opaque.
+func IsOpaque(m *transcriptv1.Message) bool { return canonical.IsOpaque(m) }
 
 // Call is a tool call with the arguments as the model wrote them.
 func Call(id, name, arguments string) *transcriptv1.ToolCall {

@@ -158,7 +158,7 @@ func stepBy(run runloop.State, n *Node) step {
 	if !begins {
 		own = len(facts)
 	}
-	said := slices.ContainsFunc(facts[:own], func(f runloop.Facts) bool { return f.Role >= runloop.User })
+	said := slices.ContainsFunc(facts[:own], func(f runloop.Facts) bool { return f.Role >= runloop.User && !f.Opaque })
 	next.part = open && (said || !begins)
 	next.ended = !open || begins || next.run.Full.Loop.Closed()
 	return next
@@ -170,7 +170,9 @@ func never(runloop.Optional) bool { return false }
 // ran notes what a node that was put at the head did to the run. t.mu is held.
 func (t *Thread) ran(n *Node) {
 	if !t.runKnown { // a question tells where a run stands, whatever was before
-		t.runKnown = slices.ContainsFunc(n.Messages, func(m *transcriptv1.Message) bool { return m.GetRole() == transcriptv1.Role_ROLE_USER })
+		t.runKnown = slices.ContainsFunc(n.Messages, func(m *transcriptv1.Message) bool {
+			return m.GetRole() == transcriptv1.Role_ROLE_USER && !canonical.IsOpaque(m)
+		})
 		t.run = runloop.State{}
 	}
 	if !t.runKnown {

@@ -172,7 +172,7 @@ func (v *verifier) settled(end bool) []*doubt {
 	return settled
 }
 
-// settle verifies that what is shown of a node is what was put in it, but for results that may be left out. put is that,
+// settle verifies that what is shown of a node is what was put in it, but for results and opaque messages, which may be left out. put is that,
 // verified.
 func (d *doubt) settle(put []byte) error {
 	for shown := d.shown; len(put) > 0 || len(shown) > 0; {
@@ -189,11 +189,11 @@ func (d *doubt) settle(put []byte) error {
 			return err
 		}
 		switch role := messages[0].Role; {
-		case role == transcriptv1.Role_ROLE_TOOL:
+		case role == transcriptv1.Role_ROLE_TOOL, canonical.IsOpaque(messages[0]):
 		case d.preamble && len(shown) == 0 && !opens(role):
 			return nil
 		default:
-			return mismatch(d.id, "it leaves out what is no result")
+			return mismatch(d.id, "it leaves out what is neither a result nor opaque")
 		}
 	}
 	return nil

@@ -141,6 +141,10 @@ type messageWriter struct {
 }
 
 func (w *messageWriter) write(m *transcriptv1.Message) error {
+	if w.form == "openai" && client.IsOpaque(m) {
+		w.changes = append(w.changes, openai.Change{Kind: openai.LeftOut})
+		return nil
+	}
 	separator := ""
 	if w.written++; w.written > 1 {
 		separator = map[bool]string{true: "\n", false: ",\n"}[w.form == "text"]

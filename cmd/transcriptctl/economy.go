@@ -146,7 +146,7 @@ func (e *economy) conversation(ctx context.Context, c *conversation) error {
 	own, said := e.begin(), newQuotes()
 	for i, node := range chain.nodes {
 		quoted := said.addNode(node)
-		if i == 0 || node[0].GetRole() != transcriptv1.Role_ROLE_ASSISTANT {
+		if i == 0 || !isAnswer(node[0]) {
 			continue
 		}
 		if err := e.request(ctx, own, chain.ids[i-1], quoted); err != nil {

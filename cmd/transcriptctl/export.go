@@ -134,7 +134,7 @@ func (e *exporter) frame(frame *client.Assembly, first bool) (changes int, err e
 		return 0, err
 	}
 	for i, m := range messages {
-		out, report, err := openai.FormatMessage(m)
+		out, report, err := openai.FormatLine(m)
 		if err != nil {
 			return 0, err
 		}

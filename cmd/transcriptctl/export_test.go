@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,4 +106,43 @@ func TestExportInexact(t *testing.T) {
 	if r.code != exitOK || !strings.Contains(r.notes, "of 1 conversation, 1 cannot be said") {
 		t.Errorf("exit code %d, %s", r.code, r.notes)
 	}
+}
+
+// TestExportOpaque: what is a framework's own is exported and imported as the same nodes, shown for people, and no part of what a
+// provider is sent; an import finds no fault in it.
+func TestExportOpaque(t *testing.T) {
+	s, other := newStack(t), newStack(t)
+	line := `{"id":"1","messages":[{"role":"system","opaque":{"type":"adk.state","data":"AAH/"}},{"role":"user","content":"q","framework":{"adk":1}},` +
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"},"framework":2}]},` +
+		`{"role":"assistant","opaque":{"type":"adk.state","data":""}},{"role":"tool","tool_call_id":"c","content":"4"},` +
+		`{"role":"user","opaque":{"type":"t","data":"AA=="}},{"role":"tool","tool_call_id":"c","content":"again"},{"role":"assistant","content":"a"}]}` + "\n"
+	checked := s.importText(line, "--check")
+	if lines := strings.Split(strings.TrimSpace(checked.out), "\n"); len(lines) != 2 || !strings.Contains(lines[0], `"duplicate_result"`) ||
+		!strings.Contains(lines[1], `"check":{"requests":3,"differing":2,`) {
+		t.Errorf("exit code %d, %s, %s", checked.code, checked.out, checked.notes)
+	}
+	if exported, put := jsonOf(t, s.must("export")), jsonOf(t, line); !reflect.DeepEqual(exported, put) {
+		t.Errorf("exported %v, put %v", exported, put)
+	}
+	other.importText(s.must("export")).sums(t)
+	if other.head("1") != s.head("1") {
+		t.Error("an import of what was exported is another chain")
+	}
+	if got := s.must("assemble", "chat/1", "--view", "full"); !strings.Contains(got, "[opaque adk.state, 3 B]") {
+		t.Errorf("shown is %s", got)
+	}
+	for _, args := range [][]string{{"--view", "full"}, {"--view", "full", "--for-model"}, {}} {
+		got := s.must(append([]string{"assemble", "chat/1", "-f", "openai"}, args...)...)
+		if strings.Contains(got, "opaque") || strings.Contains(got, "framework") {
+			t.Errorf("%v: a provider is sent %s", args, got)
+		}
+	}
+}
+
+func jsonOf(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

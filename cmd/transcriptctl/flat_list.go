@@ -8,10 +8,11 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// flatList is a conversation as a list of messages.
+// flatList is a conversation as a list of messages, in which opaque messages have their places.
 type flatList struct {
 	messages [][]byte
-	tools    []bool
+	// tools and opaque tell which are results and which are opaque: no view of a request shows these.
+	tools, opaque []bool
 	// starts has, by node, where its messages begin in the list.
 	starts map[string]int
 }
@@ -21,6 +22,7 @@ func (f *flatList) add(id string, node []*transcriptv1.Message) {
 	for _, m := range node {
 		f.messages = append(f.messages, canonical.AppendMessage(nil, m))
 		f.tools = append(f.tools, m.GetRole() == transcriptv1.Role_ROLE_TOOL)
+		f.opaque = append(f.opaque, canonical.IsOpaque(m))
 	}
 }
 
@@ -38,6 +40,7 @@ func (r repair) count() int { return max(1, r.stubs) }
 func (f *flatList) repairs(shown [][]byte) (found []repair, err error) {
 	at := 0
 	for _, m := range shown {
+		at = f.pastOpaque(at)
 		if at < len(f.messages) && bytes.Equal(m, f.messages[at]) {
 			at++
 			continue
@@ -48,14 +51,14 @@ func (f *flatList) repairs(shown [][]byte) (found []repair, err error) {
 		}
 		for at < len(f.messages) && f.tools[at] && !bytes.Equal(m, f.messages[at]) {
 			found = append(found, repair{message: at})
-			at++
+			at = f.pastOpaque(at + 1)
 		}
 		if at == len(f.messages) || !bytes.Equal(m, f.messages[at]) {
 			return nil, fmt.Errorf("%w: message %d", errUnexplained, at)
 		}
 		at++
 	}
-	for ; at < len(f.messages); at++ {
+	for at = f.pastOpaque(at); at < len(f.messages); at = f.pastOpaque(at + 1) {
 		if !f.tools[at] {
 			return nil, fmt.Errorf("%w: message %d", errUnexplained, at)
 		}
@@ -64,9 +67,17 @@ func (f *flatList) repairs(shown [][]byte) (found []repair, err error) {
 	return found, nil
 }
 
-// spoken is the first message from at on that is no result: the one that ended a group.
+// pastOpaque is the first message from at on that is not opaque.
+func (f *flatList) pastOpaque(at int) int {
+	for at < len(f.messages) && f.opaque[at] {
+		at++
+	}
+	return at
+}
+
+// spoken is the first message from at on that is neither a result nor opaque: the one that ended a group.
 func (f *flatList) spoken(at int) int {
-	for at < len(f.messages) && f.tools[at] {
+	for at < len(f.messages) && (f.tools[at] || f.opaque[at]) {
 		at++
 	}
 	return at

@@ -42,12 +42,17 @@ func (d *difference) text() string {
 		d.Place, name(d.Alias), d.Request, end, d.Message, d.Why, what)
 }
 
+// isAnswer tells whether a message is a model's, which was asked for it.
+func isAnswer(m *transcriptv1.Message) bool {
+	return m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT && !client.IsOpaque(m)
+}
+
 // check keeps the flat list beside the chain: it assembles before every assistant message and at the end of the
 // conversation, where the next request would be made, and compares.
 func (i *importer) check(ctx context.Context, c *conversation, chain *chain) error {
 	k := &checker{importer: i, c: c, flat: &flatList{starts: map[string]int{}}, why: map[repair]string{}}
 	for n, node := range chain.nodes {
-		if n > 0 && node[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
+		if n > 0 && isAnswer(node[0]) {
 			if err := k.request(ctx, chain.ids[n-1], n >= chain.compacted); err != nil {
 				return err
 			}

@@ -192,6 +192,8 @@ func partLine(p *transcriptv1.Part) string {
 		return "[" + mediaName(k.Media) + "]"
 	case *transcriptv1.Part_Json:
 		return "[json]"
+	case *transcriptv1.Part_Opaque:
+		return opaqueText(k.Opaque)
 	}
 	return ""
 }

@@ -133,8 +133,14 @@ func partText(p *transcriptv1.Part) string {
 		return k.Json
 	case *transcriptv1.Part_Media:
 		return mediaText(k.Media)
+	case *transcriptv1.Part_Opaque:
+		return opaqueText(k.Opaque)
 	}
 	return ""
+}
+
+func opaqueText(o *transcriptv1.Opaque) string {
+	return fmt.Sprintf("[opaque %s, %s]", name(o.GetType()), size(int64(len(o.GetData()))))
 }
 
 func reasoningText(r *transcriptv1.Reasoning) string {

@@ -141,7 +141,7 @@ func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []req
 		for _, n := range frame.Nodes {
 			own := messages[:n.GetMessageCount()]
 			messages = messages[n.GetMessageCount():]
-			asked := before.id != "" && len(own) > 0 && own[0].GetRole() == transcriptv1.Role_ROLE_ASSISTANT
+			asked := before.id != "" && len(own) > 0 && isAnswer(own[0])
 			if before.quoted = said.addNode(own); asked || before.within > 0 {
 				heads = append(heads, before)
 			}
@@ -157,7 +157,7 @@ func (s *session) requestHeads(ctx context.Context, ref client.Ref) (heads []req
 // repliesWithin counts the assistant messages behind the first message of a node.
 func repliesWithin(node []*transcriptv1.Message) (n int64) {
 	for i, m := range node {
-		if i > 0 && m.GetRole() == transcriptv1.Role_ROLE_ASSISTANT {
+		if i > 0 && isAnswer(m) {
 			n++
 		}
 	}
