@@ -75,16 +75,16 @@ const (
 	// NOT_FOUND. No node of this namespace has that id; google.rpc.BadRequest names the field of the request that has it.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 20
 	// NOT_FOUND. No alias of this namespace has that name, and google.rpc.BadRequest names the field of the request that has it; or
-	// one that must exist does not, and AliasConflicts tells which.
+	// one that must exist does not, and AliasConflicts tells which. ResolveAlias tells of a deletion in DeletedAlias.
 	ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND ErrorReason = 21
 	// NOT_FOUND. The parent, a node id or an alias, is not there; google.rpc.BadRequest names the field, such as nodes[1].parent.
 	ErrorReason_ERROR_REASON_PARENT_NOT_FOUND ErrorReason = 22
 	// NOT_FOUND. The chain has no such tool call.
 	ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND ErrorReason = 23
-	// ALREADY_EXISTS. An alias that must not exist does; AliasConflicts tells which and where it points.
+	// ALREADY_EXISTS. An alias that must not exist does; AliasConflicts tells which, where it points, and its revision.
 	ErrorReason_ERROR_REASON_ALIAS_EXISTS ErrorReason = 30
-	// ABORTED. An alias points elsewhere than its precondition says; AliasConflicts tells which and where to.
-	// Read the new head and decide again; where AliasConflict says only_compacted, append to the new head.
+	// ABORTED. An alias points elsewhere than its precondition says, or has another revision; AliasConflicts tells which, where to, and
+	// its revision. Read the new head and decide again; where AliasConflict says only_compacted, append to the new head.
 	ErrorReason_ERROR_REASON_ALIAS_MOVED ErrorReason = 31
 	// FAILED_PRECONDITION. The node named by `after_id`, `through_id` or `before` is no ancestor of the head.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40

@@ -941,10 +941,13 @@ func (x *SpawnedFromRef) GetToolCallId() string {
 	return ""
 }
 
-// What must be true of an alias for a call to take place. Absent: anything. A precondition other than on a delete
-// also holds if the alias already points to the node that the call would set it to. A PutNode or PutNodes of which no node is
-// new, and of which every alias with must_not_exist, or with a head_id that is not the node put, points to that node already,
-// took place before: it leaves each alias, and its labels, that points to the node or did so among its last 16 states.
+// What must be true of an alias for a call to take place. Absent: anything. A precondition without a revision, other than on a
+// delete, also holds if the alias already points to the node that the call would set it to.
+//
+// A PutNode or PutNodes took place before if no node is new, every alias with must_not_exist, or with a head_id that is not the node
+// put, points to that node already, every alias with a revision n is at n + 1, no alias to be deleted with a head_id is there, and one
+// of the first three kinds is among them. Such a call leaves each alias, and its labels, that points to the node or is deleted as the
+// call says, or was so among its last 16 states.
 type AliasPrecondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most one is set.
@@ -954,7 +957,16 @@ type AliasPrecondition struct {
 	//	*AliasPrecondition_MustNotExist
 	//	*AliasPrecondition_MustExist
 	//	*AliasPrecondition_HeadId
-	Condition     isAliasPrecondition_Condition `protobuf_oneof:"condition"`
+	Condition isAliasPrecondition_Condition `protobuf_oneof:"condition"`
+	// The alias must have this revision, 1 or more; alone or beside head_id. See AliasInfo.revision. A precondition with a revision n
+	// holds at n, where a head_id beside it must hold, too. It also holds at n + 1 if the alias is exactly as the call leaves it, in head
+	// and, where the call has labels, in labels: this is a repeat of the call, and changes nothing. Nowhere else does it hold: the call
+	// fails with ALIAS_MOVED.
+	//
+	// A call that reads an alias, and writes what follows from it with this revision, loses no change of others; to set labels alone,
+	// name the alias itself as the target of Alias. A node whose parent is the alias needs a head_id beside the revision: else the repeat
+	// appends to the node that the call put.
+	Revision      *int64 `protobuf:"varint,4,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1021,6 +1033,13 @@ func (x *AliasPrecondition) GetHeadId() string {
 		}
 	}
 	return ""
+}
+
+func (x *AliasPrecondition) GetRevision() int64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
 }
 
 type isAliasPrecondition_Condition interface {
@@ -1094,15 +1113,17 @@ func (x *Labels) GetEntries() map[string]string {
 	return nil
 }
 
-// An alias to set to the node that the call puts.
+// An alias to set to the node that the call puts, or to delete in the same commit.
 type AliasUpdate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The alias: 1 to 512 bytes of UTF-8 without control characters. Names are paths: "chat/42" lies in folder "chat".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What must be true of it.
 	Precondition *AliasPrecondition `protobuf:"bytes,2,opt,name=precondition,proto3" json:"precondition,omitempty"`
-	// Absent: labels stay as they are. Present: they are replaced.
-	Labels        *Labels `protobuf:"bytes,3,opt,name=labels,proto3" json:"labels,omitempty"`
+	// Absent: labels stay as they are. Present: they are replaced. Refused with delete.
+	Labels *Labels `protobuf:"bytes,3,opt,name=labels,proto3" json:"labels,omitempty"`
+	// Delete it instead; preconditions are then those of DeleteAlias.
+	Delete        bool `protobuf:"varint,4,opt,name=delete,proto3" json:"delete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1158,15 +1179,27 @@ func (x *AliasUpdate) GetLabels() *Labels {
 	return nil
 }
 
-// What became of an alias that a call set.
+func (x *AliasUpdate) GetDelete() bool {
+	if x != nil {
+		return x.Delete
+	}
+	return false
+}
+
+// What became of an alias that a call set or deleted.
 type AliasResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The alias.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether this call created the alias or moved it to another node. A caller that must be the first looks here.
+	// Whether this call created the alias, moved it to another node, or deleted it. A caller that must be the first looks here.
 	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	// Where it pointed before: 64 hex digits, or empty if it did not exist.
-	PreviousId    string `protobuf:"bytes,3,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
+	PreviousId string `protobuf:"bytes,3,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
+	// Its revision after the call, also where nothing changed. 0: a name never set, or forgotten, was to be deleted.
+	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Whether this call gave it that revision: it changed head or labels. Of two callers who set the same on condition of one revision
+	// both succeed; only for one this is true, unless its reply was lost: then labels that no other caller sets tell.
+	Revised       bool `protobuf:"varint,5,opt,name=revised,proto3" json:"revised,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1220,6 +1253,20 @@ func (x *AliasResult) GetPreviousId() string {
 		return x.PreviousId
 	}
 	return ""
+}
+
+func (x *AliasResult) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *AliasResult) GetRevised() bool {
+	if x != nil {
+		return x.Revised
+	}
+	return false
 }
 
 // Running totals of a chain, from its root through a node.
@@ -1776,17 +1823,19 @@ func (x *PutNodesResponse) GetNodes() []*PutNodeResponse {
 	return nil
 }
 
-// An alias to set to a node that is there.
+// An alias to set to a node that is there, or to delete.
 type AliasMove struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The alias: 1 to 512 bytes of UTF-8 without control characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The node. An alias stands for the node it pointed to before the call.
+	// The node. An alias stands for the node it pointed to before the call. Required without delete, refused with it.
 	Target *NodeRef `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
 	// What must be true of the alias.
 	Precondition *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
-	// Absent: labels stay as they are. Present: they are replaced.
-	Labels        *Labels `protobuf:"bytes,4,opt,name=labels,proto3" json:"labels,omitempty"`
+	// Absent: labels stay as they are. Present: they are replaced. Refused with delete.
+	Labels *Labels `protobuf:"bytes,4,opt,name=labels,proto3" json:"labels,omitempty"`
+	// Delete it instead; preconditions are then those of DeleteAlias.
+	Delete        bool `protobuf:"varint,5,opt,name=delete,proto3" json:"delete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1847,6 +1896,13 @@ func (x *AliasMove) GetLabels() *Labels {
 		return x.Labels
 	}
 	return nil
+}
+
+func (x *AliasMove) GetDelete() bool {
+	if x != nil {
+		return x.Delete
+	}
+	return false
 }
 
 // Request of Alias.
@@ -1957,7 +2013,7 @@ type DeleteAliasRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The alias.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// must_exist, a head, or absent. A head holds too where the alias is not there.
+	// must_exist, a head, a revision, or absent. A head without a revision holds too where the alias is not there.
 	Precondition  *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2020,7 +2076,9 @@ type DeleteAliasResponse struct {
 	// Whether the alias was there.
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// Where it pointed: 64 hex digits, or empty.
-	PreviousId    string `protobuf:"bytes,2,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
+	PreviousId string `protobuf:"bytes,2,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
+	// The revision of the name after the call. 0: it was never set, or is forgotten.
+	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2069,6 +2127,13 @@ func (x *DeleteAliasResponse) GetPreviousId() string {
 	return ""
 }
 
+func (x *DeleteAliasResponse) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // An alias and where it points.
 type AliasInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2081,7 +2146,12 @@ type AliasInfo struct {
 	// Its labels.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// ListAliases, where asked for: where the last run loop of the chain stands.
-	Loop          *AliasLoop `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
+	Loop *AliasLoop `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
+	// Counts its changes: every change of head or labels, a deletion too, adds one. What changes nothing, same head and equal labels,
+	// adds none. A name that is set again after a deletion goes on from there. 90 days after its deletion a name is forgotten: it is
+	// as if it never was set. The revisions of a name that was never set, or is forgotten, begin at 1, or above the highest revision of
+	// any name of the namespace that was forgotten. No name has a revision twice.
+	Revision      int64 `protobuf:"varint,6,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2151,6 +2221,77 @@ func (x *AliasInfo) GetLoop() *AliasLoop {
 	return nil
 }
 
+func (x *AliasInfo) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+// Detail of ALIAS_NOT_FOUND from ResolveAlias: the name was deleted, and is not forgotten.
+type DeletedAlias struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The revision of the deletion: the one to name where it is to be set again.
+	Revision int64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// When it was deleted.
+	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	// Where it pointed: 64 hex digits.
+	PreviousId    string `protobuf:"bytes,3,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletedAlias) Reset() {
+	*x = DeletedAlias{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletedAlias) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletedAlias) ProtoMessage() {}
+
+func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletedAlias.ProtoReflect.Descriptor instead.
+func (*DeletedAlias) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DeletedAlias) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *DeletedAlias) GetDeletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeletedAt
+	}
+	return nil
+}
+
+func (x *DeletedAlias) GetPreviousId() string {
+	if x != nil {
+		return x.PreviousId
+	}
+	return ""
+}
+
 // The last run loop of the chain that ends at an alias's head, as everything ever put has it: what Describe tells of it.
 type AliasLoop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2171,7 +2312,7 @@ type AliasLoop struct {
 
 func (x *AliasLoop) Reset() {
 	*x = AliasLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2324,7 @@ func (x *AliasLoop) String() string {
 func (*AliasLoop) ProtoMessage() {}
 
 func (x *AliasLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2337,7 @@ func (x *AliasLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasLoop.ProtoReflect.Descriptor instead.
 func (*AliasLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AliasLoop) GetState() RunLoopState {
@@ -2247,7 +2388,7 @@ type ResolveAliasRequest struct {
 
 func (x *ResolveAliasRequest) Reset() {
 	*x = ResolveAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2400,7 @@ func (x *ResolveAliasRequest) String() string {
 func (*ResolveAliasRequest) ProtoMessage() {}
 
 func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2413,7 @@ func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResolveAliasRequest) GetNamespace() string {
@@ -2302,7 +2443,7 @@ type ResolveAliasResponse struct {
 
 func (x *ResolveAliasResponse) Reset() {
 	*x = ResolveAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2314,7 +2455,7 @@ func (x *ResolveAliasResponse) String() string {
 func (*ResolveAliasResponse) ProtoMessage() {}
 
 func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2327,7 +2468,7 @@ func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResolveAliasResponse) GetAlias() *AliasInfo {
@@ -2371,7 +2512,7 @@ type ListAliasesRequest struct {
 
 func (x *ListAliasesRequest) Reset() {
 	*x = ListAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2524,7 @@ func (x *ListAliasesRequest) String() string {
 func (*ListAliasesRequest) ProtoMessage() {}
 
 func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2537,7 @@ func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListAliasesRequest) GetNamespace() string {
@@ -2495,7 +2636,7 @@ type ListAliasesResponse struct {
 
 func (x *ListAliasesResponse) Reset() {
 	*x = ListAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2507,7 +2648,7 @@ func (x *ListAliasesResponse) String() string {
 func (*ListAliasesResponse) ProtoMessage() {}
 
 func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2520,7 +2661,7 @@ func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListAliasesResponse) GetAliases() []*AliasInfo {
@@ -2561,7 +2702,7 @@ type ListAliasHistoryRequest struct {
 
 func (x *ListAliasHistoryRequest) Reset() {
 	*x = ListAliasHistoryRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2573,7 +2714,7 @@ func (x *ListAliasHistoryRequest) String() string {
 func (*ListAliasHistoryRequest) ProtoMessage() {}
 
 func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2586,7 +2727,7 @@ func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListAliasHistoryRequest) GetNamespace() string {
@@ -2623,14 +2764,16 @@ type AliasHistoryEntry struct {
 	// The node that it pointed to, 64 hex digits; empty: it was deleted.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// From when on.
-	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// The revision of the change with which the state began. Changes of labels alone begin no state: theirs are those between.
+	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AliasHistoryEntry) Reset() {
 	*x = AliasHistoryEntry{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2785,7 @@ func (x *AliasHistoryEntry) String() string {
 func (*AliasHistoryEntry) ProtoMessage() {}
 
 func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2798,7 @@ func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasHistoryEntry.ProtoReflect.Descriptor instead.
 func (*AliasHistoryEntry) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AliasHistoryEntry) GetNodeId() string {
@@ -2672,6 +2815,13 @@ func (x *AliasHistoryEntry) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *AliasHistoryEntry) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // Response of ListAliasHistory.
 type ListAliasHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2685,7 +2835,7 @@ type ListAliasHistoryResponse struct {
 
 func (x *ListAliasHistoryResponse) Reset() {
 	*x = ListAliasHistoryResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +2847,7 @@ func (x *ListAliasHistoryResponse) String() string {
 func (*ListAliasHistoryResponse) ProtoMessage() {}
 
 func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +2860,7 @@ func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListAliasHistoryResponse) GetEntries() []*AliasHistoryEntry {
@@ -2780,7 +2930,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2792,7 +2942,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2805,7 +2955,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Policy) GetMaxRunLoops() int32 {
@@ -2915,7 +3065,7 @@ type ClearToolResults struct {
 
 func (x *ClearToolResults) Reset() {
 	*x = ClearToolResults{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +3077,7 @@ func (x *ClearToolResults) String() string {
 func (*ClearToolResults) ProtoMessage() {}
 
 func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +3090,7 @@ func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearToolResults.ProtoReflect.Descriptor instead.
 func (*ClearToolResults) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ClearToolResults) GetKeep() int32 {
@@ -2975,7 +3125,7 @@ type NodeFacts struct {
 
 func (x *NodeFacts) Reset() {
 	*x = NodeFacts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2987,7 +3137,7 @@ func (x *NodeFacts) String() string {
 func (*NodeFacts) ProtoMessage() {}
 
 func (x *NodeFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3000,7 +3150,7 @@ func (x *NodeFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
 func (*NodeFacts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodeFacts) GetMetadataKeys() []string {
@@ -3055,7 +3205,7 @@ type AssembleRequest struct {
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3217,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3230,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -3200,7 +3350,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3212,7 +3362,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3225,7 +3375,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -3312,7 +3462,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3324,7 +3474,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3337,7 +3487,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -3399,7 +3549,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3411,7 +3561,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3424,7 +3574,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -3491,7 +3641,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3653,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3666,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Report) GetMessages() int64 {
@@ -3620,7 +3770,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3632,7 +3782,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3645,7 +3795,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *LeftOut) GetMessages() int64 {
@@ -3692,7 +3842,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3704,7 +3854,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3717,7 +3867,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Window) GetNodeId() string {
@@ -3775,7 +3925,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3787,7 +3937,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3800,7 +3950,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -3906,7 +4056,7 @@ type StreamAssembleRequest struct {
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3918,7 +4068,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3931,7 +4081,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -4049,7 +4199,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4061,7 +4211,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4074,7 +4224,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -4162,7 +4312,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4174,7 +4324,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4187,7 +4337,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -4239,7 +4389,7 @@ type GetNodeResponse struct {
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4251,7 +4401,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4264,7 +4414,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -4345,7 +4495,7 @@ type GetNodesRequest struct {
 
 func (x *GetNodesRequest) Reset() {
 	*x = GetNodesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4357,7 +4507,7 @@ func (x *GetNodesRequest) String() string {
 func (*GetNodesRequest) ProtoMessage() {}
 
 func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4370,7 +4520,7 @@ func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesRequest.ProtoReflect.Descriptor instead.
 func (*GetNodesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetNodesRequest) GetNamespace() string {
@@ -4409,7 +4559,7 @@ type GetNodesResponse struct {
 
 func (x *GetNodesResponse) Reset() {
 	*x = GetNodesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4421,7 +4571,7 @@ func (x *GetNodesResponse) String() string {
 func (*GetNodesResponse) ProtoMessage() {}
 
 func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4434,7 +4584,7 @@ func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesResponse.ProtoReflect.Descriptor instead.
 func (*GetNodesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetNodesResponse) GetNodes() []*GetNodeResponse {
@@ -4475,7 +4625,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4487,7 +4637,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4500,7 +4650,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -4548,7 +4698,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4560,7 +4710,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4573,7 +4723,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -4617,7 +4767,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4629,7 +4779,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4642,7 +4792,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -4673,7 +4823,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4685,7 +4835,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4698,7 +4848,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -4725,13 +4875,15 @@ type AliasConflict struct {
 	// Whether only compaction nodes lie between the head that the precondition names and node_id: what the caller wants to
 	// append can go on node_id, and nothing that it has not seen was said.
 	OnlyCompacted bool `protobuf:"varint,3,opt,name=only_compacted,json=onlyCompacted,proto3" json:"only_compacted,omitempty"`
+	// The revision of the alias, or of its deletion; 0: it was never set, or is forgotten.
+	Revision      int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4743,7 +4895,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4756,7 +4908,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -4780,6 +4932,13 @@ func (x *AliasConflict) GetOnlyCompacted() bool {
 	return false
 }
 
+func (x *AliasConflict) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // Detail of AMBIGUOUS_PREFIX errors.
 type AmbiguousPrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4791,7 +4950,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4803,7 +4962,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4816,7 +4975,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -4858,7 +5017,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4870,7 +5029,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4883,7 +5042,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -4975,7 +5134,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4987,7 +5146,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5000,7 +5159,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -5094,7 +5253,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5106,7 +5265,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5119,7 +5278,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CompactReport) GetMessagesBefore() int64 {
@@ -5226,7 +5385,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5238,7 +5397,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5251,7 +5410,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -5295,7 +5454,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5307,7 +5466,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5320,7 +5479,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -5410,7 +5569,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5422,7 +5581,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5435,7 +5594,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -5529,7 +5688,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5541,7 +5700,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5554,7 +5713,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -5682,7 +5841,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5694,7 +5853,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5707,7 +5866,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -5757,7 +5916,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5769,7 +5928,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5782,7 +5941,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -5874,7 +6033,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5886,7 +6045,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5899,7 +6058,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -6023,7 +6182,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6035,7 +6194,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6048,7 +6207,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -6240,7 +6399,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6252,7 +6411,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6265,7 +6424,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -6358,7 +6517,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6370,7 +6529,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6383,7 +6542,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -6418,7 +6577,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6430,7 +6589,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6443,7 +6602,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -6501,7 +6660,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6513,7 +6672,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6526,7 +6685,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -6611,7 +6770,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6623,7 +6782,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6636,7 +6795,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -6740,7 +6899,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6752,7 +6911,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6765,7 +6924,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -6818,7 +6977,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6830,7 +6989,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6843,7 +7002,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -6929,7 +7088,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6941,7 +7100,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6954,7 +7113,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -7009,7 +7168,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7021,7 +7180,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7034,7 +7193,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -7166,7 +7325,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7178,7 +7337,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7191,7 +7350,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -7284,7 +7443,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7296,7 +7455,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7309,7 +7468,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *PendingCall) GetId() string {
@@ -7362,7 +7521,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7374,7 +7533,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7387,7 +7546,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Lineage) GetAncestors() int64 {
@@ -7487,7 +7646,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7499,7 +7658,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7512,7 +7671,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -7550,7 +7709,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7562,7 +7721,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7575,7 +7734,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -7633,7 +7792,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7645,7 +7804,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7658,7 +7817,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -7688,7 +7847,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7700,7 +7859,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7713,7 +7872,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ToolUse) GetName() string {
@@ -7754,7 +7913,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7766,7 +7925,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7779,7 +7938,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -7850,27 +8009,32 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12%\n" +
 	"\ftool_call_id\x18\x02 \x01(\tH\x00R\n" +
 	"toolCallId\x88\x01\x01B\x0f\n" +
-	"\r_tool_call_id\"\x84\x01\n" +
+	"\r_tool_call_id\"\xb2\x01\n" +
 	"\x11AliasPrecondition\x12&\n" +
 	"\x0emust_not_exist\x18\x01 \x01(\bH\x00R\fmustNotExist\x12\x1f\n" +
 	"\n" +
 	"must_exist\x18\x02 \x01(\bH\x00R\tmustExist\x12\x19\n" +
-	"\ahead_id\x18\x03 \x01(\tH\x00R\x06headIdB\v\n" +
-	"\tcondition\"\x82\x01\n" +
+	"\ahead_id\x18\x03 \x01(\tH\x00R\x06headId\x12\x1f\n" +
+	"\brevision\x18\x04 \x01(\x03H\x01R\brevision\x88\x01\x01B\v\n" +
+	"\tconditionB\v\n" +
+	"\t_revision\"\x82\x01\n" +
 	"\x06Labels\x12<\n" +
 	"\aentries\x18\x01 \x03(\v2\".transcript.v1.Labels.EntriesEntryR\aentries\x1a:\n" +
 	"\fEntriesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x96\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xae\x01\n" +
 	"\vAliasUpdate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12D\n" +
 	"\fprecondition\x18\x02 \x01(\v2 .transcript.v1.AliasPreconditionR\fprecondition\x12-\n" +
-	"\x06labels\x18\x03 \x01(\v2\x15.transcript.v1.LabelsR\x06labels\"\\\n" +
+	"\x06labels\x18\x03 \x01(\v2\x15.transcript.v1.LabelsR\x06labels\x12\x16\n" +
+	"\x06delete\x18\x04 \x01(\bR\x06delete\"\x92\x01\n" +
 	"\vAliasResult\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x12\x1f\n" +
 	"\vprevious_id\x18\x03 \x01(\tR\n" +
-	"previousId\"\xc8\x01\n" +
+	"previousId\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x18\n" +
+	"\arevised\x18\x05 \x01(\bR\arevised\"\xc8\x01\n" +
 	"\bCounters\x12\x14\n" +
 	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
@@ -7909,12 +8073,13 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12,\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x16.transcript.v1.NewNodeR\x05nodes\"H\n" +
 	"\x10PutNodesResponse\x124\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.PutNodeResponseR\x05nodes\"\xc4\x01\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1e.transcript.v1.PutNodeResponseR\x05nodes\"\xdc\x01\n" +
 	"\tAliasMove\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
 	"\x06target\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x06target\x12D\n" +
 	"\fprecondition\x18\x03 \x01(\v2 .transcript.v1.AliasPreconditionR\fprecondition\x12-\n" +
-	"\x06labels\x18\x04 \x01(\v2\x15.transcript.v1.LabelsR\x06labels\"`\n" +
+	"\x06labels\x18\x04 \x01(\v2\x15.transcript.v1.LabelsR\x06labels\x12\x16\n" +
+	"\x06delete\x18\x05 \x01(\bR\x06delete\"`\n" +
 	"\fAliasRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x122\n" +
 	"\aaliases\x18\x02 \x03(\v2\x18.transcript.v1.AliasMoveR\aaliases\"E\n" +
@@ -7923,20 +8088,28 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x12DeleteAliasRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12D\n" +
-	"\fprecondition\x18\x03 \x01(\v2 .transcript.v1.AliasPreconditionR\fprecondition\"P\n" +
+	"\fprecondition\x18\x03 \x01(\v2 .transcript.v1.AliasPreconditionR\fprecondition\"l\n" +
 	"\x13DeleteAliasResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12\x1f\n" +
 	"\vprevious_id\x18\x02 \x01(\tR\n" +
-	"previousId\"\x96\x02\n" +
+	"previousId\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\"\xb2\x02\n" +
 	"\tAliasInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x125\n" +
 	"\bmoved_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\amovedAt\x12<\n" +
 	"\x06labels\x18\x04 \x03(\v2$.transcript.v1.AliasInfo.LabelsEntryR\x06labels\x12,\n" +
-	"\x04loop\x18\x05 \x01(\v2\x18.transcript.v1.AliasLoopR\x04loop\x1a9\n" +
+	"\x04loop\x18\x05 \x01(\v2\x18.transcript.v1.AliasLoopR\x04loop\x12\x1a\n" +
+	"\brevision\x18\x06 \x01(\x03R\brevision\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfe\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x01\n" +
+	"\fDeletedAlias\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x03R\brevision\x129\n" +
+	"\n" +
+	"deleted_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x1f\n" +
+	"\vprevious_id\x18\x03 \x01(\tR\n" +
+	"previousId\"\xfe\x01\n" +
 	"\tAliasLoop\x121\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1b.transcript.v1.RunLoopStateR\x05state\x123\n" +
 	"\aoutcome\x18\x02 \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\x12\x17\n" +
@@ -7969,10 +8142,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"X\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"t\n" +
 	"\x11AliasHistoryEntry\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12*\n" +
-	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x05\n" +
@@ -8156,11 +8330,12 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"s\n" +
 	"\x0eAliasConflicts\x12:\n" +
 	"\tconflicts\x18\x01 \x03(\v2\x1c.transcript.v1.AliasConflictR\tconflicts\x12%\n" +
-	"\x0emore_conflicts\x18\x02 \x01(\x05R\rmoreConflicts\"e\n" +
+	"\x0emore_conflicts\x18\x02 \x01(\x05R\rmoreConflicts\"\x81\x01\n" +
 	"\rAliasConflict\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12%\n" +
-	"\x0eonly_compacted\x18\x03 \x01(\bR\ronlyCompacted\",\n" +
+	"\x0eonly_compacted\x18\x03 \x01(\bR\ronlyCompacted\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\x03R\brevision\",\n" +
 	"\x0fAmbiguousPrefix\x12\x19\n" +
 	"\bnode_ids\x18\x01 \x03(\tR\anodeIds\"\xc8\x02\n" +
 	"\x0eCompactRequest\x12\x1c\n" +
@@ -8558,7 +8733,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -8592,95 +8767,96 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*DeleteAliasRequest)(nil),       // 29: transcript.v1.DeleteAliasRequest
 	(*DeleteAliasResponse)(nil),      // 30: transcript.v1.DeleteAliasResponse
 	(*AliasInfo)(nil),                // 31: transcript.v1.AliasInfo
-	(*AliasLoop)(nil),                // 32: transcript.v1.AliasLoop
-	(*ResolveAliasRequest)(nil),      // 33: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 34: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 35: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 36: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 37: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 38: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 39: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 40: transcript.v1.Policy
-	(*ClearToolResults)(nil),         // 41: transcript.v1.ClearToolResults
-	(*NodeFacts)(nil),                // 42: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 43: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 44: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 45: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 46: transcript.v1.Finding
-	(*Report)(nil),                   // 47: transcript.v1.Report
-	(*LeftOut)(nil),                  // 48: transcript.v1.LeftOut
-	(*Window)(nil),                   // 49: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 50: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 51: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 52: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 53: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 54: transcript.v1.GetNodeResponse
-	(*GetNodesRequest)(nil),          // 55: transcript.v1.GetNodesRequest
-	(*GetNodesResponse)(nil),         // 56: transcript.v1.GetNodesResponse
-	(*ListChildrenRequest)(nil),      // 57: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 58: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 59: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 60: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 61: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 62: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 63: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 64: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 65: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 66: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 67: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 68: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 69: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 70: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 71: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 72: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 73: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 74: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 75: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 76: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 77: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 78: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 79: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 80: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 81: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 82: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 83: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 84: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 85: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 86: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 87: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 88: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 89: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 90: transcript.v1.VariableInfo
-	nil,                              // 91: transcript.v1.Labels.EntriesEntry
-	nil,                              // 92: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 93: google.protobuf.Timestamp
-	(*Message)(nil),                  // 94: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 95: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 96: google.protobuf.Duration
-	(*Metadata)(nil),                 // 97: transcript.v1.Metadata
-	(Role)(0),                        // 98: transcript.v1.Role
-	(*ToolCall)(nil),                 // 99: transcript.v1.ToolCall
-	(*Part)(nil),                     // 100: transcript.v1.Part
+	(*DeletedAlias)(nil),             // 32: transcript.v1.DeletedAlias
+	(*AliasLoop)(nil),                // 33: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 34: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 35: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 36: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 37: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 38: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 39: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 40: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 41: transcript.v1.Policy
+	(*ClearToolResults)(nil),         // 42: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 43: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 44: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 45: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 46: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 47: transcript.v1.Finding
+	(*Report)(nil),                   // 48: transcript.v1.Report
+	(*LeftOut)(nil),                  // 49: transcript.v1.LeftOut
+	(*Window)(nil),                   // 50: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 51: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 52: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 53: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 54: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 55: transcript.v1.GetNodeResponse
+	(*GetNodesRequest)(nil),          // 56: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 57: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 58: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 59: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 60: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 61: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 62: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 63: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 64: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 65: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 66: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 67: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 68: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 69: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 70: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 71: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 72: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 73: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 74: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 75: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 76: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 77: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 78: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 79: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 80: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 81: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 82: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 83: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 84: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 85: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 86: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 87: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 88: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 89: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 90: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 91: transcript.v1.VariableInfo
+	nil,                              // 92: transcript.v1.Labels.EntriesEntry
+	nil,                              // 93: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 94: google.protobuf.Timestamp
+	(*Message)(nil),                  // 95: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 96: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 97: google.protobuf.Duration
+	(*Metadata)(nil),                 // 98: transcript.v1.Metadata
+	(Role)(0),                        // 99: transcript.v1.Role
+	(*ToolCall)(nil),                 // 100: transcript.v1.ToolCall
+	(*Part)(nil),                     // 101: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	93,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	91,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	94,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	92,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	94,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	95,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	95,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	96,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	94,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	95,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	95,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	96,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -8691,182 +8867,183 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	93,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	92,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	32,  // 30: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	6,   // 31: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	7,   // 32: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	93,  // 33: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	93,  // 34: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
-	31,  // 35: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	20,  // 36: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	31,  // 37: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	93,  // 38: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	93,  // 39: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	38,  // 40: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	96,  // 41: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	41,  // 42: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
-	1,   // 43: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	2,   // 44: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	12,  // 45: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 46: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 47: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	40,  // 48: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	42,  // 49: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	66,  // 50: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	13,  // 51: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	45,  // 52: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	93,  // 53: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	95,  // 54: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 55: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 56: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	46,  // 57: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	48,  // 58: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	49,  // 59: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	40,  // 60: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	94,  // 61: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 62: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	47,  // 63: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	44,  // 64: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	66,  // 65: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	12,  // 66: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 67: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 68: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	40,  // 69: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	42,  // 70: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	66,  // 71: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	94,  // 72: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 73: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	47,  // 74: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	44,  // 75: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	66,  // 76: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	12,  // 77: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	94,  // 78: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	44,  // 79: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	97,  // 80: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	93,  // 81: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 82: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	98,  // 83: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	54,  // 84: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	12,  // 85: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	93,  // 86: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	98,  // 87: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	58,  // 88: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	61,  // 89: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 90: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	40,  // 91: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 92: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 93: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 94: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 95: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	65,  // 96: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	40,  // 97: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	8,   // 98: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	66,  // 99: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	66,  // 100: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	93,  // 101: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	93,  // 102: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	12,  // 103: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	66,  // 104: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	66,  // 105: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	93,  // 106: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	93,  // 107: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 108: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	67,  // 109: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 110: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	69,  // 111: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 112: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	99,  // 113: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	66,  // 114: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 115: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	100, // 116: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	66,  // 117: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	93,  // 118: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 119: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	98,  // 120: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	93,  // 121: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	93,  // 122: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	66,  // 123: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	98,  // 124: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	66,  // 125: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 126: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	75,  // 127: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	93,  // 128: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	74,  // 129: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 130: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 131: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	66,  // 132: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	66,  // 133: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	66,  // 134: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	93,  // 135: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	78,  // 136: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 137: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 138: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	96,  // 139: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	93,  // 140: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	81,  // 141: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	93,  // 142: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	96,  // 143: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 144: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	83,  // 145: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	85,  // 146: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	89,  // 147: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	90,  // 148: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 149: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	66,  // 150: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	93,  // 151: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	96,  // 152: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	84,  // 153: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 154: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	86,  // 155: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	87,  // 156: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 157: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 158: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	88,  // 159: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 160: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	86,  // 161: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	93,  // 162: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	21,  // 163: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 164: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 165: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 166: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	33,  // 167: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	35,  // 168: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	37,  // 169: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	43,  // 170: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	51,  // 171: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	53,  // 172: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	55,  // 173: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	57,  // 174: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	63,  // 175: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	68,  // 176: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	71,  // 177: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	73,  // 178: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	77,  // 179: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	80,  // 180: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 181: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 182: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 183: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 184: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	34,  // 185: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	36,  // 186: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	39,  // 187: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	50,  // 188: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	52,  // 189: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	54,  // 190: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	56,  // 191: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	59,  // 192: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	64,  // 193: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	70,  // 194: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	72,  // 195: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	76,  // 196: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	79,  // 197: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	82,  // 198: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	181, // [181:199] is the sub-list for method output_type
-	163, // [163:181] is the sub-list for method input_type
-	163, // [163:163] is the sub-list for extension type_name
-	163, // [163:163] is the sub-list for extension extendee
-	0,   // [0:163] is the sub-list for field type_name
+	94,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	93,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	33,  // 30: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	94,  // 31: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	6,   // 32: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	7,   // 33: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	94,  // 34: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	94,  // 35: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
+	31,  // 36: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	20,  // 37: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	31,  // 38: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	94,  // 39: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	94,  // 40: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	39,  // 41: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	97,  // 42: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	42,  // 43: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	1,   // 44: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	2,   // 45: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	12,  // 46: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 47: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 48: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	41,  // 49: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	43,  // 50: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	67,  // 51: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	13,  // 52: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	46,  // 53: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	94,  // 54: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	96,  // 55: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 56: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 57: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	47,  // 58: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	49,  // 59: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	50,  // 60: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	41,  // 61: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	95,  // 62: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 63: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	48,  // 64: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	45,  // 65: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	67,  // 66: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	12,  // 67: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 68: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 69: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	41,  // 70: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	43,  // 71: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	67,  // 72: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	95,  // 73: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 74: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	48,  // 75: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	45,  // 76: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	67,  // 77: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	12,  // 78: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	95,  // 79: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	45,  // 80: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	98,  // 81: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	94,  // 82: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 83: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	99,  // 84: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	55,  // 85: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	12,  // 86: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	94,  // 87: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	99,  // 88: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	59,  // 89: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	62,  // 90: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 91: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	41,  // 92: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 93: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 94: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	18,  // 95: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 96: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	66,  // 97: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	41,  // 98: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	8,   // 99: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	67,  // 100: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	67,  // 101: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	94,  // 102: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	94,  // 103: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	12,  // 104: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	67,  // 105: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	67,  // 106: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	94,  // 107: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	94,  // 108: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 109: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	68,  // 110: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 111: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	70,  // 112: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 113: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	100, // 114: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	67,  // 115: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 116: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	101, // 117: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	67,  // 118: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	94,  // 119: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 120: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	99,  // 121: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	94,  // 122: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	94,  // 123: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	67,  // 124: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	99,  // 125: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	67,  // 126: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 127: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	76,  // 128: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	94,  // 129: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	75,  // 130: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 131: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 132: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	67,  // 133: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	67,  // 134: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	67,  // 135: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	94,  // 136: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	79,  // 137: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 138: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 139: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	97,  // 140: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	94,  // 141: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	82,  // 142: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	94,  // 143: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	97,  // 144: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 145: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	84,  // 146: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	86,  // 147: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	90,  // 148: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	91,  // 149: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 150: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	67,  // 151: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	94,  // 152: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	97,  // 153: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	85,  // 154: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 155: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	87,  // 156: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	88,  // 157: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 158: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 159: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	89,  // 160: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 161: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	87,  // 162: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	94,  // 163: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	21,  // 164: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 165: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 166: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 167: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	34,  // 168: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	36,  // 169: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	38,  // 170: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	44,  // 171: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	52,  // 172: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	54,  // 173: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	56,  // 174: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	58,  // 175: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	64,  // 176: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	69,  // 177: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	72,  // 178: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	74,  // 179: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	78,  // 180: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	81,  // 181: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 182: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 183: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 184: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 185: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	35,  // 186: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	37,  // 187: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	40,  // 188: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	51,  // 189: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	53,  // 190: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	55,  // 191: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	57,  // 192: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	60,  // 193: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	65,  // 194: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	71,  // 195: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	73,  // 196: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	77,  // 197: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	80,  // 198: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	83,  // 199: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	182, // [182:200] is the sub-list for method output_type
+	164, // [164:182] is the sub-list for method input_type
+	164, // [164:164] is the sub-list for extension type_name
+	164, // [164:164] is the sub-list for extension extendee
+	0,   // [0:164] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -8887,33 +9064,33 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*AliasPrecondition_MustExist)(nil),
 		(*AliasPrecondition_HeadId)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[23].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[24].OneofWrappers = []any{
 		(*ListAliasesRequest_Prefix)(nil),
 		(*ListAliasesRequest_Folder)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[28].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[29].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[55].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[59].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[61].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[30].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[56].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[60].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[66].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[77].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[63].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[70].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[73].OneofWrappers = []any{}
 	file_transcript_v1_transcript_service_proto_msgTypes[78].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[79].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   81,
+			NumMessages:   82,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

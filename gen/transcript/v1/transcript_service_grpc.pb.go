@@ -62,12 +62,13 @@ const (
 // A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
 // transport it is not known whether a write took place.
 type TranscriptServiceClient interface {
-	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it.
+	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it, or deletes some.
 	// Putting what is already there writes no node and succeeds with created = false.
 	//
 	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head, and where
-	// it sets no alias, or one with must_not_exist or head_id (see AliasPrecondition). With any other alias as parent it
-	// appends again each time; with no such precondition it moves aliases back that others moved since.
+	// it sets no alias and deletes none without revision or head_id, or sets one with must_not_exist or head_id, or has one with revision
+	// (see AliasPrecondition). With any other alias as parent it appends again each time; with no such precondition it moves aliases back
+	// that others moved since.
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
@@ -75,26 +76,29 @@ type TranscriptServiceClient interface {
 	PutNode(ctx context.Context, in *PutNodeRequest, opts ...grpc.CallOption) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
-	// Alias sets aliases to nodes that are there, in one commit, all or nothing. May be repeated where each has
-	// must_not_exist or head_id, a node id as target, and no labels: else the repeat undoes what others did since.
+	// Alias sets aliases to nodes that are there, or deletes some, in one commit, all or nothing. May be repeated where each is deleted with
+	// revision or head_id, or has revision and as target a node id or itself, or has must_not_exist or head_id, a node id as target, and
+	// no labels: else the repeat undoes what others did since.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
 	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Alias(ctx context.Context, in *AliasRequest, opts ...grpc.CallOption) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated with head_id; else the repeat deletes what
+	// deleted = false, unless the precondition is must_exist. May be repeated with revision or head_id; else the repeat deletes what
 	// others set since, or with must_exist fails.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
 	// for PutNode.
 	DeleteAlias(ctx context.Context, in *DeleteAliasRequest, opts ...grpc.CallOption) (*DeleteAliasResponse, error)
-	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND).
+	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
+	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
 	ResolveAlias(ctx context.Context, in *ResolveAliasRequest, opts ...grpc.CallOption) (*ResolveAliasResponse, error)
 	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those directly in a
 	// folder, last moved first. Errors: INVALID_ARGUMENT.
 	ListAliases(ctx context.Context, in *ListAliasesRequest, opts ...grpc.CallOption) (*ListAliasesResponse, error)
 	// ListAliasHistory lists the nodes that an alias pointed to, newest first: at most the last 100, at most 90 days
-	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set.
+	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set, or deleted more than 90
+	// days ago.
 	ListAliasHistory(ctx context.Context, in *ListAliasHistoryRequest, opts ...grpc.CallOption) (*ListAliasHistoryResponse, error)
 	// Assemble gives the messages of a chain in one view, in one reply of at most 4 MiB - 64 KiB.
 	//
@@ -367,12 +371,13 @@ func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequ
 // A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
 // transport it is not known whether a write took place.
 type TranscriptServiceServer interface {
-	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it.
+	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it, or deletes some.
 	// Putting what is already there writes no node and succeeds with created = false.
 	//
 	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head, and where
-	// it sets no alias, or one with must_not_exist or head_id (see AliasPrecondition). With any other alias as parent it
-	// appends again each time; with no such precondition it moves aliases back that others moved since.
+	// it sets no alias and deletes none without revision or head_id, or sets one with must_not_exist or head_id, or has one with revision
+	// (see AliasPrecondition). With any other alias as parent it appends again each time; with no such precondition it moves aliases back
+	// that others moved since.
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
@@ -380,26 +385,29 @@ type TranscriptServiceServer interface {
 	PutNode(context.Context, *PutNodeRequest) (*PutNodeResponse, error)
 	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)
-	// Alias sets aliases to nodes that are there, in one commit, all or nothing. May be repeated where each has
-	// must_not_exist or head_id, a node id as target, and no labels: else the repeat undoes what others did since.
+	// Alias sets aliases to nodes that are there, or deletes some, in one commit, all or nothing. May be repeated where each is deleted with
+	// revision or head_id, or has revision and as target a node id or itself, or has must_not_exist or head_id, a node id as target, and
+	// no labels: else the repeat undoes what others did since.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
 	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
 	Alias(context.Context, *AliasRequest) (*AliasResponse, error)
 	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated with head_id; else the repeat deletes what
+	// deleted = false, unless the precondition is must_exist. May be repeated with revision or head_id; else the repeat deletes what
 	// others set since, or with must_exist fails.
 	//
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
 	// for PutNode.
 	DeleteAlias(context.Context, *DeleteAliasRequest) (*DeleteAliasResponse, error)
-	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND).
+	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
+	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
 	ResolveAlias(context.Context, *ResolveAliasRequest) (*ResolveAliasResponse, error)
 	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those directly in a
 	// folder, last moved first. Errors: INVALID_ARGUMENT.
 	ListAliases(context.Context, *ListAliasesRequest) (*ListAliasesResponse, error)
 	// ListAliasHistory lists the nodes that an alias pointed to, newest first: at most the last 100, at most 90 days
-	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set.
+	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set, or deleted more than 90
+	// days ago.
 	ListAliasHistory(context.Context, *ListAliasHistoryRequest) (*ListAliasHistoryResponse, error)
 	// Assemble gives the messages of a chain in one view, in one reply of at most 4 MiB - 64 KiB.
 	//
