@@ -1,6 +1,10 @@
 package chainstore
 
-import "github.com/transcriptd/transcriptd/compaction/runloop"
+import (
+	"maps"
+
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+)
 
 // Change is what one call writes: nodes, and aliases set or deleted, all or nothing. The store borrows everything in
 // it until Commit returns and changes nothing in it.
@@ -80,7 +84,8 @@ type Compaction struct {
 // ConditionKind is what must be true of an alias.
 type ConditionKind uint8
 
-// What must be true of an alias. All but Any also hold if the alias points to the target already.
+// What must be true of an alias. All but Any also hold if the alias points to the target already, unless the condition names a
+// revision.
 const (
 	// Any: nothing.
 	Any ConditionKind = iota
@@ -99,6 +104,19 @@ const (
 type Condition struct {
 	Kind ConditionKind
 	Head ID
+	// Revision, if not 0, is the alias's, too; only with Any and HeadIs. The condition holds at this revision. It also holds at the
+	// next one, whatever Kind says, if the alias is as the change leaves it: then this is a repeat.
+	Revision int64
+}
+
+// AliasNow is an alias as a change finds it.
+type AliasNow struct {
+	// Exists says whether the alias does; Head is where it points then.
+	Exists bool
+	Head   ID
+	// Revision is that of the last change, also where this was a deletion; 0 for a name that never was set, or is forgotten.
+	Revision int64
+	Labels   map[string]string
 }
 
 // TargetKind is what becomes of an alias.
@@ -151,28 +169,36 @@ type PutNode struct {
 type PutAlias struct {
 	// Changed says that the alias was created, moved to another node, or deleted. A change of labels alone is none.
 	Changed bool
+	// Revised says that the change gave the alias its revision: that it changed head or labels. Of two equal changes on condition of one
+	// revision both hold, and this tells them apart.
+	Revised bool
+	// Revision is the alias's after the change; 0 for a name that never was set, or is forgotten.
+	Revision int64
 	// Existed says that there was an alias before; Previous is where it pointed.
 	Existed  bool
 	Previous ID
 }
 
-// Holds tells whether the condition holds of an alias that exists or not and points to head, for a change that would
-// set it to target (nil on a delete). extends is asked only for Extends: whether head is reached from Condition.Head by
-// plain appends.
-func (c Condition) Holds(exists bool, head ID, target *ID, extends func() (bool, error)) (bool, error) {
-	if target != nil && exists && head == *target {
+// Holds tells whether the condition holds of the alias as it is, for a change that would set it to target (nil on a delete). extends
+// is asked only for Extends: whether the alias's head is reached from Condition.Head by plain appends.
+func (a *AliasChange) Holds(now *AliasNow, target *ID, extends func() (bool, error)) (bool, error) {
+	c := &a.Condition
+	if c.Revision != 0 {
+		return a.holdsAt(now, target), nil
+	}
+	if target != nil && now.Exists && now.Head == *target {
 		return true, nil
 	}
 	switch c.Kind {
 	case MustNotExist:
-		return !exists, nil
+		return !now.Exists, nil
 	case MustExist:
-		return exists, nil
+		return now.Exists, nil
 	case HeadIs:
-		return exists && head == c.Head || !exists && target == nil, nil
+		return now.Exists && now.Head == c.Head || !now.Exists && target == nil, nil
 	case Extends:
-		if !exists || head == c.Head {
-			return exists, nil
+		if !now.Exists || now.Head == c.Head {
+			return now.Exists, nil
 		}
 		return extends()
 	default:
@@ -180,22 +206,54 @@ func (c Condition) Holds(exists bool, head ID, target *ID, extends func() (bool,
 	}
 }
 
+// holdsAt is Holds of a condition that names a revision.
+func (a *AliasChange) holdsAt(now *AliasNow, target *ID) bool {
+	switch c := &a.Condition; now.Revision - c.Revision {
+	case 0:
+		return c.Kind != HeadIs || now.Exists && now.Head == c.Head
+	case 1:
+		return a.Leaves(now, target)
+	default:
+		return false
+	}
+}
+
+// Leaves tells whether the alias is already as the change leaves it: such a change changes nothing, and the revision stays.
+func (a *AliasChange) Leaves(now *AliasNow, target *ID) bool {
+	if target == nil {
+		return !now.Exists
+	}
+	return now.Exists && now.Head == *target && (!a.SetLabels || maps.Equal(now.Labels, a.Labels))
+}
+
 // Repeats tells whether a change took place before, as far as its aliases tell. made says whether it wrote a node; at gives, of
-// the alias at i, where it points, nil where it does not exist, and the node that the change would set it to. Of a change that
-// puts nodes, none is new, and each alias on condition that it does not exist, or points to another node, points to the new
-// one already; there is one at least. Such a change leaves every alias that pointed to its target before, among its last RepeatReach states, as it
-// is: others may have moved it since. An alias that did not is set.
-func (c *Change) Repeats(made bool, at func(i int) (head, target *ID)) bool {
+// the alias at i, how it is, and the node that the change would set it to, nil on a delete. Of a change that puts nodes, none is new,
+// each alias on condition that it does not exist, or points to another node, points to the new one already, and each on condition
+// of a revision is at the next one, as the change leaves it; there is one of these at least. An alias to be deleted on condition of its
+// head is not there. Such a change leaves every alias that was as the change sets it before, among its last RepeatReach states, as it
+// is: others may have moved it since. An alias that was not is set or deleted.
+func (c *Change) Repeats(made bool, at func(i int) (now *AliasNow, target *ID)) bool {
+	if made || len(c.Nodes) == 0 {
+		return false
+	}
 	repeats := false
 	for i := range c.Aliases {
 		a := &c.Aliases[i]
-		head, target := at(i)
-		if made || a.Target.Kind != TargetNew {
-			return false
-		}
+		now, target := at(i)
 		switch {
+		case a.Target.Kind == TargetRef:
+			return false
+		case a.Condition.Revision != 0:
+			if now.Revision == a.Condition.Revision {
+				return false
+			}
+			repeats = true
+		case target == nil:
+			if a.Condition.Kind == HeadIs && now.Exists {
+				return false
+			}
 		case a.Condition.Kind == MustNotExist, a.Condition.Kind == HeadIs && a.Condition.Head != *target:
-			if head == nil || *head != *target {
+			if !now.Exists || now.Head != *target {
 				return false
 			}
 			repeats = true

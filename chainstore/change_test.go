@@ -37,13 +37,15 @@ func TestConditionHolds(t *testing.T) {
 			head   chainstore.ID
 			want   bool
 		}{{false, chainstore.ID{}, c.absent}, {true, x, c.atX}, {true, y, c.atY}, {true, target, c.atTarget}} {
-			if got, _ := c.condition.Holds(at.exists, at.head, to, nil); got != at.want {
+			change := chainstore.AliasChange{Condition: c.condition}
+			if got, _ := change.Holds(&chainstore.AliasNow{Exists: at.exists, Head: at.head}, to, nil); got != at.want {
 				t.Errorf("%s of an alias (exists: %t) at %s: %t", c.name, at.exists, at.head.Prefix(), got)
 			}
 		}
 	}
 	zero := chainstore.ID{}
-	if holds, _ := (chainstore.Condition{Kind: chainstore.HeadIs}).Holds(false, zero, &zero, nil); holds {
+	change := chainstore.AliasChange{Condition: chainstore.Condition{Kind: chainstore.HeadIs}}
+	if holds, _ := change.Holds(&chainstore.AliasNow{}, &zero, nil); holds {
 		t.Error("an alias that does not exist points to the zero id")
 	}
 }
@@ -52,7 +54,7 @@ func TestConditionHolds(t *testing.T) {
 func TestExtendsHolds(t *testing.T) {
 	x, y, target := chainstore.ID{1}, chainstore.ID{2}, chainstore.ID{3}
 	failed := errors.New("failed")
-	condition := chainstore.Condition{Kind: chainstore.Extends, Head: x}
+	change := chainstore.AliasChange{Condition: chainstore.Condition{Kind: chainstore.Extends, Head: x}}
 	for _, c := range []struct {
 		name        string
 		exists      bool
@@ -69,7 +71,7 @@ func TestExtendsHolds(t *testing.T) {
 		{"where it cannot be told", true, y, false, failed, true, false},
 	} {
 		asked := 0
-		holds, err := condition.Holds(c.exists, c.head, &target, func() (bool, error) {
+		holds, err := change.Holds(&chainstore.AliasNow{Exists: c.exists, Head: c.head}, &target, func() (bool, error) {
 			asked++
 			return c.answer, c.err
 		})
@@ -77,8 +79,8 @@ func TestExtendsHolds(t *testing.T) {
 			t.Errorf("%s: %t, %v, asked %d times", c.name, holds, err, asked)
 		}
 	}
-	zero := chainstore.Condition{Kind: chainstore.Extends}
-	if holds, _ := zero.Holds(false, chainstore.ID{}, &target, nil); holds {
+	zero := chainstore.AliasChange{Condition: chainstore.Condition{Kind: chainstore.Extends}}
+	if holds, _ := zero.Holds(&chainstore.AliasNow{}, &target, nil); holds {
 		t.Error("an alias that does not exist extends the zero id")
 	}
 }

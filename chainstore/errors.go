@@ -18,7 +18,7 @@ var (
 	ErrAliasNotFound = errors.New("alias not found")
 	// ErrAliasExists: an alias that must not exist does. Comes in a ConflictError.
 	ErrAliasExists = errors.New("alias exists")
-	// ErrAliasMoved: an alias points elsewhere than its condition says. Comes in a ConflictError.
+	// ErrAliasMoved: an alias points elsewhere than its condition says, or has another revision. Comes in a ConflictError.
 	ErrAliasMoved = errors.New("alias points elsewhere")
 	// ErrNotAncestor: a node that must be an ancestor of the head is not.
 	ErrNotAncestor = errors.New("not an ancestor of the head")
@@ -59,6 +59,19 @@ func (e *MissingError) Error() string { return e.Err.Error() }
 // Unwrap is what is not there.
 func (e *MissingError) Unwrap() error { return e.Err }
 
+// DeletedError is ErrAliasNotFound of a name that was deleted and is not forgotten.
+type DeletedError struct {
+	// Revision is that of the deletion; At is when it was, in milliseconds since the epoch; Head is where the alias pointed.
+	Revision, At int64
+	Head         ID
+}
+
+// Error says that there is no such alias.
+func (e *DeletedError) Error() string { return ErrAliasNotFound.Error() + ": it was deleted" }
+
+// Unwrap is ErrAliasNotFound.
+func (e *DeletedError) Unwrap() error { return ErrAliasNotFound }
+
 // Conflict is a condition that did not hold.
 type Conflict struct {
 	// Index is the alias's place in Change.Aliases.
@@ -68,6 +81,8 @@ type Conflict struct {
 	// Exists says whether the alias does; Node is where it points then.
 	Exists bool
 	Node   ID
+	// Revision is the alias's; 0 for a name that never was set, or is forgotten.
+	Revision int64
 	// Compaction says whether that is a compaction node: then the alias may be there by compactions alone.
 	Compaction bool
 }

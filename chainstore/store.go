@@ -251,14 +251,14 @@ type Variable struct {
 
 // AliasReader reads aliases.
 type AliasReader interface {
-	// Alias returns an alias: ErrAliasNotFound.
+	// Alias returns an alias: ErrAliasNotFound, in a DeletedError for a name that was deleted and is not forgotten.
 	Alias(ctx context.Context, namespace, name string) (*Alias, error)
 	// Aliases returns aliases in the order that the query asks for, at most its Limit, and where to go on: nil at the
 	// end. A page may be short, or empty, before the end: it ends where it has its Bytes, and where it has looked at AliasReach
 	// rows.
 	Aliases(ctx context.Context, namespace string, query AliasQuery) ([]Alias, *AliasCursor, error)
 	// AliasHistory returns the states of an alias, the present one first: at most MaxHistory, those that ended longer ago
-	// than MaxHistoryAge left out. ErrAliasNotFound for a name that never was set.
+	// than MaxHistoryAge, and those that are forgotten, left out. ErrAliasNotFound for a name that never was set, or is forgotten.
 	AliasHistory(ctx context.Context, namespace, name string) ([]AliasState, error)
 }
 
@@ -269,6 +269,8 @@ type Alias struct {
 	// MovedAt is when it was created or last moved to another node, in milliseconds since the epoch.
 	MovedAt int64
 	Labels  map[string]string
+	// Revision is that of the last change, of head or labels, from 1.
+	Revision int64
 	// Full and Effective are the totals of the chain that ends there.
 	Full, Effective runloop.Totals
 	// Loop is that of the query's Loops; else nil.
@@ -316,10 +318,18 @@ const (
 	MaxHistoryAge = 90 * 24 * 60 * 60 * 1000 // milliseconds
 )
 
+// Forgotten tells whether a state of an alias that lasted from one time to another is forgotten, and all before it: a deletion that
+// lasted longer than MaxHistoryAge. Until it is set again, such a name is as one that never was set.
+//
+// The revisions of a name that never was set, or is forgotten, begin above the floor of its namespace: the highest revision of
+// any name that was forgotten there when it was set again, or of which a store kept nothing. So no name has a revision twice, and
+// none has to be kept for that.
+func Forgotten(deleted bool, from, to int64) bool { return deleted && to-from > MaxHistoryAge }
+
 // AliasState is one state in the history of an alias.
 type AliasState struct {
-	// Number counts the alias's states from 1.
-	Number uint64
+	// Revision is that of the change with which the state began. It grows from state to state; changes of labels have those between.
+	Revision int64
 	// Deleted says that there was no alias; else Node is where it pointed.
 	Deleted bool
 	Node    ID

@@ -20,11 +20,11 @@ func (t *transcripts) Alias(ctx context.Context, req *transcriptv1.AliasRequest)
 	var d change.Builder
 	for i, a := range req.Aliases {
 		field := wire.Indexed("aliases", i)
-		ref, err := wire.ParseRef(field+".target", a.Target)
+		target, err := parseTarget(field+".target", a)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.Alias(field, a, chainstore.Target{Kind: chainstore.TargetRef, Ref: ref}); err != nil {
+		if err := d.Alias(field, a, target); err != nil {
 			return nil, err
 		}
 	}
@@ -33,4 +33,16 @@ func (t *transcripts) Alias(ctx context.Context, req *transcriptv1.AliasRequest)
 		return nil, err
 	}
 	return &transcriptv1.AliasResponse{Aliases: d.Results(done)}, nil
+}
+
+// parseTarget is what becomes of an alias.
+func parseTarget(field string, a *transcriptv1.AliasMove) (chainstore.Target, error) {
+	if a.GetDelete() {
+		if a.Target != nil {
+			return chainstore.Target{}, wire.InvalidField(field, "must not be set with delete")
+		}
+		return chainstore.Target{Kind: chainstore.TargetNone}, nil
+	}
+	ref, err := wire.ParseRef(field, a.GetTarget())
+	return chainstore.Target{Kind: chainstore.TargetRef, Ref: ref}, err
 }

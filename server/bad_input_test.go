@@ -247,6 +247,17 @@ func badPuts() []bad {
 		{"must_not_exist = false", callPut(precondition(&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustNotExist{}})), invalid, badField, "aliases[1].precondition.must_not_exist"},
 		{"must_exist = false", callPut(precondition(&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustExist{}})), invalid, badField, "aliases[1].precondition.must_exist"},
 		{"a head that is no id", callPut(precondition(&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_HeadId{}})), invalid, badField, "aliases[1].precondition.head_id"},
+		{"revision 0", callPut(precondition(&transcriptv1.AliasPrecondition{Revision: proto.Int64(0)})), invalid, badField, "aliases[1].precondition.revision"},
+		{"a negative revision beside a head", callPut(precondition(&transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: absent}, Revision: proto.Int64(-1)})), invalid, badField, "aliases[1].precondition.revision"},
+		{"a revision beside must_exist", callPut(precondition(&transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_MustExist{MustExist: true}, Revision: proto.Int64(1)})), invalid, badField, "aliases[1].precondition.revision"},
+		{"a revision beside must_not_exist", callPut(precondition(&transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}, Revision: proto.Int64(1)})), invalid, badField, "aliases[1].precondition.revision"},
+		{"a delete with labels", callPut(&PutNode{Aliases: []*Update{{Name: "a", Delete: true, Labels: &transcriptv1.Labels{}}}}), invalid, badField, "aliases[0].labels"},
+		{"a delete that must not exist", callPut(&PutNode{Aliases: []*Update{{Name: "a", Delete: true, Precondition: &transcriptv1.AliasPrecondition{
+			Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}}}}}), invalid, badField, "aliases[0].precondition.must_not_exist"},
+		{"an alias set and deleted", callPut(&PutNode{Aliases: []*Update{{Name: "a"}, {Name: "a", Delete: true}}}), invalid, "DUPLICATE_ALIAS", "aliases[1].name"},
 		{"a label without key", callPut(labels("", "v")), invalid, badField, "aliases[0].labels.entries"},
 		{"a long label key", callPut(labels(strings.Repeat("k", 257), "v")), invalid, overLimit, "aliases[0].labels.entries"},
 		{"a long label", callPut(labels("k", strings.Repeat("v", 4097))), invalid, overLimit, "aliases[0].labels.entries"},
@@ -305,6 +316,14 @@ func badAliases() []bad {
 		{"a move to an absent alias", move(&transcriptv1.AliasMove{Name: "a", Target: byAlias("nobody")}), codes.NotFound, "ALIAS_NOT_FOUND", "aliases[0].target"},
 		{"a nameless move", move(&transcriptv1.AliasMove{Target: byID(absent)}), invalid, badField, "aliases[0].name"},
 		{"a move twice", callAlias(repeat(2, many[0])...), invalid, "DUPLICATE_ALIAS", "aliases[1].name"},
+		{"a move and delete", move(&transcriptv1.AliasMove{Name: "a", Target: byID(absent), Delete: true}), invalid, badField, "aliases[0].target"},
+		{"a delete with labels", move(&transcriptv1.AliasMove{Name: "a", Delete: true, Labels: &transcriptv1.Labels{}}), invalid, badField, "aliases[0].labels"},
+		{"a move on revision 0", move(&transcriptv1.AliasMove{Name: "a", Delete: true, Precondition: &transcriptv1.AliasPrecondition{
+			Revision: proto.Int64(0)}}), invalid, badField, "aliases[0].precondition.revision"},
+		{"a delete on revision 0", remove(&transcriptv1.DeleteAliasRequest{Name: "a", Precondition: &transcriptv1.AliasPrecondition{
+			Revision: proto.Int64(0)}}), invalid, badField, "precondition.revision"},
+		{"a delete on a revision that there is not", remove(&transcriptv1.DeleteAliasRequest{Name: "nobody", Precondition: &transcriptv1.AliasPrecondition{
+			Revision: proto.Int64(1)}}), codes.Aborted, "ALIAS_MOVED", ""},
 		{"a nameless delete", remove(&transcriptv1.DeleteAliasRequest{}), invalid, badField, "name"},
 		{"a delete that must not exist", remove(&transcriptv1.DeleteAliasRequest{Name: "a", Precondition: &transcriptv1.AliasPrecondition{
 			Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}}}), invalid, badField, "precondition.must_not_exist"},

@@ -13,10 +13,7 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 	if err := wire.CheckAlias("name", req.Name); err != nil {
 		return nil, err
 	}
-	if _, ok := req.Precondition.GetCondition().(*transcriptv1.AliasPrecondition_MustNotExist); ok {
-		return nil, wire.InvalidField("precondition.must_not_exist", "must not be set on a delete")
-	}
-	condition, err := wire.ParseCondition("precondition", req.Precondition)
+	condition, err := wire.ParseCondition("precondition", req.Precondition, true)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +21,7 @@ func (t *transcripts) DeleteAlias(ctx context.Context, req *transcriptv1.DeleteA
 	if err != nil {
 		return nil, err
 	}
-	reply := &transcriptv1.DeleteAliasResponse{Deleted: done.Aliases[0].Existed}
+	reply := &transcriptv1.DeleteAliasResponse{Deleted: done.Aliases[0].Changed, Revision: done.Aliases[0].Revision}
 	if reply.Deleted {
 		reply.PreviousId = done.Aliases[0].Previous.String()
 	}

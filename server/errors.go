@@ -82,7 +82,7 @@ func table() []row {
 		{recall.ErrToolCallNotFound, notFound, transcriptv1.ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND, "the chain has no such tool call", false},
 
 		{chainstore.ErrAliasExists, codes.AlreadyExists, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_EXISTS, "an alias that must not exist does", false},
-		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere: read the new head and decide again", false},
+		{chainstore.ErrAliasMoved, codes.Aborted, transcriptv1.ErrorReason_ERROR_REASON_ALIAS_MOVED, "an alias points elsewhere, or has another revision: read it again and decide again", false},
 		{chainstore.ErrNotAncestor, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR, "the node named is neither the head nor an ancestor of it", false},
 		{chainview.ErrNotInView, failed, transcriptv1.ErrorReason_ERROR_REASON_NOT_IN_VIEW, "the view does not show the message that before names: page back with the head of the first page, or begin again at the end", false},
 		{chainstore.ErrAlreadyCovered, failed, transcriptv1.ErrorReason_ERROR_REASON_ALREADY_COVERED, "through_id lies before what an earlier compaction covers, or before the end of the preamble: name a later node", false},
@@ -166,13 +166,18 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 	var ambiguous *ambiguousError
 	var none *wire.NoneSet
 	var absent *wire.Missing
+	var deleted *chainstore.DeletedError
 	switch {
 	case r.code == codes.InvalidArgument && errors.As(err, &field):
 		return field.Error(), violations(field.Rule, field.Field)
 	case r.code == codes.InvalidArgument && errors.As(err, &none):
 		return none.Error(), violations(none.Error(), none.Members...)
 	case r.code == codes.NotFound && errors.As(err, &absent):
-		return r.text, violations(r.text, absent.Field)
+		more := violations(r.text, absent.Field)
+		if errors.As(err, &deleted) {
+			more = append(more, protoadapt.MessageV1Of(deletedAlias(deleted)))
+		}
+		return r.text, more
 	case errors.As(err, &conflict):
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(conflict.Detail())}
 	case errors.As(err, &ambiguous):
@@ -183,6 +188,11 @@ func explain(err error, r *row) (text string, more []protoadapt.MessageV1) {
 		return r.text, []protoadapt.MessageV1{protoadapt.MessageV1Of(detail)}
 	}
 	return r.text, nil
+}
+
+// deletedAlias tells of an alias that was deleted.
+func deletedAlias(e *chainstore.DeletedError) *transcriptv1.DeletedAlias {
+	return &transcriptv1.DeletedAlias{Revision: e.Revision, DeletedAt: wire.Timestamp(e.At), PreviousId: e.Head.String()}
 }
 
 // violations says of fields that they break a rule.

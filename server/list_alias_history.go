@@ -3,13 +3,14 @@ package server
 import (
 	"context"
 	"encoding/binary"
+	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// ListAliasHistory reads the history, which is short, and gives a page of it. A token holds the number of the last
+// ListAliasHistory reads the history, which is short, and gives a page of it. A token holds the revision of the last
 // state given, so that a page is right though the alias moved since.
 func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.ListAliasHistoryRequest) (*transcriptv1.ListAliasHistoryResponse, error) {
 	if err := wire.CheckAlias("name", req.Name); err != nil {
@@ -28,38 +29,38 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 	if err != nil {
 		return nil, wire.MissingFrom("name", err)
 	}
-	if len(states) > 0 && before > states[0].Number {
+	if len(states) > 0 && before > states[0].Revision {
 		return nil, wire.BadToken()
 	}
 	reply := &transcriptv1.ListAliasHistoryResponse{}
 	for i := range states {
-		if before != 0 && states[i].Number >= before {
+		if before != 0 && states[i].Revision >= before {
 			continue
 		}
 		reply.Entries = append(reply.Entries, historyEntry(&states[i]))
 		if len(reply.Entries) == size && i+1 < len(states) {
-			reply.NextPageToken = p.Token(binary.AppendUvarint(nil, states[i].Number))
+			reply.NextPageToken = p.Token(binary.AppendUvarint(nil, uint64(states[i].Revision)))
 			break
 		}
 	}
 	return reply, nil
 }
 
-// parseBefore is the number of the last state that was given; 0 if none was.
-func parseBefore(p wire.Page, token string) (uint64, error) {
+// parseBefore is the revision of the last state that was given; 0 if none was.
+func parseBefore(p wire.Page, token string) (int64, error) {
 	cursor, err := p.Cursor(token)
 	if err != nil || cursor == nil {
 		return 0, err
 	}
 	before, n := binary.Uvarint(cursor)
-	if n != len(cursor) || before == 0 {
+	if n != len(cursor) || before == 0 || before > math.MaxInt64 {
 		return 0, wire.BadToken()
 	}
-	return before, nil
+	return int64(before), nil
 }
 
 func historyEntry(s *chainstore.AliasState) *transcriptv1.AliasHistoryEntry {
-	e := &transcriptv1.AliasHistoryEntry{At: wire.Timestamp(s.At)}
+	e := &transcriptv1.AliasHistoryEntry{At: wire.Timestamp(s.At), Revision: s.Revision}
 	if !s.Deleted {
 		e.NodeId = s.Node.String()
 	}

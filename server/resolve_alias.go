@@ -23,5 +23,6 @@ func (t *transcripts) ResolveAlias(ctx context.Context, req *transcriptv1.Resolv
 func aliasInfo(a *chainstore.Alias) *transcriptv1.AliasInfo {
 	return &transcriptv1.AliasInfo{
 		Name: a.Name, NodeId: a.Node.String(), MovedAt: wire.Timestamp(a.MovedAt), Labels: a.Labels, Loop: aliasLoop(a.Loop),
+		Revision: a.Revision,
 	}
 }

@@ -13,10 +13,16 @@ import (
 
 // Alias returns an alias; see chainstore.AliasReader.
 func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainstore.Alias, err error) {
+	now := s.millis()
 	err = s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
-		a, err := v.Alias(name)
-		if err != nil {
+		a, found, err := v.AliasRow(name)
+		switch {
+		case err != nil:
 			return err
+		case !found, chainstore.Forgotten(a.Deleted, a.MovedAt, now):
+			return chainstore.ErrAliasNotFound
+		case a.Deleted:
+			return deleted(v, name, a)
 		}
 		head, err := v.HeaderAt(a.At)
 		if err == nil {
@@ -27,10 +33,30 @@ func (s *Store) Alias(ctx context.Context, namespace, name string) (out *chainst
 	return out, err
 }
 
+// deleted tells of an alias that was deleted, with the state that it left then.
+func deleted(v *snapshot.Snapshot, name string, a *layout.AliasRow) error {
+	out := &chainstore.DeletedError{Revision: a.Revision, At: a.MovedAt}
+	found, err := v.Borrow(layout.HistoryKey(v.Namespace, name, a.States-1), func(value []byte) error {
+		st, err := layout.ParsePastState(value)
+		if err == nil {
+			out.Head, err = v.IDAt(st.At)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return layout.Missing(layout.TableHistory)
+	default:
+		return out
+	}
+}
+
 // show is an alias with what the header of its head tells.
 func show(name string, a *layout.AliasRow, head *chainstore.Header) *chainstore.Alias {
 	return &chainstore.Alias{
-		Name: name, Node: head.ID, MovedAt: a.MovedAt, Labels: a.Labels,
+		Name: name, Node: head.ID, MovedAt: a.MovedAt, Labels: a.Labels, Revision: a.Revision,
 		Full: head.State.Full.Totals, Effective: head.State.Effective.Totals,
 	}
 }
@@ -161,14 +187,14 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 		if err != nil {
 			return err
 		}
-		if !found {
+		if !found || chainstore.Forgotten(a.Deleted, a.MovedAt, now) {
 			return chainstore.ErrAliasNotFound
 		}
 		past, err := pastStates(ctx, v, name, a.States)
 		if err != nil {
 			return err
 		}
-		st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At}
+		st := layout.PastState{Deleted: a.Deleted, Number: a.States, Began: a.MovedAt, At: a.At, Revision: a.Began}
 		for {
 			shown, err := stateOf(v, &st)
 			if err != nil {
@@ -178,7 +204,10 @@ func (s *Store) AliasHistory(ctx context.Context, namespace, name string) (state
 			if len(past) == 0 || len(states) == chainstore.MaxHistory || now-st.Began > chainstore.MaxHistoryAge {
 				return nil
 			}
-			st, past = past[0], past[1:]
+			ended := st.Began
+			if st, past = past[0], past[1:]; chainstore.Forgotten(st.Deleted, st.Began, ended) {
+				return nil
+			}
 		}
 	})
 	return states, err
@@ -211,7 +240,7 @@ func pastStates(ctx context.Context, v *snapshot.Snapshot, name string, present 
 }
 
 func stateOf(v *snapshot.Snapshot, st *layout.PastState) (chainstore.AliasState, error) {
-	out := chainstore.AliasState{Number: st.Number, Deleted: st.Deleted, At: st.Began}
+	out := chainstore.AliasState{Revision: st.Revision, Deleted: st.Deleted, At: st.Began}
 	if st.Deleted {
 		return out, nil
 	}

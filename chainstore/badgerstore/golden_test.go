@@ -67,6 +67,10 @@ func checkGolden(t *testing.T, format int) {
 		if versioned := bytes.HasPrefix(value, []byte{0, 2}); ofTools && versioned != (format > 1) {
 			t.Errorf("a row of table %c is %x", table, value)
 		}
+		ofAliases := table == layout.TableAliases || table == layout.TableHistory
+		if versioned := bytes.HasPrefix(value, []byte{0x12}); ofAliases && versioned != (format > 1) {
+			t.Errorf("a row of table %c is %x", table, value)
+		}
 	}
 	if all := "ACFHIKLNPRSTUVWXZ"; string(slices.Sorted(maps.Keys(tables))) != all {
 		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
@@ -195,9 +199,12 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 	}
 	for _, name := range []string{"chat/a", "chat/b", "chat/gone", "busy", "never"} {
 		a, err := s.Alias(ctx, namespace, name)
-		line("alias %+v %v", goldenAliasOf(a), err)
+		line("alias %+v %v", goldenAliasOf(a), goldenError(err))
+		if format > layout.FirstFormatVersion {
+			line(" %v", revisionOf(a, err))
+		}
 		states, err := s.AliasHistory(ctx, namespace, name)
-		line(" %+v %v", states, err)
+		line(" %+v %v", goldenStates(states), err)
 	}
 	for _, q := range []chainstore.AliasQuery{{Limit: 100}, {Prefix: "chat/", Limit: 100}, {ByFolder: true, Folder: "chat", Limit: 100}} {
 		page, next, err := s.Aliases(ctx, namespace, q)
@@ -300,4 +307,41 @@ func goldenAliasOf(a *chainstore.Alias) *goldenAlias {
 		return nil
 	}
 	return &goldenAlias{a.Name, a.Node, a.MovedAt, a.Labels, a.Full, a.Effective}
+}
+
+// goldenState is a state as goldens of every format have it: its revision is that of format 1, the number of the state.
+type goldenState struct {
+	Number  int64
+	Deleted bool
+	Node    chainstore.ID
+	At      int64
+}
+
+func goldenStates(states []chainstore.AliasState) []goldenState {
+	var out []goldenState
+	for _, s := range states {
+		out = append(out, goldenState{s.Revision, s.Deleted, s.Node, s.At})
+	}
+	return out
+}
+
+// goldenError is an error as goldens of every format have it.
+func goldenError(err error) error {
+	if errors.Is(err, chainstore.ErrAliasNotFound) {
+		return chainstore.ErrAliasNotFound
+	}
+	return err
+}
+
+// revisionOf is what is told of the revision of an alias, or of its deletion.
+func revisionOf(a *chainstore.Alias, err error) string {
+	var deleted *chainstore.DeletedError
+	switch {
+	case err == nil:
+		return fmt.Sprint("revision ", a.Revision)
+	case errors.As(err, &deleted):
+		return fmt.Sprintf("deleted %+v", *deleted)
+	default:
+		return "never set"
+	}
 }

@@ -90,14 +90,16 @@ func TestImpossibleCounts(t *testing.T) {
 		value []byte
 		fail  []func(*Store) error
 	}{
-		"no states":          {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
-		"deleted at once":    {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{Deleted: true, States: 1}), fail: all},
-		"deleted, points":    {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{Deleted: true, States: 2, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
-		"state 0":            {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
-		"state 1, deleted":   {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 1, Deleted: true}), fail: all[1:2]},
-		"a state to come":    {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 201, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
-		"a state twice":      {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 2, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
-		"states without end": {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}, States: 1 << 63})},
+		"no states":                     {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}, Revision: 4, Began: 4}), fail: all},
+		"deleted at once":               {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{Deleted: true, States: 1, Revision: 4, Began: 4}), fail: all},
+		"deleted, points":               {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{Deleted: true, States: 2, Revision: 4, Began: 4, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all},
+		"state 0":                       {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Revision: 1, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"state 1, deleted":              {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 1, Revision: 1, Deleted: true}), fail: all[1:2]},
+		"a state to come":               {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 201, Revision: 201, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"a state twice":                 {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 2, Revision: 2, At: chainstore.Place{Segment: 1, Seq: 0}}), fail: all[1:2]},
+		"a revision of a state to come": {key: func(ns uint32) []byte { return layout.HistoryKey(ns, "a", 1) }, value: layout.AppendPastState(nil, &layout.PastState{Number: 1, Revision: 2, At: chainstore.Place{Segment: 1, Seq: 0}})},
+		"a revision below the states":   {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}, States: 4, Revision: 3, Began: 3}), fail: all},
+		"states without end":            {key: func(ns uint32) []byte { return layout.AliasKey(ns, "a") }, value: layout.AppendAlias(nil, &layout.AliasRow{At: chainstore.Place{Segment: 1, Seq: 0}, States: 1 << 62, Revision: 1 << 62, Began: 1 << 62})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{})

@@ -60,10 +60,10 @@ func TestVerifyFindsSpoiltValues(t *testing.T) {
 		for _, key := range sample(keys, 3) {
 			all := spoilings(rows[key])
 			if table == layout.TableAliases || table == layout.TableHistory {
-				all = all[:2] // where an alias pointed, and when, follows from nothing else
+				all = all[:1] // where an alias pointed, and when, follows from nothing else, and a later version may add to the value
 			}
 			if table == layout.TableCounters {
-				all = append(all[:2], spoiltCounters(t, rows[key])...)
+				all = append(all[:1], spoiltCounters(t, rows[key])...) // what is behind may be the floor
 			}
 			for _, spoilt := range all {
 				rewrite(t, s, map[string]commit.Write{key: {Value: spoilt}})
@@ -117,9 +117,9 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 		"twin":      {Key: layout.PlaceKey(ns, layout.TableNodes, chainstore.Place{Segment: 9999, Seq: 0}), Value: someRow},
 		"chunk":     {Key: layout.ChunkKey(ns, at, 1), Value: []byte("x")},
 		"id":        {Key: layout.IDKey(ns, chainstore.ID{1}), Value: layout.AppendPlaceValue(nil, at)},
-		"alias":     {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: at, States: 1})},
-		"dangling":  {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: free, States: 1})},
-		"history":   {Key: layout.HistoryKey(ns, "loose", 1), Value: layout.AppendPastState(nil, &layout.PastState{Number: 1, At: at})},
+		"alias":     {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: at, States: 1, Revision: 1, Began: 1})},
+		"dangling":  {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: free, States: 1, Revision: 1, Began: 1})},
+		"history":   {Key: layout.HistoryKey(ns, "loose", 1), Value: layout.AppendPastState(nil, &layout.PastState{Number: 1, Revision: 1, At: at})},
 		"moved":     {Key: layout.MovedKey(ns, "chat/loose", 5), Value: nil},
 		"head":      {Key: layout.HeadKey(ns, at, "chat/loose"), Value: nil},
 		"fork":      {Key: layout.ForkKey(ns, at, 9999), Value: nil},

@@ -50,7 +50,7 @@ func TestCostDoesNotDependOnMoves(t *testing.T) {
 		})
 		measure("the history", func() error {
 			states, err := s.AliasHistory(ctx, testNamespace, "f/busy")
-			if len(states) != chainstore.MaxHistory || states[0].Number != uint64(moved) {
+			if len(states) != chainstore.MaxHistory || states[0].Revision != int64(moved) {
 				t.Errorf("%d states of an alias that moved %d times", len(states), moved)
 			}
 			return err

@@ -11,11 +11,13 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// alias is a name that was set at least once: all its states, the present one last. A nil alias never was.
+// alias is a name that was set at least once: all its states since it was forgotten, the present one last. A nil alias never was.
 type alias struct {
 	name   string
 	labels map[string]string
 	states []chainstore.AliasState
+	// revision is that of the last change, of head or labels.
+	revision int64
 }
 
 func (a *alias) present() chainstore.AliasState {
@@ -30,17 +32,33 @@ func (a *alias) exists() bool { return !a.present().Deleted }
 // head is where it points; the zero id where it does not exist.
 func (a *alias) head() chainstore.ID { return a.present().Node }
 
-// was tells whether it points to a node, or did so lately.
-func (a *alias) was(id chainstore.ID) bool {
-	if a == nil {
+// forgotten tells whether it is as a name that never was set.
+func (a *alias) forgotten(now int64) bool {
+	return a == nil || chainstore.Forgotten(a.present().Deleted, a.present().At, now)
+}
+
+// now is the alias as a change finds it.
+func (a *alias) now(now int64) *chainstore.AliasNow {
+	if a.forgotten(now) {
+		return &chainstore.AliasNow{}
+	}
+	return &chainstore.AliasNow{Exists: a.exists(), Head: a.head(), Revision: a.revision, Labels: a.labels}
+}
+
+// was tells whether it points to a node, or is deleted for nil, or was so lately.
+func (a *alias) was(target *node, now int64) bool {
+	if a.forgotten(now) {
 		return false
 	}
 	last := a.states[max(0, len(a.states)-1-chainstore.RepeatReach):]
-	return slices.ContainsFunc(last, func(s chainstore.AliasState) bool { return !s.Deleted && s.Node == id })
+	return slices.ContainsFunc(last, func(s chainstore.AliasState) bool {
+		return s.Deleted == (target == nil) && (target == nil || s.Node == target.id())
+	})
 }
 
+// push begins a state with the present revision.
 func (a *alias) push(target *node, now int64) {
-	st := chainstore.AliasState{Number: uint64(len(a.states)) + 1, Deleted: target == nil, At: now}
+	st := chainstore.AliasState{Revision: a.revision, Deleted: target == nil, At: now}
 	if target != nil {
 		st.Node = target.id()
 	}
@@ -55,8 +73,11 @@ func (s *Store) Alias(ctx context.Context, name, aliasName string) (*chainstore.
 	}
 	defer unlock()
 	a := ns.aliases[aliasName]
-	if !a.exists() {
+	switch {
+	case a.forgotten(s.millis()):
 		return nil, chainstore.ErrAliasNotFound
+	case !a.exists():
+		return nil, &chainstore.DeletedError{Revision: a.revision, At: a.present().At, Head: a.states[len(a.states)-2].Node}
 	}
 	out := ns.show(a)
 	return &out, nil
@@ -65,7 +86,7 @@ func (s *Store) Alias(ctx context.Context, name, aliasName string) (*chainstore.
 func (ns *namespace) show(a *alias) chainstore.Alias {
 	st := &ns.nodes[a.head()].header.State
 	return chainstore.Alias{
-		Name: a.name, Node: a.head(), MovedAt: a.present().At, Labels: maps.Clone(a.labels),
+		Name: a.name, Node: a.head(), MovedAt: a.present().At, Labels: maps.Clone(a.labels), Revision: a.revision,
 		Full: st.Full.Totals, Effective: st.Effective.Totals,
 	}
 }
@@ -174,7 +195,7 @@ func (s *Store) AliasHistory(ctx context.Context, name, aliasName string) ([]cha
 	}
 	defer unlock()
 	a := ns.aliases[aliasName]
-	if a == nil {
+	if a.forgotten(s.millis()) {
 		return nil, chainstore.ErrAliasNotFound
 	}
 	var out []chainstore.AliasState

@@ -258,13 +258,14 @@ func (p *plan) conditions() error {
 	for i := range p.change.Aliases {
 		c := &p.change.Aliases[i]
 		a := p.ns.aliases[c.Name]
-		holds, _ := c.Condition.Holds(a.exists(), a.head(), idOf(p.targets[i]), func() (bool, error) {
+		now := a.now(p.now)
+		holds, _ := c.Holds(now, idOf(p.targets[i]), func() (bool, error) {
 			return p.ns.nodes[a.head()].extends(c.Condition.Head), nil
 		})
 		if !holds {
 			head := p.ns.nodes[a.head()]
 			failed = append(failed, chainstore.Conflict{
-				Index: i, Kind: c.Condition.Kind, Exists: a.exists(), Node: a.head(),
+				Index: i, Kind: c.Condition.Kind, Exists: a.exists(), Node: a.head(), Revision: now.Revision,
 				Compaction: head != nil && head.compaction != nil,
 			})
 		}
@@ -303,9 +304,8 @@ func (p *plan) apply() *chainstore.Committed {
 	}
 	repeats := p.repeats()
 	for i, target := range p.targets {
-		if repeats && p.ns.aliases[p.change.Aliases[i].Name].was(target.id()) {
-			head := p.ns.aliases[p.change.Aliases[i].Name].present()
-			out.Aliases[i] = chainstore.PutAlias{Existed: !head.Deleted, Previous: head.Node}
+		if a := p.ns.aliases[p.change.Aliases[i].Name]; repeats && a.was(target, p.now) {
+			out.Aliases[i] = chainstore.PutAlias{Existed: a.exists(), Previous: a.head(), Revision: a.revision}
 			continue
 		}
 		out.Aliases[i] = p.ns.move(&p.change.Aliases[i], target, p.now)
@@ -315,12 +315,8 @@ func (p *plan) apply() *chainstore.Committed {
 
 // repeats tells whether the change took place before.
 func (p *plan) repeats() bool {
-	return p.change.Repeats(slices.Contains(p.created, true), func(i int) (head, target *chainstore.ID) {
-		if a := p.ns.aliases[p.change.Aliases[i].Name]; a.exists() {
-			id := a.head()
-			head = &id
-		}
-		return head, idOf(p.targets[i])
+	return p.change.Repeats(slices.Contains(p.created, true), func(i int) (*chainstore.AliasNow, *chainstore.ID) {
+		return p.ns.aliases[p.change.Aliases[i].Name].now(p.now), idOf(p.targets[i])
 	})
 }
 
@@ -338,19 +334,20 @@ func (ns *namespace) add(n *node) {
 }
 
 // move sets or deletes an alias.
-func (ns *namespace) move(c *chainstore.AliasChange, target *node, now int64) chainstore.PutAlias {
+func (ns *namespace) move(c *chainstore.AliasChange, target *node, at int64) chainstore.PutAlias {
 	a := ns.aliases[c.Name]
-	out := chainstore.PutAlias{Existed: a.exists(), Previous: a.head()}
-	out.Changed = out.Existed != (target != nil) || target != nil && target.id() != out.Previous
-	if a == nil && target == nil {
+	now := a.now(at)
+	out := chainstore.PutAlias{Existed: now.Exists, Previous: now.Head, Revision: now.Revision}
+	if c.Leaves(now, idOf(target)) {
 		return out
 	}
-	if a == nil {
-		a = &alias{name: c.Name}
-		ns.aliases[c.Name] = a
+	if a.forgotten(at) {
+		a = ns.begin(c.Name, a)
 	}
-	if out.Changed {
-		a.push(target, now)
+	a.revision++
+	out.Revised, out.Revision = true, a.revision
+	if out.Changed = target == nil || !now.Exists || target.id() != now.Head; out.Changed {
+		a.push(target, at)
 	}
 	if target == nil {
 		a.labels = nil
@@ -358,4 +355,14 @@ func (ns *namespace) move(c *chainstore.AliasChange, target *node, now int64) ch
 		a.labels = maps.Clone(c.Labels)
 	}
 	return out
+}
+
+// begin is a name that never was set, or is forgotten: its revisions begin above the floor.
+func (ns *namespace) begin(name string, old *alias) *alias {
+	if old != nil {
+		ns.floor = max(ns.floor, old.revision)
+	}
+	a := &alias{name: name, revision: ns.floor}
+	ns.aliases[name] = a
+	return a
 }

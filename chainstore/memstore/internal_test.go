@@ -62,5 +62,5 @@ func TestVerifyFinds(t *testing.T) {
 }
 
 func dangling() *alias {
-	return &alias{name: "x", states: []chainstore.AliasState{{Number: 1, Node: chainstore.ID{1}}}}
+	return &alias{name: "x", states: []chainstore.AliasState{{Revision: 1, Node: chainstore.ID{1}}}}
 }

@@ -32,6 +32,8 @@ type namespace struct {
 	// order has every node in the order of the first puts, so a parent before its children.
 	order   []*node
 	aliases map[string]*alias
+	// floor is the highest revision of any name that was forgotten when it was set again.
+	floor int64
 }
 
 // node never changes once it is in a namespace, but for hasChild and lastPut.

@@ -61,8 +61,11 @@ func (s *Store) verify(ctx context.Context, name string, v *verification) error 
 	if err != nil {
 		return err
 	}
-	nodes, dangling, states := slices.Clone(ns.order), 0, int64(0)
+	nodes, dangling, states, astray := slices.Clone(ns.order), 0, int64(0), 0
 	for _, a := range ns.aliases {
+		if !a.grows() {
+			astray++
+		}
 		for _, st := range a.states {
 			states++
 			if !st.Deleted && ns.nodes[st.Node] == nil {
@@ -84,10 +87,25 @@ func (s *Store) verify(ctx context.Context, name string, v *verification) error 
 		}
 	}
 	v.report.Entries += states
+	for range astray {
+		v.problem(nil, "the revisions of an alias do not grow from state to state")
+	}
 	for range dangling {
 		v.problem(nil, "an alias state names a node that is not there")
 	}
 	return nil
+}
+
+// grows tells whether revisions grow from state to state, up to the alias's.
+func (a *alias) grows() bool {
+	last := int64(0)
+	for _, st := range a.states {
+		if st.Revision <= last {
+			return false
+		}
+		last = st.Revision
+	}
+	return a.revision >= last
 }
 
 type verification struct {

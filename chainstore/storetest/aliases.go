@@ -31,7 +31,6 @@ func aliasChecks() []check {
 		{History, "States", historyStates},
 		{History, "Limits", historyLimits},
 		{History, "Age", historyAge},
-		{HistoryNumbers, "Count", historyNumbers},
 	}
 }
 

@@ -65,7 +65,7 @@ func everyCondition(f *fixture) {
 				f.ok(err)
 				want := chainstore.PutAlias{Existed: state != "", Previous: ids[state]}
 				want.Changed = r.remove && want.Existed || !r.remove && state != "T"
-				equal(f, what, out.Aliases[0], want)
+				f.became(what, out.Aliases[0], want)
 				continue
 			}
 			want := r.failsOther
@@ -164,8 +164,8 @@ func conditionsSeeTheStateBefore(f *fixture) {
 		}
 	}
 	out := f.commit(nil, to("a", "b", headIs(a)), to("b", "a", headIs(b)))
-	equal(f, "the first", out.Aliases[0], chainstore.PutAlias{Changed: true, Existed: true, Previous: a})
-	equal(f, "the second", out.Aliases[1], chainstore.PutAlias{Changed: true, Existed: true, Previous: b})
+	f.became("the first", out.Aliases[0], chainstore.PutAlias{Changed: true, Existed: true, Previous: a})
+	f.became("the second", out.Aliases[1], chainstore.PutAlias{Changed: true, Existed: true, Previous: b})
 	f.points("a", b)
 	f.points("b", a)
 	_, err := f.try(nil, point("c", a, anything()), to("d", "c", anything()))
@@ -183,8 +183,8 @@ func mixedChange(f *fixture) {
 	f.points("was", a)
 	f.gone("old")
 	f.points("new", out.Nodes[1].ID)
-	equal(f, "the deleted", out.Aliases[2], chainstore.PutAlias{Changed: true, Existed: true, Previous: a})
-	equal(f, "the never set", out.Aliases[4], chainstore.PutAlias{})
+	f.became("the deleted", out.Aliases[2], chainstore.PutAlias{Changed: true, Existed: true, Previous: a})
+	f.became("the never set", out.Aliases[4], chainstore.PutAlias{})
 	equal(f, "both parents", f.all(aliasRef("new"))[0].header.ID, a)
 	f.clean()
 }

@@ -63,6 +63,8 @@ const (
 	Mixed Category = "Mixed"
 	// Batches: several nodes in one change.
 	Batches Category = "Batches"
+	// Revisions: what revisions count, conditions on them, and what is forgotten.
+	Revisions Category = "Revisions"
 	// Aliases: labels, deletes, moves, those of a node.
 	Aliases Category = "Aliases"
 	// Lists: pages of aliases.
@@ -71,8 +73,6 @@ const (
 	ListReach Category = "ListReach"
 	// History: an alias's states.
 	History Category = "History"
-	// HistoryNumbers: AliasState.Number.
-	HistoryNumbers Category = "HistoryNumbers"
 	// Forks: chains over more forks than a fork path holds.
 	Forks Category = "Forks"
 	// LongChains: 1,000 nodes, or 100,000 with -storetest.long.
@@ -169,7 +169,7 @@ func Run(t *testing.T, c Config) {
 func checks() []check {
 	var all []check
 	for _, part := range [][]check{
-		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), treeChecks(), recallChecks(),
+		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
 	} {

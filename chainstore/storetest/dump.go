@@ -210,6 +210,10 @@ func (d *dumper) alias(ctx context.Context, s chainstore.Store, name string) err
 		if err := d.absentOr("alias "+name, err); err != nil {
 			return err
 		}
+		var deleted *chainstore.DeletedError
+		if errors.As(err, &deleted) {
+			d.line(" deleted %+v", *deleted)
+		}
 	} else {
 		d.line("alias %s", show(a))
 	}
@@ -218,9 +222,6 @@ func (d *dumper) alias(ctx context.Context, s chainstore.Store, name string) err
 		return d.absentOr("history", err)
 	}
 	for _, st := range states {
-		if d.f.skips(HistoryNumbers) {
-			st.Number = 0
-		}
 		d.line(" %+v", st)
 	}
 	return nil
@@ -231,7 +232,7 @@ func show(a *chainstore.Alias) string {
 	for _, k := range slices.Sorted(maps.Keys(a.Labels)) {
 		labels = append(labels, k+"="+a.Labels[k])
 	}
-	return fmt.Sprintf("%q %s %d %q %+v %+v", a.Name, a.Node.Prefix(), a.MovedAt, labels, a.Full, a.Effective)
+	return fmt.Sprintf("%q %s %d %d %q %+v %+v", a.Name, a.Node.Prefix(), a.Revision, a.MovedAt, labels, a.Full, a.Effective)
 }
 
 func (d *dumper) lists(ctx context.Context, s chainstore.Store) error {

@@ -45,7 +45,7 @@ func extends(f *fixture) {
 		if err != nil {
 			f.Fatalf("case %d: error is %v", i, err)
 		}
-		equal(f, "what became of the alias", out.Aliases[0], chainstore.PutAlias{
+		f.became("what became of the alias", out.Aliases[0], chainstore.PutAlias{
 			Changed: at.alias != target, Existed: true, Previous: at.alias,
 		})
 	}

@@ -133,6 +133,12 @@ func headIs(id chainstore.ID) chainstore.Condition {
 	return chainstore.Condition{Kind: chainstore.HeadIs, Head: id}
 }
 
+func atRevision(n int64) chainstore.Condition { return chainstore.Condition{Revision: n} }
+
+func headAt(id chainstore.ID, n int64) chainstore.Condition {
+	return chainstore.Condition{Kind: chainstore.HeadIs, Head: id, Revision: n}
+}
+
 func idRef(id chainstore.ID) chainstore.Ref { return chainstore.Ref{ID: id} }
 func aliasRef(name string) chainstore.Ref   { return chainstore.Ref{Alias: name} }
 func unknownID(b byte) (id chainstore.ID)   { id[0], id[31] = b, b; return id }
@@ -226,7 +232,14 @@ func (f *fixture) missing(err, want error, index int) {
 	}
 }
 
-// conflicts asserts a ConflictError that adds up to want and lists conflicts.
+// became asserts what became of an alias, but for its revision, which a check of its own follows.
+func (f *fixture) became(what string, got, want chainstore.PutAlias) {
+	f.Helper()
+	got.Revised, got.Revision = false, 0
+	equal(f, what, got, want)
+}
+
+// conflicts asserts a ConflictError that adds up to want and lists conflicts, whatever the revisions.
 func (f *fixture) conflicts(err, want error, conflicts ...chainstore.Conflict) {
 	f.Helper()
 	f.fails(err, want)
@@ -234,7 +247,11 @@ func (f *fixture) conflicts(err, want error, conflicts ...chainstore.Conflict) {
 	if !errors.As(err, &c) {
 		f.Fatalf("error %v holds no ConflictError", err)
 	}
-	if !slices.Equal(c.Conflicts, conflicts) {
+	got := slices.Clone(c.Conflicts)
+	for i := range got {
+		got[i].Revision = 0
+	}
+	if !slices.Equal(got, conflicts) {
 		f.Fatalf("conflicts are %+v, want %+v", c.Conflicts, conflicts)
 	}
 }

@@ -114,6 +114,9 @@ func (p *program) change(rt *rapid.T) *chainstore.Change {
 			c := set(name, roll(rt, len(nodes), "node"), p.condition(rt, name))
 			aliases = append(aliases, withLabels(rt, c))
 		}
+		if kind == "nodes" && roll(rt, 4, "deletes") == 3 {
+			aliases = append(aliases, p.remove(rt, &names))
+		}
 	}
 	if kind == "aliases" || kind == "mixed" {
 		for range 1 + roll(rt, 2, "moves") {
@@ -123,15 +126,20 @@ func (p *program) change(rt *rapid.T) *chainstore.Change {
 			aliases = append(aliases, withLabels(rt, c))
 		}
 	}
-	if kind == "delete" || kind == "mixed" && rapid.Bool().Draw(rt, "delete too") {
-		name := takeName(rt, &names)
-		c := remove(name, p.condition(rt, name))
-		if k := c.Condition.Kind; k == chainstore.MustNotExist || k == chainstore.Extends {
-			c.Condition = anything()
-		}
-		aliases = append(aliases, c)
+	if kind == "delete" || kind != "nodes" && rapid.Bool().Draw(rt, "delete too") {
+		aliases = append(aliases, p.remove(rt, &names))
 	}
 	return p.f.change(nodes, aliases...)
+}
+
+// remove deletes an alias that the change does not name yet.
+func (p *program) remove(rt *rapid.T, names *[]string) chainstore.AliasChange {
+	name := takeName(rt, names)
+	c := remove(name, p.condition(rt, name))
+	if k := c.Condition.Kind; k == chainstore.MustNotExist || k == chainstore.Extends {
+		c.Condition = anything()
+	}
+	return c
 }
 
 func takeName(rt *rapid.T, names *[]string) string {
@@ -171,7 +179,11 @@ func (p *program) ref(rt *rapid.T) chainstore.Ref {
 }
 
 func (p *program) condition(rt *rapid.T, name string) chainstore.Condition {
-	switch roll(rt, 10, "condition") {
+	switch roll(rt, 13, "condition") {
+	case 10, 11:
+		return atRevision(p.revision(rt, name))
+	case 12:
+		return headAt(p.headOf(rt, name), p.revision(rt, name))
 	case 5:
 		return mustNotExist()
 	case 6:
@@ -184,6 +196,20 @@ func (p *program) condition(rt *rapid.T, name string) chainstore.Condition {
 		}
 	}
 	return anything()
+}
+
+// revision is mostly that of an alias, or the one before, at which a change that repeats began; else the next.
+func (p *program) revision(rt *rapid.T, name string) int64 {
+	now := int64(0)
+	a, err := p.model.Alias(p.f.ctx(), p.f.ns, name)
+	if err == nil {
+		now = a.Revision
+	}
+	var deleted *chainstore.DeletedError
+	if errors.As(err, &deleted) {
+		now = deleted.Revision
+	}
+	return max(1, now+pick(rt, []int64{0, 0, -1, -1, 1}, "revision"))
 }
 
 // headOf is mostly where an alias points, or an ancestor of that; else some node.

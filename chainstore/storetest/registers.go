@@ -28,17 +28,28 @@ type registerOp struct {
 	change      chainstore.AliasChange
 }
 
-// registerState is what an alias is, and what a call says of it.
+// registerState is what an alias is.
 type registerState struct {
+	registerHead
+	label    string
+	revision int64
+}
+
+// registerHead is where an alias points.
+type registerHead struct {
 	exists bool
 	head   chainstore.ID
 }
 
 // registerResult is what came of a call.
 type registerResult struct {
-	state    registerState // read: the state; change: the state before
-	changed  bool
-	conflict bool // then state is that of the ConflictError
+	// head is where the alias points; where a change took place, where it pointed before.
+	head registerHead
+	// revision is that after the call, of all but reads of the chain; label is that of reads of the alias.
+	revision          int64
+	label             string
+	changed, conflict bool
+	revised           bool
 }
 
 // CheckRegisters has callers move, delete and read two aliases of an empty namespace at once, and returns an error if
@@ -71,8 +82,11 @@ func CheckRegisters(ctx context.Context, s chainstore.Store, namespace string, e
 	return errors.Join(r.states("a"), r.states("b/c"))
 }
 
-// move is a change of an alias, from one state to another.
-type move struct{ from, to registerState }
+// move is a change of an alias, from one head to another.
+type move struct {
+	from, to registerHead
+	revision int64
+}
 
 // states compares an alias's history with the moves that callers were told of.
 func (r *registers) states(name string) error {
@@ -80,7 +94,7 @@ func (r *registers) states(name string) error {
 	for _, o := range r.history {
 		op, out := o.Input.(registerOp), o.Output.(registerResult)
 		if op.alias == name && out.changed {
-			told[move{out.state, registerTarget(op)}]++
+			told[move{out.head, registerTarget(op), out.revision}]++
 			total++
 		}
 	}
@@ -92,9 +106,9 @@ func (r *registers) states(name string) error {
 		return fmt.Errorf("%d states of %d moves", len(states), total)
 	}
 	for i, st := range states {
-		m := move{to: registerState{!st.Deleted, st.Node}}
+		m := move{to: registerHead{!st.Deleted, st.Node}, revision: st.Revision}
 		if i+1 < len(states) {
-			m.from = registerState{!states[i+1].Deleted, states[i+1].Node}
+			m.from = registerHead{!states[i+1].Deleted, states[i+1].Node}
 		} else if total > len(states) {
 			break // where it came from is forgotten
 		}
@@ -105,11 +119,11 @@ func (r *registers) states(name string) error {
 	return nil
 }
 
-func registerTarget(op registerOp) registerState {
+func registerTarget(op registerOp) registerHead {
 	if op.change.Target.Kind == chainstore.TargetRef {
-		return registerState{true, op.change.Target.Ref.ID}
+		return registerHead{true, op.change.Target.Ref.ID}
 	}
-	return registerState{}
+	return registerHead{}
 }
 
 // registers gathers a history.
@@ -126,13 +140,13 @@ type registers struct {
 }
 
 func (r *registers) client(client int, random *rand.Rand) {
-	last := registerState{}
+	last := registerResult{}
 	for range 40 {
 		op := r.draw(random, last)
 		call := r.clock.Add(1)
 		result, err := r.run(op)
 		done := porcupine.Operation{ClientId: client, Input: op, Call: call, Output: result, Return: r.clock.Add(1)}
-		last = result.state
+		last = result
 		r.mu.Lock()
 		r.history = append(r.history, done)
 		if err != nil {
@@ -143,10 +157,13 @@ func (r *registers) client(client int, random *rand.Rand) {
 }
 
 // draw makes a call; heads are often what this client saw last, so that conditions hold now and then.
-func (r *registers) draw(random *rand.Rand, last registerState) registerOp {
+func (r *registers) draw(random *rand.Rand, last registerResult) registerOp {
 	op := registerOp{alias: []string{"a", "b/c"}[random.IntN(2)]}
 	id := r.ids[random.IntN(len(r.ids))]
-	condition := []chainstore.Condition{anything(), mustNotExist(), mustExist(), headIs(id), headIs(last.head)}[random.IntN(5)]
+	revision := max(1, last.revision)
+	condition := []chainstore.Condition{
+		anything(), mustNotExist(), mustExist(), headIs(id), headIs(last.head.head), atRevision(revision), headAt(last.head.head, revision),
+	}[random.IntN(7)]
 	switch k := random.IntN(10); {
 	case k < 3:
 		op.read, op.chain = true, random.IntN(2) == 0
@@ -157,48 +174,52 @@ func (r *registers) draw(random *rand.Rand, last registerState) registerOp {
 		op.change = remove(op.alias, condition)
 	default:
 		op.change = point(op.alias, id, condition)
+		if random.IntN(2) == 0 {
+			op.change.SetLabels, op.change.Labels = true, map[string]string{"k": []string{"v", "w"}[random.IntN(2)]}
+		}
 	}
 	return op
 }
 
 func (r *registers) run(op registerOp) (registerResult, error) {
 	if op.read {
-		id, err := r.read(op)
-		switch {
-		case errors.Is(err, chainstore.ErrAliasNotFound):
-			return registerResult{}, nil
-		case err != nil:
-			return registerResult{}, err
+		result, err := r.read(op)
+		if errors.Is(err, chainstore.ErrAliasNotFound) {
+			err = nil
 		}
-		return registerResult{state: registerState{true, id}}, nil
+		return result, err
 	}
 	out, err := r.store.Commit(r.ctx, r.namespace, &chainstore.Change{Aliases: []chainstore.AliasChange{op.change}})
 	var conflict *chainstore.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		c := conflict.Conflicts[0]
-		return registerResult{state: registerState{c.Exists, c.Node}, conflict: true}, nil
+		return registerResult{head: registerHead{c.Exists, c.Node}, revision: c.Revision, conflict: true}, nil
 	case err != nil:
 		return registerResult{}, err
 	}
 	a := out.Aliases[0]
-	return registerResult{state: registerState{a.Existed, a.Previous}, changed: a.Changed}, nil
+	return registerResult{head: registerHead{a.Existed, a.Previous}, revision: a.Revision, changed: a.Changed, revised: a.Revised}, nil
 }
 
 // read asks where an alias points, or for the head of the chain that it names.
-func (r *registers) read(op registerOp) (chainstore.ID, error) {
+func (r *registers) read(op registerOp) (registerResult, error) {
 	if op.chain {
 		c, err := r.store.Chain(r.ctx, r.namespace, chainstore.Ref{Alias: op.alias}, nil)
 		if err != nil {
-			return chainstore.ID{}, err
+			return registerResult{}, err
 		}
-		return c.Head().ID, nil
+		return registerResult{head: registerHead{true, c.Head().ID}}, nil
 	}
 	a, err := r.store.Alias(r.ctx, r.namespace, op.alias)
-	if err != nil {
-		return chainstore.ID{}, err
+	var deleted *chainstore.DeletedError
+	switch {
+	case errors.As(err, &deleted):
+		return registerResult{revision: deleted.Revision}, err
+	case err != nil:
+		return registerResult{}, err
 	}
-	return a.Node, nil
+	return registerResult{head: registerHead{true, a.Node}, revision: a.Revision, label: a.Labels["k"]}, nil
 }
 
 // registerModel is an alias as one caller after the other would see it, written without chainstore's own rules.
@@ -226,19 +247,37 @@ func registerModel() porcupine.Model {
 }
 
 func stepRegister(s registerState, op registerOp) (registerResult, registerState) {
-	if op.read {
-		return registerResult{state: s}, s
+	switch {
+	case op.chain:
+		return registerResult{head: s.registerHead}, s
+	case op.read:
+		return registerResult{head: s.registerHead, revision: s.revision, label: s.label}, s
 	}
-	next := registerTarget(op)
+	next := registerState{registerHead: registerTarget(op), label: s.label, revision: s.revision}
+	switch {
+	case !next.exists:
+		next.label = ""
+	case op.change.SetLabels:
+		next.label = op.change.Labels["k"]
+	}
 	if !registerHolds(s, next, op.change.Condition) {
-		return registerResult{state: s, conflict: true}, s
+		return registerResult{head: s.registerHead, revision: s.revision, conflict: true}, s
 	}
-	return registerResult{state: s, changed: s != next}, next
+	if next != s {
+		next.revision++
+	}
+	return registerResult{
+		head: s.registerHead, revision: next.revision, changed: s.registerHead != next.registerHead, revised: s != next,
+	}, next
 }
 
 func registerHolds(s, next registerState, c chainstore.Condition) bool {
 	switch {
-	case next.exists && s == next:
+	case c.Revision == s.revision && c.Revision > 0:
+		return c.Kind == chainstore.Any || s.exists && s.head == c.Head
+	case c.Revision > 0:
+		return c.Revision+1 == s.revision && s == next
+	case next.exists && s.registerHead == next.registerHead:
 		return true
 	case c.Kind == chainstore.MustNotExist:
 		return !s.exists

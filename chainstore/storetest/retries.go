@@ -41,12 +41,12 @@ func retryConditionedAlias(f *fixture) {
 	turn := under(byAlias("chat"), user("u"))
 	first := f.commit([]Node{turn}, set("chat", 0, headIs(base)))
 	id := first.Nodes[0].ID
-	equal(f, "the alias after the first", first.Aliases[0], chainstore.PutAlias{Changed: true, Existed: true, Previous: base})
+	f.became("the alias after the first", first.Aliases[0], chainstore.PutAlias{Changed: true, Existed: true, Previous: base})
 	for range 2 {
 		again := f.commit([]Node{turn}, set("chat", 0, headIs(base)))
 		equal(f, "the id", again.Nodes[0].ID, id)
 		equal(f, "created", again.Nodes[0].Created, false)
-		equal(f, "the alias after a repeat", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
+		f.became("the alias after a repeat", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
 	}
 	winner := f.put(under(byAlias("chat"), user("someone else")), set("chat", 0, headIs(id)))
 	_, err := f.try([]Node{turn}, set("chat", 0, headIs(base)))
@@ -58,9 +58,9 @@ func retryMustNotExist(f *fixture) {
 	n := root(user("message 7"))
 	first := f.commit([]Node{n}, set("msg/7", 0, mustNotExist()))
 	id := first.Nodes[0].ID
-	equal(f, "the alias after the first", first.Aliases[0], chainstore.PutAlias{Changed: true})
+	f.became("the alias after the first", first.Aliases[0], chainstore.PutAlias{Changed: true})
 	again := f.commit([]Node{n}, set("msg/7", 0, mustNotExist()))
-	equal(f, "the alias after a repeat", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
+	f.became("the alias after a repeat", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
 	loser := root(user("message 7, seen by another"))
 	_, err := f.try([]Node{loser}, set("msg/7", 0, mustNotExist()))
 	f.conflicts(err, chainstore.ErrAliasExists, chainstore.Conflict{Kind: chainstore.MustNotExist, Exists: true, Node: id})
@@ -74,7 +74,7 @@ func retryMustExist(f *fixture) {
 	f.absent(f.idOf(n, nil))
 	base := f.put(root(user("before")), set("a", 0, anything()))
 	first := f.commit([]Node{n}, set("a", 0, mustExist()))
-	equal(f, "the alias after the first", first.Aliases[0], chainstore.PutAlias{Changed: true, Existed: true, Previous: base})
+	f.became("the alias after the first", first.Aliases[0], chainstore.PutAlias{Changed: true, Existed: true, Previous: base})
 	again := f.commit([]Node{n}, set("a", 0, mustExist()))
 	equal(f, "changed by a repeat", again.Aliases[0].Changed, false)
 }
@@ -186,9 +186,9 @@ func retryLeavesWhatOthersMoved(f *fixture) {
 	f.commit(nil, remove("gone", anything()))
 	again := f.commit([]Node{turn}, aliases...)
 	equal(f, "created", again.Nodes[0].Created, false)
-	equal(f, "the conditioned alias", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
-	equal(f, "the alias that was moved", again.Aliases[1], chainstore.PutAlias{Existed: true, Previous: other})
-	equal(f, "the alias that was deleted", again.Aliases[2], chainstore.PutAlias{})
+	f.became("the conditioned alias", again.Aliases[0], chainstore.PutAlias{Existed: true, Previous: id})
+	f.became("the alias that was moved", again.Aliases[1], chainstore.PutAlias{Existed: true, Previous: other})
+	f.became("the alias that was deleted", again.Aliases[2], chainstore.PutAlias{})
 	f.points("chat", other)
 	f.gone("gone")
 	f.clean()

@@ -137,7 +137,7 @@ func conflictError(err error, change *chainstore.Change, fields []string) error 
 		}
 		conflict := &chainstore.ConflictError{}
 		for _, c := range list.Conflicts {
-			one := chainstore.Conflict{Index: -1, Exists: c.NodeId != ""}
+			one := chainstore.Conflict{Index: -1, Exists: c.NodeId != "", Revision: c.Revision}
 			for i, field := range fields {
 				if field == c.Field {
 					one.Index, one.Kind = i, change.Aliases[i].Condition.Kind

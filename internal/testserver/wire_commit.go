@@ -14,7 +14,8 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Commit is PutNode for one node, PutNodes for several, DeleteAlias for one alias that is deleted, else Alias.
+// Commit is PutNode for one node, PutNodes for several, DeleteAlias for one alias that is deleted, else Alias: with a node that the
+// change does not put no alias is set.
 func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	switch {
 	case offWire(change):
@@ -25,8 +26,6 @@ func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.
 		return w.putNodes(ctx, namespace, change)
 	case len(change.Aliases) == 1 && change.Aliases[0].Target.Kind == chainstore.TargetNone:
 		return w.deleteAlias(ctx, namespace, change)
-	case unconditioned(change):
-		return w.oneByOne(ctx, namespace, change)
 	default:
 		return w.moveAliases(ctx, namespace, change)
 	}
@@ -36,34 +35,6 @@ func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.
 func offWire(change *chainstore.Change) bool {
 	return slices.ContainsFunc(change.Nodes, func(n chainstore.NewNode) bool { return n.Compaction != nil }) ||
 		slices.ContainsFunc(change.Aliases, func(a chainstore.AliasChange) bool { return a.Condition.Kind == chainstore.Extends })
-}
-
-// unconditioned tells whether a change moves and deletes aliases without any condition.
-func unconditioned(change *chainstore.Change) bool {
-	deletes := 0
-	for _, a := range change.Aliases {
-		if a.Condition.Kind != chainstore.Any {
-			return false
-		}
-		if a.Target.Kind == chainstore.TargetNone {
-			deletes++
-		}
-	}
-	return deletes > 0
-}
-
-// oneByOne makes a call for each alias: the API has none that moves some and deletes others. Only the suite's own
-// preparations need that; a change that may fail is not taken apart.
-func (w *wire) oneByOne(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
-	done := &chainstore.Committed{}
-	for _, a := range change.Aliases {
-		one, err := w.Commit(ctx, namespace, &chainstore.Change{Aliases: []chainstore.AliasChange{a}})
-		if err != nil {
-			return nil, err
-		}
-		done.Aliases = append(done.Aliases, one.Aliases...)
-	}
-	return done, nil
 }
 
 func (w *wire) putNode(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
@@ -114,12 +85,16 @@ func (w *wire) moveAliases(ctx context.Context, namespace string, change *chains
 	req := &transcriptv1.AliasRequest{Namespace: spelled(namespace)}
 	var fields []string
 	for i, a := range change.Aliases {
-		if a.Target.Kind != chainstore.TargetRef {
+		move := &transcriptv1.AliasMove{Name: a.Name, Precondition: precondition(a.Condition), Labels: labels(&a)}
+		switch a.Target.Kind {
+		case chainstore.TargetRef:
+			move.Target = refOf(a.Target.Ref)
+		case chainstore.TargetNone:
+			move.Delete = true
+		default:
 			return nil, errNotOnWire
 		}
-		req.Aliases = append(req.Aliases, &transcriptv1.AliasMove{
-			Name: a.Name, Target: refOf(a.Target.Ref), Precondition: precondition(a.Condition), Labels: labels(&a),
-		})
+		req.Aliases = append(req.Aliases, move)
 		fields = append(fields, fmt.Sprintf("aliases[%d]", i))
 	}
 	reply, err := w.transcripts.Alias(ctx, req)
@@ -145,8 +120,8 @@ func (w *wire) deleteAlias(ctx context.Context, namespace string, change *chains
 	if err != nil {
 		return nil, conflictError(err, change, []string{"name"})
 	}
-	done := chainstore.PutAlias{Changed: reply.Deleted, Existed: reply.Deleted}
-	if reply.Deleted {
+	done := chainstore.PutAlias{Changed: reply.Deleted, Revised: reply.Deleted, Existed: reply.PreviousId != "", Revision: reply.Revision}
+	if done.Existed {
 		if done.Previous, err = chainstore.ParseID(reply.PreviousId); err != nil {
 			return nil, err
 		}
@@ -199,12 +174,12 @@ func notesOf(messages []runloop.Facts) []*transcriptv1.MessageNote {
 	return notes
 }
 
-// updates are the aliases of a change that are set to its node i; fields has their places in the request, and is empty
+// updates are the aliases of a change that are set to its node i, those deleted with the first; fields has their places in the request, and is empty
 // where the change's alias is not among them.
 func updates(change *chainstore.Change, i int, at string) (updates []*transcriptv1.AliasUpdate, fields []string, err error) {
 	fields = make([]string, len(change.Aliases))
 	for k, a := range change.Aliases {
-		if a.Target.Kind != chainstore.TargetNew {
+		if a.Target.Kind == chainstore.TargetRef {
 			return nil, nil, errNotOnWire
 		}
 		if a.Target.Node != i {
@@ -212,7 +187,7 @@ func updates(change *chainstore.Change, i int, at string) (updates []*transcript
 		}
 		fields[k] = fmt.Sprintf("%s[%d]", at, len(updates))
 		updates = append(updates, &transcriptv1.AliasUpdate{
-			Name: a.Name, Precondition: precondition(a.Condition), Labels: labels(&a),
+			Name: a.Name, Precondition: precondition(a.Condition), Labels: labels(&a), Delete: a.Target.Kind == chainstore.TargetNone,
 		})
 	}
 	return updates, fields, nil
@@ -226,16 +201,22 @@ func labels(a *chainstore.AliasChange) *transcriptv1.Labels {
 }
 
 func precondition(c chainstore.Condition) *transcriptv1.AliasPrecondition {
-	switch c.Kind {
-	case chainstore.MustNotExist:
-		return &transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}}
-	case chainstore.MustExist:
-		return &transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_MustExist{MustExist: true}}
-	case chainstore.HeadIs:
-		return &transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: c.Head.String()}}
-	default:
+	if c == (chainstore.Condition{}) {
 		return nil
 	}
+	p := &transcriptv1.AliasPrecondition{}
+	switch c.Kind {
+	case chainstore.MustNotExist:
+		p.Condition = &transcriptv1.AliasPrecondition_MustNotExist{MustNotExist: true}
+	case chainstore.MustExist:
+		p.Condition = &transcriptv1.AliasPrecondition_MustExist{MustExist: true}
+	case chainstore.HeadIs:
+		p.Condition = &transcriptv1.AliasPrecondition_HeadId{HeadId: c.Head.String()}
+	}
+	if c.Revision != 0 {
+		p.Revision = &c.Revision
+	}
+	return p
 }
 
 // committed puts the replies for nodes together again in the order of the change.
@@ -266,7 +247,7 @@ func committed(change *chainstore.Change, replies []*transcriptv1.PutNodeRespons
 }
 
 func putAlias(r *transcriptv1.AliasResult) (chainstore.PutAlias, error) {
-	out := chainstore.PutAlias{Changed: r.Changed, Existed: r.PreviousId != ""}
+	out := chainstore.PutAlias{Changed: r.Changed, Existed: r.PreviousId != "", Revised: r.Revised, Revision: r.Revision}
 	if !out.Existed {
 		return out, nil
 	}

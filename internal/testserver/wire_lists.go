@@ -171,7 +171,7 @@ func (w *wire) seek(ctx context.Context, namespace string, node chainstore.Ref, 
 func (w *wire) Alias(ctx context.Context, namespace, name string) (*chainstore.Alias, error) {
 	reply, err := w.transcripts.ResolveAlias(ctx, &transcriptv1.ResolveAliasRequest{Namespace: spelled(namespace), Name: name})
 	if err != nil {
-		return nil, domain(err)
+		return nil, deletedError(err)
 	}
 	a, err := aliasOf(reply.Alias)
 	if err != nil {
@@ -181,10 +181,23 @@ func (w *wire) Alias(ctx context.Context, namespace, name string) (*chainstore.A
 	return &a, nil
 }
 
+// deletedError is domain for an alias that is not there, with what the status tells of its deletion.
+func deletedError(err error) error {
+	for _, d := range status.Convert(err).Details() {
+		if gone, ok := d.(*transcriptv1.DeletedAlias); ok {
+			out := &chainstore.DeletedError{Revision: gone.Revision, At: gone.DeletedAt.AsTime().UnixMilli()}
+			out.Head, err = chainstore.ParseID(gone.PreviousId)
+			return errors.Join(out, err)
+		}
+	}
+	return domain(err)
+}
+
 func aliasOf(info *transcriptv1.AliasInfo) (chainstore.Alias, error) {
 	id, err := chainstore.ParseID(info.NodeId)
 	return chainstore.Alias{
 		Name: info.Name, Node: id, MovedAt: info.MovedAt.AsTime().UnixMilli(), Labels: info.Labels, Loop: loopOf(info.Loop),
+		Revision: info.Revision,
 	}, err
 }
 
@@ -262,7 +275,7 @@ func (w *wire) ChainNamed(ctx context.Context, namespace string, head chainstore
 	return c, slices.Clip(n.Aliases)[:at], n.MoreAliases || at < len(n.Aliases), err
 }
 
-// AliasHistory reads all pages of a history, in small ones. Numbers are not on the wire.
+// AliasHistory reads all pages of a history, in small ones.
 func (w *wire) AliasHistory(ctx context.Context, namespace, name string) ([]chainstore.AliasState, error) {
 	var states []chainstore.AliasState
 	for token := ""; ; {
@@ -273,7 +286,7 @@ func (w *wire) AliasHistory(ctx context.Context, namespace, name string) ([]chai
 			return nil, domain(err)
 		}
 		for _, e := range reply.Entries {
-			st := chainstore.AliasState{Deleted: e.NodeId == "", At: e.At.AsTime().UnixMilli()}
+			st := chainstore.AliasState{Deleted: e.NodeId == "", At: e.At.AsTime().UnixMilli(), Revision: e.Revision}
 			if !st.Deleted {
 				if st.Node, err = chainstore.ParseID(e.NodeId); err != nil {
 					return nil, err

@@ -125,7 +125,7 @@ func (b *Builder) count(field string, facts []runloop.Facts) error {
 	return nil
 }
 
-// updates adds the aliases that are set to the last node added.
+// updates adds the aliases that are set to the last node added, or deleted.
 func (b *Builder) updates(field string, aliases []*transcriptv1.AliasUpdate) error {
 	if field != "" {
 		field += "."
@@ -144,16 +144,23 @@ type aliasFields interface {
 	GetName() string
 	GetPrecondition() *transcriptv1.AliasPrecondition
 	GetLabels() *transcriptv1.Labels
+	GetDelete() bool
 }
 
-// Alias adds an alias that is to be set; field is its place in the request.
+// Alias adds an alias that is to be set, or deleted; field is its place in the request.
 func (b *Builder) Alias(field string, a aliasFields, target chainstore.Target) error {
 	if err := wire.CheckAlias(field+".name", a.GetName()); err != nil {
 		return err
 	}
-	condition, err := wire.ParseCondition(field+".precondition", a.GetPrecondition())
+	condition, err := wire.ParseCondition(field+".precondition", a.GetPrecondition(), a.GetDelete())
 	if err != nil {
 		return err
+	}
+	if a.GetDelete() {
+		target.Kind = chainstore.TargetNone
+		if a.GetLabels() != nil {
+			return wire.InvalidField(field+".labels", "must not be set with delete")
+		}
 	}
 	if err := wire.CheckLabels(field, a.GetLabels()); err != nil {
 		return err
@@ -221,7 +228,7 @@ func (b *Builder) onlyCompacted(ctx context.Context, store chainstore.Store, nam
 	}) == nil
 }
 
-// Replies are the replies for each node of a change that was applied, with the aliases that were set to it.
+// Replies are the replies for each node of a change that was applied, with the aliases that it names.
 func (b *Builder) Replies(done *chainstore.Committed) []*transcriptv1.PutNodeResponse {
 	replies := make([]*transcriptv1.PutNodeResponse, len(done.Nodes))
 	for i, n := range done.Nodes {
@@ -240,7 +247,7 @@ func (b *Builder) Replies(done *chainstore.Committed) []*transcriptv1.PutNodeRes
 func (b *Builder) Results(done *chainstore.Committed) []*transcriptv1.AliasResult {
 	results := make([]*transcriptv1.AliasResult, len(done.Aliases))
 	for i, a := range done.Aliases {
-		results[i] = &transcriptv1.AliasResult{Name: b.change.Aliases[i].Name, Changed: a.Changed}
+		results[i] = &transcriptv1.AliasResult{Name: b.change.Aliases[i].Name, Changed: a.Changed, Revised: a.Revised, Revision: a.Revision}
 		if a.Existed {
 			results[i].PreviousId = a.Previous.String()
 		}

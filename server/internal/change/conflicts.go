@@ -25,7 +25,7 @@ func (c *Conflicts) Detail() *transcriptv1.AliasConflicts {
 			detail.MoreConflicts = int32(len(c.Conflicts) - i)
 			break
 		}
-		conflict := &transcriptv1.AliasConflict{OnlyCompacted: i < len(c.compacted) && c.compacted[i]}
+		conflict := &transcriptv1.AliasConflict{Revision: one.Revision, OnlyCompacted: i < len(c.compacted) && c.compacted[i]}
 		if one.Index >= 0 && one.Index < len(c.Fields) {
 			conflict.Field = c.Fields[one.Index]
 		}

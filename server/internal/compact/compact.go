@@ -171,7 +171,7 @@ func (c *request) moved(ctx context.Context, err error, chosen bool) error {
 	}
 	conflict := chainstore.Conflict{Kind: chainstore.Extends}
 	if a, err := c.store.Alias(ctx, c.namespace, c.head.Alias); err == nil {
-		conflict.Exists, conflict.Node = true, a.Node
+		conflict.Exists, conflict.Node, conflict.Revision = true, a.Node, a.Revision
 	}
 	return &change.Conflicts{ConflictError: &chainstore.ConflictError{Conflicts: []chainstore.Conflict{conflict}}, Fields: []string{"head.alias"}}
 }

@@ -181,7 +181,7 @@ func (s *Store) lost(ctx context.Context, namespace string, change *chainstore.C
 	// it does not.
 	now, err := s.Alias(ctx, namespace, a.Name)
 	if err == nil && now.Node != a.Condition.Head && now.Node != identify(&parent.ID) {
-		c.Node = now.Node
+		c.Node, c.Revision = now.Node, now.Revision
 	}
 }
 

@@ -96,8 +96,29 @@ func CheckAlias(field, name string) error {
 	return nil
 }
 
-// ParseCondition reads a precondition; none is chainstore.Any.
-func ParseCondition(field string, p *transcriptv1.AliasPrecondition) (chainstore.Condition, error) {
+// ParseCondition reads a precondition; none is chainstore.Any. remove says that it is one of a delete.
+func ParseCondition(field string, p *transcriptv1.AliasPrecondition, remove bool) (chainstore.Condition, error) {
+	c, err := parseState(field, p)
+	if err != nil {
+		return c, err
+	}
+	if remove && c.Kind == chainstore.MustNotExist {
+		return c, InvalidField(field+".must_not_exist", "must not be set on a delete")
+	}
+	if p == nil || p.Revision == nil {
+		return c, nil
+	}
+	if c.Kind == chainstore.MustNotExist || c.Kind == chainstore.MustExist {
+		return c, InvalidField(field+".revision", "must be alone, or beside head_id")
+	}
+	if c.Revision = p.GetRevision(); c.Revision < 1 {
+		return c, InvalidField(field+".revision", "must be at least 1 where it is set")
+	}
+	return c, nil
+}
+
+// parseState reads what a precondition says beside a revision.
+func parseState(field string, p *transcriptv1.AliasPrecondition) (chainstore.Condition, error) {
 	switch c := p.GetCondition().(type) {
 	case *transcriptv1.AliasPrecondition_MustNotExist:
 		return flagCondition(field+".must_not_exist", c.MustNotExist, chainstore.MustNotExist)

@@ -15,15 +15,33 @@ type aliasPlan struct {
 	// row is nil for a name that never was set; head is nil where there is no alias.
 	row          *layout.AliasRow
 	head, target *cache.Node
+	// now is the alias as the change finds it.
+	now chainstore.AliasNow
+}
+
+// find reads the alias.
+func (p *aliasPlan) find(d *changeTxn) (err error) {
+	if p.row, p.head, err = d.alias(p.change.Name); err != nil || d.forgotten(p.row) {
+		return err
+	}
+	p.now = chainstore.AliasNow{Exists: p.head != nil, Revision: p.row.Revision, Labels: p.row.Labels}
+	if p.now.Exists {
+		p.now.Head = p.head.Header.ID
+	}
+	return nil
+}
+
+// forgotten tells whether a name is as one that never was set.
+func (d *changeTxn) forgotten(row *layout.AliasRow) bool {
+	return row == nil || chainstore.Forgotten(row.Deleted, row.MovedAt, d.now)
 }
 
 func (d *changeTxn) conflict(p *aliasPlan, i int) (c chainstore.Conflict, failed bool, err error) {
-	exists, head, target, compaction := p.head != nil, chainstore.ID{}, idOf(p.target), false
-	if exists {
-		head, compaction = p.head.Header.ID, p.head.Header.Covers.Present
+	c = chainstore.Conflict{
+		Index: i, Kind: p.change.Condition.Kind, Exists: p.now.Exists, Node: p.now.Head, Revision: p.now.Revision,
+		Compaction: p.head != nil && p.head.Header.Covers.Present,
 	}
-	c = chainstore.Conflict{Index: i, Kind: p.change.Condition.Kind, Exists: exists, Node: head, Compaction: compaction}
-	holds, err := p.change.Condition.Holds(exists, head, target, func() (bool, error) {
+	holds, err := p.change.Holds(&p.now, idOf(p.target), func() (bool, error) {
 		return d.extends(p.head, p.change.Condition.Head)
 	})
 	return c, !holds, err
@@ -57,8 +75,7 @@ func (d *changeTxn) putAliases(change *chainstore.Change, nodes []*cache.Node, d
 	var failed []chainstore.Conflict
 	for i := range plans {
 		p := &plans[i]
-		var err error
-		if p.row, p.head, err = d.alias(p.change.Name); err != nil {
+		if err := p.find(d); err != nil {
 			return nil, err
 		}
 		c, is, err := d.conflict(p, i)
@@ -73,7 +90,7 @@ func (d *changeTxn) putAliases(change *chainstore.Change, nodes []*cache.Node, d
 		return nil, &chainstore.ConflictError{Conflicts: failed}
 	}
 	made := slices.ContainsFunc(done, func(n chainstore.PutNode) bool { return n.Created })
-	repeats := change.Repeats(made, func(i int) (head, target *chainstore.ID) { return idOf(plans[i].head), idOf(plans[i].target) })
+	repeats := change.Repeats(made, func(i int) (*chainstore.AliasNow, *chainstore.ID) { return &plans[i].now, idOf(plans[i].target) })
 	put := make([]chainstore.PutAlias, len(plans))
 	for i := range plans {
 		stays := false
@@ -92,20 +109,32 @@ func (d *changeTxn) putAliases(change *chainstore.Change, nodes []*cache.Node, d
 	return put, nil
 }
 
-// wasSet tells whether an alias points to its target, or did so lately.
+// wasSet tells whether an alias is as the change sets it, deleted or at its target, or was so lately.
 func (d *changeTxn) wasSet(p *aliasPlan) (bool, error) {
-	if p.row == nil || p.head != nil && p.head.At == p.target.At {
-		return p.row != nil, nil
+	if d.forgotten(p.row) {
+		return false, nil
 	}
+	target := layout.PastState{Deleted: p.target == nil}
+	if p.target != nil {
+		target.At = p.target.At
+	}
+	if p.row.Deleted == target.Deleted && p.row.At == target.At {
+		return true, nil
+	}
+	ended := p.row.MovedAt
 	for number := p.row.States - 1; number > 0 && p.row.States-number <= chainstore.RepeatReach; number-- {
 		value, found, err := d.get(layout.HistoryKey(d.ns, p.change.Name, number))
 		if err != nil || !found {
 			return false, err
 		}
 		past, err := layout.ParsePastState(value)
-		if err != nil || !past.Deleted && past.At == p.target.At {
-			return err == nil, err
+		if err != nil || chainstore.Forgotten(past.Deleted, past.Began, ended) {
+			return false, err
 		}
+		if past.Deleted == target.Deleted && past.At == target.At {
+			return true, nil
+		}
+		ended = past.Began
 	}
 	return false, nil
 }
@@ -120,11 +149,7 @@ func idOf(n *cache.Node) *chainstore.ID {
 
 // stays tells of an alias that the change leaves as it is.
 func (p *aliasPlan) stays() chainstore.PutAlias {
-	out := chainstore.PutAlias{Existed: p.head != nil}
-	if out.Existed {
-		out.Previous = p.head.Header.ID
-	}
-	return out
+	return chainstore.PutAlias{Existed: p.now.Exists, Previous: p.now.Head, Revision: p.now.Revision}
 }
 
 // alias returns an alias's row, nil if it never was set, and its head, nil if it does not exist.
@@ -169,32 +194,43 @@ func (d *changeTxn) target(t chainstore.Target, nodes []*cache.Node) (n *cache.N
 // move sets or deletes an alias.
 func (d *changeTxn) move(p *aliasPlan) chainstore.PutAlias {
 	out := p.stays()
-	out.Changed = out.Existed != (p.target != nil) || p.target != nil && p.target.At != p.head.At
+	if p.change.Leaves(&p.now, idOf(p.target)) {
+		return out
+	}
 	next := layout.AliasRow{}
 	if p.row != nil {
 		next = *p.row
 	}
-	if out.Changed {
+	next.Revision, next.Principal = d.revise(p), 0
+	out.Revised, out.Revision = true, next.Revision
+	if out.Changed = p.target == nil || p.head == nil || p.target.At != p.head.At; out.Changed {
 		d.leave(p)
 		next.States++
-		next.MovedAt, next.Deleted = d.now, p.target == nil
+		next.MovedAt, next.Deleted, next.Began = d.now, p.target == nil, next.Revision
 		d.arrive(p)
 	}
 	switch {
 	case p.target == nil:
-		next.Labels = nil
-	case p.change.SetLabels:
-		next.Labels = p.change.Labels
-	}
-	if p.target != nil {
+		next.Labels, next.At = nil, chainstore.Place{}
+	default:
 		next.At = p.target.At
-	} else {
-		next.At = chainstore.Place{}
+		if p.change.SetLabels {
+			next.Labels = p.change.Labels
+		}
 	}
-	if out.Changed || p.target != nil && p.change.SetLabels {
-		d.set(layout.AliasKey(d.ns, p.change.Name), layout.AppendAlias(nil, &next))
-	}
+	d.set(layout.AliasKey(d.ns, p.change.Name), layout.AppendAlias(nil, &next))
 	return out
+}
+
+// revise is the revision of a change of an alias. That of a name that never was set, or is forgotten, is above the floor.
+func (d *changeTxn) revise(p *aliasPlan) int64 {
+	if !d.forgotten(p.row) {
+		return p.row.Revision + 1
+	}
+	if p.row != nil {
+		d.counters.Floor = max(d.counters.Floor, uint64(p.row.Revision))
+	}
+	return int64(d.counters.Floor) + 1
 }
 
 // leave records the state that an alias leaves, and takes it from the indexes.
@@ -203,7 +239,9 @@ func (d *changeTxn) leave(p *aliasPlan) {
 		return
 	}
 	name, row := p.change.Name, p.row
-	past := layout.PastState{Deleted: row.Deleted, Number: row.States, Began: row.MovedAt, At: row.At}
+	past := layout.PastState{
+		Deleted: row.Deleted, Number: row.States, Began: row.MovedAt, At: row.At, Revision: row.Began, Principal: row.Principal,
+	}
 	d.set(layout.HistoryKey(d.ns, name, row.States), layout.AppendPastState(nil, &past))
 	if !row.Deleted {
 		d.delete(layout.MovedKey(d.ns, name, row.MovedAt))

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -15,7 +16,13 @@ type AliasRow struct {
 	MovedAt int64
 	// States counts the alias's states; this is the last. 1 or more; 2 or more where the alias is deleted.
 	States uint64
-	Labels map[string]string
+	// Revision is that of the last change, Began that of the change with which this state began: States <= Began <= Revision.
+	Revision, Began int64
+	// Principal is who made the last change, a number of a table that is yet to come; 0: not known.
+	Principal uint64
+	Labels    map[string]string
+	// Rest is what a later version has behind the labels.
+	Rest []byte
 }
 
 func AppendAlias(b []byte, a *AliasRow) []byte {
@@ -26,34 +33,51 @@ func AppendAlias(b []byte, a *AliasRow) []byte {
 	if len(a.Labels) > 0 {
 		bits |= aliasLabels
 	}
+	b = append(b, aliasVersion2)
 	b = binary.AppendUvarint(b, bits)
 	b = binary.AppendUvarint(b, uint64(a.MovedAt))
 	b = binary.AppendUvarint(b, a.States)
 	b = AppendPlaceValue(b, a.At)
-	if len(a.Labels) == 0 {
-		return b
+	b = binary.AppendUvarint(b, uint64(a.Revision))
+	b = binary.AppendUvarint(b, uint64(a.Revision-a.Began))
+	b = binary.AppendUvarint(b, a.Principal)
+	if len(a.Labels) > 0 {
+		b = appendLabels(b, a.Labels)
 	}
-	keys := make([]string, 0, len(a.Labels))
-	for k := range a.Labels {
+	return append(b, a.Rest...)
+}
+
+func appendLabels(b []byte, labels map[string]string) []byte {
+	keys := make([]string, 0, len(labels))
+	for k := range labels {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
 	b = binary.AppendUvarint(b, uint64(len(keys)))
 	for _, k := range keys {
-		b = appendText(appendText(b, k), a.Labels[k])
+		b = appendText(appendText(b, k), labels[k])
 	}
 	return b
 }
 
+// ParseAlias reads an A row. The revision of one of version 1 is its states: they only ever grew, each change of the head by one, and
+// what is written from it goes on from there.
 func ParseAlias(value []byte) (*AliasRow, error) {
 	d := reader{rest: value}
+	version2 := d.version(aliasVersion2)
 	bits := d.number(aliasDeleted | aliasLabels)
 	a := &AliasRow{Deleted: bits&aliasDeleted != 0}
 	a.MovedAt = int64(d.number(math.MaxInt64))
-	a.States = d.atLeast(1, math.MaxUint64)
+	a.States = d.atLeast(1, math.MaxInt64)
 	a.At = d.place()
 	if a.Deleted && (a.States == 1 || a.At != chainstore.Place{} || bits&aliasLabels != 0) {
 		d.fail()
+	}
+	a.Revision, a.Began = int64(a.States), int64(a.States)
+	if version2 {
+		a.Revision = int64(d.atLeast(a.States, math.MaxInt64))
+		a.Began = a.Revision - int64(d.number(uint64(a.Revision)-a.States))
+		a.Principal = d.number(math.MaxInt64)
 	}
 	if bits&aliasLabels != 0 {
 		n := d.count()
@@ -62,6 +86,9 @@ func ParseAlias(value []byte) (*AliasRow, error) {
 			k := d.text()
 			a.Labels[k] = d.text()
 		}
+	}
+	if version2 && len(d.rest) > 0 {
+		a.Rest, d.rest = bytes.Clone(d.rest), nil
 	}
 	return a, d.end(TableAliases)
 }
@@ -73,6 +100,10 @@ type PastState struct {
 	Number uint64
 	Began  int64
 	At     chainstore.Place
+	// Revision is that of the change with which the state began: Number or more.
+	Revision int64
+	// Principal is that of the alias when it left the state; see AliasRow.
+	Principal uint64
 }
 
 func AppendPastState(b []byte, s *PastState) []byte {
@@ -80,19 +111,30 @@ func AppendPastState(b []byte, s *PastState) []byte {
 	if s.Deleted {
 		bits = aliasDeleted
 	}
+	b = append(b, aliasVersion2)
 	b = binary.AppendUvarint(b, bits)
 	b = binary.AppendUvarint(b, s.Number)
 	b = binary.AppendUvarint(b, uint64(s.Began))
-	return AppendPlaceValue(b, s.At)
+	b = AppendPlaceValue(b, s.At)
+	b = binary.AppendUvarint(b, uint64(s.Revision))
+	return binary.AppendUvarint(b, s.Principal)
 }
 
+// ParsePastState reads an H row. The revision of one of version 1 is its number, and what a later version has behind is passed over.
 func ParsePastState(value []byte) (s PastState, err error) {
 	d := reader{rest: value}
+	version2 := d.version(aliasVersion2)
 	s.Deleted = d.number(aliasDeleted) != 0
-	s.Number = d.atLeast(1, math.MaxUint64)
+	s.Number = d.atLeast(1, math.MaxInt64)
 	s.Began = int64(d.number(math.MaxInt64))
 	if s.At = d.place(); s.Deleted && (s.Number == 1 || s.At != chainstore.Place{}) {
 		d.fail()
+	}
+	s.Revision = int64(s.Number)
+	if version2 {
+		s.Revision = int64(d.atLeast(s.Number, math.MaxInt64))
+		s.Principal = d.number(math.MaxInt64)
+		d.rest = nil
 	}
 	return s, d.end(TableHistory)
 }

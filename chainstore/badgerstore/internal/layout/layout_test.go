@@ -75,13 +75,15 @@ func TestGoldenValues(t *testing.T) {
 		value []byte
 		want  string
 	}{
-		"row":           {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 0), "010468656164706179"},
-		"full row":      {AppendRow(nil, []chainstore.Place{at, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0), "0702ac020201000404686561646d657461706179"},
-		"chunked row":   {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 2), "09040268656164"},
-		"alias":         {AppendAlias(nil, &AliasRow{At: at, MovedAt: 200, States: 3, Labels: map[string]string{"k": "v", "a": ""}}), "02c80103ac02020201610001" + "6b0176"},
-		"deleted alias": {AppendAlias(nil, &AliasRow{Deleted: true, MovedAt: 1, States: 2}), "0101020000"},
-		"past state":    {AppendPastState(nil, &PastState{Number: 5, Began: 200, At: at}), "0005c801ac0202"},
-		"past deletion": {AppendPastState(nil, &PastState{Deleted: true, Number: 5, Began: 200}), "0105c8010000"},
+		"row":         {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 0), "010468656164706179"},
+		"full row":    {AppendRow(nil, []chainstore.Place{at, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0), "0702ac020201000404686561646d657461706179"},
+		"chunked row": {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 2), "09040268656164"},
+		"alias": {AppendAlias(nil, &AliasRow{
+			At: at, MovedAt: 200, States: 3, Revision: 260, Began: 259, Principal: 7, Labels: map[string]string{"k": "v", "a": ""},
+		}), "1202c80103ac02028402010702" + "01610001" + "6b0176"},
+		"deleted alias": {AppendAlias(nil, &AliasRow{Deleted: true, MovedAt: 1, States: 2, Revision: 2, Began: 2}), "120101020000020000"},
+		"past state":    {AppendPastState(nil, &PastState{Number: 5, Began: 200, At: at, Revision: 260, Principal: 7}), "120005c801ac0202840207"},
+		"past deletion": {AppendPastState(nil, &PastState{Deleted: true, Number: 5, Began: 200, Revision: 5}), "120105c80100000500"},
 		"recall": {AppendRecall(nil, &derive.Recall{Called: true, Messages: []chainstore.CallMessage{
 			{Index: 0}, {Index: 70, Result: true, LeftOut: true},
 		}}), "01009b02"},
@@ -94,7 +96,8 @@ func TestGoldenValues(t *testing.T) {
 		},
 		"place":    {AppendPlaceValue(nil, at), "ac0202"},
 		"number":   {NumberValue(300), "ac02"},
-		"counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9}), "010203040506070809"},
+		"counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0}), "010203040506070809"},
+		"floor":    {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300}), "010203040506070809ac02"},
 	} {
 		if got := hex.EncodeToString(c.value); got != c.want {
 			t.Errorf("%s: %s, must be %s", name, got, c.want)
@@ -107,27 +110,29 @@ func TestValuesParse(t *testing.T) {
 	for name, c := range map[string]struct {
 		value []byte
 		again func([]byte) ([]byte, error)
+		// grows says that a later version may add to the value.
+		grows bool
 	}{
-		"alias": {AppendAlias(nil, &AliasRow{At: chainstore.Place{Segment: 1, Seq: 2}, MovedAt: 9, States: 1, Labels: map[string]string{"k": "v"}}), func(b []byte) ([]byte, error) {
+		"alias": {AppendAlias(nil, &AliasRow{At: chainstore.Place{Segment: 1, Seq: 2}, MovedAt: 9, States: 1, Revision: 5, Began: 3, Labels: map[string]string{"k": "v"}}), func(b []byte) ([]byte, error) {
 			a, err := ParseAlias(b)
 			return AppendAlias(nil, a), err
-		}},
-		"past state": {AppendPastState(nil, &PastState{Number: 1, Began: 2, At: chainstore.Place{Segment: 3, Seq: 4}}), func(b []byte) ([]byte, error) {
+		}, true},
+		"past state": {AppendPastState(nil, &PastState{Number: 1, Began: 2, Revision: 1, At: chainstore.Place{Segment: 3, Seq: 4}}), func(b []byte) ([]byte, error) {
 			s, err := ParsePastState(b)
 			return AppendPastState(nil, &s), err
-		}},
+		}, true},
 		"counters": {AppendCounters(nil, &Counters{Nodes: 9}), func(b []byte) ([]byte, error) {
 			c, err := ParseCounters(b)
 			return AppendCounters(nil, &c), err
-		}},
+		}, false},
 		"place": {AppendPlaceValue(nil, chainstore.Place{Segment: 1, Seq: 2}), func(b []byte) ([]byte, error) {
 			p, err := ParsePlaceValue(b, TableIDs)
 			return AppendPlaceValue(nil, p), err
-		}},
+		}, false},
 		"number": {NumberValue(300), func(b []byte) ([]byte, error) {
 			n, err := ParseNumber(b, TableLastPut)
 			return NumberValue(n), err
-		}},
+		}, false},
 	} {
 		if again, err := c.again(c.value); err != nil || !bytes.Equal(again, c.value) {
 			t.Errorf("%s: %x, %v", name, again, err)
@@ -135,11 +140,57 @@ func TestValuesParse(t *testing.T) {
 		if _, err := c.again(c.value[:len(c.value)-1]); !errors.Is(err, chainstore.ErrCorrupt) {
 			t.Errorf("%s cut short: %v", name, err)
 		}
-		if _, err := c.again(append(bytes.Clone(c.value), 0)); !errors.Is(err, chainstore.ErrCorrupt) {
+		if _, err := c.again(append(bytes.Clone(c.value), 0)); errors.Is(err, chainstore.ErrCorrupt) == c.grows {
 			t.Errorf("%s with something behind it: %v", name, err)
 		}
 	}
 }
+
+// TestAliasesOfOtherVersions: the revision of a row of version 1 is the number of its states, and what a later version adds to a row is
+// kept where that is written again.
+func TestAliasesOfOtherVersions(t *testing.T) {
+	hexed := func(digits string) []byte {
+		b, err := hex.DecodeString(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	at := chainstore.Place{Segment: 300, Seq: 2}
+	a, err := ParseAlias(hexed("02c80103ac02020201610001" + "6b0176"))
+	if err != nil || a.At != at || a.MovedAt != 200 || a.States != 3 || a.Revision != 3 || a.Began != 3 || a.Labels["k"] != "v" || len(a.Labels) != 2 {
+		t.Errorf("an alias of version 1: %+v, %v", a, err)
+	}
+	if a, err = ParseAlias(hexed("0101020000")); err != nil || !a.Deleted || a.States != 2 || a.Revision != 2 {
+		t.Errorf("a deleted alias of version 1: %+v, %v", a, err)
+	}
+	if s, err := ParsePastState(hexed("0005c801ac0202")); err != nil || s != (PastState{Number: 5, Began: 200, At: at, Revision: 5}) {
+		t.Errorf("a past state of version 1: %+v, %v", s, err)
+	}
+	for _, value := range []string{"00c80103ac020200", "0005c801ac020200", "03c80103ac0202"} { // with something behind, unknown bits
+		_, err1 := ParseAlias(hexed(value))
+		_, err2 := ParsePastState(hexed(value))
+		if !errors.Is(err1, chainstore.ErrCorrupt) || !errors.Is(err2, chainstore.ErrCorrupt) {
+			t.Errorf("%s: %v, %v", value, err1, err2)
+		}
+	}
+	for _, labels := range []map[string]string{nil, {"k": "v"}} {
+		later := append(AppendAlias(nil, &AliasRow{At: at, States: 1, Revision: 1, Began: 1, Labels: labels}), "later"...)
+		if a, err = ParseAlias(later); err != nil || string(a.Rest) != "later" || !bytes.Equal(AppendAlias(nil, a), later) {
+			t.Errorf("an alias of a later version: %+v, %v", a, err)
+		}
+	}
+	past := append(AppendPastState(nil, &PastState{Number: 1, Revision: 1, At: at}), "later"...)
+	if s, err := ParsePastState(past); err != nil || s != (PastState{Number: 1, Revision: 1, At: at}) {
+		t.Errorf("a past state of a later version: %+v, %v", s, err)
+	}
+	if _, err := ParseAlias(append([]byte{aliasVersion2 + 1}, later2()...)); !errors.Is(err, chainstore.ErrCorrupt) {
+		t.Errorf("an alias of another version: %v", err)
+	}
+}
+
+// later2 is an alias of version 2 without its first byte.
+func later2() []byte { return AppendAlias(nil, &AliasRow{States: 1, Revision: 1, Began: 1})[1:] }
 
 // Rows, tables and recalls have no end of their own: what matters is that nothing panics and nothing is invented.
 func FuzzValues(f *testing.F) {

@@ -22,17 +22,23 @@ import (
 //	   kind = 1, plus 2 for a path, 4 for metadata, 8 for chunks in place of the payload; the path is where each fork
 //	   left its parent's segment, nearest first, 64 at most: the next lie in the first row of the 64th one's segment
 //	I  segment seq
-//	A  bits moved_at states segment seq [count {key value}]      bits = 1 deleted, 2 labels, in order of their keys
-//	H  bits number at segment seq                                bits = 1 deleted
+//	A  12 bits moved_at states segment seq revision relabelled principal [count {key value}] ...
+//	   bits = 1 deleted, 2 labels, in order of their keys; relabelled are the changes of labels since the last state began
+//	H  12 bits number at segment seq revision principal ...      bits = 1 deleted
 //	W  segment seq
 //	R  bits {index<<2 | left_out<<1 | result}                    bits = 1 a call of this id lies here or before
 //	U  00 02 other_calls {bits [name] calls}                     bits = 1 named
 //	V  00 02 {name seq}                                          names are not empty
 //	L  time
-//	C  next_segment puts nodes messages message_bytes aliases roots forks
+//	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor]
+//	   floor = the highest revision of any name that was forgotten, if not 0; see chainstore.Forgotten
 //
 // A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their
-// version, which begin no such row: bits of a tool are 0 or 1, and names are not empty. Nothing else is otherwise.
+// version, which begin no such row: bits of a tool are 0 or 1, and names are not empty. Its A and H rows have neither the byte of their
+// version, which is above all bits, nor revision, relabelled and principal. Nothing else is otherwise.
+//
+// What ... stands for is passed over by who does not know it, and kept where the row is written again. principal is who made a change: a
+// number of a table that is yet to come, 0 where that is not known.
 const (
 	FormatVersion      = 2
 	FirstFormatVersion = 1
@@ -45,6 +51,9 @@ const (
 
 	// minChunks: a payload that fits in one chunk lies in its row.
 	minChunks = 2
+
+	// aliasVersion2 begins A and H rows of version 2.
+	aliasVersion2 = 0x12
 
 	aliasDeleted = 1
 	aliasLabels  = 2
@@ -215,11 +224,16 @@ type Counters struct {
 	Aliases, Roots, Forks         uint64
 	// Awaited counts the spawned nodes that are not linked to their spawner: it was not put yet, or more than maxAdopted waited.
 	Awaited uint64
+	// Floor is the highest revision of any name that was forgotten.
+	Floor uint64
 }
 
 func AppendCounters(b []byte, c *Counters) []byte {
 	for _, n := range c.Fields() {
 		b = binary.AppendUvarint(b, *n)
+	}
+	if c.Floor > 0 {
+		b = binary.AppendUvarint(b, c.Floor)
 	}
 	return b
 }
@@ -229,9 +243,13 @@ func ParseCounters(value []byte) (c Counters, err error) {
 	for _, n := range c.Fields() {
 		*n = d.number(math.MaxInt64)
 	}
+	if len(d.rest) > 0 {
+		c.Floor = d.atLeast(1, math.MaxInt64)
+	}
 	return c, d.end(TableCounters)
 }
 
+// Fields are those that every such row has, in order.
 func (c *Counters) Fields() [9]*uint64 {
 	return [...]*uint64{
 		&c.NextSegment, &c.Puts, &c.Nodes, &c.Messages, &c.MessageBytes, &c.Aliases, &c.Roots, &c.Forks, &c.Awaited,
@@ -279,6 +297,15 @@ type reader struct {
 }
 
 func (d *reader) fail() { d.failed, d.rest = true, nil }
+
+// version reads a byte that begins values of a version, if it is there.
+func (d *reader) version(first byte) bool {
+	if len(d.rest) == 0 || d.rest[0] != first {
+		return false
+	}
+	d.rest = d.rest[1:]
+	return true
+}
 
 // number reads an integer of at most limit.
 func (d *reader) number(limit uint64) uint64 { return d.atLeast(0, limit) }

@@ -58,7 +58,7 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 	if a.States > layout.HistorySlots {
 		first = a.States - layout.HistorySlots
 	}
-	later, astray := a.Deleted, 0
+	later, astray, revision, ungrown := a.Deleted, 0, a.Began, 0
 	for number := a.States - 1; number >= first; number-- {
 		if err := c.tick(); err != nil {
 			return err
@@ -79,15 +79,22 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 			c.problem(nil, "%v", err)
 		case st.Number != number:
 			astray++
+		case st.Revision >= revision:
+			ungrown++
 		default:
 			if err := c.pastState(&st, later); err != nil {
 				return err
 			}
 		}
-		later = err == nil && st.Deleted
+		if later = err == nil && st.Deleted; err == nil {
+			revision = st.Revision
+		}
 	}
 	if astray > 0 {
 		c.problem(nil, "an alias has %d states, and %d of its past ones are missing or have another number than their place", a.States, astray)
+	}
+	if ungrown > 0 {
+		c.problem(nil, "an alias has %d past states with a revision that is not below that of the next", ungrown)
 	}
 	return nil
 }

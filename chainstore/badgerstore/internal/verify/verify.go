@@ -302,7 +302,7 @@ func (c *checker) counts() {
 	if c.stored.Puts < max(c.puts, c.counted.Nodes) {
 		c.problem(nil, "the counters would use a number of a spawned node again")
 	}
-	c.counted.NextSegment, c.counted.Puts = c.stored.NextSegment, c.stored.Puts
+	c.counted.NextSegment, c.counted.Puts, c.counted.Floor = c.stored.NextSegment, c.stored.Puts, c.stored.Floor
 	if *c.stored != c.counted {
 		c.problem(nil, "the counters differ from what there is")
 	}
