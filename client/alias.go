@@ -7,7 +7,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// AliasMove sets an alias to a node that is there.
+// AliasMove sets an alias to a node that is there, or deletes it.
 type AliasMove struct {
 	Name string
 	// Target is the node; an alias stands for the node it pointed to before the call.
@@ -15,11 +15,14 @@ type AliasMove struct {
 	If     Condition
 	// Labels replace the alias's labels; nil leaves them as they are.
 	Labels map[string]string
+	// Delete deletes the alias instead; then Target is zero and Labels are nil.
+	Delete bool
 }
 
-// SetAliases sets 1 to 1,000 aliases in one commit, all or nothing, and tells in their order what changed; after a
-// repeat, changed may be false although this call changed it. Where its reply is lost it is repeated only if each move is on
-// MustNotExist or HeadIs, to a node by its id, and without labels: a repeat of any other could undo what others did since.
+// SetAliases sets or deletes 1 to 1,000 aliases in one commit, all or nothing, and tells in their order what changed; after a
+// repeat, changed and revised may be false although this call changed it. Where its reply is lost it is repeated only if each move is on
+// RevisionIs; or on MustNotExist or HeadIs, to a node by its id, and without labels; or deletes on HeadIs: a repeat of any other could
+// undo what others did since.
 // Errors: ErrNodeNotFound, ErrAliasNotFound, ErrAliasExists,
 // ErrAliasMoved and others.
 func (c *Client) SetAliases(ctx context.Context, moves ...AliasMove) ([]*transcriptv1.AliasResult, error) {
@@ -32,7 +35,7 @@ func (c *Client) setAliases(ctx context.Context, moves ...AliasMove) (set []*tra
 	req := &transcriptv1.AliasRequest{Namespace: c.options.namespace}
 	for _, m := range moves {
 		req.Aliases = append(req.Aliases, &transcriptv1.AliasMove{
-			Name: m.Name, Target: m.Target.ref, Precondition: m.If.condition, Labels: labels(m.Labels),
+			Name: m.Name, Target: m.Target.ref, Precondition: m.If.condition, Labels: labels(m.Labels), Delete: m.Delete,
 		})
 	}
 	res, unsure, err := call(ctx, c, when(repeatableMoves(req.Aliases)), c.rpc.Alias, req)
@@ -40,17 +43,19 @@ func (c *Client) setAliases(ctx context.Context, moves ...AliasMove) (set []*tra
 }
 
 // DeleteAlias deletes an alias; its nodes and its history stay. It tells where the alias pointed, empty where there was
-// none; after a repeat it may be empty although this call deleted it. Where its reply is lost it is repeated only with HeadIs:
-// otherwise the repeat could delete what others set since. Errors: ErrAliasNotFound with MustExist, ErrAliasMoved with HeadIs.
+// none; after a repeat it may be empty although this call deleted it. Where its reply is lost it is repeated only with RevisionIs or
+// HeadIs: otherwise the repeat could delete what others set since. Errors: ErrAliasNotFound with MustExist, ErrAliasMoved with HeadIs
+// and RevisionIs.
 func (c *Client) DeleteAlias(ctx context.Context, name string, condition Condition) (previous string, err error) {
 	req := &transcriptv1.DeleteAliasRequest{
 		Namespace: c.options.namespace, Name: name, Precondition: condition.condition,
 	}
-	res, _, err := call(ctx, c, when(condition.condition.GetHeadId() != ""), c.rpc.DeleteAlias, req)
+	res, _, err := call(ctx, c, when(repeatableDelete(condition.condition)), c.rpc.DeleteAlias, req)
 	return res.GetPreviousId(), err
 }
 
-// Resolve tells which node an alias points to and the totals of the chain that ends there. Errors: ErrAliasNotFound.
+// Resolve tells which node an alias points to, its revision, and the totals of the chain that ends there. Errors: ErrAliasNotFound, of
+// which Error.Deleted tells whether the name was deleted.
 func (c *Client) Resolve(ctx context.Context, name string) (*transcriptv1.ResolveAliasResponse, error) {
 	req := &transcriptv1.ResolveAliasRequest{Namespace: c.options.namespace, Name: name}
 	res, err := read(ctx, c, c.rpc.ResolveAlias, req)
@@ -93,7 +98,7 @@ func (c *Client) aliasPage(scope AliasScope, token string) *transcriptv1.ListAli
 }
 
 // History lists the states of an alias, newest first: at most the last 100, at most 90 days back, also after its
-// deletion. An error ends it: ErrAliasNotFound for a name never set.
+// deletion. An error ends it: ErrAliasNotFound for a name never set, or deleted more than 90 days ago.
 func (c *Client) History(ctx context.Context, name string) iter.Seq2[*transcriptv1.AliasHistoryEntry, error] {
 	return pages(func(token string) ([]*transcriptv1.AliasHistoryEntry, string, error) {
 		req := &transcriptv1.ListAliasHistoryRequest{

@@ -90,9 +90,7 @@ func (o *Compaction) wire(namespace string, head Ref) *transcriptv1.CompactReque
 		SummaryOnly: o.SummaryOnly, Salt: o.Salt, DryRun: o.DryRun,
 	}
 	for _, a := range o.Aliases {
-		req.Aliases = append(req.Aliases, &transcriptv1.AliasUpdate{
-			Name: a.Name, Precondition: a.If.condition, Labels: labels(a.Labels),
-		})
+		req.Aliases = append(req.Aliases, a.wire())
 	}
 	return req
 }

@@ -23,8 +23,9 @@
 // attempt that was never sent, or refused as OVERLOADED or DRAINING, it is known that it has done nothing: then any call is
 // repeated. Where a reply was lost the call may have taken place, and only these are: every read; a put whose parents are
 // absent, node ids, the node before, or aliases that the same call conditions on a head, and which sets no alias, or one with
-// MustNotExist or HeadIs; Compact with Through; SetAliases if each move has MustNotExist or HeadIs, a node id as target, and no
-// labels; DeleteAlias with HeadIs. A repeat of any other could undo what others did since, or do it twice.
+// MustNotExist, HeadIs, RevisionIs or HeadAt; Compact with Through; SetAliases if each move has RevisionIs or HeadAt, and a node id or
+// itself as target, or MustNotExist or HeadIs, a node id as target, and no labels; DeleteAlias with HeadIs, RevisionIs or HeadAt. A
+// repeat of any other could undo what others did since, or do it twice.
 //
 // A precondition also holds where the alias already points to the node that the call would set it to, so a repeat of a call
 // whose reply was lost succeeds with the same node; but its created and changed are then false although an earlier attempt of

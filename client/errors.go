@@ -146,6 +146,9 @@ type Error struct {
 	// Conflicts are, of ErrAliasExists, ErrAliasMoved and ErrAliasNotFound, the preconditions that failed, in the order
 	// of the request, at most 32.
 	Conflicts []Conflict
+	// Deleted is, of ErrAliasNotFound from Resolve, what is known of the name's deletion; nil where it never was set, or was deleted
+	// more than 90 days ago.
+	Deleted *transcriptv1.DeletedAlias
 	// Candidates are, of ErrAmbiguousPrefix, node ids that fit, in order, at most 10.
 	Candidates []string
 }
@@ -158,6 +161,8 @@ type Conflict struct {
 	// Field is the alias's place in the request, such as "aliases[0]"; NodeID the node that it points to, empty if it does
 	// not exist.
 	Field, NodeID string
+	// Revision is the alias's, or that of its deletion; 0 for a name that never was set, or is forgotten.
+	Revision int64
 	// OnlyCompacted tells that only compaction nodes lie between the head that was expected and NodeID.
 	OnlyCompacted bool
 }
@@ -268,8 +273,10 @@ func (e *Error) read(detail any) {
 		}
 	case *transcriptv1.AliasConflicts:
 		for _, c := range d.Conflicts {
-			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId, OnlyCompacted: c.OnlyCompacted})
+			e.Conflicts = append(e.Conflicts, Conflict{Field: c.Field, NodeID: c.NodeId, Revision: c.Revision, OnlyCompacted: c.OnlyCompacted})
 		}
+	case *transcriptv1.DeletedAlias:
+		e.Deleted = d
 	case *transcriptv1.AmbiguousPrefix:
 		e.Candidates = d.NodeIds
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/transcriptd/transcriptd/client"
@@ -65,4 +66,33 @@ func ExampleClient_StaleRuns() {
 	}
 	// Output:
 	// chat/42 is open, idle for an hour: false
+}
+
+// A label that counts, whoever else counts in it.
+func ExampleRevisionIs() {
+	ctx := context.Background()
+	c, stop := dialled()
+	defer stop()
+	chat, err := c.Chat(ctx, "42", client.System("You are helpful."))
+	check(err)
+
+	for counted := false; !counted; {
+		now, err := c.Resolve(ctx, chat.Alias())
+		check(err)
+		seen, _ := strconv.Atoi(now.Alias.Labels["seen"])
+		set, err := c.SetAliases(ctx, client.AliasMove{
+			Name: chat.Alias(), Target: client.ByAlias(chat.Alias()), If: client.RevisionIs(now.Alias.Revision),
+			Labels: map[string]string{"seen": strconv.Itoa(seen + 1)},
+		})
+		if errors.Is(err, client.ErrAliasMoved) {
+			continue // somebody changed it since
+		}
+		check(err)
+		counted = set[0].Revised // false: somebody counted the same
+	}
+
+	now, err := c.Resolve(ctx, chat.Alias())
+	check(err)
+	fmt.Println(now.Alias.Labels["seen"], now.Alias.Revision)
+	// Output: 1 2
 }

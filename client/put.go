@@ -25,16 +25,18 @@ type Node struct {
 	Salt []byte
 	// SpawnedFrom is the call that started the chain that this node begins.
 	SpawnedFrom *transcriptv1.SpawnedFromRef
-	// Aliases are set to the node in the same commit: at most 1,000 in a call, each named once.
+	// Aliases are set to the node, or deleted, in the same commit: at most 1,000 in a call, each named once.
 	Aliases []AliasUpdate
 }
 
-// AliasUpdate sets an alias to the node that is put.
+// AliasUpdate sets an alias to the node that is put, or deletes it.
 type AliasUpdate struct {
 	Name string
 	If   Condition
 	// Labels replace the alias's labels; nil leaves them as they are.
 	Labels map[string]string
+	// Delete deletes the alias instead; then Labels are nil.
+	Delete bool
 }
 
 // PutResult is what became of a node.
@@ -106,11 +108,14 @@ func (n *Node) wire() *transcriptv1.NewNode {
 		w.Metadata = append(w.Metadata, &transcriptv1.MetadataEntry{Key: key, Value: n.Metadata[key]})
 	}
 	for _, a := range n.Aliases {
-		w.Aliases = append(w.Aliases, &transcriptv1.AliasUpdate{
-			Name: a.Name, Precondition: a.If.condition, Labels: labels(a.Labels),
-		})
+		w.Aliases = append(w.Aliases, a.wire())
 	}
 	return w
+}
+
+// wire is the alias as a request has it.
+func (a *AliasUpdate) wire() *transcriptv1.AliasUpdate {
+	return &transcriptv1.AliasUpdate{Name: a.Name, Precondition: a.If.condition, Labels: labels(a.Labels), Delete: a.Delete}
 }
 
 // take begins an append of a node and gives it its salt, which the caller's goes before.

@@ -48,7 +48,7 @@ const (
 func ChatAlias(name string) string { return "chat/" + name }
 
 // Condition is what must be true of an alias for a call to take place. The zero Condition is always met. Except on a
-// delete, any condition is met too where the alias already points to the node that the call would set it to.
+// delete, any condition without a revision is met too where the alias already points to the node that the call would set it to.
 type Condition struct {
 	condition *transcriptv1.AliasPrecondition
 }
@@ -66,6 +66,21 @@ func MustExist() Condition {
 // HeadIs is met where the alias points to that node; else ErrAliasMoved.
 func HeadIs(id string) Condition {
 	return Condition{&transcriptv1.AliasPrecondition{Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: id}}}
+}
+
+// RevisionIs is met where the alias has that revision, 1 or more, also where this was a deletion; else ErrAliasMoved. It is met too
+// at the next revision where the alias is exactly as the call leaves it: that is a repeat. Of two callers who set the same from the
+// same revision both succeed; AliasResult.revised is true for the one that changed it. Resolve and every result tell revisions.
+func RevisionIs(revision int64) Condition {
+	return Condition{&transcriptv1.AliasPrecondition{Revision: &revision}}
+}
+
+// HeadAt is HeadIs and RevisionIs: the alias points to that node since that revision, or a later change of labels. A node that is
+// appended to the alias needs both for a repeat to be known.
+func HeadAt(id string, revision int64) Condition {
+	c := HeadIs(id)
+	c.condition.Revision = &revision
+	return c
 }
 
 // labels are an alias's labels on the wire: nil leaves them as they are, anything else replaces them.

@@ -127,14 +127,18 @@ func when(repeatable bool) func(error) bool {
 
 // repeatablePut tells whether the put of these nodes may be sent again although it may have taken place. Each parent is
 // absent, a node id, the node before, or an alias that the call itself conditions on a head, and so always the same node. And
-// where aliases are set, one is on a condition by which the server knows a repeat, which leaves the aliases that it has set.
+// where aliases are set, one is on a condition by which the server knows a repeat, which leaves the aliases that it has set; none need
+// be where all that is done to aliases are deletes that may be repeated.
 func repeatablePut(nodes ...*transcriptv1.NewNode) bool {
 	conditioned := map[string]bool{}
 	aliases, known := 0, false
 	for _, n := range nodes {
 		for _, a := range n.Aliases {
 			conditioned[a.Name] = a.Precondition.GetHeadId() != ""
-			aliases, known = aliases+1, known || guards(a.Precondition)
+			if !a.Delete || !repeatableDelete(a.Precondition) {
+				aliases++
+			}
+			known = known || guards(a.Precondition) && !a.Delete || revised(a.Precondition)
 		}
 	}
 	for _, n := range nodes {
@@ -145,17 +149,35 @@ func repeatablePut(nodes ...*transcriptv1.NewNode) bool {
 	return known || aliases == 0
 }
 
+// revised tells whether the condition names a revision: no other call holds at it again once this one took place.
+func revised(c *transcriptv1.AliasPrecondition) bool { return c != nil && c.Revision != nil }
+
+// repeatableDelete tells whether a delete may be sent again although it may have taken place.
+func repeatableDelete(c *transcriptv1.AliasPrecondition) bool {
+	return c.GetHeadId() != "" || revised(c)
+}
+
 // guards tells whether the condition is no longer met once the alias was moved on from where the call sets it.
 func guards(c *transcriptv1.AliasPrecondition) bool {
 	return c.GetHeadId() != "" || c.GetMustNotExist()
 }
 
-// repeatableMoves tells whether the moves may be sent again although they may have taken place: their targets are node ids,
-// each is on a condition, so that it undoes no later move, and none sets labels, which others may have set since.
+// repeatableMoves tells whether the moves may be sent again although they may have taken place: each is on condition of a revision.
+// Or its target is a node id, it is on a condition, so that it undoes no later move, and sets no labels, which others may have set
+// since. The target of a move on a revision may be its own alias: at the next revision that is where the move set it.
 func repeatableMoves(moves []*transcriptv1.AliasMove) bool {
 	for _, m := range moves {
-		_, byAlias := m.Target.GetRef().(*transcriptv1.NodeRef_Alias)
-		if byAlias || m.Labels != nil || !guards(m.Precondition) {
+		alias, byAlias := m.Target.GetRef().(*transcriptv1.NodeRef_Alias)
+		switch {
+		case m.Delete:
+			if !repeatableDelete(m.Precondition) {
+				return false
+			}
+		case revised(m.Precondition):
+			if byAlias && alias.Alias != m.Name {
+				return false
+			}
+		case byAlias, m.Labels != nil, !guards(m.Precondition):
 			return false
 		}
 	}

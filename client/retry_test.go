@@ -61,6 +61,17 @@ func TestWhatIsRepeated(t *testing.T) {
 	on := func(alias string, condition Condition) []AliasUpdate {
 		return []AliasUpdate{{Name: alias, If: condition}}
 	}
+	atRevision := to(ByID("x"), RevisionIs(3))
+	atRevision.Labels = labelled.Labels
+	itself := to(ByAlias("a"), RevisionIs(3))
+	itself.Labels = labelled.Labels
+	gone := func(condition Condition) Node {
+		return Node{Aliases: []AliasUpdate{{Name: "a", If: condition, Delete: true}}}
+	}
+	goneToo := gone(HeadIs("x"))
+	goneToo.Aliases = append(goneToo.Aliases, on("b", Condition{})...)
+	revised := gone(RevisionIs(3))
+	revised.Aliases = append(revised.Aliases, on("b", Condition{})...)
 	unavailable := status.Error(codes.Unavailable, "gone")
 	for name, c := range map[string]struct {
 		call func(context.Context, *Client) error
@@ -90,6 +101,21 @@ func TestWhatIsRepeated(t *testing.T) {
 		"delete":                          {del(Condition{}), false},
 		"delete at head":                  {del(HeadIs("x")), true},
 		"delete what must exist":          {del(MustExist()), false},
+		"parent by alias at a revision":   {put(Node{Parent: ByAlias("a"), Aliases: on("a", RevisionIs(3))}), false},
+		"parent by alias at both":         {put(Node{Parent: ByAlias("a"), Aliases: on("a", HeadAt("x", 3))}), true},
+		"with an alias at a revision":     {put(Node{Aliases: append(on("a", RevisionIs(3)), on("b", Condition{})...)}), true},
+		"with a deleted alias":            {put(gone(Condition{})), false},
+		"with one deleted at a head":      {put(gone(HeadIs("x"))), true},
+		"with one deleted and one set":    {put(goneToo), false},
+		"with one deleted at a revision":  {put(revised), true},
+		"alias at a revision":             {move(atRevision), true},
+		"alias itself at a revision":      {move(itself), true},
+		"alias to alias at a revision":    {move(to(ByAlias("b"), RevisionIs(3))), false},
+		"deleted alias":                   {move(AliasMove{Name: "a", Delete: true}), false},
+		"deleted alias that must exist":   {move(AliasMove{Name: "a", Delete: true, If: MustExist()}), false},
+		"deleted aliases":                 {move(AliasMove{Name: "a", Delete: true, If: RevisionIs(3)}, AliasMove{Name: "b", Delete: true, If: HeadIs("x")}), true},
+		"delete at a revision":            {del(RevisionIs(3)), true},
+		"delete at a head and revision":   {del(HeadAt("x", 3)), true},
 		"resolve":                         {func(ctx context.Context, c *Client) error { _, err := c.Resolve(ctx, "a"); return err }, true},
 		"node":                            {func(ctx context.Context, c *Client) error { _, err := c.Node(ctx, ByID("x")); return err }, true},
 		"stats":                           {func(ctx context.Context, c *Client) error { _, err := c.Stats(ctx); return err }, true},
