@@ -31,5 +31,5 @@ func (s *session) printState(e *transcriptv1.AliasHistoryEntry) error {
 	if where == "" {
 		where = "deleted"
 	}
-	return s.printLine("%-*s  %s", shortDigits, where, clock(e.GetAt()))
+	return s.printLine("%-*s  %s  rev %d", shortDigits, where, clock(e.GetAt()), e.GetRevision())
 }

@@ -43,7 +43,7 @@ func (s *session) printAlias(a *transcriptv1.AliasInfo) error {
 	if s.json {
 		return s.printReply(a)
 	}
-	return s.printLine("%s  %s  %s%s", short(a.GetNodeId()), clock(a.GetMovedAt()), name(a.GetName()), labelText(a.GetLabels()))
+	return s.printLine("%s  %s  rev %d  %s%s", short(a.GetNodeId()), clock(a.GetMovedAt()), a.GetRevision(), name(a.GetName()), labelText(a.GetLabels()))
 }
 
 func labelText(labels map[string]string) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func (c *aliasResolveCommand) Run(ctx context.Context, s *session) error {
 		return s.printReply(reply)
 	}
 	a := reply.GetAlias()
-	rows := [][2]string{{"node", a.GetNodeId()}, {"moved", clock(a.GetMovedAt())}}
+	rows := [][2]string{{"node", a.GetNodeId()}, {"moved", clock(a.GetMovedAt())}, {"revision", strconv.FormatInt(a.GetRevision(), 10)}}
 	if len(a.GetLabels()) > 0 {
 		rows = append(rows, [2]string{"labels", strings.TrimSpace(labelText(a.GetLabels()))})
 	}

@@ -19,7 +19,8 @@ func (c *aliasSetCommand) Help() string {
 
     transcriptctl alias set chat/42 3f9a1c2b --if-new
     transcriptctl alias set branch/try chat/42
-    transcriptctl alias set chat/42 77ab01 --if-head 3f9a1c2b`
+    transcriptctl alias set chat/42 77ab01 --if-head 3f9a1c2b
+    transcriptctl alias set chat/42 chat/42 --label seen=8 --if-revision 31`
 }
 
 // Run sets an alias.

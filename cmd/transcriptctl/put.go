@@ -60,7 +60,7 @@ func (c *putCommand) Run(ctx context.Context, s *session) error {
 
 func (c *putCommand) node(ctx context.Context, s *session) (n client.Node, err error) {
 	if c.given() && len(c.Alias) == 0 {
-		return n, usagef("--if-new, --if-exists and --if-head need an --alias to hold for")
+		return n, usagef("--if-new, --if-exists, --if-head and --if-revision need an --alias to hold for")
 	}
 	if n.Metadata, err = pairs("--metadata", c.Metadata); err != nil {
 		return n, err
@@ -154,6 +154,8 @@ func yesNo(b bool) string {
 // aliasFate tells what a call did to an alias.
 func aliasFate(a *transcriptv1.AliasResult) string {
 	switch {
+	case !a.GetChanged() && a.GetRevised():
+		return "(labels)"
 	case !a.GetChanged():
 		return "(pointed here before)"
 	case a.GetPreviousId() == "":

@@ -77,7 +77,10 @@ func particulars(e *client.Error) string {
 		fmt.Fprintf(&b, "\n  %s: %s", flagOf(v.Field), v.Rule)
 	}
 	for _, c := range e.Conflicts {
-		fmt.Fprintf(&b, "\n  %s %s", c.Field, pointsTo(c.NodeID))
+		fmt.Fprintf(&b, "\n  %s %s", c.Field, pointsTo(&c))
+	}
+	if d := e.Deleted; d != nil {
+		fmt.Fprintf(&b, "\n  it was deleted %s with revision %d, and pointed to %s", clock(d.GetDeletedAt()), d.GetRevision(), d.GetPreviousId())
 	}
 	for _, id := range e.Candidates {
 		fmt.Fprintf(&b, "\n  %s", id)
@@ -85,11 +88,15 @@ func particulars(e *client.Error) string {
 	return b.String()
 }
 
-func pointsTo(id string) string {
-	if id == "" {
+func pointsTo(c *client.Conflict) string {
+	switch {
+	case c.NodeID != "":
+		return fmt.Sprintf("points to %s, revision %d", c.NodeID, c.Revision)
+	case c.Revision > 0:
+		return fmt.Sprintf("was deleted with revision %d", c.Revision)
+	default:
 		return "does not exist"
 	}
-	return "points to " + id
 }
 
 // hintFor is what to do about a refusal; empty where its text says all.
@@ -102,7 +109,7 @@ func hintFor(e *client.Error) string {
 	case client.ErrAliasExists:
 		return "Take another name, or say with --if-head which node it must point to."
 	case client.ErrAliasMoved:
-		return "See its present chain with 'transcriptctl log', decide again, and repeat with that node as --if-head."
+		return "See its present chain with 'transcriptctl log', decide again, and repeat with that node as --if-head, or with the revision as --if-revision."
 	case client.ErrAmbiguousPrefix:
 		return "Give more digits."
 	case client.ErrToolCallNotFound:
