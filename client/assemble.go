@@ -22,6 +22,12 @@ type Query struct {
 	// After asks for what the view adds to that of this ancestor (the head itself is allowed); see Assembly.BaseID. Not
 	// with VIEW_CONVERSATION.
 	After string
+	// LastMessages and LastBytes ask for the end of the view: at most so many messages and bytes, 0 for any number, but at least one
+	// message, and no group of tool calls is parted; see Assembly.Begin and Back. At most 10,000 messages. Not with VIEW_CONVERSATION,
+	// nor with After.
+	LastMessages, LastBytes int32
+	// Before asks, with LastMessages or LastBytes, for the end of what comes before a message of the view; nil: of all.
+	Before *transcriptv1.MessagePlace
 	// IfNoneMatch is the Etag of an Assembly that the caller holds; see Assembly.NotModified.
 	IfNoneMatch string
 	// Detail is what to tell of the nodes.
@@ -42,7 +48,7 @@ type Query struct {
 	//     system and developer messages of whole nodes, the last up to its first other message. That they are the
 	//     beginning of this chain and all of it, and that the compaction's messages say what was said, is the server's
 	//     word: a full view proves what was.
-	//   - VIEW_CONVERSATION: each node named has that id, and those verbatim have these messages. Nothing binds them to the
+	//   - VIEW_CONVERSATION, and the end of any view: each node named has that id, and those verbatim have these messages. Nothing binds them to the
 	//     head, and nothing proves what was cut or not shown.
 	//
 	// Nothing proves where an alias points, nor counters, reports, notes and Facts.
@@ -54,8 +60,12 @@ type Assembly struct {
 	// HeadID is the node that the chain ends in.
 	HeadID string
 	// BaseID is Query.After where that was honoured: the messages are to be appended to what the caller holds. Empty: they
-	// are the whole view and replace it.
+	// are the whole view and replace it, or the part of it that was asked for.
 	BaseID string
+	// Begin is where the messages begin, where the end of a view was asked for; nil without messages. MoreBefore says that the view has
+	// messages before that.
+	Begin      *transcriptv1.MessagePlace
+	MoreBefore bool
 	// Etag names the content, for Query.IfNoneMatch; NotModified tells that it is still right, and there are no messages.
 	Etag        string
 	NotModified bool
@@ -108,7 +118,7 @@ func (a *Assembly) Bytes() int64 {
 }
 
 // Assemble gives the messages of a chain of any length. Where the server goes away midway it begins again. Errors:
-// ErrNodeNotFound, ErrAliasNotFound, ErrNotAnAncestor, ErrVerification and others.
+// ErrNodeNotFound, ErrAliasNotFound, ErrNotAnAncestor, ErrNotInView, ErrVerification and others.
 func (c *Client) Assemble(ctx context.Context, head Ref, q Query) (*Assembly, error) {
 	var whole *Assembly
 	_, err := c.run(ctx, transient, func() error {
@@ -161,6 +171,7 @@ func (a *Assembly) add(frame *Assembly) {
 	if a.HeadID == "" {
 		a.HeadID, a.BaseID, a.Etag = frame.HeadID, frame.BaseID, frame.Etag
 		a.NotModified, a.Counters = frame.NotModified, frame.Counters
+		a.Begin, a.MoreBefore = frame.Begin, frame.MoreBefore
 	}
 	if frame.Report != nil {
 		a.Report = frame.Report
@@ -182,6 +193,7 @@ func (c *Client) newFrames(head Ref, q Query) *frames {
 	f := &frames{c: c, req: &transcriptv1.StreamAssembleRequest{
 		Namespace: c.options.namespace, Head: head.ref, View: q.View, AfterId: q.After, IfNoneMatch: q.IfNoneMatch,
 		NodeDetail: q.Detail, Policy: q.Policy, CondenseLast: q.CondenseLast, NodeFacts: q.Facts,
+		LastMessages: q.LastMessages, LastBytes: q.LastBytes, Before: q.Before,
 	}}
 	if q.Facts != nil && q.Detail == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
 		f.req.NodeDetail = transcriptv1.NodeDetail_NODE_DETAIL_IDS
@@ -209,7 +221,7 @@ func (f *frames) next(ctx context.Context, raw *rawReply) (*Assembly, error) {
 	}
 	frame := &Assembly{
 		HeadID: m.HeadId, BaseID: m.BaseId, Etag: m.Etag, NotModified: m.NotModified, Counters: m.Counters,
-		Report: m.Report, Nodes: m.Nodes,
+		Report: m.Report, Nodes: m.Nodes, Begin: m.Begin, MoreBefore: m.MoreBefore,
 	}
 	if len(payload) > 0 {
 		frame.payloads = [][]byte{payload}
@@ -239,6 +251,8 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 		return fault(ErrBadReply, "the base is not what was asked for")
 	case m.NotModified && f.req.IfNoneMatch == "":
 		return fault(ErrBadReply, "not modified, but nothing was held")
+	case m.MoreBefore && m.Begin == nil:
+		return fault(ErrBadReply, "there is more before nothing")
 	}
 	if f.verifier == nil {
 		return nil
@@ -248,6 +262,7 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 	}
 	f.verifier.next, f.verifier.head = m.BaseId, m.HeadId
 	f.verifier.view, f.verifier.based = f.req.View, m.BaseId != ""
+	f.verifier.part = f.req.LastMessages > 0 || f.req.LastBytes > 0
 	f.verifier.off = m.NotModified
 	return nil
 }

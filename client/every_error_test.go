@@ -42,11 +42,14 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.EndRun": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.EndRun(ctx, &AliasRun{AliasInfo: &transcriptv1.AliasInfo{Name: "a", NodeId: "x"}}, "cancelled"))
 		},
-		"Client.Frames":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Frames(ctx, ByID("x"), Query{})) },
-		"Client.History":  func(ctx context.Context, c *Client, _ *Thread) error { return last(c.History(ctx, "a")) },
-		"Client.Node":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Node(ctx, ByID("x"))) },
-		"Client.NodeInfo": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfo(ctx, ByID("x"))) },
-		"Client.Open":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Open(ctx, "a")) },
+		"Client.Frames":    func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Frames(ctx, ByID("x"), Query{})) },
+		"Client.History":   func(ctx context.Context, c *Client, _ *Thread) error { return last(c.History(ctx, "a")) },
+		"Client.Node":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Node(ctx, ByID("x"))) },
+		"Client.NodeInfo":  func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfo(ctx, ByID("x"))) },
+		"Client.Back":      func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Back(ctx, ByID("x"), Query{})) },
+		"Client.Nodes":     func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Nodes(ctx, "x")) },
+		"Client.NodeInfos": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.NodeInfos(ctx, "x")) },
+		"Client.Open":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Open(ctx, "a")) },
 		"Client.Put": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.Put(ctx, Node{Messages: hello}))
 		},

@@ -27,6 +27,11 @@ func (c *Client) node(ctx context.Context, req *transcriptv1.GetNodeRequest) (*t
 	if err != nil {
 		return nil, err
 	}
+	return c.readNode(req, raw)
+}
+
+// readNode reads a node as it was received.
+func (c *Client) readNode(req *transcriptv1.GetNodeRequest, raw *rawReply) (*transcriptv1.GetNodeResponse, error) {
 	payload, rest, err := raw.split()
 	if err != nil {
 		return nil, err

@@ -123,6 +123,7 @@ func TestWhatIsRepeated(t *testing.T) {
 		"frames":                          {func(ctx context.Context, c *Client) error { return last(c.Frames(ctx, ByID("x"), Query{})) }, true},
 		"aliases":                         {func(ctx context.Context, c *Client) error { return last(c.Aliases(ctx, AliasScope{})) }, true},
 		"history":                         {func(ctx context.Context, c *Client) error { return last(c.History(ctx, "a")) }, true},
+		"nodes":                           {func(ctx context.Context, c *Client) error { _, err := c.Nodes(ctx, "x"); return err }, true},
 		"children":                        {func(ctx context.Context, c *Client) error { return last(c.Children(ctx, ByID("x"))) }, true},
 		"verify":                          {func(ctx context.Context, c *Client) error { return last(c.Verify(ctx)) }, true},
 		"verify the store":                {func(ctx context.Context, c *Client) error { return last(c.VerifyStore(ctx)) }, true},

@@ -24,6 +24,7 @@ type verifier struct {
 	view  transcriptv1.View
 	based bool // the reply adds to a base
 	off   bool // the caller holds the content: nothing came to verify
+	part  bool // the reply is the end of a view, or of what it has before a message
 	// came is the node that came last; next is the parent that the one behind it has to have, empty for a root.
 	came, next string
 	// spoken tells that a message came that is no preamble. Not kept up once compaction is known.
@@ -66,7 +67,7 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if err := verifyInfo(info, payload); err != nil {
 		return err
 	}
-	if v.view == transcriptv1.View_VIEW_CONVERSATION {
+	if v.part || v.view == transcriptv1.View_VIEW_CONVERSATION {
 		return nil // its nodes are not next to each other, and what was cut is the server's
 	}
 	part := !info.Verbatim && v.doubted() && info.NodeId == v.came
@@ -234,7 +235,7 @@ func (v *verifier) end() error {
 			last = c.NodeId
 		}
 	}
-	if !v.off && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
+	if !v.off && !v.part && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
 		return fault(ErrVerification, "the nodes do not lead to the head")
 	}
 	return nil

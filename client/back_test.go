@@ -1,0 +1,140 @@
+package client_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/client"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// The pages of a view, laid one before the other, are the view, and no page begins with a result.
+func TestBack(t *testing.T) {
+	ctx := t.Context()
+	for _, c := range []*client.Client{newLink(t).client(), newLink(t).client(client.WithVerification())} {
+		thread := worked(t, c, 5)
+		must(thread.Compact(ctx, keepAll))(t)
+		works(t, thread, 6)
+		for _, view := range []transcriptv1.View{transcriptv1.View_VIEW_FULL, transcriptv1.View_VIEW_EFFECTIVE} {
+			whole := must(must(c.Assemble(ctx, client.ByAlias(thread.Alias()), client.Query{View: view}))(t).Encoded())(t)
+			for n := range int32(6) {
+				q := client.Query{View: view, LastMessages: n, LastBytes: 1 << 20}
+				var all [][]byte
+				pages := collect(t, c.Back(ctx, client.ByAlias(thread.Alias()), q))
+				for i, page := range pages {
+					messages := must(page.Messages())(t)
+					if n > 0 && (len(messages) == 0 || messages[0].Role == transcriptv1.Role_ROLE_TOOL || len(messages) < int(n) && page.MoreBefore) {
+						t.Errorf("page %d of %d messages: %v", i, n, messages)
+					}
+					if page.MoreBefore != (i < len(pages)-1) || page.BaseID != "" || page.HeadID != thread.Head() {
+						t.Errorf("page %d of %d: more %v, base %q, head %s", i, len(pages), page.MoreBefore, page.BaseID, page.HeadID)
+					}
+					all = append(must(page.Encoded())(t), all...)
+				}
+				if !slices.EqualFunc(all, whole, bytes.Equal) {
+					t.Errorf("%d messages a page: %d messages of %d", n, len(all), len(whole))
+				}
+			}
+		}
+	}
+}
+
+// A reader stays with the head that it began with, and a place that a later head does not show is refused.
+func TestBackStaysWithItsHead(t *testing.T) {
+	ctx, c := t.Context(), newLink(t).client()
+	thread := worked(t, c, 5)
+	head, alias := thread.Head(), client.ByAlias(thread.Alias())
+	n := 0
+	for page, err := range c.Back(ctx, alias, client.Query{LastMessages: 3}) {
+		ok(t, err)
+		if n++; n == 2 {
+			must(thread.Compact(ctx, keepAll))(t)
+			_, err := c.Assemble(ctx, alias, client.Query{LastMessages: 3, Before: page.Begin})
+			fails(t, err, client.ErrNotInView)
+		}
+		if page.HeadID != head {
+			t.Errorf("page %d is of another head", n)
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d pages", n)
+	}
+	fails(t, ends(c.Back(ctx, client.ByAlias("nobody"), client.Query{})), client.ErrAliasNotFound)
+	fails(t, ends(c.Back(ctx, alias, client.Query{View: transcriptv1.View_VIEW_CONVERSATION})), client.ErrInvalidField)
+}
+
+// Nodes come in the order of their ids, however many calls that takes; those that are not there are named.
+func TestNodesByIDs(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	for _, c := range []*client.Client{l.client(), l.client(client.WithVerification())} {
+		var asked, there, absent []string
+		for i := range 1100 {
+			id := fmt.Sprintf("%064x", i)
+			if i%10 == 0 {
+				id = must(c.Put(ctx, client.Node{Messages: []*transcriptv1.Message{client.User(fmt.Sprint(i, strings.Repeat("x", 100<<10)))}}))(t).NodeId
+				there = append(there, id)
+			} else {
+				absent = append(absent, id)
+			}
+			asked = append(asked, id)
+		}
+		found := must(c.Nodes(ctx, asked...))(t)
+		if !slices.Equal(found.Missing, absent) || len(found.Nodes) != len(there) {
+			t.Fatalf("%d missing, %d nodes", len(found.Missing), len(found.Nodes))
+		}
+		for i, n := range found.Nodes {
+			one := must(c.Node(ctx, client.ByID(there[i])))(t)
+			if !proto.Equal(n, one) {
+				t.Errorf("node %d is %v", i, n.Info)
+			}
+		}
+		infos := must(c.NodeInfos(ctx, asked...))(t).Nodes
+		if len(infos) != len(there) || len(infos[7].Messages) > 0 || infos[7].Info.NodeId != there[7] {
+			t.Errorf("%d infos", len(infos))
+		}
+		if none := must(c.Nodes(ctx))(t); len(none.Nodes)+len(none.Missing) > 0 {
+			t.Errorf("nodes of no id: %v", none)
+		}
+		_, err := c.Nodes(ctx, there[0], there[0])
+		fails(t, err, client.ErrInvalidField)
+	}
+}
+
+// What a server says of other nodes than those asked for, or of too few, is a bad reply.
+func TestNodesOfABadServer(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client()
+	a, b := must(c.Put(ctx, client.Node{Messages: []*transcriptv1.Message{client.User("a")}}))(t).NodeId,
+		must(c.Put(ctx, client.Node{Messages: []*transcriptv1.Message{client.User("b")}}))(t).NodeId
+	one := proto.Size(must(c.Node(ctx, client.ByID(a)))(t))
+	for name, change := range map[string]func(raw []byte) []byte{
+		"none":         func([]byte) []byte { return nil },
+		"one of two":   func(raw []byte) []byte { return raw[:1+protowire.SizeBytes(one)] },
+		"one twice":    func(raw []byte) []byte { n := 1 + protowire.SizeBytes(one); return slices.Concat(raw[:n], raw[:n]) },
+		"one too many": func(raw []byte) []byte { return append(slices.Clone(raw), raw[:1+protowire.SizeBytes(one)]...) },
+		"one missing": func(raw []byte) []byte {
+			return protowire.AppendString(protowire.AppendTag(raw, 2, protowire.BytesType), a)
+		},
+		"one remaining": func(raw []byte) []byte {
+			return protowire.AppendVarint(protowire.AppendTag(raw, 3, protowire.VarintType), 1)
+		},
+	} {
+		l.change = func(raw *[]byte) bool {
+			*raw = change(*raw)
+			return true
+		}
+		_, err := c.Nodes(ctx, a, b)
+		l.change = nil
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		fails(t, err, client.ErrBadReply)
+	}
+}
