@@ -31,7 +31,7 @@ const (
 	View_VIEW_UNSPECIFIED View = 0
 	// Every message ever put, in order, verbatim; nothing is repaired.
 	View_VIEW_FULL View = 1
-	// What a model can be sent: each tool call is followed by its result. Results that answer no call of their group
+	// What a model can be sent: each tool call is followed by its result. Opaque messages, and results that answer no call of their group,
 	// are left out; calls that an ended group left without a result get a stub. Behind a compaction node: the preamble,
 	// the node's messages, and what came after the node that it covers.
 	View_VIEW_EFFECTIVE View = 2
@@ -1276,13 +1276,13 @@ type Counters struct {
 	Nodes int64 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Messages.
 	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
-	// User and assistant messages: the N of "[depth:N]".
+	// User and assistant messages, opaque ones aside: the N of "[depth:N]".
 	Depth int64 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
 	// Run loops that a user began.
 	RunLoops int64 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	// Bytes of the messages as encoded in a reply.
 	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Tokens: those of the notes, else a quarter of a message's bytes, rounded up.
+	// Tokens: those of the notes, else a quarter of a message's bytes, rounded up; none of opaque messages.
 	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Whether some of the tokens are estimated.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
@@ -1374,7 +1374,7 @@ type ChainCounters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of every message ever put.
 	Full *Counters `protobuf:"bytes,1,opt,name=full,proto3" json:"full,omitempty"`
-	// Of the effective view: without what repair leaves out, with the stubs it adds.
+	// Of the effective view: without opaque messages and what repair leaves out, with the stubs it adds.
 	Effective     *Counters `protobuf:"bytes,2,opt,name=effective,proto3" json:"effective,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3612,7 +3612,7 @@ type Report struct {
 	Messages int64 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Their bytes, as encoded in this reply.
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Messages left out and stubs added by repair.
+	// Messages left out and stubs added by repair. Opaque messages are no repairs.
 	Repairs int64 `protobuf:"varint,3,opt,name=repairs,proto3" json:"repairs,omitempty"`
 	// The findings in the part of the chain that this reply covers, in order, at most 100. INTERRUPTED_LOOP and LEAD_IN are
 	// as they were found when the node was put.
@@ -5666,7 +5666,7 @@ type RunLoop struct {
 	UserPreview string `protobuf:"bytes,7,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
 	// The beginning of the text of its final reply, as asked.
 	ReplyPreview string `protobuf:"bytes,8,opt,name=reply_preview,json=replyPreview,proto3" json:"reply_preview,omitempty"`
-	// Its messages, with results that answer nothing.
+	// Its messages, with results that answer nothing; opaque messages are in no run loop.
 	Messages int64 `protobuf:"varint,9,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Their bytes.
 	Bytes int64 `protobuf:"varint,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
