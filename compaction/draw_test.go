@@ -109,6 +109,11 @@ func drawPut(t *rapid.T) put {
 	m := &transcriptv1.Message{
 		Role: transcriptv1.Role(rapid.SampledFrom([]int{s, d, u, u, u, a, a, a, a, a, r, r, r}).Draw(t, "role")),
 	}
+	if m.Role != r && rapid.IntRange(0, 11).Draw(t, "opaque") == 11 {
+		state := &transcriptv1.Opaque{Type: "t", Data: []byte(text(t))}
+		m.Parts = []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: state}}}
+		return put{m: m, note: drawNote(t)}
+	}
 	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2, 3}).Draw(t, "parts") {
 		m.Parts = append(m.Parts, part(t))
 	}

@@ -87,7 +87,7 @@ func repaired(v *view) []said {
 			}
 		}
 		stubs(e.brief.Mark.Stubs)
-		if e.brief.Mark.LeftOut == runloop.Shown {
+		if e.brief.Shown() {
 			out = append(out, saidOf(e))
 		}
 		for _, end := range e.ends {

@@ -52,7 +52,7 @@ func TestPairing(t *testing.T) {
 func TestUserFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawResult(t)
-		asked := slices.ContainsFunc(r.entries, func(e entry) bool { return e.brief.Role == runloop.User && !e.brief.Aside() })
+		asked := slices.ContainsFunc(r.entries, func(e entry) bool { return e.brief.Role == runloop.User && !e.brief.Aside() && !e.brief.Opaque })
 		early := 0
 		for _, e := range r.plan.Early {
 			if e.Action != compaction.Drop {

@@ -93,7 +93,7 @@ func viewOf(t failer, nodes []node) *view {
 	for _, e := range all {
 		switch {
 		case !v.state.PreambleClosed || e.at.Before(v.state.PreambleEnd):
-			if e.brief.Mark.LeftOut == runloop.Shown {
+			if e.brief.Shown() {
 				v.preamble = append(v.preamble, e.put)
 			}
 		default:
@@ -113,7 +113,7 @@ func (v *view) followLoops() {
 		for range e.brief.Mark.Stubs {
 			l.Stub()
 		}
-		if e.brief.Mark.LeftOut == runloop.Shown {
+		if e.brief.Shown() {
 			l.Next(&e.brief, e.at)
 		}
 		for _, end := range e.ends {
@@ -141,7 +141,7 @@ func nameResults(all []entry) {
 	for i := range all {
 		e := &all[i]
 		switch {
-		case e.brief.Mark.LeftOut != runloop.Shown:
+		case !e.brief.Shown():
 		case e.facts.Role == runloop.Tool:
 			results = true
 			for k, c := range open {
@@ -268,7 +268,7 @@ func (v *view) apply(t failer, policy compaction.Policy, plan *compaction.Plan) 
 		} else {
 			stubs(i, e.brief.Mark.Stubs)
 		}
-		if e.brief.Mark.LeftOut == runloop.Shown {
+		if e.brief.Shown() {
 			out = v.act(t, policy, out, i, next())
 		}
 		for _, end := range e.ends {
