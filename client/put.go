@@ -42,8 +42,8 @@ type AliasUpdate struct {
 // PutResult is what became of a node.
 type PutResult struct {
 	*transcriptv1.PutNodeResponse
-	// Retried tells that an earlier attempt of the call, of which no reply came, may have taken place: where created or
-	// changed are false, it may have been what created and changed.
+	// Retried tells that an earlier attempt of the call, of which no reply came, may have taken place: where created, changed or revised
+	// are false, it may have been what created and changed. Where a Thread found its node by the salt, aliases have no revision: 0.
 	Retried bool
 }
 

@@ -43,7 +43,13 @@ func TestVerifyFinds(t *testing.T) {
 	for name, spoil := range map[string]func(*namespace, *node){
 		"payload": func(_ *namespace, n *node) { n.payload[len(n.payload)-3] ^= 1 },
 		"raw":     func(_ *namespace, n *node) { n.raw[len(n.raw)-1] ^= 1 },
-		"alias":   func(ns *namespace, _ *node) { ns.aliases["x"] = dangling() },
+		"revisions": func(ns *namespace, n *node) {
+			ns.aliases["x"] = &alias{name: "x", revision: 2, states: []chainstore.AliasState{{Revision: 2, Node: n.id()}, {Revision: 2, Deleted: true}}}
+		},
+		"the revision": func(ns *namespace, n *node) {
+			ns.aliases["x"] = &alias{name: "x", revision: 1, states: []chainstore.AliasState{{Revision: 2, Node: n.id()}}}
+		},
+		"alias": func(ns *namespace, _ *node) { ns.aliases["x"] = dangling() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(Options{})

@@ -381,6 +381,12 @@ func retryRevisions(f *fixture) {
 	f.commit(nil, both...)
 	equal(f, "the revision of p", f.revision("p"), 2)
 	equal(f, "the revision of q", f.revision("q"), 2)
+	// What others set since is deleted again: that a call without nodes took place before is told by nothing.
+	f.commit(nil, point("r", a, anything()))
+	f.commit(nil, remove("q", atRevision(1)), remove("r", anything()))
+	f.commit(nil, point("r", a, anything()))
+	f.commit(nil, remove("q", atRevision(1)), remove("r", anything()))
+	f.gone("r")
 	f.clean()
 }
 
