@@ -112,6 +112,7 @@ func (m *message) speaksForSystem() bool { return m.Role == system || m.Role == 
 func (m *message) isSummary() bool       { return m.Origin == asSummary }
 func (m *message) isLeftOut() bool       { return m.Origin == asLeftOut }
 func (m *message) aside() bool           { return m.isSummary() || m.isLeftOut() }
+func (m *message) isOpaque() bool        { return len(m.Parts) == 1 && isOpaque(m.Parts[0]) }
 func (m *message) asks() bool            { return m.Role == user && !m.aside() }
 
 // counts is the time that it counts with, in milliseconds: when it was sent, but not later than first put, unless a compaction
@@ -123,7 +124,13 @@ func (m *message) counts() int64 {
 	return m.home.firstPut
 }
 
+func isOpaque(p *transcriptv1.Part) bool { _, ok := p.Kind.(*transcriptv1.Part_Opaque); return ok }
+
+// tokens are what a model counts: none of an opaque message.
 func (m *message) tokens() (n int64, estimated bool) {
+	if m.isOpaque() {
+		return 0, false
+	}
 	if m.note != nil && m.note.TokenCount != nil {
 		return int64(*m.note.TokenCount), m.note.Estimated
 	}
@@ -154,7 +161,7 @@ func sameOptional(a, b *string) bool {
 
 // chain is a list of messages, repaired.
 type chain struct {
-	// all has every message in order, those left out too; out tells which are.
+	// all has every message in order, opaque ones and those left out too; out tells which are left out.
 	all []*message
 	out map[*message]bool
 	// shown is what repair leaves, with stubs; open are the calls that await a result at the end.
@@ -225,6 +232,8 @@ func repair(puts []put) *chain {
 	}
 	take := func(m *message) {
 		switch calls := m.calls(); {
+		case m.isOpaque():
+			return
 		case m.Role == tool:
 			at := slices.IndexFunc(group, func(p *pairedCall) bool { return p.result == nil && sameOptional(p.call.Id, m.ToolCallId) })
 			if at < 0 {

@@ -190,6 +190,32 @@ func (d *draw) text() string {
 	return text + strings.Repeat(letters[d.n(len(letters)-1)], long[d.n(len(long)-1)])
 }
 
+// noteOf is a note of a message: an opaque one has no tokens.
+func (d *draw) noteOf(m *transcriptv1.Message) *transcriptv1.MessageNote {
+	n := d.note()
+	if len(m.Parts) == 1 && isOpaque(m.Parts[0]) {
+		n.TokenCount, n.Estimated = nil, false
+	}
+	return n
+}
+
+// withStates has opaque messages between others.
+func (d *draw) withStates(messages []*transcriptv1.Message) (out []*transcriptv1.Message) {
+	for i := range len(messages) + 1 {
+		if d.one(3) {
+			state := &transcriptv1.Opaque{Type: "t", Data: []byte(d.text())}
+			out = append(out, &transcriptv1.Message{
+				Role:  []transcriptv1.Role{user, assistant, system, developer}[d.n(3)],
+				Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: state}}},
+			})
+		}
+		if i < len(messages) {
+			out = append(out, messages[i])
+		}
+	}
+	return out
+}
+
 func (d *draw) note() *transcriptv1.MessageNote {
 	n := &transcriptv1.MessageNote{}
 	if d.one(2) {
@@ -294,6 +320,9 @@ func (d *draw) newNodes(parent *node) (out []*transcriptv1.NewNode) {
 	if parent == nil && !d.one(4) {
 		messages = append([]*transcriptv1.Message{{Role: system, Parts: []*transcriptv1.Part{d.part()}}}, messages...)
 	}
+	if d.one(4) {
+		messages = d.withStates(messages)
+	}
 	for len(messages) > 0 {
 		n := &transcriptv1.NewNode{}
 		take := min(d.n(3), len(messages))
@@ -302,8 +331,8 @@ func (d *draw) newNodes(parent *node) (out []*transcriptv1.NewNode) {
 		}
 		n.Messages, messages = messages[:take], messages[take:]
 		if d.one(2) {
-			for range n.Messages {
-				n.Notes = append(n.Notes, d.note())
+			for _, m := range n.Messages {
+				n.Notes = append(n.Notes, d.noteOf(m))
 			}
 		}
 		if len(n.Messages) == 0 || d.one(10) {

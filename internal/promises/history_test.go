@@ -171,6 +171,9 @@ func loopList(c *chain) (out []*transcriptv1.RunLoop) {
 		}
 		for k := at[l.messages[0]]; k < through; k++ {
 			m := c.all[k]
+			if m.isOpaque() {
+				continue
+			}
 			tokens, estimated := m.tokens()
 			r.Messages, r.Bytes, r.Tokens, r.TokensEstimated = r.Messages+1, r.Bytes+int64(len(m.bytes)), r.Tokens+tokens, r.TokensEstimated || estimated
 			r.Last = place(m.home, m.index)

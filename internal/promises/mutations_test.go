@@ -259,6 +259,26 @@ var mutations = []mutation{
 		"range p.ReplyTools {", "range p.ReplyTools[:0] {",
 	},
 	{
+		"an opaque message is folded like another", "compaction/runloop/fold.go",
+		"\tif m.Opaque {", "\tif m.Opaque && m.Role == Tool {",
+	},
+	{
+		"every view shows opaque messages", "compaction/runloop/brief.go",
+		"return !b.Opaque && b.Mark.LeftOut == Shown", "return b.Mark.LeftOut == Shown",
+	},
+	{
+		"opaque messages have tokens", "compaction/runloop/brief.go",
+		"if b.Opaque {", "if b.Opaque && b.Role == Tool {",
+	},
+	{
+		"the depth counts opaque messages", "compaction/runloop/fold.go",
+		"!m.Opaque && (m.Role == User || m.Role == Assistant)", "(m.Role == User || m.Role == Assistant)",
+	},
+	{
+		"a run loop counts opaque messages", "server/internal/loops/loop.go",
+		"s.read += m.Length; m.Opaque {", "s.read += m.Length; m.Opaque && m.Role == runloop.Tool {",
+	},
+	{
 		"reply_tools are as they are given", "server/internal/wire/policy.go",
 		"slices.Sort(sorted)", "slices.Sort(sorted[:0])",
 	},

@@ -93,6 +93,11 @@ type tally struct {
 //   - with tool_trace other calls of an answer go
 //   - results of answers do not count for max_bytes
 //   - an etag does not know of reply_tools
+//   - an opaque message is folded like another
+//   - every view shows opaque messages
+//   - opaque messages have tokens
+//   - the depth counts opaque messages
+//   - a run loop counts opaque messages
 //   - reply_tools are as they are given
 //   - a stub answers no call of its group
 //   - a point lies behind each result, whatever is open

@@ -280,7 +280,7 @@ func (w *tree) count(n *node, view string, nodes int, messages []*message, repai
 	w.t.Helper()
 	want := &transcriptv1.Counters{Messages: int64(len(messages)), Nodes: int64(nodes)}
 	for _, m := range messages {
-		if m.Role == user || m.Role == assistant {
+		if (m.Role == user || m.Role == assistant) && !m.isOpaque() {
 			want.Depth++
 		}
 		tokens, estimated := m.tokens()
@@ -364,8 +364,8 @@ func (w *tree) repeat(d *draw) {
 		return
 	}
 	again := &transcriptv1.NewNode{Messages: n.put.Messages, Metadata: n.put.Metadata}
-	for range again.Messages {
-		again.Notes = append(again.Notes, d.note())
+	for _, m := range again.Messages {
+		again.Notes = append(again.Notes, d.noteOf(m))
 	}
 	w.put(n.parent, []*transcriptv1.NewNode{again})
 }
