@@ -16,6 +16,7 @@ type assembleCommand struct {
 	CondenseLast bool   `help:"With --view conversation: show the last run loop condensed, too, if it is closed."`
 	Format       string `short:"f" default:"" enum:"text,json,openai,anthropic," placeholder:"FORM" help:"text, json, openai or anthropic. Default: text, or json with --output json."`
 	ForModel     bool   `help:"With openai and anthropic: what the provider's API accepts, rather than what says everything."`
+	endFlags
 	policyFlags
 }
 
@@ -27,6 +28,7 @@ A conversation is bounded by the flags of a policy. Those not given have the def
     transcriptctl assemble chat/42 | less
     transcriptctl assemble chat/42 --format openai --for-model > messages.json
     transcriptctl assemble chat/42 --view full --format json | jq '.messages | length'
+    transcriptctl assemble chat/42 --last 20
     transcriptctl assemble chat/42 --view conversation --preset coding`
 }
 
@@ -37,6 +39,9 @@ func (c *assembleCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	query, err := c.query()
+	if err == nil {
+		err = c.end(ctx, s, &query)
+	}
 	if err != nil {
 		return err
 	}
@@ -99,6 +104,7 @@ func (c *assembleCommand) printWhole(ctx context.Context, s *session, ref client
 		return fmt.Errorf("%s has no form for this: %w", form, err)
 	}
 	s.tellReport(whole.Report)
+	s.tellMore(whole)
 	s.tellChanges(form, report.Changes)
 	return s.printLine("%s", out)
 }
@@ -110,9 +116,13 @@ func (s *session) printFrames(ctx context.Context, ref client.Ref, query client.
 		return err
 	}
 	w := &messageWriter{s: s, form: form}
+	var first *client.Assembly
 	for frame, err := range s.Frames(ctx, ref, query) {
 		if err != nil {
 			return err
+		}
+		if first == nil {
+			first = frame
 		}
 		messages, err := frame.Messages()
 		if err != nil {
@@ -125,6 +135,7 @@ func (s *session) printFrames(ctx context.Context, ref client.Ref, query client.
 		}
 		if frame.Report != nil {
 			s.tellReport(frame.Report)
+			s.tellMore(first)
 		}
 	}
 	s.tellChanges(form, w.changes)

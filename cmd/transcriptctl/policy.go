@@ -67,10 +67,17 @@ func (f *policyFlags) clear() (*transcriptv1.ClearToolResults, error) {
 	return &transcriptv1.ClearToolResults{Keep: f.KeepToolResults, Arguments: proto.Bool(f.ShortenArguments), CachedPercent: f.CachedPercent}, nil
 }
 
-// flagOf is how a user knows a field that the server refuses: a policy's by its flag, any other as it is.
+// endFields are the flags of fields about the end of a view.
+var endFields = map[string]string{
+	"last_messages": "--last", "last_bytes": "--last-bytes", "before.node_id": "--before", "before.message_index": "--before",
+}
+
+// flagOf is how a user knows a field that the server refuses: that of a policy, and of the end of a view, by its flag, any other as it is.
 func flagOf(field string) string {
 	name, ok := strings.CutPrefix(field, "policy.")
 	switch {
+	case endFields[field] != "":
+		return endFields[field]
 	case !ok:
 		return field
 	case name == "clear_tool_results.keep":

@@ -118,6 +118,8 @@ func hintFor(e *client.Error) string {
 		return "The syntax is RE2's (https://github.com/google/re2/wiki/Syntax). Leave out --regexp to find the text as it is."
 	case client.ErrNotAnAncestor:
 		return "See the nodes of the chain with 'transcriptctl log'."
+	case client.ErrNotInView:
+		return "Name as --before a message that the view shows, or see all with --view full."
 	case client.ErrAlreadyCovered:
 		return "Name a later node as --through: 'transcriptctl log' marks compactions and tells what they cover."
 	case client.ErrOpenToolCalls:
