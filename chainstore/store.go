@@ -192,9 +192,8 @@ type TreeReader interface {
 	// Find returns the ids that begin with a prefix of lower-case hex digits, in order, at most limit.
 	Find(ctx context.Context, namespace, prefix string, limit int) ([]ID, error)
 	// Nodes yields the nodes with some ids, in the order of these and without those that are not there, until yield fails, and returns
-	// that error. headersOnly leaves Row.Payload and Row.Metadata nil. While yield runs, the engine may hold what it reads with: it must
-	// not wait for anybody.
-	Nodes(ctx context.Context, namespace string, ids []ID, headersOnly bool, yield func(*FoundNode) error) error
+	// that error. While yield runs, the engine may hold what it reads with: it must not wait for anybody.
+	Nodes(ctx context.Context, namespace string, ids []ID, yield func(*FoundNode) error) error
 	// Children returns the headers of a node's children in the order in which they were first put, at most limit,
 	// beginning behind the child named by after. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound
 	// where after is no child of it.

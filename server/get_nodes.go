@@ -9,33 +9,38 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
-	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
-// GetNodes asks how large the nodes are, waits for room, and reads those that fit.
+// GetNodes lays the nodes into a small reply, as which most turn out, or else takes room for a large one and reads them anew.
 func (t *transcripts) GetNodes(ctx context.Context, req *transcriptv1.GetNodesRequest) (*transcriptv1.GetNodesResponse, error) {
 	ids, err := parseIDs("node_ids", req.NodeIds)
 	if err != nil {
 		return nil, err
 	}
-	namespace, bytes := wire.Namespace(req.Namespace), 0
-	err = t.store.Nodes(ctx, namespace, ids, true, func(n *chainstore.FoundNode) error {
-		if bytes += n.Header.MetadataLength; !req.OmitMessages {
-			bytes += n.Header.PayloadLength
+	p, err := t.nodes(ctx, req, ids, smallFrame)
+	if err == nil && p.full {
+		if _, err := t.replies.Expect(ctx, wire.MaxReply); err != nil {
+			return nil, err
 		}
-		return nil
-	})
+		p, err = t.nodes(ctx, req, ids, wire.MaxReply)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.replies.Expect(ctx, int64(min(bytes, wire.MaxReply))+reply.SmallReply-smallFrame); err != nil {
-		return nil, err
+	if p.full && len(p.reply.Nodes) == 0 {
+		return nil, errUseStream
 	}
-	p := nodesPage{omit: req.OmitMessages, reply: &transcriptv1.GetNodesResponse{}, left: ids}
+	p.reply.Remaining = int32(len(p.left))
+	return p.reply, nil
+}
+
+// nodes reads as many nodes as fit into a reply of so many bytes.
+func (t *transcripts) nodes(ctx context.Context, req *transcriptv1.GetNodesRequest, ids []chainstore.ID, most int) (*nodesPage, error) {
+	p := &nodesPage{omit: req.OmitMessages, most: most - remainingRoom, reply: &transcriptv1.GetNodesResponse{}, left: ids}
 	full := errors.New("the reply is full")
-	err = t.store.Nodes(ctx, namespace, ids, false, func(n *chainstore.FoundNode) error {
-		if !p.add(n) {
+	err := t.store.Nodes(ctx, wire.Namespace(req.Namespace), ids, func(n *chainstore.FoundNode) error {
+		if p.add(n); p.full {
 			return full
 		}
 		return nil
@@ -45,11 +50,8 @@ func (t *transcripts) GetNodes(ctx context.Context, req *transcriptv1.GetNodesRe
 		p.miss(len(p.left))
 	case !errors.Is(err, full):
 		return nil, err
-	case len(p.reply.Nodes) == 0:
-		return nil, errUseStream
 	}
-	p.reply.Remaining = int32(len(p.left))
-	return p.reply, nil
+	return p, nil
 }
 
 // parseIDs reads a list of whole ids, each of which is there once.
@@ -78,9 +80,11 @@ func parseIDs(field string, digits []string) ([]chainstore.ID, error) {
 type nodesPage struct {
 	omit  bool
 	reply *transcriptv1.GetNodesResponse
-	// left are the ids that were not looked at yet; size is the encoded size of the reply.
-	left []chainstore.ID
-	size int
+	// left are the ids that were not looked at yet; size is the encoded size of the reply, and most what it may be. full says that the
+	// next does not fit.
+	left       []chainstore.ID
+	size, most int
+	full       bool
 }
 
 const (
@@ -91,26 +95,28 @@ const (
 )
 
 // add adds the next node that was found, unless it does not fit.
-func (p *nodesPage) add(n *chainstore.FoundNode) bool {
+func (p *nodesPage) add(n *chainstore.FoundNode) {
 	one := foundReply(n, p.omit)
 	missing := 0
 	for p.left[missing] != n.Header.ID {
 		missing++
 	}
 	size := protowire.SizeBytes(proto.Size(one)) + entryRoom + missing*missingBytes
-	if p.size+size+remainingRoom > wire.MaxReply {
-		return false
+	if p.full = p.size+size > p.most; p.full {
+		return
 	}
 	p.miss(missing)
 	p.size += size - missing*missingBytes
 	p.left = p.left[1:]
 	p.reply.Nodes = append(p.reply.Nodes, one)
-	return true
 }
 
 // miss tells of the next n ids that they are not there, as far as there is room.
 func (p *nodesPage) miss(n int) {
-	for ; n > 0 && p.size+missingBytes+remainingRoom <= wire.MaxReply; n-- {
+	for ; n > 0; n-- {
+		if p.full = p.size+missingBytes > p.most; p.full {
+			return
+		}
 		p.reply.MissingIds = append(p.reply.MissingIds, p.left[0].String())
 		p.left, p.size = p.left[1:], p.size+missingBytes
 	}

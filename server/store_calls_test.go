@@ -97,9 +97,9 @@ func (s *callStore) Find(ctx context.Context, ns, prefix string, limit int) ([]c
 	return s.Store.Find(ctx, ns, prefix, limit)
 }
 
-func (s *callStore) Nodes(ctx context.Context, ns string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+func (s *callStore) Nodes(ctx context.Context, ns string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
 	s.ask("Nodes")
-	return s.Store.Nodes(ctx, ns, ids, headersOnly, yield)
+	return s.Store.Nodes(ctx, ns, ids, yield)
 }
 
 func (s *callStore) Children(ctx context.Context, ns string, node chainstore.Ref, after *chainstore.ID, limit int) ([]*chainstore.Header, error) {
@@ -277,7 +277,8 @@ func inRuns(asked []string) string {
 type asking struct {
 	*turns
 	// root and call are nodes of chat, sub was spawned by call; before lies before the compaction of lines.
-	root, call, sub, before string
+	// bulky is a node of 100 KiB.
+	root, call, sub, before, bulky string
 	// deep is how many chains were spawned below sub, each by the one before.
 	deep int
 }
@@ -299,6 +300,7 @@ func (c *turns) askable() *asking {
 		}
 	}
 	w.root, w.call = ids[0], ids[len(ids)-3]
+	w.bulky = c.put("bulky", node(user(strings.Repeat("x", 100<<10))))[0]
 	repeated := []*transcriptv1.NewNode{node(user("again and again"))}
 	for range 30 {
 		repeated = append(repeated, node(calling("read", "same")), node(result("same", "r")))
@@ -522,7 +524,8 @@ func (w *asking) tree() []storeCalls {
 		{"GetNode", "a root", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root)})},
 		{"GetNode", "a node by its alias", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("chat")})},
 		{"GetNode", "a compaction node", 2, "", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byAlias("compacted once")})},
-		{"GetNodes", "three, and one that is not there", 2, "", asks(w, w.GetNodes, &transcriptv1.GetNodesRequest{NodeIds: []string{w.root, absent, w.call, w.sub}})},
+		{"GetNodes", "three, and one that is not there", 1, "", asks(w, w.GetNodes, &transcriptv1.GetNodesRequest{NodeIds: []string{w.root, absent, w.call, w.sub}})},
+		{"GetNodes", "one that is no small reply", 2, "read again once there is room", asks(w, w.GetNodes, &transcriptv1.GetNodesRequest{NodeIds: []string{w.root, w.bulky}})},
 		{"GetNode", "by the digits of its id", 3, "several ids may begin with the digits", asks(w, w.GetNode, &transcriptv1.GetNodeRequest{Node: byID(w.root[:20])})},
 		{"ListChildren", "a page", 1, "", asks(w, w.ListChildren, byRoot(""))},
 		{"ListChildren", "the next page", 2, "a token is held against what is there", then(w, w.ListChildren, byRoot(""), byRoot, page)},

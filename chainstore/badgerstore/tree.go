@@ -51,7 +51,8 @@ func seekHalf(from []byte, digit string) []byte {
 }
 
 // Nodes reads each, and those that it names; see chainstore.TreeReader.
-func (s *Store) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+func (s *Store) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
+	reader := s.source.Caches.Rows.Begin()
 	return s.source.Read(ctx, namespace, func(v *snapshot.Snapshot) error {
 		for _, id := range ids {
 			n, err := v.Head(chainstore.Ref{ID: id})
@@ -59,7 +60,7 @@ func (s *Store) Nodes(ctx context.Context, namespace string, ids []chainstore.ID
 				continue
 			}
 			if err == nil {
-				err = found(ctx, v, n, headersOnly, yield)
+				err = found(ctx, v, n, reader, yield)
 			}
 			if err != nil {
 				return err
@@ -70,10 +71,10 @@ func (s *Store) Nodes(ctx context.Context, namespace string, ids []chainstore.ID
 }
 
 // found yields a node that was found.
-func found(ctx context.Context, v *snapshot.Snapshot, n *cache.Node, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+func found(ctx context.Context, v *snapshot.Snapshot, n *cache.Node, reader int64, yield func(*chainstore.FoundNode) error) error {
 	one := chainstore.FoundNode{Header: n.Header}
-	own := chainstore.Span{From: n.Header.Seq, Through: n.Header.Seq, HeadersOnly: headersOnly}
-	return v.Rows(ctx, n.Lineage, 0, append(n.Header.LinkSpans(), own), func(row *chainstore.Row) error {
+	own := chainstore.Span{From: n.Header.Seq, Through: n.Header.Seq}
+	return v.Rows(ctx, n.Lineage, reader, append(n.Header.LinkSpans(), own), func(row *chainstore.Row) error {
 		if row.Seq < n.Header.Seq {
 			one.Link(row)
 			return nil

@@ -30,15 +30,14 @@ func (s *Store) Find(ctx context.Context, name, prefix string, limit int) ([]cha
 func first[T any](all []T, limit int) []T { return all[:min(len(all), max(limit, 0))] }
 
 // Nodes looks each up; see chainstore.TreeReader.
-func (s *Store) Nodes(ctx context.Context, name string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+func (s *Store) Nodes(ctx context.Context, name string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
 	found, err := s.nodes(ctx, name, ids)
 	if err != nil {
 		return err
 	}
 	for _, n := range found {
-		one := chainstore.FoundNode{Row: chainstore.Row{Raw: n.raw, Seq: n.header.Seq}, Header: n.header}
-		if !headersOnly {
-			one.Payload, one.Metadata = n.payload, n.metadata
+		one := chainstore.FoundNode{
+			Row: chainstore.Row{Raw: n.raw, Seq: n.header.Seq, Payload: n.payload, Metadata: n.metadata}, Header: n.header,
 		}
 		if n.parent != nil {
 			id := n.parent.id()

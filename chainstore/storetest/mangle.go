@@ -137,8 +137,8 @@ func (m *mangled) ChainNamed(ctx context.Context, namespace string, head chainst
 	return &mangledChain{c}, names, more, nil
 }
 
-func (m *mangled) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
-	return m.Store.Nodes(ctx, namespace, ids, headersOnly, func(n *chainstore.FoundNode) error {
+func (m *mangled) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
+	return m.Store.Nodes(ctx, namespace, ids, func(n *chainstore.FoundNode) error {
 		lent := *n
 		lent.Raw, lent.Payload, lent.Metadata = slices.Clone(n.Raw), slices.Clone(n.Payload), slices.Clone(n.Metadata)
 		err := yield(&lent)

@@ -246,6 +246,12 @@ func (c *conversations) reads() []*program {
 		same("Stats", 8, transcriptv1.AdminService_Stats_FullMethodName, &transcriptv1.StatsRequest{}),
 		short("Verify, 31 nodes and 201 aliases", 3, transcriptv1.AdminService_Verify_FullMethodName,
 			&transcriptv1.VerifyRequest{Namespace: apart}),
+		same("GetNodes, 20 nodes", 16, transcriptv1.TranscriptService_GetNodes_FullMethodName,
+			&transcriptv1.GetNodesRequest{NodeIds: long.ids[500:520]}),
+		same("Assemble, the last 20 messages of 1000 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
+			&transcriptv1.AssembleRequest{Head: head, LastMessages: 20}),
+		same("Assemble, 20 messages in the middle of 1000 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
+			&transcriptv1.AssembleRequest{Head: head, LastMessages: 20, Before: &transcriptv1.MessagePlace{NodeId: long.ids[500]}}),
 	}
 }
 

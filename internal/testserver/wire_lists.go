@@ -53,10 +53,10 @@ func ignoring(err, ignored error) error {
 }
 
 // Nodes asks for all at once, and then for what did not fit.
-func (w *wire) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, headersOnly bool, yield func(*chainstore.FoundNode) error) error {
+func (w *wire) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
 	c := wireChain{wire: w, namespace: namespace}
 	for left := ids; len(left) > 0; {
-		req := &transcriptv1.GetNodesRequest{Namespace: spelled(namespace)} // a header here is made of messages
+		req := &transcriptv1.GetNodesRequest{Namespace: spelled(namespace)}
 		for _, id := range left {
 			req.NodeIds = append(req.NodeIds, id.String())
 		}
@@ -69,7 +69,7 @@ func (w *wire) Nodes(ctx context.Context, namespace string, ids []chainstore.ID,
 		}
 		left = left[len(left)-int(reply.Remaining):]
 		for _, n := range reply.Nodes {
-			one, err := c.found(ctx, n, headersOnly)
+			one, err := c.found(ctx, n)
 			if err != nil {
 				return err
 			}
@@ -82,17 +82,16 @@ func (w *wire) Nodes(ctx context.Context, namespace string, ids []chainstore.ID,
 }
 
 // found is a node as the reply tells of it.
-func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse, headersOnly bool) (*chainstore.FoundNode, error) {
+func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse) (*chainstore.FoundNode, error) {
 	c.see(n)
 	h, err := c.headerOf(ctx, n.Info.NodeId, nil)
 	if err != nil {
 		return nil, err
 	}
-	one := &chainstore.FoundNode{Header: h, Row: chainstore.Row{Raw: chainstore.AppendHeader(nil, h), Seq: h.Seq}}
-	if !headersOnly {
-		one.Payload = canonical.EncodePayload(n.Messages)
-		one.Metadata = canonical.AppendMetadata(nil, n.Metadata.GetEntries())
-	}
+	one := &chainstore.FoundNode{Header: h, Row: chainstore.Row{
+		Raw: chainstore.AppendHeader(nil, h), Seq: h.Seq,
+		Payload: canonical.EncodePayload(n.Messages), Metadata: canonical.AppendMetadata(nil, n.Metadata.GetEntries()),
+	}}
 	for _, link := range []struct {
 		id *string
 		to **chainstore.ID

@@ -42,7 +42,7 @@ type slots struct {
 }
 
 // asPut are all messages of a row as they were put.
-func asPut(h *chainstore.Header) *slots { return &slots{h: h, through: len(h.Messages), put: true} }
+func asPut(h *chainstore.Header) slots { return slots{h: h, through: len(h.Messages), put: true} }
 
 // limit is behind the last slot.
 func (p *slots) limit() int {

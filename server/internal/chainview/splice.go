@@ -182,7 +182,7 @@ func (s *splicer) count(p *part) {
 
 // part is a run of a node's messages, as a view shows it.
 type part struct {
-	*slots
+	slots
 	// from and through bound the slots; messages and bytes are those shown, repairs what was done.
 	from, through            int
 	messages, bytes, repairs int
@@ -196,7 +196,7 @@ func leftOut(m *runloop.Brief) int { return boolToInt(m.Mark.LeftOut != runloop.
 
 // nextPart is the longest run from a slot on that fits into a frame, at least one slot, none from limit on.
 func nextPart(shown *slots, from, limit int) part {
-	p := part{slots: shown, from: from, through: from}
+	p := part{slots: *shown, from: from, through: from}
 	for ; p.through < limit; p.through++ {
 		stubs, m := shown.at(p.through)
 		bytes, messages := 0, len(stubs)
