@@ -248,9 +248,9 @@ func (c *conversations) reads() []*program {
 			&transcriptv1.VerifyRequest{Namespace: apart}),
 		same("GetNodes, 20 nodes", 16, transcriptv1.TranscriptService_GetNodes_FullMethodName,
 			&transcriptv1.GetNodesRequest{NodeIds: long.ids[500:520]}),
-		same("Assemble, the last 20 messages of 1000 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
+		same("Assemble, the last 20 of 1000 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
 			&transcriptv1.AssembleRequest{Head: head, LastMessages: 20}),
-		same("Assemble, 20 messages in the middle of 1000 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
+		same("Assemble, 20 amid 1000 turns", 16, transcriptv1.TranscriptService_Assemble_FullMethodName,
 			&transcriptv1.AssembleRequest{Head: head, LastMessages: 20, Before: &transcriptv1.MessagePlace{NodeId: long.ids[500]}}),
 	}
 }
