@@ -54,7 +54,9 @@ type NewNode struct {
 	Identify func(parent *ID) ID
 	// Payload is the canonical encoding of the messages, Metadata of the metadata (empty: none).
 	Payload, Metadata, Salt []byte
-	SpawnedFrom             *SpawnedFrom
+	// Details is what EncodeDetails gives for the messages.
+	Details     []byte
+	SpawnedFrom *SpawnedFrom
 	// Messages are the facts of the payload's messages, in order; their Lengths add up to the payload's.
 	Messages []runloop.Facts
 	// Variables is what the metadata does to variables, each once, in the order of their names.

@@ -22,9 +22,9 @@ type Header struct {
 	Forks       uint32
 	Salt        []byte
 	SpawnedFrom *SpawnedFrom
-	// PayloadLength and MetadataLength are the sizes of what is kept beside the header.
-	PayloadLength, MetadataLength int
-	Messages                      []runloop.Brief
+	// PayloadLength, MetadataLength and DetailsLength are the sizes of what is kept beside the header. In version 1 there are no details.
+	PayloadLength, MetadataLength, DetailsLength int
+	Messages                                     []runloop.Brief
 	// Outcome is how the run ended at this node; Stubs are the calls without a result whose group it ended, and whose stubs
 	// stand behind the messages.
 	Outcome runloop.Outcome

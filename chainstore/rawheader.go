@@ -9,9 +9,9 @@ import (
 // and every later version reads it. Integers are unsigned varints unless drawn otherwise; "-> x" is x less than the
 // value before the arrow; zigzag is a signed varint.
 //
-//	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length
+//	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length [details_length]
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
-//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome
+//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome, 64 details
 //	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [left-out loops] [calls names] [{saving, of each call}]
 //	           [line] [repeated] [stub count {call}] [answers]
 //	names    = 0 | count {0 | length+1 bytes} [{index, of each call}]
@@ -41,10 +41,11 @@ const (
 	flagSpawned    = 8
 	flagCompaction = 16
 	flagOutcome    = 32
-	knownFlags     = 63
+	flagDetails    = 64
+	knownFlags     = 127
 	knownFlags1    = 31
 	// formFlags tell which parts follow; the others answer questions that may be asked anew.
-	formFlags = flagSalt | flagSpawned | flagCompaction | flagOutcome
+	formFlags = flagSalt | flagSpawned | flagCompaction | flagOutcome | flagDetails
 
 	rawIDOffset = 2
 	rawFixed    = rawIDOffset + 32

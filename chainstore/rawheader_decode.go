@@ -69,6 +69,9 @@ func (d *headerReader) messages(h *Header, flags byte) {
 	h.Forks = uint32(d.number(math.MaxUint32))
 	h.PayloadLength = int(d.number(math.MaxInt32))
 	h.MetadataLength = int(d.number(math.MaxInt32))
+	if flags&flagDetails != 0 {
+		h.DetailsLength = int(d.number(math.MaxInt32))
+	}
 	if flags&flagSalt != 0 {
 		h.Salt = []byte(d.text())
 	}

@@ -81,6 +81,9 @@ func AppendHeader(b []byte, h *Header) []byte {
 	b = binary.AppendUvarint(b, uint64(h.Forks))
 	b = binary.AppendUvarint(b, uint64(h.PayloadLength))
 	b = binary.AppendUvarint(b, uint64(h.MetadataLength))
+	if h.hasDetails() {
+		b = binary.AppendUvarint(b, uint64(h.DetailsLength))
+	}
 	if len(h.Salt) > 0 {
 		b = appendBytes(b, string(h.Salt))
 	}
@@ -112,8 +115,10 @@ func AppendHeader(b []byte, h *Header) []byte {
 func headerFlags(h *Header) byte {
 	return byte(bit(h.Repaired(), flagRepaired) | bit(h.HasFindings(), flagFindings) | bit(len(h.Salt) > 0, flagSalt) |
 		bit(h.SpawnedFrom != nil, flagSpawned) | bit(h.Covers.Present, flagCompaction) |
-		bit(h.Outcome != runloop.NoOutcome, flagOutcome))
+		bit(h.Outcome != runloop.NoOutcome, flagOutcome) | bit(h.hasDetails(), flagDetails))
 }
+
+func (h *Header) hasDetails() bool { return h.DetailsLength > 0 && !h.Version1 }
 
 func bit(set bool, b uint64) uint64 {
 	if set {

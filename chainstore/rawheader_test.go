@@ -30,6 +30,9 @@ func drawHeader(t *rapid.T) *chainstore.Header {
 	if rapid.Bool().Draw(t, "spawned") {
 		h.SpawnedFrom = &chainstore.SpawnedFrom{Node: drawID(t), CallID: drawOptional(t)}
 	}
+	if !h.Version1 && rapid.Bool().Draw(t, "detailed") {
+		h.DetailsLength = 1 + drawLength(t)/2
+	}
 	h.Messages = drawSlice(t, "messages", drawMessage)
 	for i := range h.Messages {
 		if h.Version1 {
@@ -233,7 +236,7 @@ func TestRawHeaderDecodeMessages(t *testing.T) {
 		}
 		want := chainstore.Header{
 			ID: h.ID, Version1: h.Version1, Seq: h.Seq, FirstPut: h.FirstPut, Forks: h.Forks, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
-			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, Messages: h.Messages,
+			PayloadLength: h.PayloadLength, MetadataLength: h.MetadataLength, DetailsLength: h.DetailsLength, Messages: h.Messages,
 			Outcome: h.Outcome, Stubs: h.Stubs, Covers: chainstore.Link{Present: h.Covers.Present}, Stands: h.Stands,
 		}
 		if len(h.Messages) == 0 {
@@ -378,6 +381,7 @@ func goldenOpaque(least *chainstore.Header) *chainstore.Header {
 
 // everything2 also has what headers of version 1 have not.
 func everything2(h *chainstore.Header) *chainstore.Header {
+	h.DetailsLength = 200
 	h.Outcome, h.Stubs, h.Stands = runloop.Failed, []runloop.Call{{ID: runloop.Some("c")}, {}}, runloop.Ended
 	h.Messages[7].Partial, h.Messages[7].Made = true, true
 	h.Messages[0].Mark.Answers = 2

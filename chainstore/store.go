@@ -114,7 +114,7 @@ const RowsHold = 10 * time.Second
 // Span is a part of a path: from one Seq through another (inclusive, at most the head's; nothing if From > Through).
 type Span struct {
 	From, Through uint32
-	// HeadersOnly leaves Row.Payload and Row.Metadata nil.
+	// HeadersOnly leaves Row.Payload, Row.Metadata and Row.Details nil.
 	HeadersOnly bool
 	// WillReread is a hint: most of these rows are about to be read again. An engine that keeps what was read lately may keep them
 	// at once; any may take no notice. What is yielded is the same.
@@ -168,8 +168,8 @@ type Row struct {
 	// Raw is the header as stored; RawHeader has what the hot path reads of it without decoding.
 	Raw RawHeader
 	Seq uint32
-	// Payload is the canonical encoding of the messages; Metadata of the metadata.
-	Payload, Metadata []byte
+	// Payload is the canonical encoding of the messages, Metadata of the metadata; Details is what DecodeDetails reads.
+	Payload, Metadata, Details []byte
 	// Shared, if not nil, is memory that holds Payload from byte SharedFrom on and outlives the row: it never changes and may be kept,
 	// but not changed, for as long as anyone likes. The payloads of rows that follow may lie directly behind, and what else it holds
 	// is nobody's. An engine that has a row in such memory, a cache say, may give it; none must, and who reads takes a nil for a row

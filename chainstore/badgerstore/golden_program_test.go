@@ -31,6 +31,8 @@ type goldenMessage struct {
 	Calls  []runloop.Call   `json:",omitempty"`
 	CallID runloop.Optional `json:",omitzero"`
 	Note   runloop.Note     `json:"-"`
+	// Detail is there from format 2 on.
+	Detail chainstore.Detail `json:"-"`
 }
 
 func (m *goldenMessage) facts(length int) runloop.Facts {
@@ -67,13 +69,15 @@ func goldenNode(parent *chainstore.ID, messages ...goldenMessage) chainstore.New
 	if parent != nil {
 		n.Parent = chainstore.Parent{Kind: chainstore.ParentID, ID: *parent}
 	}
+	var details []chainstore.Detail
 	for _, m := range messages {
 		line, _ := json.Marshal(m) // cannot fail
 		n.Payload = append(append(n.Payload, line...), '\n')
 		f := m.facts(len(line) + 1)
 		f.Note = m.Note
-		n.Messages = append(n.Messages, f)
+		n.Messages, details = append(n.Messages, f), append(details, m.Detail)
 	}
+	n.Details = chainstore.EncodeDetails(details)
 	return identified(n)
 }
 
@@ -147,12 +151,16 @@ func goldenProgram(tb testing.TB, s chainstore.Store, clock *goldenClock) (ids [
 		goldenMessage{Role: runloop.Tool, CallID: runloop.Some("c1"), Text: "again"},
 		goldenMessage{Role: runloop.Tool, CallID: runloop.Some("nobody"), Text: "orphan"},
 		goldenMessage{Role: runloop.Tool, Text: "the call without an id"}))
-	replied := add(setting(goldenNode(answered, text(runloop.Assistant, "It rains.")), "mood"))
+	told, tokens := text(runloop.Assistant, "It rains."), int32(70_000)
+	told.Detail = chainstore.Detail{Model: "m-1", FinishReason: "stop", Input: &tokens, Attributes: []chainstore.Attribute{{Key: "a", Value: "1"}}}
+	replied := add(setting(goldenNode(answered, told), "mood"))
 	late := add(goldenNode(replied, goldenMessage{Role: runloop.Tool, CallID: runloop.Some("c2"), Text: "late"}))
 	add(goldenNode(late, goldenMessage{Role: runloop.Assistant, Calls: []runloop.Call{
 		{ID: runloop.Some("c1"), Name: runloop.Some("weather")},
 	}}))
-	large := add(goldenNode(replied, text(runloop.User, strings.Repeat("a long story ", 50_000))))
+	long := text(runloop.User, strings.Repeat("a long story ", 50_000))
+	long.Detail.Model = "m-1"
+	large := add(goldenNode(replied, long))
 	goldenForks(add, large)
 	salted := goldenNode(root, text(runloop.User, "salted"))
 	salted.Salt = []byte("sixteen bytes...")

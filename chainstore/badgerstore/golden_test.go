@@ -176,6 +176,9 @@ func everything(tb testing.TB, s chainstore.Store, namespace string, ids []chain
 		line("%x %d", goldenRaw(tb, chainstore.AppendHeader(nil, c.Head()), c.Head().Seq, format), c.Head().Seq)
 		err = c.Rows(ctx, []chainstore.Span{{Through: c.Head().Seq}}, func(r *chainstore.Row) error {
 			line(" %d %x %x %q", r.Seq, goldenRaw(tb, r.Raw, r.Seq, format), goldenSum(r.Payload), r.Metadata)
+			if format > layout.FirstFormatVersion {
+				line("  details %x", r.Details)
+			}
 			return nil
 		})
 		line(" rows: %v", err)

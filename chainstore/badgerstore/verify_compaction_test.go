@@ -110,8 +110,8 @@ func TestVerifyFindsSpoiltCompactions(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.spoil(h)
-		raw := chainstore.AppendHeader(nil, h)
-		rewrite(t, s, map[string]commit.Write{key: {Value: layout.AppendRow(nil, r.Forks, raw, r.Metadata, r.Payload, r.Chunks)}})
+		r.Header = chainstore.AppendHeader(nil, h)
+		rewrite(t, s, map[string]commit.Write{key: {Value: layout.AppendRow(nil, &r)}})
 		found := problems(t, s, "default", goldenCompactionJudge)
 		if c.found == "" && found != nil || c.found != "" && !slices.ContainsFunc(found, func(what string) bool {
 			return strings.Contains(what, c.found)

@@ -115,7 +115,7 @@ func (p *plan) parent(i int) (*node, error) {
 func (p *plan) build(in *chainstore.NewNode, id chainstore.ID, parent *node) (*node, error) {
 	n := &node{
 		parent: parent, lastPut: p.now,
-		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata),
+		payload: slices.Clone(in.Payload), metadata: slices.Clone(in.Metadata), details: slices.Clone(in.Details),
 		facts: copyFacts(in.Messages), variables: slices.Clone(in.Variables), outcome: in.Outcome,
 	}
 	if in.Compaction != nil {
@@ -153,7 +153,7 @@ func (p *plan) isFork(parent *node) bool {
 
 // derive fills in what follows from the node's facts and its parent.
 func (n *node) derive(h *chainstore.Header, fork bool) error {
-	h.PayloadLength, h.MetadataLength = len(n.payload), len(n.metadata)
+	h.PayloadLength, h.MetadataLength, h.DetailsLength = len(n.payload), len(n.metadata), len(n.details)
 	if n.parent != nil {
 		up := n.parent.header
 		h.Seq, h.Forks, h.State = up.Seq+1, up.Forks, up.State

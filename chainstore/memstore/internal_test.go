@@ -10,7 +10,7 @@ import (
 
 func put(t *testing.T, s *Store) chainstore.ID {
 	t.Helper()
-	n := storetest.Simple().Make(storetest.Node{Messages: []storetest.Message{{Role: 3, Text: "x"}}})
+	n := storetest.Simple().Make(storetest.Node{Messages: []storetest.Message{{Role: 3, Text: "x", Detail: chainstore.Detail{Model: "m"}}}})
 	out, err := s.Commit(t.Context(), "n", &chainstore.Change{Nodes: []chainstore.NewNode{n}})
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +42,8 @@ func TestRenewal(t *testing.T) {
 func TestVerifyFinds(t *testing.T) {
 	for name, spoil := range map[string]func(*namespace, *node){
 		"payload": func(_ *namespace, n *node) { n.payload[len(n.payload)-3] ^= 1 },
+		"details": func(_ *namespace, n *node) { n.details[3] ^= 1 },
+		"length":  func(_ *namespace, n *node) { n.details = nil },
 		"raw":     func(_ *namespace, n *node) { n.raw[len(n.raw)-1] ^= 1 },
 		"revisions": func(ns *namespace, n *node) {
 			ns.aliases["x"] = &alias{name: "x", revision: 2, states: []chainstore.AliasState{{Revision: 2, Node: n.id()}, {Revision: 2, Deleted: true}}}

@@ -179,7 +179,7 @@ func (p *path) rows(ctx context.Context, span *chainstore.Span, yield func(*chai
 		n := p.nodes[seq]
 		row := chainstore.Row{Raw: n.raw, Seq: seq}
 		if !span.HeadersOnly {
-			row.Payload, row.Metadata = n.payload, n.metadata
+			row.Payload, row.Metadata, row.Details = n.payload, n.metadata, n.details
 		}
 		if err := yield(&row); err != nil {
 			return err

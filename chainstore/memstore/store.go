@@ -43,6 +43,7 @@ type node struct {
 	raw       chainstore.RawHeader
 	payload   []byte
 	metadata  []byte
+	details   []byte
 	facts     []runloop.Facts
 	variables []runloop.VariableChange
 	outcome   runloop.Outcome

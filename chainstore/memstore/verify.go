@@ -145,6 +145,9 @@ func (v *verification) node(n *node) {
 		v.problem(n, "the header has another number of messages")
 		return
 	}
+	if _, err := chainstore.DecodeDetails(n.details, len(n.header.Messages)); err != nil {
+		v.problem(n, "the details of the messages are damaged")
+	}
 	if n.compaction != nil && len(n.compaction.Provenance) != len(n.facts) {
 		v.problem(n, "a compaction node does not tell where each of its messages was put")
 		return

@@ -91,6 +91,9 @@ func (d *dumper) chain(ctx context.Context, s chainstore.Store, head chainstore.
 		}
 		d.line(" %d %s at %d salt %x payload %x metadata %x", r.Seq, h.ID.Prefix(), h.FirstPut, h.Salt,
 			sha256.Sum256(r.Payload), sha256.Sum256(r.Metadata))
+		if len(r.Details) > 0 {
+			d.line("  details %x", r.Details)
+		}
 		if h.SpawnedFrom != nil {
 			d.line("  spawned from %v", *h.SpawnedFrom)
 		}

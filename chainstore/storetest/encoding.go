@@ -56,8 +56,18 @@ type Message struct {
 	// Partial says that it did not come whole.
 	Partial bool `json:",omitempty"`
 	// Opaque says that it is a framework's own state: Text are the state's bytes, and there is nothing else. Not on results.
-	Opaque bool         `json:",omitempty"`
-	Note   runloop.Note `json:"-"`
+	Opaque bool              `json:",omitempty"`
+	Note   runloop.Note      `json:"-"`
+	Detail chainstore.Detail `json:"-"`
+}
+
+// Details are those of the messages, as a NewNode has them.
+func (n *Node) Details() []byte {
+	details := make([]chainstore.Detail, len(n.Messages))
+	for i := range n.Messages {
+		details[i] = n.Messages[i].Detail
+	}
+	return chainstore.EncodeDetails(details)
 }
 
 // VariableInfo is a value of "varinfo/NAME".
@@ -79,7 +89,7 @@ func Simple() Encoding { return Encoding{Make: simpleMake, Judge: simpleJudge} }
 
 func simpleMake(n Node) chainstore.NewNode {
 	out := chainstore.NewNode{
-		Parent: n.Parent, Salt: bytes.Clone(n.Salt), SpawnedFrom: n.SpawnedFrom, Compaction: n.Compaction,
+		Parent: n.Parent, Salt: bytes.Clone(n.Salt), SpawnedFrom: n.SpawnedFrom, Compaction: n.Compaction, Details: n.Details(),
 	}
 	for _, m := range n.Messages {
 		body, _ := json.Marshal(m) // cannot fail: strings, numbers and booleans

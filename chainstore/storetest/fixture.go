@@ -272,9 +272,9 @@ func equalSlices[T comparable](f *fixture, what string, got, want []T) {
 
 // kept is a row copied out of a yield.
 type kept struct {
-	raw               chainstore.RawHeader
-	header            *chainstore.Header
-	payload, metadata []byte
+	raw                        chainstore.RawHeader
+	header                     *chainstore.Header
+	payload, metadata, details []byte
 }
 
 func (f *fixture) head(ref chainstore.Ref, after *chainstore.ID) chainstore.Chain {
@@ -295,6 +295,7 @@ func (f *fixture) rows(c chainstore.Chain, span chainstore.Span) []kept {
 		equal(f, "a row's place", r.Seq, span.From+uint32(len(out)))
 		out = append(out, kept{
 			raw: bytes.Clone(r.Raw), header: h, payload: bytes.Clone(r.Payload), metadata: bytes.Clone(r.Metadata),
+			details: bytes.Clone(r.Details),
 		})
 		return nil
 	}))

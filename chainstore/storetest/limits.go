@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -19,6 +20,8 @@ const (
 	maxEntries  = 64
 	maxKey      = 256
 	maxValue    = 4 << 10
+	// maxDetails are the encoded details of a node's messages, about: what a request has of them, 64 KiB, takes about as much.
+	maxDetails = 64 << 10
 	// chunkAbove is the payload size above which an engine may keep payloads in another way.
 	chunkAbove = 256 << 10
 )
@@ -27,6 +30,7 @@ func limitChecks() []check {
 	return []check{
 		{Limits, "PayloadSizes", payloadSizes},
 		{Limits, "Messages", manyMessages},
+		{Limits, "Details", largeDetails},
 		{Limits, "Metadata", largeMetadata},
 		{Limits, "Labels", largeLabels},
 		{Limits, "Salts", salts},
@@ -69,6 +73,7 @@ func payloadSizes(f *fixture) {
 		ids, nodes = append(ids, id), append(nodes, n)
 		fork := f.sized(byID(at), size)
 		fork.Messages[0].Role = runloop.Developer
+		fork.Messages[0].Detail = detail()
 		f.put(fork)
 		at = id
 	}
@@ -98,6 +103,39 @@ func manyMessages(f *fixture) {
 	made := f.change([]Node{n}).Nodes[0]
 	f.matches(f.all(idRef(id))[0], &made)
 	f.put(under(byID(id), assistant("done")))
+	f.clean()
+}
+
+// largeDetails: details of every size come back behind payloads of every size, and who reads headers alone gets none.
+func largeDetails(f *fixture) {
+	var nodes []Node
+	at := f.put(root(system("s")))
+	for _, size := range []int{1000, chunkAbove - maxDetails, chunkAbove - 100, chunkAbove, chunkAbove + 1, 2*chunkAbove - 100, maxPayload} {
+		for _, bytes := range []int{1, maxDetails} {
+			n := f.sized(byID(at), size)
+			for i := range n.Messages {
+				n.Messages[i].Detail.Model = strings.Repeat("m", bytes/len(n.Messages))
+			}
+			n.Messages[len(n.Messages)-1].Detail = detail()
+			n.Messages[0].Detail.FinishReason = "stop"
+			at, nodes = f.put(n), append(nodes, n)
+		}
+	}
+	rows := f.all(idRef(at))
+	for i, made := range f.change(nodes).Nodes {
+		f.matches(rows[i+1], &made)
+		got, err := chainstore.DecodeDetails(rows[i+1].details, len(nodes[i].Messages))
+		f.ok(err)
+		for k := range got {
+			if !reflect.DeepEqual(got[k], nodes[i].Messages[k].Detail) {
+				f.Fatalf("the detail of message %d of node %d is %+v, want %+v", k, i, got[k], nodes[i].Messages[k].Detail)
+			}
+		}
+	}
+	for i, r := range f.rows(f.head(idRef(at), nil), chainstore.Span{Through: uint32(len(nodes)), HeadersOnly: true}) {
+		equal(f, "the bytes of details without payload", len(r.details), 0)
+		equal(f, "their length in the header", r.header.DetailsLength, len(rows[i].details))
+	}
 	f.clean()
 }
 

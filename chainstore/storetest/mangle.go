@@ -58,6 +58,7 @@ func copyChange(c *chainstore.Change) *chainstore.Change {
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.Payload, n.Metadata, n.Salt = slices.Clone(n.Payload), slices.Clone(n.Metadata), slices.Clone(n.Salt)
+		n.Details = slices.Clone(n.Details)
 		n.Variables, n.Messages = slices.Clone(n.Variables), slices.Clone(n.Messages)
 		for k := range n.Messages {
 			n.Messages[k].Calls = slices.Clone(n.Messages[k].Calls)
@@ -86,7 +87,7 @@ const spoilt = "spoilt by storetest.Mangle"
 func spoilChange(c *chainstore.Change) {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
-		for _, b := range [][]byte{n.Payload, n.Metadata, n.Salt} {
+		for _, b := range [][]byte{n.Payload, n.Metadata, n.Details, n.Salt} {
 			spoil(b)
 		}
 		for k := range n.Variables {
@@ -156,11 +157,12 @@ func (c *mangledChain) Rows(ctx context.Context, spans []chainstore.Span, yield 
 	return c.Chain.Rows(ctx, spans, func(r *chainstore.Row) error {
 		lent := chainstore.Row{
 			Raw: slices.Clone(r.Raw), Seq: r.Seq, Payload: slices.Clone(r.Payload), Metadata: slices.Clone(r.Metadata),
+			Details: slices.Clone(r.Details),
 		}
 		if r.Payload != nil && r.Seq%3 > 0 { // shared memory has other bytes around the payload, and stays
 			lent.Shared, lent.SharedFrom = slices.Concat([]byte("before"), r.Payload, []byte("behind")), len("before")
 		}
-		slices := [][]byte{lent.Raw, lent.Payload, lent.Metadata}
+		slices := [][]byte{lent.Raw, lent.Payload, lent.Metadata, lent.Details}
 		err := yield(&lent)
 		for _, b := range slices {
 			spoil(b)

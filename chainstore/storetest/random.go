@@ -329,6 +329,9 @@ func randomMessage(rt *rapid.T) Message {
 		m.Note.HasTokens, m.Note.Tokens = true, uint32(roll(rt, 1000, "tokens"))
 		m.Note.Estimated = rapid.Bool().Draw(rt, "estimated")
 	}
+	if roll(rt, 5, "detailed") == 0 {
+		m.Detail = pick(rt, []chainstore.Detail{detail(), {Model: "m"}, {FinishReason: "length"}}, "detail")
+	}
 	return m
 }
 

@@ -34,7 +34,7 @@ func everyKind() []Node {
 	ask := user("日本語 😀")
 	ask.Note = sent
 	answer := assistant("fine")
-	answer.Note = tokens
+	answer.Note, answer.Detail = tokens, detail()
 	failed := result("c2", "no")
 	failed.Error = true
 	failed.Name = runloop.Some("write")
@@ -57,6 +57,15 @@ func everyKind() []Node {
 		nodes[i].Parent = previous()
 	}
 	return nodes
+}
+
+// detail is one that has everything.
+func detail() chainstore.Detail {
+	input, output, cached := int32(math.MaxInt32), int32(0), int32(300)
+	return chainstore.Detail{
+		Model: "model-1", FinishReason: "stop", Input: &input, Output: &output, Cached: &cached,
+		Attributes: []chainstore.Attribute{{Key: "a", Value: ""}, {Key: "日本", Value: "😀"}},
+	}
 }
 
 func everythingComesBack(f *fixture) {
@@ -93,6 +102,8 @@ func (f *fixture) matches(r kept, n *chainstore.NewNode) {
 		f.Fatalf("%d bytes of payload came back (the header says %d), want %d", len(r.payload), h.PayloadLength, len(n.Payload))
 	case !bytes.Equal(r.metadata, n.Metadata) || h.MetadataLength != len(n.Metadata):
 		f.Fatalf("metadata is %q (the header says %d), want %q", r.metadata, h.MetadataLength, n.Metadata)
+	case !bytes.Equal(r.details, n.Details) || h.DetailsLength != len(n.Details):
+		f.Fatalf("details are %q (the header says %d), want %q", r.details, h.DetailsLength, n.Details)
 	case !bytes.Equal(h.Salt, n.Salt):
 		f.Fatalf("salt is %x, want %x", h.Salt, n.Salt)
 	case !reflect.DeepEqual(h.SpawnedFrom, n.SpawnedFrom):
@@ -141,7 +152,8 @@ func headersFold(f *fixture) {
 		here := chainstore.Link{Present: true, Seq: uint32(i)}
 		want := &chainstore.Header{
 			ID: out.Nodes[i].ID, Seq: uint32(i), FirstPut: now, Salt: made[i].Salt, SpawnedFrom: made[i].SpawnedFrom,
-			PayloadLength: len(made[i].Payload), MetadataLength: len(made[i].Metadata), State: states[i],
+			PayloadLength: len(made[i].Payload), MetadataLength: len(made[i].Metadata),
+			DetailsLength: len(made[i].Details), State: states[i],
 		}
 		for k := range made[i].Messages {
 			want.Messages = append(want.Messages, runloop.BriefOf(&made[i].Messages[k], marks[i][k]))
@@ -299,16 +311,19 @@ func absentHeads(f *fixture) {
 func firstPutStays(f *fixture) {
 	first := millis(f.clock.Now())
 	noted := user("when")
-	noted.Note = runloop.Note{HasSentAt: true, SentAt: 1000, HasTokens: true, Tokens: 5}
-	id := f.put(root(noted))
-	for range 3 {
+	noted.Note, noted.Detail = runloop.Note{HasSentAt: true, SentAt: 1000, HasTokens: true, Tokens: 5}, detail()
+	id, details := f.put(root(noted)), f.change([]Node{root(noted)}).Nodes[0].Details
+	other := user("when")
+	other.Detail.Model = "another"
+	for i := range 3 {
 		f.clock.Advance(13 * 60 * 60 * 1e9)
-		out := f.commit([]Node{root(user("when"))})
+		out := f.commit([]Node{root([]Message{user("when"), other, user("when")}[i])})
 		equal(f, "the id", out.Nodes[0].ID, id)
 		equal(f, "created", out.Nodes[0].Created, false)
 		h := f.all(idRef(id))[0].header
 		equal(f, "the first put", h.FirstPut, first)
 		equal(f, "the note", h.Messages[0].Note, noted.Note)
+		equal(f, "the details", string(f.all(idRef(id))[0].details), string(details))
 		equal(f, "the tokens", out.Nodes[0].Full.Tokens, 5)
 	}
 	f.clean()

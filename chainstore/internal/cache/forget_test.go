@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -185,7 +186,7 @@ func (r *forgetReader) rows(s segmentState, from, to uint32) {
 			continue
 		}
 		row := rowOf(r.segment, seq, s.generationOf(seq))
-		fill.Row(at, append([]byte("head"), row...), len(row))
+		fill.Row(at, slices.Concat([]byte("head"), row, []byte("behind")), Payload{Bytes: len(row), Behind: len("behind")})
 		if seq%8 == 0 {
 			runtime.Gosched()
 		}
@@ -227,7 +228,7 @@ func TestForget(t *testing.T) {
 		f := RowFill{Cache: c.Rows, Namespace: 1, Seen: seen, Reader: c.Rows.Begin(), All: true}
 		for seq := range uint32(40) {
 			row := rowOf(7, seq, 0)
-			f.Row(chainstore.Place{Segment: 7, Seq: seq}, row, len(row))
+			f.Row(chainstore.Place{Segment: 7, Seq: seq}, row, Payload{Bytes: len(row)})
 			c.Nodes.Offer(nodeIn(7, seq, 0), seen)
 			c.Aliases.Put(1, string(rune('A'+seq)), seen, chainstore.Place{Segment: 7, Seq: seq})
 		}

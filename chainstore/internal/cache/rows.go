@@ -76,7 +76,7 @@ func blockOf(namespace uint32, at chainstore.Place) blockKey {
 type Block struct {
 	// first is the place in the block of the first of them.
 	first int
-	// heads are what lies before the payloads, end to end, and payloads the payloads: so a reader of payloads goes over memory
+	// heads are what lies before and behind each payload, end to end, and payloads the payloads: so a reader of payloads goes over memory
 	// in one go, and hands on many at once.
 	heads, payloads []byte
 	ends            []rowEnd
@@ -111,7 +111,7 @@ func (b *Block) begin(n int) rowEnd {
 	return b.ends[n-1]
 }
 
-// Row is the row with a seq, which the block has: what lies before the payload, and where in Payloads that lies.
+// Row is the row with a seq, which the block has: what lies before and behind the payload, and where in Payloads that lies.
 func (b *Block) Row(seq uint32) (head []byte, from, to int) {
 	n := int(seq%BlockRows) - b.first
 	begin, end := b.begin(n), b.ends[n]
@@ -122,9 +122,11 @@ func (b *Block) Row(seq uint32) (head []byte, from, to int) {
 func (b *Block) Payloads() []byte { return b.payloads }
 
 // add puts a row behind the others.
-func (b *Block) add(value []byte, payload int) {
-	b.heads = append(b.heads, value[:len(value)-payload]...)
-	b.payloads = append(b.payloads, value[len(value)-payload:]...)
+func (b *Block) add(value []byte, p Payload) {
+	to := len(value) - p.Behind
+	from := to - p.Bytes
+	b.heads = append(append(b.heads, value[:from]...), value[to:]...)
+	b.payloads = append(b.payloads, value[from:to]...)
 	b.ends = append(b.ends, rowEnd{len(b.heads), len(b.payloads)})
 }
 
@@ -335,9 +337,11 @@ type RowFill struct {
 	usual rowEnd
 }
 
-// Row collects the row at a place, as the engine has it, with a payload of so many bytes at its end. It may follow the one
-// before, or not.
-func (g *RowFill) Row(at chainstore.Place, value []byte, payload int) {
+// Payload tells where a payload lies in a row: how many bytes it has, and how many lie behind it.
+type Payload struct{ Bytes, Behind int }
+
+// Row collects the row at a place, as the engine has it, with its payload. It may follow the one before, or not.
+func (g *RowFill) Row(at chainstore.Place, value []byte, payload Payload) {
 	if g.Cache == nil {
 		return
 	}
@@ -358,8 +362,8 @@ func (g *RowFill) Row(at chainstore.Place, value []byte, payload int) {
 	}
 	if g.rows == nil {
 		g.rows = &Block{
-			first: in, heads: make([]byte, 0, max(len(value)-payload, g.usual.head)),
-			payloads: make([]byte, 0, max(payload, g.usual.payload)), ends: make([]rowEnd, 0, BlockRows),
+			first: in, heads: make([]byte, 0, max(len(value)-payload.Bytes, g.usual.head)),
+			payloads: make([]byte, 0, max(payload.Bytes, g.usual.payload)), ends: make([]rowEnd, 0, BlockRows),
 		}
 	}
 	g.rows.add(value, payload)

@@ -25,7 +25,7 @@ func (c *Rows) paced() *Rows {
 func blockFor(first, n int) *Block {
 	b := &Block{first: first}
 	for range n {
-		b.add(make([]byte, 12000), 11900)
+		b.add(make([]byte, 12000), Payload{Bytes: 11900})
 	}
 	b.heads, b.payloads = bytes.Clone(b.heads), bytes.Clone(b.payloads)
 	return b

@@ -118,7 +118,7 @@ func SizeOf(change *chainstore.Change) int64 {
 	n := changeOverhead
 	for i := range change.Nodes {
 		node := &change.Nodes[i]
-		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Salt)
+		n += 128 + len(node.Payload) + len(node.Metadata) + len(node.Details) + len(node.Salt)
 		for _, v := range node.Variables {
 			n += 24 + len(v.Name)
 		}

@@ -1,9 +1,9 @@
 package commit
 
 import (
-	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
@@ -231,18 +231,27 @@ func (d *changeTxn) newSegment() uint64 {
 	return in.Segment
 }
 
-// row writes the node's row, and its payload in chunks if it is long.
+// row writes the node's row, and its payload and details in chunks if they are long.
 func (d *changeTxn) row(n *cache.Node, in *chainstore.NewNode) {
 	var forks []chainstore.Place
 	if f := n.Lineage.Forks; len(f) > 0 && f[0].Seq+1 == n.At.Seq {
 		forks = f[:min(len(f), layout.MaxForksInRow)]
 	}
-	chunks := layout.ChunksOf(len(in.Payload))
+	long := len(in.Payload) + len(in.Details)
 	d.raw = chainstore.AppendHeader(d.raw[:0], n.Header)
-	b := d.space(len(d.raw) + len(in.Metadata) + min(len(in.Payload), layout.MaxChunk) + 32 + 16*len(forks))
-	d.set(layout.PlaceKey(d.ns, layout.TableNodes, n.At), layout.AppendRow(b, forks, d.raw, in.Metadata, in.Payload, chunks))
-	for i := range chunks {
-		part := in.Payload[i*layout.MaxChunk : min(len(in.Payload), (i+1)*layout.MaxChunk)]
-		d.set(layout.ChunkKey(d.ns, n.At, i+1), bytes.Clone(part))
+	b := d.space(len(d.raw) + len(in.Metadata) + min(long, layout.MaxChunk) + 32 + 16*len(forks))
+	row := layout.Row{
+		Forks: forks, Header: d.raw, Metadata: in.Metadata, Payload: in.Payload, Details: in.Details,
+		Chunks: layout.ChunksOf(long), DetailsLength: len(in.Details),
 	}
+	d.set(layout.PlaceKey(d.ns, layout.TableNodes, n.At), layout.AppendRow(b, &row))
+	for i := range row.Chunks {
+		from, to := i*layout.MaxChunk, min(long, (i+1)*layout.MaxChunk)
+		d.set(layout.ChunkKey(d.ns, n.At, i+1), slices.Concat(within(in.Payload, from, to), within(in.Details, from-len(in.Payload), to-len(in.Payload))))
+	}
+}
+
+// within is the part of b from a byte on and before another, either of which may lie outside.
+func within(b []byte, from, to int) []byte {
+	return b[min(max(from, 0), len(b)):min(max(to, 0), len(b))]
 }

@@ -27,7 +27,7 @@ import (
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
 //	S place                               the node that lies there; an empty row is a place that must not be used again
-//	S place chunk:2                       a piece of the payload of the node at place, from 1
+//	S place chunk:2                       a piece of payload and details of the node at place, from 1
 //	I id:32                               place of the node
 //	A name                                alias; a deleted one has a row that says so
 //	H name 00 slot:1                      a past state of an alias; its number modulo 100 is the slot
@@ -76,7 +76,7 @@ const (
 
 	// HistorySlots is how many past states of an alias are kept.
 	HistorySlots = chainstore.MaxHistory
-	// MaxChunk is the most bytes of a payload that lie in one row; a longer one lies in chunks of this size.
+	// MaxChunk is the most bytes of a payload, and details, that lie in one row; longer ones lie in chunks of this size.
 	MaxChunk = 256 << 10
 	// MaxForksInRow is the most forks that a row holds of its path.
 	MaxForksInRow = 64

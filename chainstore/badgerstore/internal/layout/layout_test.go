@@ -70,14 +70,22 @@ func TestGoldenCallHashes(t *testing.T) {
 // What values look like is part of the storage format: these must not change.
 func TestGoldenValues(t *testing.T) {
 	at := chainstore.Place{Segment: 300, Seq: 2}
+	full := Row{
+		Forks: []chainstore.Place{at, {Segment: 1, Seq: 0}}, Header: []byte("head"), Metadata: []byte("meta"), Payload: []byte("pay"),
+	}
 	tools := &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1}}}
 	for name, c := range map[string]struct {
 		value []byte
 		want  string
 	}{
-		"row":         {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 0), "010468656164706179"},
-		"full row":    {AppendRow(nil, []chainstore.Place{at, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0), "0702ac020201000404686561646d657461706179"},
-		"chunked row": {AppendRow(nil, nil, []byte("head"), nil, []byte("pay"), 2), "09040268656164"},
+		"row":          {AppendRow(nil, &Row{Header: []byte("head"), Payload: []byte("pay")}), "010468656164706179"},
+		"full row":     {AppendRow(nil, &full), "0702ac020201000404686561646d657461706179"},
+		"chunked row":  {AppendRow(nil, &Row{Header: []byte("head"), Payload: []byte("pay"), Chunks: 2}), "09040268656164"},
+		"detailed row": {AppendRow(nil, &Row{Header: []byte("head"), Payload: []byte("pay"), Details: []byte("by"), DetailsLength: 2}), "11040268656164" + "7061796279"},
+		"all of it": {
+			AppendRow(nil, &Row{Forks: full.Forks, Header: []byte("head"), Metadata: []byte("meta"), Chunks: 3, DetailsLength: 2}),
+			"1f02ac02020100040403026865616" + "46d657461",
+		},
 		"alias": {AppendAlias(nil, &AliasRow{
 			At: at, MovedAt: 200, States: 3, Revision: 260, Began: 259, Principal: 7, Labels: map[string]string{"k": "v", "a": ""},
 		}), "1202c80103ac02028402010702" + "01610001" + "6b0176"},
@@ -194,12 +202,15 @@ func later2() []byte { return AppendAlias(nil, &AliasRow{States: 1, Revision: 1,
 
 // Rows, tables and recalls have no end of their own: what matters is that nothing panics and nothing is invented.
 func FuzzValues(f *testing.F) {
-	f.Add(AppendRow(nil, []chainstore.Place{{Segment: 3, Seq: 2}, {Segment: 1, Seq: 0}}, []byte("head"), []byte("meta"), []byte("pay"), 0))
+	f.Add(AppendRow(nil, &Row{
+		Forks: []chainstore.Place{{Segment: 3, Seq: 2}, {Segment: 1, Seq: 0}}, Header: []byte("head"), Metadata: []byte("meta"),
+		Payload: []byte("pay"), Details: []byte("by"), DetailsLength: 2,
+	}))
 	f.Add(AppendTools(nil, &chainstore.Tables{Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}}}))
 	f.Add(AppendAlias(nil, &AliasRow{At: chainstore.Place{Segment: 1, Seq: 2}, States: 1, Labels: map[string]string{"k": "v"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, present, err := ParseRow(b); err == nil && present {
-			again := AppendRow(nil, r.Forks, r.Header, r.Metadata, r.Payload, r.Chunks)
+			again := AppendRow(nil, &r)
 			if len(again) > len(b) {
 				t.Errorf("%x became %x", b, again)
 			}

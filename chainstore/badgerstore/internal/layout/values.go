@@ -18,9 +18,9 @@ import (
 //	F  version
 //	N  number
 //	Z  number
-//	S  kind [count {segment seq}] length-of-header [length-of-metadata] [chunks] header [metadata] [payload]
-//	   kind = 1, plus 2 for a path, 4 for metadata, 8 for chunks in place of the payload; the path is where each fork
-//	   left its parent's segment, nearest first, 64 at most: the next lie in the first row of the 64th one's segment
+//	S  kind [count {segment seq}] length-of-header [length-of-metadata] [chunks] [length-of-details] header [metadata] [payload [details]]
+//	   kind = 1, plus 2 for a path, 4 for metadata, 8 for chunks in place of the payload and the details behind it, 16 for details; the path
+//	   is where each fork left its parent's segment, nearest first, 64 at most: the next lie in the first row of the 64th one's segment
 //	I  segment seq
 //	A  12 bits moved_at states segment seq revision relabelled principal [count {key value}] ...
 //	   bits = 1 deleted, 2 labels, in order of their keys; relabelled are the changes of labels since the last state began
@@ -47,9 +47,10 @@ const (
 	rowPath     = 2
 	rowMetadata = 4
 	rowChunks   = 8
-	rowKnown    = 15
+	rowDetails  = 16
+	rowKnown    = 31
 
-	// minChunks: a payload that fits in one chunk lies in its row.
+	// minChunks: what fits in one chunk lies in its row.
 	minChunks = 2
 
 	// aliasVersion2 begins A and H rows of version 2.
@@ -73,41 +74,46 @@ type Row struct {
 	Forks             []chainstore.Place
 	Header            chainstore.RawHeader
 	Metadata, Payload []byte
-	// Chunks is the number of chunk rows that hold the payload instead.
-	Chunks int
+	// Details lie behind the payload.
+	Details []byte
+	// Chunks is the number of chunk rows that hold payload and details instead; then DetailsLength tells how long the latter are.
+	Chunks, DetailsLength int
 }
 
-func AppendRow(b []byte, forks []chainstore.Place, header, metadata, payload []byte, chunks int) []byte {
+// AppendRow appends a node's row. Where it has chunks, of its payload and its details only the lengths count.
+func AppendRow(b []byte, r *Row) []byte {
 	kind := uint64(RowNode)
-	if len(forks) > 0 {
+	lengths := [...]struct {
+		bit uint64
+		n   int
+	}{{rowMetadata, len(r.Metadata)}, {rowChunks, r.Chunks}, {rowDetails, r.DetailsLength}}
+	for _, l := range lengths {
+		if l.n > 0 {
+			kind |= l.bit
+		}
+	}
+	if len(r.Forks) > 0 {
 		kind |= rowPath
 	}
-	if len(metadata) > 0 {
-		kind |= rowMetadata
-	}
-	if chunks > 0 {
-		kind |= rowChunks
-	}
 	b = binary.AppendUvarint(b, kind)
-	if len(forks) > 0 {
-		b = binary.AppendUvarint(b, uint64(len(forks)))
+	if len(r.Forks) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(r.Forks)))
 	}
-	for _, f := range forks {
+	for _, f := range r.Forks {
 		b = AppendPlaceValue(b, f)
 	}
-	b = binary.AppendUvarint(b, uint64(len(header)))
-	if len(metadata) > 0 {
-		b = binary.AppendUvarint(b, uint64(len(metadata)))
+	b = binary.AppendUvarint(b, uint64(len(r.Header)))
+	for _, l := range lengths {
+		if l.n > 0 {
+			b = binary.AppendUvarint(b, uint64(l.n))
+		}
 	}
-	if chunks > 0 {
-		b = binary.AppendUvarint(b, uint64(chunks))
-	}
-	b = append(b, header...)
-	b = append(b, metadata...)
-	if chunks > 0 {
+	b = append(b, r.Header...)
+	b = append(b, r.Metadata...)
+	if r.Chunks > 0 {
 		return b
 	}
-	return append(b, payload...)
+	return append(append(b, r.Payload...), r.Details...)
 }
 
 // ParseRow reads an S row that is not a chunk; present is false for a place that was left empty.
@@ -130,15 +136,38 @@ func ParseRow(value []byte) (r Row, present bool, err error) {
 	if kind&rowChunks != 0 {
 		r.Chunks = int(d.atLeast(minChunks, math.MaxUint16))
 	}
+	if kind&rowDetails != 0 {
+		r.DetailsLength = int(d.atLeast(1, math.MaxInt32))
+	}
 	r.Header = d.bytes(int(header))
 	if metadata > 0 {
 		r.Metadata = d.bytes(int(metadata))
 	}
-	if kind&RowNode == 0 || d.failed || r.Chunks > 0 && len(d.rest) > 0 {
+	if kind&RowNode == 0 || d.failed || r.Chunks > 0 && len(d.rest) > 0 || r.Chunks == 0 && !r.split(d.rest) {
 		return Row{}, false, CorruptValue(TableNodes)
 	}
-	r.Payload = d.rest
 	return r, true, nil
+}
+
+// Gather gives a row whose payload and details lie in chunks these; they lie end to end in b.
+func (r *Row) Gather(b []byte) error {
+	if !r.split(b) {
+		return CorruptValue(TableNodes)
+	}
+	return nil
+}
+
+// split tells a payload from the details behind it; false: there are too few bytes for the latter.
+func (r *Row) split(b []byte) bool {
+	at := len(b) - r.DetailsLength
+	if at < 0 {
+		return false
+	}
+	r.Payload = b[:at:at]
+	if r.DetailsLength > 0 {
+		r.Details = b[at:]
+	}
+	return true
 }
 
 func AppendRecall(b []byte, r *derive.Recall) []byte {
@@ -349,12 +378,12 @@ func (d *reader) end(table byte) error {
 	return nil
 }
 
-// ChunksOf is the chunks that a payload lies in; 0 for one that lies in its row.
-func ChunksOf(payload int) int {
-	if payload <= MaxChunk {
+// ChunksOf is the chunks that a payload and the details behind it lie in, so many bytes together; 0 where they lie in their row.
+func ChunksOf(bytes int) int {
+	if bytes <= MaxChunk {
 		return 0
 	}
-	return (payload + MaxChunk - 1) / MaxChunk
+	return (bytes + MaxChunk - 1) / MaxChunk
 }
 
 // MaxAdopted is how many of the nodes that wait for a spawner are linked to it when it is put, those put first: as many as Spawned

@@ -45,7 +45,7 @@ type rowScan struct {
 	prefix []byte
 	// fill is given what the cursor reads.
 	fill cache.RowFill
-	// scratch holds the row whose payload lies in chunks, and then the payload; nil until it is needed.
+	// scratch holds the row whose payload lies in chunks, and then what lies there; nil until it is needed.
 	scratch *[]byte
 	// out is what is yielded: its memory serves all rows.
 	out chainstore.Row
@@ -244,7 +244,7 @@ func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 			return layout.Dangling(layout.TableNodes)
 		}
 		if chunks = r.Chunks; chunks == 0 {
-			s.fill.Row(at, value, len(r.Payload))
+			s.fill.Row(at, value, cache.Payload{Bytes: len(r.Payload), Behind: len(r.Details)})
 		} else if !s.headersOnly {
 			b := append(s.room(), value...)
 			*s.scratch = b
@@ -262,12 +262,12 @@ func (s *rowScan) row(at chainstore.Place) (chunks int, err error) {
 func (s *rowScan) pass(at chainstore.Place, r *layout.Row, kept []byte, from int) error {
 	s.out = chainstore.Row{Raw: r.Header, Seq: at.Seq, Shared: kept, SharedFrom: from}
 	if !s.headersOnly {
-		s.out.Payload, s.out.Metadata = r.Payload, r.Metadata
+		s.out.Payload, s.out.Metadata, s.out.Details = r.Payload, r.Metadata, r.Details
 	}
 	return s.yield(&s.out)
 }
 
-// chunked gathers the payload of the row in scratch, and yields it.
+// chunked gathers what the chunks of the row in scratch hold, and yields it.
 func (s *rowScan) chunked(at chainstore.Place) error {
 	head := len(*s.scratch)
 	r, _, err := layout.ParseRow(*s.scratch)
@@ -281,11 +281,13 @@ func (s *rowScan) chunked(at chainstore.Place) error {
 	if r, _, err = layout.ParseRow((*s.scratch)[:head]); err != nil {
 		return err
 	}
-	r.Payload = (*s.scratch)[head:]
+	if err := r.Gather((*s.scratch)[head:]); err != nil {
+		return err
+	}
 	return s.pass(at, &r, nil, 0)
 }
 
-// chunks appends the payload in the chunks behind the row that the cursor is on, and leaves it behind them.
+// chunks appends what lies in the chunks behind the row that the cursor is on, and leaves it behind them.
 func (c *Cursor) chunks(at chainstore.Place, n int, b []byte) ([]byte, error) {
 	c.Next()
 	for i := 1; i <= n; i++ {
@@ -325,8 +327,8 @@ func (c *Cursor) Whole(at chainstore.Place, b []byte) (r layout.Row, kept []byte
 		return r, kept, false, err
 	}
 	r, _, err = layout.ParseRow(kept[:head:head])
-	if chunks > 0 {
-		r.Payload = kept[head:]
+	if err == nil && chunks > 0 {
+		err = r.Gather(kept[head:])
 	}
 	return r, kept, err == nil, err
 }

@@ -196,10 +196,13 @@ func (c *checker) endAt(at chainstore.Place) (*cache.Node, error) {
 
 // sizes checks the lengths of a node.
 func (c *checker) sizes(n *cache.Node, r *layout.Row, h *chainstore.Header) {
-	if h.PayloadLength != len(r.Payload) || h.MetadataLength != len(r.Metadata) {
-		c.problem(&h.ID, "its payload or metadata has another length than its header says")
+	if h.PayloadLength != len(r.Payload) || h.MetadataLength != len(r.Metadata) || h.DetailsLength != len(r.Details) {
+		c.problem(&h.ID, "its payload, metadata or details have another length than its header says")
 	}
-	if r.Chunks != layout.ChunksOf(len(r.Payload)) {
+	if _, err := chainstore.DecodeDetails(r.Details, len(h.Messages)); err != nil {
+		c.problem(&h.ID, "the details of its messages, which lie behind its payload, are damaged")
+	}
+	if r.Chunks != layout.ChunksOf(len(r.Payload)+len(r.Details)) {
 		c.problem(&h.ID, "its payload lies in other pieces than it should")
 	}
 	if from := h.SpawnedFrom; from != nil {
@@ -230,7 +233,7 @@ func (c *checker) content(n *cache.Node, r *layout.Row, h *chainstore.Header, pa
 		c.problem(&h.ID, "its bytes give another id")
 	}
 	in := &chainstore.NewNode{
-		Payload: r.Payload, Metadata: r.Metadata, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
+		Payload: r.Payload, Metadata: r.Metadata, Details: r.Details, Salt: h.Salt, SpawnedFrom: h.SpawnedFrom,
 		Messages: slices.Clone(judgement.Messages), Variables: judgement.Variables, Outcome: judgement.Outcome,
 	}
 	for i := range in.Messages {
