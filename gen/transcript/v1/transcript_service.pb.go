@@ -830,7 +830,20 @@ type MessageNote struct {
 	// How many tokens the message has for the model at hand; absent where not known. Refused for an opaque message, which has none.
 	TokenCount *uint32 `protobuf:"varint,2,opt,name=token_count,json=tokenCount,proto3,oneof" json:"token_count,omitempty"`
 	// Whether token_count is an estimate. Needs token_count.
-	Estimated     bool `protobuf:"varint,3,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	Estimated bool `protobuf:"varint,3,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	// The model that made the message, as its provider names it; empty where not known. This field and those below tell what the message
+	// cost: no view and no count reads them. Encoded they are at most 1 KiB a message, and 64 KiB a node.
+	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	// Why the model ended the message, in its provider's words; empty where not known.
+	FinishReason string `protobuf:"bytes,5,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`
+	// Tokens that went into the call that made the message, those that were cached included; absent where not known; not negative.
+	InputTokens *int32 `protobuf:"varint,6,opt,name=input_tokens,json=inputTokens,proto3,oneof" json:"input_tokens,omitempty"`
+	// Tokens that the call gave back, reasoning included; absent where not known; not negative.
+	OutputTokens *int32 `protobuf:"varint,7,opt,name=output_tokens,json=outputTokens,proto3,oneof" json:"output_tokens,omitempty"`
+	// Those of input_tokens that the provider had cached; absent where not known; not negative.
+	CachedTokens *int32 `protobuf:"varint,8,opt,name=cached_tokens,json=cachedTokens,proto3,oneof" json:"cached_tokens,omitempty"`
+	// Further facts: at most 16; keys 1 to 64 bytes, values at most 256 bytes.
+	Attributes    map[string]string `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -884,6 +897,48 @@ func (x *MessageNote) GetEstimated() bool {
 		return x.Estimated
 	}
 	return false
+}
+
+func (x *MessageNote) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *MessageNote) GetFinishReason() string {
+	if x != nil {
+		return x.FinishReason
+	}
+	return ""
+}
+
+func (x *MessageNote) GetInputTokens() int32 {
+	if x != nil && x.InputTokens != nil {
+		return *x.InputTokens
+	}
+	return 0
+}
+
+func (x *MessageNote) GetOutputTokens() int32 {
+	if x != nil && x.OutputTokens != nil {
+		return *x.OutputTokens
+	}
+	return 0
+}
+
+func (x *MessageNote) GetCachedTokens() int32 {
+	if x != nil && x.CachedTokens != nil {
+		return *x.CachedTokens
+	}
+	return 0
+}
+
+func (x *MessageNote) GetAttributes() map[string]string {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
 }
 
 // The call that started a chain, in hex form. A link, which may dangle.
@@ -3333,7 +3388,8 @@ type NodeInfo struct {
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// Whether they are exactly the node's messages, byte for byte as they are hashed.
 	Verbatim bool `protobuf:"varint,4,opt,name=verbatim,proto3" json:"verbatim,omitempty"`
-	// The notes of these messages, one for each; none where none were put. That of a stub or a left-out line is empty.
+	// The notes of these messages, one for each; none where none were put. That of a stub or a left-out line is empty. That of a message
+	// that is cut or became a line has no token_count.
 	Notes []*MessageNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
 	// What the id is computed from; where asked for.
 	Envelope *EnvelopeInfo `protobuf:"bytes,6,opt,name=envelope,proto3" json:"envelope,omitempty"`
@@ -7998,13 +8054,27 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\aNodeRef\x12\x19\n" +
 	"\anode_id\x18\x01 \x01(\tH\x00R\x06nodeId\x12\x16\n" +
 	"\x05alias\x18\x02 \x01(\tH\x00R\x05aliasB\x05\n" +
-	"\x03ref\"\x96\x01\n" +
+	"\x03ref\"\x8d\x04\n" +
 	"\vMessageNote\x123\n" +
 	"\asent_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12$\n" +
 	"\vtoken_count\x18\x02 \x01(\rH\x00R\n" +
 	"tokenCount\x88\x01\x01\x12\x1c\n" +
-	"\testimated\x18\x03 \x01(\bR\testimatedB\x0e\n" +
-	"\f_token_count\"a\n" +
+	"\testimated\x18\x03 \x01(\bR\testimated\x12\x14\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model\x12#\n" +
+	"\rfinish_reason\x18\x05 \x01(\tR\ffinishReason\x12&\n" +
+	"\finput_tokens\x18\x06 \x01(\x05H\x01R\vinputTokens\x88\x01\x01\x12(\n" +
+	"\routput_tokens\x18\a \x01(\x05H\x02R\foutputTokens\x88\x01\x01\x12(\n" +
+	"\rcached_tokens\x18\b \x01(\x05H\x03R\fcachedTokens\x88\x01\x01\x12J\n" +
+	"\n" +
+	"attributes\x18\t \x03(\v2*.transcript.v1.MessageNote.AttributesEntryR\n" +
+	"attributes\x1a=\n" +
+	"\x0fAttributesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0e\n" +
+	"\f_token_countB\x0f\n" +
+	"\r_input_tokensB\x10\n" +
+	"\x0e_output_tokensB\x10\n" +
+	"\x0e_cached_tokens\"a\n" +
 	"\x0eSpawnedFromRef\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12%\n" +
 	"\ftool_call_id\x18\x02 \x01(\tH\x00R\n" +
@@ -8733,7 +8803,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(View)(0),                        // 0: transcript.v1.View
 	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
@@ -8827,223 +8897,225 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*SpawnedChain)(nil),             // 89: transcript.v1.SpawnedChain
 	(*ToolUse)(nil),                  // 90: transcript.v1.ToolUse
 	(*VariableInfo)(nil),             // 91: transcript.v1.VariableInfo
-	nil,                              // 92: transcript.v1.Labels.EntriesEntry
-	nil,                              // 93: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 94: google.protobuf.Timestamp
-	(*Message)(nil),                  // 95: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 96: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 97: google.protobuf.Duration
-	(*Metadata)(nil),                 // 98: transcript.v1.Metadata
-	(Role)(0),                        // 99: transcript.v1.Role
-	(*ToolCall)(nil),                 // 100: transcript.v1.ToolCall
-	(*Part)(nil),                     // 101: transcript.v1.Part
+	nil,                              // 92: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 93: transcript.v1.Labels.EntriesEntry
+	nil,                              // 94: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 95: google.protobuf.Timestamp
+	(*Message)(nil),                  // 96: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 97: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 98: google.protobuf.Duration
+	(*Metadata)(nil),                 // 99: transcript.v1.Metadata
+	(Role)(0),                        // 100: transcript.v1.Role
+	(*ToolCall)(nil),                 // 101: transcript.v1.ToolCall
+	(*Part)(nil),                     // 102: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	94,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	92,  // 1: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	15,  // 2: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	16,  // 3: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	19,  // 4: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	19,  // 5: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	12,  // 6: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	95,  // 7: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	13,  // 8: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	96,  // 9: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 10: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	17,  // 11: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	18,  // 12: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 13: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	12,  // 14: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	95,  // 15: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	13,  // 16: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	96,  // 17: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 18: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	17,  // 19: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	23,  // 20: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	22,  // 21: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	12,  // 22: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	15,  // 23: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	16,  // 24: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	26,  // 25: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	18,  // 26: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	15,  // 27: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	94,  // 28: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	93,  // 29: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	33,  // 30: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	94,  // 31: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
-	6,   // 32: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	7,   // 33: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	94,  // 34: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	94,  // 35: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
-	31,  // 36: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	20,  // 37: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	31,  // 38: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	94,  // 39: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	94,  // 40: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	39,  // 41: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	97,  // 42: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	42,  // 43: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
-	1,   // 44: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	2,   // 45: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	12,  // 46: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 47: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 48: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	41,  // 49: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	43,  // 50: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	67,  // 51: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	13,  // 52: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	46,  // 53: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	94,  // 54: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	96,  // 55: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 56: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 57: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	47,  // 58: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	49,  // 59: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	50,  // 60: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	41,  // 61: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	95,  // 62: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 63: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	48,  // 64: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	45,  // 65: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	67,  // 66: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	12,  // 67: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 68: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 69: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	41,  // 70: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	43,  // 71: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	67,  // 72: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	95,  // 73: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 74: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	48,  // 75: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	45,  // 76: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	67,  // 77: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	12,  // 78: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	95,  // 79: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	45,  // 80: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	98,  // 81: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	94,  // 82: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 83: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	99,  // 84: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	55,  // 85: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	12,  // 86: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	94,  // 87: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	99,  // 88: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	59,  // 89: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	62,  // 90: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 91: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	41,  // 92: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 93: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 94: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 95: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 96: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	66,  // 97: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	41,  // 98: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	8,   // 99: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	67,  // 100: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	67,  // 101: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	94,  // 102: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	94,  // 103: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	12,  // 104: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	67,  // 105: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	67,  // 106: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	94,  // 107: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	94,  // 108: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 109: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	68,  // 110: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 111: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	70,  // 112: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 113: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	100, // 114: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	67,  // 115: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 116: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	101, // 117: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	67,  // 118: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	94,  // 119: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 120: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	99,  // 121: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	94,  // 122: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	94,  // 123: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	67,  // 124: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	99,  // 125: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	67,  // 126: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 127: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	76,  // 128: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	94,  // 129: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	75,  // 130: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 131: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 132: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	67,  // 133: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	67,  // 134: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	67,  // 135: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	94,  // 136: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	79,  // 137: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 138: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 139: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	97,  // 140: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	94,  // 141: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	82,  // 142: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	94,  // 143: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	97,  // 144: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 145: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	84,  // 146: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	86,  // 147: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	90,  // 148: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	91,  // 149: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 150: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	67,  // 151: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	94,  // 152: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	97,  // 153: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	85,  // 154: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 155: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	87,  // 156: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	88,  // 157: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 158: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 159: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	89,  // 160: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 161: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	87,  // 162: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	94,  // 163: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	21,  // 164: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 165: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 166: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 167: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	34,  // 168: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	36,  // 169: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	38,  // 170: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	44,  // 171: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	52,  // 172: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	54,  // 173: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	56,  // 174: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	58,  // 175: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	64,  // 176: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	69,  // 177: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	72,  // 178: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	74,  // 179: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	78,  // 180: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	81,  // 181: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 182: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 183: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 184: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 185: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	35,  // 186: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	37,  // 187: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	40,  // 188: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	51,  // 189: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	53,  // 190: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	55,  // 191: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	57,  // 192: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	60,  // 193: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	65,  // 194: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	71,  // 195: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	73,  // 196: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	77,  // 197: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	80,  // 198: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	83,  // 199: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	182, // [182:200] is the sub-list for method output_type
-	164, // [164:182] is the sub-list for method input_type
-	164, // [164:164] is the sub-list for extension type_name
-	164, // [164:164] is the sub-list for extension extendee
-	0,   // [0:164] is the sub-list for field type_name
+	95,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	92,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	93,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	15,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	16,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	19,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	19,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	12,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	96,  // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	13,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	97,  // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	17,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	18,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	12,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	96,  // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	13,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	97,  // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	17,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	23,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	22,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	12,  // 23: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	15,  // 24: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	16,  // 25: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	26,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	18,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	15,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	95,  // 29: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	94,  // 30: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	33,  // 31: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	95,  // 32: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	6,   // 33: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	7,   // 34: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	95,  // 35: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	95,  // 36: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
+	31,  // 37: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	20,  // 38: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	31,  // 39: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	95,  // 40: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	95,  // 41: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	39,  // 42: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	98,  // 43: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	42,  // 44: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	1,   // 45: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	2,   // 46: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	12,  // 47: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 48: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 49: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	41,  // 50: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	43,  // 51: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	67,  // 52: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	13,  // 53: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	46,  // 54: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	95,  // 55: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	97,  // 56: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	14,  // 57: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	4,   // 58: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	47,  // 59: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	49,  // 60: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	50,  // 61: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	41,  // 62: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	96,  // 63: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 64: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	48,  // 65: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	45,  // 66: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	67,  // 67: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	12,  // 68: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	0,   // 69: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	3,   // 70: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	41,  // 71: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	43,  // 72: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	67,  // 73: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	96,  // 74: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	20,  // 75: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	48,  // 76: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	45,  // 77: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	67,  // 78: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	12,  // 79: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	96,  // 80: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	45,  // 81: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	99,  // 82: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	95,  // 83: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	20,  // 84: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	100, // 85: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	55,  // 86: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	12,  // 87: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	95,  // 88: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	100, // 89: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	59,  // 90: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	62,  // 91: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	12,  // 92: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	41,  // 93: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	17,  // 94: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	5,   // 95: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	18,  // 96: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	20,  // 97: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	66,  // 98: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	41,  // 99: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	8,   // 100: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	67,  // 101: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	67,  // 102: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	95,  // 103: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	95,  // 104: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	12,  // 105: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	67,  // 106: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	67,  // 107: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	95,  // 108: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	95,  // 109: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	6,   // 110: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	68,  // 111: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	7,   // 112: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	70,  // 113: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	12,  // 114: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	101, // 115: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	67,  // 116: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	8,   // 117: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	102, // 118: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	67,  // 119: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	95,  // 120: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	12,  // 121: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	100, // 122: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	95,  // 123: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	95,  // 124: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	67,  // 125: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	100, // 126: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	67,  // 127: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	9,   // 128: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	76,  // 129: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	95,  // 130: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	75,  // 131: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	12,  // 132: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	8,   // 133: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	67,  // 134: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	67,  // 135: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	67,  // 136: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	95,  // 137: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	79,  // 138: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	12,  // 139: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 140: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	98,  // 141: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	95,  // 142: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	82,  // 143: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	95,  // 144: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	98,  // 145: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	20,  // 146: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	84,  // 147: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	86,  // 148: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	90,  // 149: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	91,  // 150: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	6,   // 151: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	67,  // 152: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	95,  // 153: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	98,  // 154: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	85,  // 155: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	7,   // 156: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	87,  // 157: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	88,  // 158: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	14,  // 159: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	11,  // 160: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	89,  // 161: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	14,  // 162: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	87,  // 163: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	95,  // 164: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	21,  // 165: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	24,  // 166: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	27,  // 167: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	29,  // 168: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	34,  // 169: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	36,  // 170: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	38,  // 171: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	44,  // 172: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	52,  // 173: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	54,  // 174: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	56,  // 175: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	58,  // 176: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	64,  // 177: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	69,  // 178: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	72,  // 179: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	74,  // 180: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	78,  // 181: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	81,  // 182: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	22,  // 183: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	25,  // 184: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	28,  // 185: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	30,  // 186: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	35,  // 187: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	37,  // 188: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	40,  // 189: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	51,  // 190: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	53,  // 191: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	55,  // 192: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	57,  // 193: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	60,  // 194: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	65,  // 195: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	71,  // 196: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	73,  // 197: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	77,  // 198: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	80,  // 199: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	83,  // 200: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	183, // [183:201] is the sub-list for method output_type
+	165, // [165:183] is the sub-list for method input_type
+	165, // [165:165] is the sub-list for extension type_name
+	165, // [165:165] is the sub-list for extension extendee
+	0,   // [0:165] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -9090,7 +9162,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   82,
+			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
