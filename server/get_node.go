@@ -39,7 +39,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 		return nil, wire.MissingFrom("node", err)
 	}
 	if !req.OmitMessages {
-		if _, err := t.replies.Expect(ctx, int64(chain.Head().PayloadLength)+reply.SmallReply-smallFrame); err != nil {
+		if _, err := t.replies.Expect(ctx, int64(chain.Head().PayloadLength+chain.Head().DetailsLength)+reply.SmallReply-smallFrame); err != nil {
 			return nil, err
 		}
 	}
@@ -87,21 +87,26 @@ func nodeReply(ctx context.Context, chain chainstore.Chain, omit bool) (*transcr
 			return nil
 		}
 		n.Row = *row
-		reply = foundReply(&n, omit)
-		return nil
+		var err error
+		reply, err = foundReply(&n, omit)
+		return err
 	})
 	return reply, err
 }
 
 // foundReply tells of a node whose row is read. It keeps nothing of the row.
-func foundReply(n *chainstore.FoundNode, omit bool) *transcriptv1.GetNodeResponse {
+func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeResponse, error) {
 	h := n.Header
+	details, err := wire.Details(&n.Row)
+	if err != nil {
+		return nil, err
+	}
 	reply := &transcriptv1.GetNodeResponse{
 		FirstPut: wire.Timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: wire.Roles(h),
 		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
 		Info: &transcriptv1.NodeInfo{
 			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(n.Payload)),
-			Verbatim: true, Notes: wire.Notes(h.Messages), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
+			Verbatim: true, Notes: wire.Notes(h.Messages, details), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
 		},
 	}
 	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)
@@ -114,5 +119,5 @@ func foundReply(n *chainstore.FoundNode, omit bool) *transcriptv1.GetNodeRespons
 		stored = protowire.AppendBytes(stored, n.Metadata)
 	}
 	reply.ProtoReflect().SetUnknown(stored)
-	return reply
+	return reply, nil
 }

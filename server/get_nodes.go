@@ -40,7 +40,11 @@ func (t *transcripts) nodes(ctx context.Context, req *transcriptv1.GetNodesReque
 	p := &nodesPage{omit: req.OmitMessages, most: most - remainingRoom, reply: &transcriptv1.GetNodesResponse{}, left: ids}
 	full := errors.New("the reply is full")
 	err := t.store.Nodes(ctx, wire.Namespace(req.Namespace), ids, func(n *chainstore.FoundNode) error {
-		if p.add(n); p.full {
+		one, err := foundReply(n, p.omit)
+		if err != nil {
+			return err
+		}
+		if p.add(n.Header.ID, one); p.full {
 			return full
 		}
 		return nil
@@ -95,10 +99,9 @@ const (
 )
 
 // add adds the next node that was found, unless it does not fit.
-func (p *nodesPage) add(n *chainstore.FoundNode) {
-	one := foundReply(n, p.omit)
+func (p *nodesPage) add(id chainstore.ID, one *transcriptv1.GetNodeResponse) {
 	missing := 0
-	for p.left[missing] != n.Header.ID {
+	for p.left[missing] != id {
 		missing++
 	}
 	size := protowire.SizeBytes(proto.Size(one)) + entryRoom + missing*missingBytes

@@ -45,9 +45,11 @@ type Compacted struct {
 	// TooLarge says that it is over a node's limits: then it is only counted.
 	TooLarge bool
 
-	payload    []byte
-	facts      []runloop.Facts
-	provenance []chainstore.Provenance
+	payload []byte
+	facts   []runloop.Facts
+	// details are those of the messages, rowDetails those of the row that is read.
+	details, rowDetails []chainstore.Detail
+	provenance          []chainstore.Provenance
 	// loops are the run loops of the messages; starts is how many of the plan's were come to.
 	loops  runloop.Loops
 	starts int
@@ -56,24 +58,27 @@ type Compacted struct {
 }
 
 // add adds a message, an entry of a payload, with its facts.
-func (c *Compacted) add(entry []byte, f runloop.Facts, note runloop.Note, from chainstore.Provenance, begins bool) {
-	f.Note = note
+func (c *Compacted) add(entry []byte, f runloop.Facts, detail *chainstore.Detail, from chainstore.Provenance, begins bool) {
 	b := runloop.BriefOf(&f, runloop.Mark{})
 	tokens, estimated := b.Tokens()
 	c.after.Add(int64(f.Length), tokens, estimated)
 	if c.TooLarge = c.after.Messages > canonical.MaxMessages || c.after.Bytes > canonical.MaxPayloadBytes; c.TooLarge {
-		c.payload, c.facts, c.provenance, c.loops.Begins = nil, nil, nil, nil
+		c.payload, c.facts, c.details, c.provenance, c.loops.Begins = nil, nil, nil, nil, nil
 		return
 	}
 	c.payload = append(c.payload, entry...)
 	c.facts = append(c.facts, f)
+	c.details = append(c.details, chainstore.Detail{})
+	if detail != nil {
+		c.details[len(c.details)-1] = *detail
+	}
 	c.provenance = append(c.provenance, from)
 	c.loops.Begins = append(c.loops.Begins, begins)
 }
 
 // addMade adds a message that the server made.
 func (c *Compacted) addMade(m *transcriptv1.Message) {
-	c.add(canonical.AppendMessage(nil, m), canonical.FactsOf(m), runloop.Note{}, chainstore.Provenance{}, false)
+	c.add(canonical.AppendMessage(nil, m), canonical.FactsOf(m), nil, chainstore.Provenance{}, false)
 }
 
 // read adds what the plan keeps.
@@ -86,6 +91,9 @@ func (c *Compacted) read(ctx context.Context, e *Effective, through uint32) erro
 	err = e.read(ctx, e.shown(c.plan, through), false, func(r *viewRow) error {
 		h, err := r.Header()
 		if err != nil {
+			return err
+		}
+		if c.rowDetails, err = wire.Details(r.Row); err != nil {
 			return err
 		}
 		return eachMessage(h, r, a, func(m *message) error { return c.message(h, m, origins) })
@@ -123,15 +131,16 @@ func (c *Compacted) message(h *chainstore.Header, m *message, o *origins) error 
 	if err != nil {
 		return err
 	}
-	note := m.brief.Note
+	note := &k.facts.Note
+	*note = m.brief.Note
 	if k.shortened {
 		c.shortened++
-		note = runloop.Note{SentAt: note.SentAt, HasSentAt: note.HasSentAt}
+		*note = runloop.Note{SentAt: note.SentAt, HasSentAt: note.HasSentAt}
 	}
 	if !m.brief.Aside() && k.origin != transcriptv1.Origin_ORIGIN_STUB {
 		note.SentAt, note.HasSentAt = h.Times().Of(m.brief), true
 	}
-	c.add(k.entry, k.facts, note, o.provenance(h, m.index), begins)
+	c.add(k.entry, k.facts, wire.DetailAt(c.rowDetails, m.index), o.provenance(h, m.index), begins)
 	return nil
 }
 
@@ -177,11 +186,24 @@ func (c *Compacted) Shrinks(mayBeEmpty bool) bool {
 	return c.after.Bytes < c.before.Bytes && (c.after.Messages > 0 || mayBeEmpty)
 }
 
+// fitDetails drops details, those of the earliest messages first, until they are within a node's limit. They are copies, and where the
+// messages were put first has them.
+func (c *Compacted) fitDetails() {
+	bytes := 0
+	for i := len(c.details) - 1; i >= 0; i-- {
+		if bytes += wire.DetailBytes(&c.details[i]); bytes > wire.MaxDetailBytes {
+			clear(c.details[:i+1])
+			return
+		}
+	}
+}
+
 // Node is the node to put.
 func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, salt []byte) chainstore.NewNode {
 	digest := canonical.PayloadDigest(salt, c.payload)
+	c.fitDetails()
 	return chainstore.NewNode{
-		Parent: parent, Payload: c.payload, Salt: salt, Messages: c.facts,
+		Parent: parent, Payload: c.payload, Salt: salt, Messages: c.facts, Details: chainstore.EncodeDetails(c.details),
 		Identify: func(parent *chainstore.ID) chainstore.ID {
 			return canonical.NodeID(canonical.Envelope{
 				PayloadDigest: digest, Parent: (*[32]byte)(parent), CoversThrough: (*[32]byte)(&through),

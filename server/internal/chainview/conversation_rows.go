@@ -24,6 +24,8 @@ type conversationWriter struct {
 	row *chainstore.Row
 	h   *chainstore.Header
 	out rowOutput
+	// details are those of its messages, where something is told.
+	details []chainstore.Detail
 	// scratch is memory for a line.
 	scratch []byte
 }
@@ -64,6 +66,9 @@ func (w *conversationWriter) Add(row *chainstore.Row) error {
 		w.find(0, body)
 		return w.s.verbatim(row, w.h)
 	}
+	if w.details, err = w.s.details(row); err != nil {
+		return err
+	}
 	w.row = row
 	w.out.clear()
 	if err := w.preamble(preamble); err != nil {
@@ -103,7 +108,7 @@ func (w *conversationWriter) preamble(n int) error {
 			w.s.report.repairs += int64(leftOut(m))
 			continue
 		}
-		if err := w.keep(m, bytes); err != nil {
+		if err := w.keep(m, i, bytes); err != nil {
 			return err
 		}
 	}
@@ -139,7 +144,7 @@ func (w *conversationWriter) message(m *message) error {
 	case w.pairs(m.brief):
 		return w.paired(m)
 	case m.action == compaction.Keep:
-		return w.keep(m.brief, m.bytes)
+		return w.keep(m.brief, m.index, m.bytes)
 	default:
 		return w.cut(m)
 	}
@@ -153,9 +158,9 @@ func (w *conversationWriter) cut(m *message) error {
 	before := len(w.out.bytes)
 	var did bool
 	if w.out.bytes, did = appendCut(w.out.bytes, m, &w.policy); !did {
-		return w.keep(m.brief, m.bytes)
+		return w.keep(m.brief, m.index, m.bytes)
 	}
-	w.shortened(m.brief, len(w.out.bytes)-before)
+	w.shortened(m, len(w.out.bytes)-before)
 	return nil
 }
 
@@ -178,7 +183,7 @@ func (w *conversationWriter) paired(at *message) error {
 	switch at.action {
 	case compaction.Line:
 	case compaction.Keep:
-		return w.keep(at.brief, at.bytes)
+		return w.keep(at.brief, at.index, at.bytes)
 	default:
 		return w.cut(at)
 	}
@@ -188,12 +193,12 @@ func (w *conversationWriter) paired(at *message) error {
 		return err
 	}
 	w.out.bytes = append(w.out.bytes, w.scratch...)
-	w.shortened(at.brief, len(w.scratch))
+	w.shortened(at, len(w.scratch))
 	return nil
 }
 
-// keep shows a message as it is stored.
-func (w *conversationWriter) keep(m *runloop.Brief, bytes []byte) error {
+// keep shows message i of the row as it is stored.
+func (w *conversationWriter) keep(m *runloop.Brief, i int, bytes []byte) error {
 	tokens, estimated := m.Tokens()
 	if err := w.reserve(len(bytes)); err != nil {
 		return err
@@ -205,14 +210,15 @@ func (w *conversationWriter) keep(m *runloop.Brief, bytes []byte) error {
 	if m.LeftOutLine {
 		w.s.report.line.Add(int64(len(bytes)), tokens, estimated)
 	}
-	w.shown(&m.Note, len(bytes), tokens, estimated)
+	w.shown(&m.Note, wire.DetailAt(w.details, i), len(bytes), tokens, estimated)
 	return nil
 }
 
 // shortened counts a message that was changed. A count of its tokens is no longer right.
-func (w *conversationWriter) shortened(b *runloop.Brief, bytes int) {
+func (w *conversationWriter) shortened(m *message, bytes int) {
 	w.out.shortened++
-	w.shown(&runloop.Note{SentAt: b.Note.SentAt, HasSentAt: b.Note.HasSentAt}, bytes, runloop.EstimateTokens(int64(bytes)), true)
+	note := runloop.Note{SentAt: m.brief.Note.SentAt, HasSentAt: m.brief.Note.HasSentAt}
+	w.shown(&note, wire.DetailAt(w.details, m.index), bytes, runloop.EstimateTokens(int64(bytes)), true)
 }
 
 func (w *conversationWriter) stub(call runloop.Call) error {
@@ -223,7 +229,7 @@ func (w *conversationWriter) stub(call runloop.Call) error {
 	w.calls.stub(call)
 	w.out.bytes = canonical.AppendStub(w.out.bytes, call)
 	w.out.stubs++
-	w.shown(&runloop.Note{}, n, runloop.EstimateTokens(int64(n)), true)
+	w.shown(&runloop.Note{}, nil, n, runloop.EstimateTokens(int64(n)), true)
 	return nil
 }
 
@@ -237,16 +243,16 @@ func (w *conversationWriter) leftOut(loops int64) error {
 	w.out.bytes = canonical.AppendLeftOut(w.out.bytes, loops)
 	w.out.lines++
 	w.s.report.line.Add(int64(n), tokens, true)
-	w.shown(&runloop.Note{}, n, tokens, true)
+	w.shown(&runloop.Note{}, nil, n, tokens, true)
 	return nil
 }
 
 // shown counts a message.
-func (w *conversationWriter) shown(note *runloop.Note, bytes int, tokens int64, estimated bool) {
+func (w *conversationWriter) shown(note *runloop.Note, detail *chainstore.Detail, bytes int, tokens int64, estimated bool) {
 	w.out.messages++
 	w.out.size.Add(int64(bytes), tokens, estimated)
 	if w.s.wantsInfo() {
-		w.out.notes.Add(note)
+		w.out.notes.Add(note, detail)
 	}
 }
 

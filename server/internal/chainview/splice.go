@@ -92,9 +92,13 @@ func (s *splicer) hidden(row *chainstore.Row, h *chainstore.Header) error {
 func (s *splicer) verbatim(row *chainstore.Row, h *chainstore.Header) error {
 	p := part{bytes: len(row.Payload), messages: row.Raw.MessageCount(), verbatim: true}
 	if h != nil {
+		details, err := s.details(row)
+		if err != nil {
+			return err
+		}
 		p.slots = asPut(h)
 		p.through = len(h.Messages)
-		p.notes = s.notes(&p)
+		p.notes = s.notes(details, &p)
 	}
 	f, info, err := s.begin(row, h, &p)
 	if err != nil {
@@ -131,10 +135,14 @@ func (s *splicer) repaired(row *chainstore.Row, shown *slots) error {
 	if total != len(row.Payload) {
 		return fmt.Errorf("%w: the lengths in the header of node %s do not add up to its payload", chainstore.ErrCorrupt, h.ID)
 	}
+	details, err := s.details(row)
+	if err != nil {
+		return err
+	}
 	begin := offset
 	for from, limit := shown.from, shown.limit(); from < limit; {
 		p := nextPart(shown, from, limit)
-		p.notes = s.notes(&p)
+		p.notes = s.notes(details, &p)
 		f, info, err := s.begin(row, h, &p)
 		if err != nil {
 			return err

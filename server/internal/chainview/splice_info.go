@@ -77,8 +77,16 @@ func (s *splicer) Link(ctx context.Context) error {
 	return nil
 }
 
+// details are those of a row's messages; nil where none were put, or nothing is told.
+func (s *splicer) details(row *chainstore.Row) ([]chainstore.Detail, error) {
+	if !s.wantsInfo() {
+		return nil, nil
+	}
+	return wire.Details(row)
+}
+
 // notes are those of the messages of a part, stubs with empty ones; nil where none were put, or nothing is told.
-func (s *splicer) notes(p *part) []*transcriptv1.MessageNote {
+func (s *splicer) notes(details []chainstore.Detail, p *part) []*transcriptv1.MessageNote {
 	if !s.wantsInfo() {
 		return nil
 	}
@@ -86,10 +94,10 @@ func (s *splicer) notes(p *part) []*transcriptv1.MessageNote {
 	for i := p.from; i < p.through; i++ {
 		stubs, m := p.at(i)
 		for range stubs {
-			l.Add(&runloop.Note{})
+			l.Add(&runloop.Note{}, nil)
 		}
 		if m != nil && p.shows(m) {
-			l.Add(&m.Note)
+			l.Add(&m.Note, wire.DetailAt(details, i))
 		}
 	}
 	return l.List()

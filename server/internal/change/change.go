@@ -68,7 +68,8 @@ func (b *Builder) Node(field string, n nodeFields, parent chainstore.Parent) err
 		return wire.Under(field, err)
 	}
 	facts := canonical.Facts(n.GetMessages())
-	if err := addNotes(facts, n.GetNotes()); err != nil {
+	details, err := addNotes(facts, n.GetNotes())
+	if err != nil {
 		return wire.Under(field, err)
 	}
 	if err := b.count(field, facts); err != nil {
@@ -87,6 +88,7 @@ func (b *Builder) Node(field string, n nodeFields, parent chainstore.Parent) err
 		},
 		Payload:     form.Payload,
 		Metadata:    form.Metadata,
+		Details:     details,
 		Salt:        n.GetSalt(),
 		SpawnedFrom: spawnedFrom(from),
 		Messages:    facts,
@@ -255,38 +257,19 @@ func (b *Builder) Results(done *chainstore.Committed) []*transcriptv1.AliasResul
 	return results
 }
 
-// addNotes adds notes, none or one for each message, to the facts.
-func addNotes(facts []runloop.Facts, notes []*transcriptv1.MessageNote) error {
-	if len(notes) != 0 && len(notes) != len(facts) {
-		return wire.InvalidField("notes", "must be none, or one for each message")
+// addNotes adds notes, none or one for each message, to the facts, and returns what else they tell as it is stored.
+func addNotes(facts []runloop.Facts, notes []*transcriptv1.MessageNote) ([]byte, error) {
+	parsed, details, err := wire.ParseNotes(notes, len(facts))
+	if err != nil {
+		return nil, err
 	}
-	for i, note := range notes {
-		n, err := parseNote(wire.Indexed("notes", i), note)
-		if err != nil {
-			return err
-		}
+	for i, n := range parsed {
 		if n.HasTokens && facts[i].Opaque {
-			return wire.InvalidField(wire.Indexed("notes", i)+".token_count", "must be absent for an opaque message")
+			return nil, wire.InvalidField(wire.Indexed("notes", i)+".token_count", "must be absent for an opaque message")
 		}
 		facts[i].Note = n
 	}
-	return nil
-}
-
-func parseNote(field string, note *transcriptv1.MessageNote) (runloop.Note, error) {
-	n := runloop.Note{Tokens: note.GetTokenCount(), HasTokens: note.TokenCount != nil, Estimated: note.GetEstimated()}
-	if n.Estimated && !n.HasTokens {
-		return n, wire.InvalidField(field+".estimated", "must not be set without token_count")
-	}
-	if note.GetSentAt() == nil {
-		return n, nil
-	}
-	ms, ok := wire.Milliseconds(note.GetSentAt())
-	if !ok {
-		return n, wire.InvalidField(field+".sent_at", "must be a time from 1970 to 9999")
-	}
-	n.SentAt, n.HasSentAt = ms, true
-	return n, nil
+	return chainstore.EncodeDetails(details), nil
 }
 
 // ParseParent reads a parent that may be absent.

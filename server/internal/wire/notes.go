@@ -1,0 +1,188 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/compaction/runloop"
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// Limits of what notes tell beside times and token counts, in bytes as they are encoded. Part of the contract: may only grow.
+const (
+	maxNoteBytes = 1 << 10
+	// MaxDetailBytes is that of a node.
+	MaxDetailBytes = 64 << 10
+
+	maxAttributes          = 16
+	maxAttributeKeyBytes   = 64
+	maxAttributeValueBytes = 256
+)
+
+// ParseNotes reads the notes of so many messages, none or one for each, and their details, nil for none.
+func ParseNotes(notes []*transcriptv1.MessageNote, messages int) ([]runloop.Note, []chainstore.Detail, error) {
+	if len(notes) == 0 {
+		return nil, nil, nil
+	}
+	if len(notes) != messages {
+		return nil, nil, InvalidField("notes", "must be none, or one for each message")
+	}
+	parsed, details, bytes := make([]runloop.Note, len(notes)), make([]chainstore.Detail, len(notes)), 0
+	for i, note := range notes {
+		field := Indexed("notes", i)
+		var err error
+		if parsed[i], err = parseNote(field, note); err != nil {
+			return nil, nil, err
+		}
+		if details[i], err = parseDetail(field, note); err != nil {
+			return nil, nil, err
+		}
+		if bytes += DetailBytes(&details[i]); bytes > MaxDetailBytes {
+			return nil, nil, OverLimit("notes", "must be at most %d bytes in all, beside times and token counts", MaxDetailBytes)
+		}
+	}
+	return parsed, details, nil
+}
+
+func parseNote(field string, note *transcriptv1.MessageNote) (runloop.Note, error) {
+	n := runloop.Note{Tokens: note.GetTokenCount(), HasTokens: note.TokenCount != nil, Estimated: note.GetEstimated()}
+	if n.Estimated && !n.HasTokens {
+		return n, InvalidField(field+".estimated", "must not be set without token_count")
+	}
+	if note.GetSentAt() == nil {
+		return n, nil
+	}
+	ms, ok := Milliseconds(note.GetSentAt())
+	if !ok {
+		return n, InvalidField(field+".sent_at", "must be a time from 1970 to 9999")
+	}
+	n.SentAt, n.HasSentAt = ms, true
+	return n, nil
+}
+
+func parseDetail(field string, note *transcriptv1.MessageNote) (d chainstore.Detail, err error) {
+	for _, n := range []struct {
+		name  string
+		given *int32
+		to    **int32
+	}{
+		{"input_tokens", note.InputTokens, &d.Input}, {"output_tokens", note.OutputTokens, &d.Output}, {"cached_tokens", note.CachedTokens, &d.Cached},
+	} {
+		if n.given != nil && *n.given < 0 {
+			return d, InvalidField(field+"."+n.name, "must not be negative")
+		}
+		*n.to = n.given
+	}
+	for _, step := range []struct {
+		name string
+		take func()
+	}{
+		{"model", func() { d.Model = note.GetModel() }},
+		{"finish_reason", func() { d.FinishReason = note.GetFinishReason() }},
+		{"attributes", func() { d.Attributes, err = parseAttributes(field+".attributes", note.GetAttributes()) }},
+	} {
+		if step.take(); err != nil {
+			return d, err
+		}
+		if DetailBytes(&d) > maxNoteBytes {
+			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside a time and a token count", maxNoteBytes)
+		}
+	}
+	return d, nil
+}
+
+func parseAttributes(field string, given map[string]string) (all []chainstore.Attribute, err error) {
+	if len(given) > maxAttributes {
+		return nil, OverLimit(field, "must have at most %d entries", maxAttributes)
+	}
+	for key, value := range given {
+		switch {
+		case key == "":
+			return nil, InvalidField(field, "must not have an empty key")
+		case len(key) > maxAttributeKeyBytes:
+			return nil, OverLimit(field, "must have keys of at most %d bytes", maxAttributeKeyBytes)
+		case len(value) > maxAttributeValueBytes:
+			return nil, OverLimit(field, "must have values of at most %d bytes", maxAttributeValueBytes)
+		}
+		all = append(all, chainstore.Attribute{Key: key, Value: value})
+	}
+	slices.SortFunc(all, func(a, b chainstore.Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	return all, nil
+}
+
+// DetailBytes is what a detail takes in a note as it is encoded.
+func DetailBytes(d *chainstore.Detail) int {
+	if d.Empty() {
+		return 0
+	}
+	return proto.Size(messageNote(&runloop.Note{}, d))
+}
+
+// Details are those of the row's messages; nil where none were put.
+func Details(row *chainstore.Row) ([]chainstore.Detail, error) {
+	return chainstore.DecodeDetails(row.Details, row.Raw.MessageCount())
+}
+
+// Notes are those of the messages that were put in a node; nil where none were. details are none, or one for each message.
+func Notes(messages []runloop.Brief, details []chainstore.Detail) []*transcriptv1.MessageNote {
+	var l NoteList
+	for i := range messages {
+		l.Add(&messages[i].Note, DetailAt(details, i))
+	}
+	return l.List()
+}
+
+// DetailAt is the detail of message i; nil where there are none.
+func DetailAt(details []chainstore.Detail, i int) *chainstore.Detail {
+	if details == nil {
+		return nil
+	}
+	return &details[i]
+}
+
+// NoteList gathers notes.
+type NoteList struct {
+	notes []*transcriptv1.MessageNote
+	// put says that one is not empty.
+	put bool
+}
+
+// Add adds a note; detail may be nil.
+func (l *NoteList) Add(n *runloop.Note, detail *chainstore.Detail) {
+	l.notes = append(l.notes, messageNote(n, detail))
+	l.put = l.put || *n != runloop.Note{} || detail != nil && !detail.Empty()
+}
+
+// List is nil where all are empty.
+func (l *NoteList) List() []*transcriptv1.MessageNote {
+	if !l.put {
+		return nil
+	}
+	return l.notes
+}
+
+func messageNote(n *runloop.Note, d *chainstore.Detail) *transcriptv1.MessageNote {
+	note := &transcriptv1.MessageNote{Estimated: n.Estimated}
+	if n.HasSentAt {
+		note.SentAt = Timestamp(n.SentAt)
+	}
+	if n.HasTokens {
+		tokens := n.Tokens // n is part of a header whose memory serves other rows
+		note.TokenCount = &tokens
+	}
+	if d == nil {
+		return note
+	}
+	note.Model, note.FinishReason = d.Model, d.FinishReason
+	note.InputTokens, note.OutputTokens, note.CachedTokens = d.Input, d.Output, d.Cached
+	for _, a := range d.Attributes {
+		if note.Attributes == nil {
+			note.Attributes = make(map[string]string, len(d.Attributes))
+		}
+		note.Attributes[a.Key] = a.Value
+	}
+	return note
+}
