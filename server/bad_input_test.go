@@ -184,6 +184,13 @@ func badPuts() []bad {
 		tooManyLabels[fmt.Sprint(i)] = ""
 	}
 	note := func(n *transcriptv1.MessageNote) *PutNode { return &PutNode{Notes: []*transcriptv1.MessageNote{n}} }
+	attributes := func(n int, key, value string) *PutNode {
+		all := map[string]string{}
+		for i := range n {
+			all[key+string(rune('a'+i))] = value
+		}
+		return note(&transcriptv1.MessageNote{Attributes: all})
+	}
 	part := func(p *transcriptv1.Part) *PutNode {
 		return one(&Message{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{p}})
 	}
@@ -231,6 +238,24 @@ func badPuts() []bad {
 		{"a note before 1970", callPut(note(&transcriptv1.MessageNote{SentAt: timestamppb.New(time.Unix(-1, 0))})), invalid, badField, "notes[0].sent_at"},
 		{"a note after 9999", callPut(note(&transcriptv1.MessageNote{SentAt: &timestamppb.Timestamp{Seconds: 253402300800}})), invalid, badField, "notes[0].sent_at"},
 		{"a note with odd nanoseconds", callPut(note(&transcriptv1.MessageNote{SentAt: &timestamppb.Timestamp{Nanos: -1}})), invalid, badField, "notes[0].sent_at"},
+		{"a negative count", callPut(note(&transcriptv1.MessageNote{InputTokens: proto.Int32(-1)})), invalid, badField, "notes[0].input_tokens"},
+		{"a negative output", callPut(note(&transcriptv1.MessageNote{OutputTokens: proto.Int32(-1)})), invalid, badField, "notes[0].output_tokens"},
+		{"negative cached tokens", callPut(note(&transcriptv1.MessageNote{CachedTokens: proto.Int32(-1 << 31)})), invalid, badField, "notes[0].cached_tokens"},
+		{"a model of 1,022 bytes", callPut(note(&transcriptv1.MessageNote{Model: strings.Repeat("m", 1022)})), invalid, overLimit, "notes[0].model"},
+		{"a model of 1,021 bytes", callPut(note(&transcriptv1.MessageNote{Model: strings.Repeat("m", 1021), SentAt: timestamppb.Now(), TokenCount: proto.Uint32(1)})), codes.OK, "", ""},
+		{"a model of 1,021 bytes and a count", callPut(note(&transcriptv1.MessageNote{Model: strings.Repeat("m", 1021), InputTokens: proto.Int32(0)})), invalid, overLimit, "notes[0].model"},
+		{"a long reason", callPut(note(&transcriptv1.MessageNote{Model: strings.Repeat("m", 500), FinishReason: strings.Repeat("m", 530)})), invalid, overLimit, "notes[0].finish_reason"},
+		{"17 attributes", callPut(attributes(17, "k", "v")), invalid, overLimit, "notes[0].attributes"},
+		{"16 attributes", callPut(attributes(16, "k", "v")), codes.OK, "", ""},
+		{"16 long attributes", callPut(attributes(16, "k", strings.Repeat("v", 60))), invalid, overLimit, "notes[0].attributes"},
+		{"an attribute without key", callPut(note(&transcriptv1.MessageNote{Attributes: map[string]string{"": "v"}})), invalid, badField, "notes[0].attributes"},
+		{"a key of 65 bytes", callPut(attributes(1, strings.Repeat("k", 64), "v")), invalid, overLimit, "notes[0].attributes"},
+		{"a key of 64 bytes", callPut(attributes(1, strings.Repeat("k", 63), strings.Repeat("v", 256))), codes.OK, "", ""},
+		{"an attribute of 257 bytes", callPut(attributes(1, "k", strings.Repeat("v", 257))), invalid, overLimit, "notes[0].attributes"},
+		{"notes of 64 KiB", callPut(&PutNode{Messages: repeat(64, user("x")), Notes: repeat(64, &transcriptv1.MessageNote{Model: strings.Repeat("m", 1021)})}), codes.OK, "", ""},
+		{"notes over 64 KiB", callPut(&PutNode{
+			Messages: repeat(65, user("x")), Notes: append(repeat(64, &transcriptv1.MessageNote{Model: strings.Repeat("m", 1021)}), &transcriptv1.MessageNote{FinishReason: "x"}),
+		}), invalid, overLimit, "notes"},
 		{"an empty parent", callPut(&PutNode{Parent: &NodeRef{}}), invalid, badField, "parent"},
 		{"a short parent", callPut(&PutNode{Parent: byID("abcdef")}), invalid, badField, "parent.node_id"},
 		{"a parent in capitals", callPut(&PutNode{Parent: byID(strings.Repeat("A", 64))}), invalid, badField, "parent.node_id"},
@@ -293,6 +318,7 @@ func badBatches() []bad {
 		{"a bad parent in a node", callNodes(plain, node(&transcriptv1.NewNode{Parent: byID("?")})), invalid, badField, "nodes[1].parent.node_id"},
 		{"an absent parent in a node", callNodes(plain, node(&transcriptv1.NewNode{Parent: byID(absent)})), codes.NotFound, "PARENT_NOT_FOUND", "nodes[1].parent"},
 		{"notes of a node", callNodes(node(&transcriptv1.NewNode{Notes: repeat(2, &transcriptv1.MessageNote{})})), invalid, badField, "nodes[0].notes"},
+		{"a count of a node", callNodes(node(&transcriptv1.NewNode{Notes: repeat(1, &transcriptv1.MessageNote{InputTokens: proto.Int32(-1)})})), invalid, badField, "nodes[0].notes[0].input_tokens"},
 		{"an alias twice over nodes", callNodes(node(&transcriptv1.NewNode{Aliases: aliases[:1]}), node(&transcriptv1.NewNode{Aliases: aliases[:1]})), invalid, "DUPLICATE_ALIAS", "nodes[1].aliases[0].name"},
 		{"1,001 aliases over nodes", callNodes(node(&transcriptv1.NewNode{Aliases: aliases}), node(&transcriptv1.NewNode{Aliases: others})), invalid, overLimit, "aliases"},
 	}

@@ -37,7 +37,8 @@ func (s *Store) Nodes(ctx context.Context, name string, ids []chainstore.ID, yie
 	}
 	for _, n := range found {
 		one := chainstore.FoundNode{
-			Row: chainstore.Row{Raw: n.raw, Seq: n.header.Seq, Payload: n.payload, Metadata: n.metadata}, Header: n.header,
+			Row:    chainstore.Row{Raw: n.raw, Seq: n.header.Seq, Payload: n.payload, Metadata: n.metadata, Details: n.details},
+			Header: n.header,
 		}
 		if n.parent != nil {
 			id := n.parent.id()

@@ -20,8 +20,8 @@ const (
 	maxEntries  = 64
 	maxKey      = 256
 	maxValue    = 4 << 10
-	// maxDetails are the encoded details of a node's messages, about: what a request has of them, 64 KiB, takes about as much.
-	maxDetails = 64 << 10
+	// maxDetail is the most of one message's detail, maxDetails of a node's: as a request has them, which is about as they are stored.
+	maxDetail, maxDetails = 1 << 10, 64 << 10
 	// chunkAbove is the payload size above which an engine may keep payloads in another way.
 	chunkAbove = 256 << 10
 )
@@ -74,7 +74,8 @@ func payloadSizes(f *fixture) {
 		fork := f.sized(byID(at), size)
 		fork.Messages[0].Role = runloop.Developer
 		fork.Messages[0].Detail = detail()
-		f.put(fork)
+		made := f.change([]Node{fork}).Nodes[0]
+		f.matches(f.rows(f.head(idRef(f.put(fork)), nil), chainstore.Span{From: uint32(len(ids)), Through: uint32(len(ids))})[0], &made)
 		at = id
 	}
 	rows := f.all(idRef(at))
@@ -110,16 +111,17 @@ func manyMessages(f *fixture) {
 func largeDetails(f *fixture) {
 	var nodes []Node
 	at := f.put(root(system("s")))
-	for _, size := range []int{1000, chunkAbove - maxDetails, chunkAbove - 100, chunkAbove, chunkAbove + 1, 2*chunkAbove - 100, maxPayload} {
-		for _, bytes := range []int{1, maxDetails} {
-			n := f.sized(byID(at), size)
-			for i := range n.Messages {
-				n.Messages[i].Detail.Model = strings.Repeat("m", bytes/len(n.Messages))
-			}
-			n.Messages[len(n.Messages)-1].Detail = detail()
-			n.Messages[0].Detail.FinishReason = "stop"
-			at, nodes = f.put(n), append(nodes, n)
+	for _, size := range []int{
+		1, chunkAbove - maxDetails - 20_000, chunkAbove - maxDetails, chunkAbove - 20_000, chunkAbove, 2*chunkAbove - maxDetails, 2 << 20,
+	} {
+		n := under(byID(at), user(strings.Repeat("x", size)))
+		for len(n.Messages) < maxDetails/maxDetail {
+			m := assistant("y")
+			m.Detail.Model = strings.Repeat("m", maxDetail-3)
+			n.Messages = append(n.Messages, m)
 		}
+		n.Messages[0].Detail = detail()
+		at, nodes = f.put(n), append(nodes, n)
 	}
 	rows := f.all(idRef(at))
 	for i, made := range f.change(nodes).Nodes {

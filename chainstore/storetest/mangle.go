@@ -142,8 +142,10 @@ func (m *mangled) Nodes(ctx context.Context, namespace string, ids []chainstore.
 	return m.Store.Nodes(ctx, namespace, ids, func(n *chainstore.FoundNode) error {
 		lent := *n
 		lent.Raw, lent.Payload, lent.Metadata = slices.Clone(n.Raw), slices.Clone(n.Payload), slices.Clone(n.Metadata)
+		lent.Details = slices.Clone(n.Details)
+		bytes := [][]byte{lent.Raw, lent.Payload, lent.Metadata, lent.Details}
 		err := yield(&lent)
-		for _, b := range [][]byte{lent.Raw, lent.Payload, lent.Metadata} {
+		for _, b := range bytes {
 			spoil(b)
 		}
 		lent = chainstore.FoundNode{}

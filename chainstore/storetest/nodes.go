@@ -39,6 +39,7 @@ func foundNodes(f *fixture) {
 			if i := slices.IndexFunc(kinds.Nodes, func(r chainstore.PutNode) bool { return r.ID == id }); i >= 0 {
 				equal(f, "the payload", string(n.Payload), string(made[i].Payload))
 				equal(f, "the metadata", string(n.Metadata), string(made[i].Metadata))
+				equal(f, "the details", string(n.Details), string(made[i].Details))
 			}
 			return nil
 		}))

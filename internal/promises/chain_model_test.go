@@ -94,8 +94,17 @@ func newMessage(m *transcriptv1.Message, note *transcriptv1.MessageNote) *messag
 func (m *message) with(content *transcriptv1.Message) *message {
 	out := *m
 	out.Message, out.bytes = content, encoded(content)
-	out.note = &transcriptv1.MessageNote{SentAt: m.note.GetSentAt()}
+	out.note = m.noted()
+	out.note.TokenCount, out.note.Estimated = nil, false
 	return &out
+}
+
+// noted is a copy of its note, an empty one for none.
+func (m *message) noted() *transcriptv1.MessageNote {
+	if m.note == nil {
+		return &transcriptv1.MessageNote{}
+	}
+	return proto.CloneOf(m.note)
 }
 
 func (m *message) calls() []*transcriptv1.ToolCall {

@@ -2,6 +2,7 @@ package promises
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -225,8 +226,18 @@ func (d *draw) note() *transcriptv1.MessageNote {
 		n.TokenCount = proto.Uint32(uint32(d.n(60)))
 		n.Estimated = d.one(2)
 	}
+	if d.one(4) {
+		n.Model, n.FinishReason = d.word("", "model-1", "model-2"), d.word("", "stop", "length")
+		n.InputTokens = proto.Int32(int32(d.n(3)))
+		n.Attributes = map[string]string{"provider": d.word("", "one", "another")}
+	}
+	if d.one(8) {
+		n.OutputTokens, n.CachedTokens = proto.Int32(math.MaxInt32), proto.Int32(0)
+	}
 	return n
 }
+
+func (d *draw) word(of ...string) string { return rapid.SampledFrom(of).Draw(d.t, "word") }
 
 // loop draws a run loop as agents write them, but for what goes wrong now and then.
 func (d *draw) loop() (out []*transcriptv1.Message) {

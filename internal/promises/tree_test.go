@@ -200,10 +200,7 @@ func (c *compacted) filled() (out []*message) {
 	for _, m := range c.after {
 		own := *m
 		own.begins = c.begins[m]
-		own.note = &transcriptv1.MessageNote{SentAt: m.note.GetSentAt(), Estimated: m.note.GetEstimated()}
-		if m.note != nil {
-			own.note.TokenCount = m.note.TokenCount
-		}
+		own.note = m.noted()
 		if m.home != nil && !m.aside() && m.Origin != asStub {
 			own.note.SentAt = timestamppb.New(time.UnixMilli(m.counts()))
 		}

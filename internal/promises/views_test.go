@@ -472,10 +472,7 @@ func (c *conversation) copies() *chain {
 	take := func(m *message, begins bool) *message {
 		out := *m
 		if m.home != nil {
-			out.note = proto.CloneOf(m.note)
-			if out.note == nil {
-				out.note = &transcriptv1.MessageNote{}
-			}
+			out.note = m.noted()
 			out.note.SentAt = timestamppb.New(time.UnixMilli(m.counts()))
 		}
 		out.home, out.begins = home, begins

@@ -32,7 +32,7 @@ func Make(n storetest.Node) chainstore.NewNode {
 		facts[i].Note = n.Messages[i].Note
 	}
 	return chainstore.NewNode{
-		Parent: n.Parent, Payload: form.Payload, Metadata: form.Metadata, Salt: slices.Clone(n.Salt),
+		Parent: n.Parent, Payload: form.Payload, Metadata: form.Metadata, Details: n.Details(), Salt: slices.Clone(n.Salt),
 		SpawnedFrom: n.SpawnedFrom, Messages: facts, Variables: canonical.Variables(metadata), Outcome: canonical.Outcome(metadata),
 		Identify: func(parent *chainstore.ID) chainstore.ID {
 			return canonical.NodeID(form.Envelope((*[32]byte)(parent), from))

@@ -227,6 +227,7 @@ func (c *wireChain) rows(ctx context.Context, span *chainstore.Span, yield func(
 		if !span.HeadersOnly {
 			row.Payload = append([]byte{}, n.payload...)
 			row.Metadata = canonical.AppendMetadata(nil, c.seen(n.info.NodeId).Metadata.GetEntries())
+			row.Details = detailsOf(n.info.Notes)
 		}
 		if err := yield(&row); err != nil {
 			return err
@@ -278,6 +279,7 @@ func (c *wireChain) headerOf(ctx context.Context, id string, payload []byte) (*c
 	h := &chainstore.Header{
 		Seq: uint32(n.Ancestors), FirstPut: n.FirstPut.AsTime().UnixMilli(), Salt: n.Info.Envelope.Salt,
 		PayloadLength: len(stored), MetadataLength: len(canonical.AppendMetadata(nil, n.Metadata.GetEntries())),
+		DetailsLength: len(detailsOf(n.Info.Notes)),
 	}
 	if h.ID, err = chainstore.ParseID(n.Info.NodeId); err != nil {
 		return nil, err

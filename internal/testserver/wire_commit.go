@@ -140,7 +140,11 @@ func newNode(n *chainstore.NewNode) (*transcriptv1.NewNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &transcriptv1.NewNode{Messages: messages, Metadata: metadata, Salt: n.Salt, Notes: notesOf(n.Messages)}
+	details, err := chainstore.DecodeDetails(n.Details, len(n.Messages))
+	if err != nil {
+		return nil, err
+	}
+	out := &transcriptv1.NewNode{Messages: messages, Metadata: metadata, Salt: n.Salt, Notes: notesOf(n.Messages, details)}
 	if from := n.SpawnedFrom; from != nil {
 		out.SpawnedFrom = &transcriptv1.SpawnedFromRef{NodeId: from.Node.String(), ToolCallId: pointer(from.CallID)}
 	}
@@ -155,16 +159,19 @@ func newNode(n *chainstore.NewNode) (*transcriptv1.NewNode, error) {
 	return out, nil
 }
 
-func notesOf(messages []runloop.Facts) []*transcriptv1.MessageNote {
+func notesOf(messages []runloop.Facts, details []chainstore.Detail) []*transcriptv1.MessageNote {
 	var notes []*transcriptv1.MessageNote
-	put := false
-	for _, m := range messages {
+	put := details != nil
+	for i, m := range messages {
 		note := &transcriptv1.MessageNote{Estimated: m.Note.Estimated}
 		if m.Note.HasSentAt {
 			note.SentAt = timestamppb.New(time.UnixMilli(m.Note.SentAt))
 		}
 		if m.Note.HasTokens {
 			note.TokenCount = &m.Note.Tokens
+		}
+		if details != nil {
+			addDetail(note, &details[i])
 		}
 		notes, put = append(notes, note), put || m.Note != runloop.Note{}
 	}

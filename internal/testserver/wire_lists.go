@@ -91,6 +91,7 @@ func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse) 
 	one := &chainstore.FoundNode{Header: h, Row: chainstore.Row{
 		Raw: chainstore.AppendHeader(nil, h), Seq: h.Seq,
 		Payload: canonical.EncodePayload(n.Messages), Metadata: canonical.AppendMetadata(nil, n.Metadata.GetEntries()),
+		Details: detailsOf(n.Info.Notes),
 	}}
 	for _, link := range []struct {
 		id *string
