@@ -350,7 +350,7 @@ func TestConversationReport(t *testing.T) {
 	}
 	req := &PutNode{Messages: put}
 	for range put {
-		req.Notes = append(req.Notes, &transcriptv1.MessageNote{SentAt: sent, TokenCount: proto.Uint32(5)})
+		req.Notes = append(req.Notes, &transcriptv1.MessageNote{SentAt: sent, TokenCount: proto.Uint32(5), Model: "m"})
 	}
 	id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), req)).NodeId
 	reply := r.assemble(&Assemble{Head: byID(id), View: conversation, NodeDetail: ids, Policy: &Policy{
@@ -379,7 +379,7 @@ func TestConversationReport(t *testing.T) {
 	equal(r, "the findings in what is shown", strings.Join(found, ", "), "4 UNANSWERED_CALL, 4 INTERRUPTED_LOOP, 7 ORPHAN_RESULT")
 	n := reply.Nodes[0]
 	equal(r, "the node", fmt.Sprint(len(reply.Nodes), n.MessageCount, n.SizeBytes == g.Bytes, n.Verbatim, len(n.Notes)), "1 8 true false 8")
-	equal(r, "the note of the message that was cut", fmt.Sprint(n.Notes[2].SentAt.AsTime() == sent.AsTime(), n.Notes[2].TokenCount == nil), "true true")
+	equal(r, "the note of the message that was cut", fmt.Sprint(n.Notes[2].SentAt.AsTime() == sent.AsTime(), n.Notes[2].TokenCount == nil, n.Notes[2].Model == "m"), "true true true")
 	equal(r, "the note of another", n.Notes[3].GetTokenCount(), 5)
 	equal(r, "the note of the left-out line", proto.Size(n.Notes[1]), 0)
 

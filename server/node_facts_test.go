@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -224,9 +223,7 @@ func TestLargestNodeWithFacts(t *testing.T) {
 	for range 1000 {
 		late := result("x", strings.Repeat("m", 4000)) // each a finding
 		req.Messages = append(req.Messages, late)
-		req.Notes = append(req.Notes, &transcriptv1.MessageNote{
-			SentAt: &timestamppb.Timestamp{Seconds: 253402300799, Nanos: 999_000_000}, TokenCount: proto.Uint32(1<<32 - 1), Estimated: true,
-		})
+		req.Notes = append(req.Notes, fullNote(62))
 	}
 	room := canonical.MaxPayloadBytes - len(canonical.EncodePayload(req.Messages))
 	req.Messages[0] = result("x", strings.Repeat("m", 4000+room))
@@ -250,7 +247,7 @@ func TestLargestNodeWithFacts(t *testing.T) {
 			largest = max(largest, proto.Size(f))
 		}
 	}
-	if largest < canonical.MaxPayloadBytes+16<<10 || largest > 4<<20-64<<10 {
+	if largest < canonical.MaxPayloadBytes+80<<10 || largest > 4<<20 {
 		r.Errorf("the largest frame has %d bytes", largest)
 	}
 }

@@ -176,7 +176,7 @@ func (r *rig) assemble(req *Assemble) *transcriptv1.AssembleResponse {
 func (r *rig) frames(req *Assemble) ([]*transcriptv1.StreamAssembleResponse, error) {
 	stream, err := r.StreamAssemble(r.ctx(), &transcriptv1.StreamAssembleRequest{
 		Namespace: req.Namespace, Head: req.Head, View: req.View, AfterId: req.AfterId, IfNoneMatch: req.IfNoneMatch,
-		NodeDetail: req.NodeDetail,
+		NodeDetail: req.NodeDetail, NodeFacts: req.NodeFacts,
 	})
 	if err != nil {
 		return nil, err
