@@ -89,6 +89,14 @@ func appendToolCall(dst []byte, c *transcriptv1.ToolCall) []byte {
 	return appendNonEmpty(dst, 3, c.Arguments)
 }
 
+func appendOpaque(dst []byte, o *transcriptv1.Opaque) []byte {
+	dst = appendNonEmpty(dst, 1, o.Type)
+	if len(o.Data) > 0 {
+		dst = appendBytes(dst, 2, o.Data)
+	}
+	return dst
+}
+
 // AppendMetadata appends the canonical encoding of Metadata: the entries sorted by the bytes of their keys, in
 // whatever order they are given. Nothing without entries. The entries must be valid.
 func AppendMetadata(dst []byte, entries []*transcriptv1.MetadataEntry) []byte {

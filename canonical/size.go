@@ -107,3 +107,11 @@ func mediaSize(m *transcriptv1.Media) int {
 func toolCallSize(c *transcriptv1.ToolCall) int {
 	return presentSize(c.Id) + presentSize(c.Name) + stringSize(c.Arguments)
 }
+
+func opaqueSize(o *transcriptv1.Opaque) int {
+	n := stringSize(o.Type)
+	if len(o.Data) > 0 {
+		n += bytesSize(len(o.Data))
+	}
+	return n
+}
