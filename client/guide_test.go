@@ -20,7 +20,7 @@ func lines(text string) string {
 // TestTheGuideRuns holds each snippet of docs/sdk.md to be part of an example, which runs.
 func TestTheGuideRuns(t *testing.T) {
 	var examples string
-	for _, name := range []string{"example_test.go", "example_compact_test.go", "example_outside_test.go", "example_back_test.go"} {
+	for _, name := range []string{"example_test.go", "example_compact_test.go", "example_outside_test.go", "example_back_test.go", "example_notes_test.go"} {
 		examples += lines(string(must(os.ReadFile(name))(t)))
 	}
 	blocks := strings.Split(string(must(os.ReadFile("../docs/sdk.md"))(t)), "```go\n")[1:]

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -318,7 +319,7 @@ func TestAppendNode(t *testing.T) {
 	thread := begun(t, c)
 	tokens := uint32(7)
 	res := must(thread.AppendNode(ctx, client.Node{
-		Messages: messages{answer}, Notes: []*transcriptv1.MessageNote{{TokenCount: &tokens}},
+		Messages: messages{answer}, Notes: []*transcriptv1.MessageNote{{TokenCount: &tokens, Model: "m", OutputTokens: proto.Int32(9), Attributes: map[string]string{"k": "v"}}},
 		Metadata: map[string]string{"z": "1", "a": "2"}, Salt: []byte("0123456789abcdef"),
 		Aliases: []client.AliasUpdate{{Name: "mark", If: client.MustNotExist(), Labels: map[string]string{"k": "v"}}},
 	}))(t)
@@ -326,7 +327,8 @@ func TestAppendNode(t *testing.T) {
 		t.Errorf("got %v", res)
 	}
 	node := must(c.Node(ctx, client.ByAlias("mark")))(t)
-	if len(node.Metadata.Entries) != 2 || node.Info.Notes[0].GetTokenCount() != 7 {
+	if len(node.Metadata.Entries) != 2 || node.Info.Notes[0].GetTokenCount() != 7 || node.Info.Notes[0].Model != "m" ||
+		node.Info.Notes[0].GetOutputTokens() != 9 || node.Info.Notes[0].Attributes["k"] != "v" {
 		t.Errorf("got %v", node)
 	}
 	_, err := thread.AppendNode(ctx, client.Node{Parent: client.ByID(res.NodeId)})

@@ -16,7 +16,7 @@ import (
 
 type economyCommand struct {
 	Files []string `arg:"" name:"file" help:"JSON lines as import reads them, gzipped or not; - is standard input."`
-	JSON  bool     `name:"json" help:"Print a list of {strategy, input_bytes, saved, reused, of_naive, quoted, forgotten, hidden_unseen, interrupted_unseen}."`
+	JSON  bool     `name:"json" help:"Print {strategies, models}: lists of {strategy, input_bytes, saved, reused, of_naive, quoted, forgotten, hidden_unseen, interrupted_unseen} and of {model, messages, input_tokens, output_tokens, cached_tokens}."`
 	Keep  bool     `help:"Store the conversations in the transcriptd of --addr, in the namespace \"economy\" or that of --namespace, where they stay. Default: a transcriptd of its own, which is gone when it ends."`
 	policyFlags
 }
@@ -31,6 +31,8 @@ func (c *economyCommand) Help() string {
     given          the policy of the flags, where any is given
 
 saved is the share of the bytes of everything that is not sent. reused is the share of the bytes sent that the request before had too, in whole messages from the start: what a provider has cached. cost (of_naive with --json) counts a cached byte as a tenth, and is told as a share of that of everything. forgotten is the share of the results quoted by a later assistant message that its request did not show whole: a quote is 24 or more characters in a row that stood in results alone before. hidden is how many results were not shown in the request that ended with them, so that no model could have seen them. interrupted is how many more no model saw because the user wrote before one was asked about them: they are condensed with their run loop, and recall finds them.
+
+Below stand the tokens that the messages say they took, by model: the sums of what import reads from their members model and usage. There is no such table where none say so.
 
 Bytes are those of messages as transcriptd encodes them. A conversation is put at once, so that --max-age finds nothing old in it.
 
@@ -55,7 +57,7 @@ func (c *economyCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	e := &economy{session: s, line: newProgress(s.notes), strategies: strategies}
+	e := &economy{session: s, line: newProgress(s.notes), strategies: strategies, models: modelSums{}}
 	e.spendings = e.begin()
 	defer e.line.clear()
 	if err := e.files(ctx, c.Files); err != nil {
@@ -86,6 +88,7 @@ type economy struct {
 	mu        sync.Mutex
 	spendings []*spending // one for each strategy, the first being everything
 	requests  int64
+	models    modelSums
 }
 
 // begin is a conversation of which nothing was sent yet.
@@ -136,6 +139,7 @@ func (e *economy) conversation(ctx context.Context, c *conversation) error {
 		return inputf("%s: %w", c.place, err)
 	}
 	chain := newChain(messages, nil)
+	chain.notes = withUsage(nil, messages)
 	for from := 0; from < len(chain.nodes); {
 		end := chain.batch(from)
 		if _, err := e.PutAll(ctx, chain.request(from, end)...); err != nil {
@@ -159,6 +163,7 @@ func (e *economy) conversation(ctx context.Context, c *conversation) error {
 	for i, p := range own {
 		e.spendings[i].add(p)
 	}
+	e.models.add(chain.notes)
 	return nil
 }
 
@@ -209,6 +214,12 @@ type economyRow struct {
 	InterruptedUnseen int64 `json:"interrupted_unseen"`
 }
 
+// economyReply is what economy prints with --json.
+type economyReply struct {
+	Strategies []economyRow `json:"strategies"`
+	Models     []modelCost  `json:"models"`
+}
+
 // row is what is printed of a spending, beside that of everything.
 func (p *spending) row(naive *spending) economyRow {
 	return economyRow{
@@ -225,7 +236,7 @@ func (e *economy) print(asJSON bool) error {
 		rows[i] = p.row(e.spendings[0])
 	}
 	if asJSON {
-		return e.printJSON(rows)
+		return e.printJSON(economyReply{rows, e.models.rows()})
 	}
 	err := e.printLine("%-12s  %14s  %6s  %6s  %6s  %9s  %6s  %11s",
 		"strategy", "bytes sent", "saved", "reused", "cost", "forgotten", "hidden", "interrupted")
@@ -239,7 +250,11 @@ func (e *economy) print(asJSON bool) error {
 			return err
 		}
 	}
-	return e.printLine("%s, %s", count(e.requests, "request"), count(rows[0].Quoted, "quote"))
+	err = e.printLine("%s, %s", count(e.requests, "request"), count(rows[0].Quoted, "quote"))
+	if err != nil {
+		return err
+	}
+	return e.printModels(e.models.rows())
 }
 
 func ratio(part, whole float64) float64 {

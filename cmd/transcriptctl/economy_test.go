@@ -76,14 +76,19 @@ func TestEconomy(t *testing.T) {
 	compareRows(t, economyRows(t, out.String()), want)
 }
 
-func economyRows(t *testing.T, out string) (rows []economyRow) {
+func economyRows(t *testing.T, out string) []economyRow {
+	t.Helper()
+	return economyOf(t, out).Strategies
+}
+
+func economyOf(t *testing.T, out string) (reply economyReply) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(out))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&rows); err != nil {
+	if err := d.Decode(&reply); err != nil {
 		t.Fatal(err, out)
 	}
-	return rows
+	return reply
 }
 
 func compareRows(t *testing.T, got, want []economyRow) {

@@ -219,6 +219,7 @@ func (i *importer) store(ctx context.Context, c *conversation) error {
 	chain := newChain(messages, salt)
 	var unread []unreadTime
 	chain.notes, unread = i.times.notes(messages)
+	chain.notes = withUsage(chain.notes, messages)
 	created := 0
 	for n := 1; ; n++ {
 		fate, more, err := i.settle(ctx, c, chain)

@@ -71,6 +71,7 @@ func (c *putCommand) node(ctx context.Context, s *session) (n client.Node, err e
 	if n.Messages, err = c.messages(ctx, s); err != nil {
 		return n, err
 	}
+	n.Notes = withUsage(nil, n.Messages)
 	if c.Parent != "" {
 		if n.Parent, err = s.ref(ctx, c.Parent); err != nil {
 			return n, err

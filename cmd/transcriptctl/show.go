@@ -36,9 +36,14 @@ func (c *showCommand) Run(ctx context.Context, s *session) error {
 	if err := s.printRows(nodeRows(node)); err != nil {
 		return err
 	}
-	for _, m := range node.GetMessages() {
+	for i, m := range node.GetMessages() {
 		if err := s.printMessage("\n", m); err != nil {
 			return err
+		}
+		if notes := node.GetInfo().GetNotes(); i < len(notes) && noteText(notes[i]) != "" {
+			if err := s.printLine("[%s]", noteText(notes[i])); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
