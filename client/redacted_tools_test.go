@@ -49,6 +49,8 @@ func TestRedactedRecallTool(t *testing.T) {
 	want := "call: tool:[redacted] {\"key\":\"[redacted]\",\"for\":\"needle\"}\nresult:\na needle, key [redacted], and password: [redacted]"
 	says(t, tool, fmt.Sprintf(`{"call_id":%q}`, call.GetId()), want)
 	says(t, tool, fmt.Sprintf(`{"call_id":"id:[redacted]","place":"%s.0"}`, found[:12]), want)
+	says(t, tool, fmt.Sprintf(`{"call_id":%q,"arguments":true}`, call.GetId()),
+		"call: tool:[redacted], with the arguments:\n{\"key\":\"[redacted]\",\"for\":\"needle\"}")
 	says(t, tool, `{"call_id":"id:[redacted]"}`, "There is no such tool call in this conversation.")
 	says(t, thread.RecallTool(), fmt.Sprintf(`{"call_id":"id:[redacted]","place":"%s.0"}`, found[:12]), "There is no such tool call in this conversation.")
 

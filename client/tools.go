@@ -46,7 +46,8 @@ func encoded(v any) json.RawMessage {
 const recallParameters = `{"type":"object","properties":{` +
 	`"call_id":{"type":"string","description":"The id of the tool call, as the line names it after 'recall'. '-' where it has none."},` +
 	`"place":{"type":"string","description":"What stands behind the id in the line, such as 3f2a9c0d1e4b.0: names exactly that result."},` +
-	`"offset":{"type":"integer","description":"Where to go on in a long result, in characters. Default 0."}},` +
+	`"arguments":{"type":"boolean","description":"Whether to get the arguments of the call in place of its result. Default false."},` +
+	`"offset":{"type":"integer","description":"Where to go on in a long text, in characters. Default 0."}},` +
 	`"required":["call_id"]}`
 
 const searchParameters = `{"type":"object","properties":{` +
@@ -54,7 +55,8 @@ const searchParameters = `{"type":"object","properties":{` +
 	`"regexp":{"type":"boolean","description":"Whether query is an RE2 pattern. Default false."}},` +
 	`"required":["query"]}`
 
-// toolText is how many characters of a result a model is given at once, toolArguments of a call's arguments; toolHits
+// toolText is how many characters of a result, or of arguments that it asks for, a model is given at once, toolArguments of those
+// beside a result; toolHits
 // how many hits of a search, and toolPages how many pages are looked at for them: each is about half a second at most.
 const (
 	toolText      = 20_000
@@ -69,8 +71,8 @@ const (
 	searchName = "search_history"
 )
 
-// RecallTool gives the tool recall_tool_call, with which a model gets back a result that was left out of what it sees. A
-// result is given in parts of 20,000 characters, as it was put: see RedactedRecallTool.
+// RecallTool gives the tool recall_tool_call, with which a model gets back a result, or the arguments of a call, that were left out of
+// what it sees. A text is given in parts of 20,000 characters, as it was put: see RedactedRecallTool.
 func (t *Thread) RecallTool() *Tool { return t.recallTool(false) }
 
 // RedactedRecallTool is RecallTool without secrets: they are taken out of the call and of the whole result before it is
@@ -81,7 +83,8 @@ func (t *Thread) recallTool(redacts bool) *Tool {
 	return &Tool{
 		Name: recallName,
 		Description: "Get back the full result of an earlier tool call of this conversation. Results that were left out are " +
-			"shown as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'.",
+			"shown as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'. Where arguments of a call show " +
+			"'[N bytes left out]', get them back with its id and arguments true.",
 		Parameters: json.RawMessage(recallParameters),
 		Call: func(ctx context.Context, arguments string) (string, error) {
 			return t.recall(ctx, arguments, redacts)
@@ -114,12 +117,14 @@ func parses(arguments string, into any) bool { return json.Unmarshal([]byte(argu
 
 func (t *Thread) recall(ctx context.Context, arguments string, redacts bool) (string, error) {
 	var in struct {
-		CallID string `json:"call_id"`
-		Place  string `json:"place"`
-		Offset int    `json:"offset"`
+		CallID    string `json:"call_id"`
+		Place     string `json:"place"`
+		Arguments bool   `json:"arguments"`
+		Offset    int    `json:"offset"`
 	}
 	if !parses(arguments, &in) || in.CallID == "" && in.Place == "" {
-		return "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number.", nil
+		return "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number, " +
+			"arguments true or false.", nil
 	}
 	call := Recall{Place: in.Place, Redact: redacts}
 	// An id without its secret is none; its place is exact.
@@ -135,6 +140,9 @@ func (t *Thread) recall(ctx context.Context, arguments string, redacts bool) (st
 		return "That is not the id and place of a tool call: copy both from the line.", nil
 	case err != nil:
 		return "", err
+	}
+	if in.Arguments {
+		return recalledArguments(got, in.Offset), nil
 	}
 	text := partsText(got.Parts)
 	if redacts {
@@ -157,18 +165,34 @@ func recalledText(got *Recalled, text string, offset int) string {
 	default:
 		b.WriteString("result:\n")
 	}
+	writePart(&b, text, offset)
+	return b.String()
+}
+
+// recalledArguments is a recalled call with its arguments from an offset on.
+func recalledArguments(got *Recalled, offset int) string {
+	if got.Call == nil {
+		return "The call of this result is not in this conversation."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "call: %s, with the arguments:\n", got.Call.GetName())
+	writePart(&b, got.Call.Arguments, offset)
+	return b.String()
+}
+
+// writePart writes what a model is given at once of a text, from an offset on.
+func writePart(b *strings.Builder, text string, offset int) {
 	whole := []rune(text)
 	if offset > 0 && offset >= len(whole) {
-		fmt.Fprintf(&b, "[it has %d characters: there is nothing at offset %d]", len(whole), offset)
-		return b.String()
+		fmt.Fprintf(b, "[it has %d characters: there is nothing at offset %d]", len(whole), offset)
+		return
 	}
 	begin := max(offset, 0)
 	end := min(len(whole), begin+toolText)
 	b.WriteString(string(whole[begin:end]))
 	if end < len(whole) {
-		fmt.Fprintf(&b, "\n[%d more characters: ask again with offset %d]", len(whole)-end, end)
+		fmt.Fprintf(b, "\n[%d more characters: ask again with offset %d]", len(whole)-end, end)
 	}
-	return b.String()
 }
 
 // partsText is the text of parts; what is not text is named.

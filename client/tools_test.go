@@ -20,7 +20,8 @@ import (
 const recallJSON = `{"type":"object","properties":{` +
 	`"call_id":{"type":"string","description":"The id of the tool call, as the line names it after 'recall'. '-' where it has none."},` +
 	`"place":{"type":"string","description":"What stands behind the id in the line, such as 3f2a9c0d1e4b.0: names exactly that result."},` +
-	`"offset":{"type":"integer","description":"Where to go on in a long result, in characters. Default 0."}},"required":["call_id"]}`
+	`"arguments":{"type":"boolean","description":"Whether to get the arguments of the call in place of its result. Default false."},` +
+	`"offset":{"type":"integer","description":"Where to go on in a long text, in characters. Default 0."}},"required":["call_id"]}`
 
 const searchJSON = `{"type":"object","properties":{` +
 	`"query":{"type":"string","description":"The text to find, in any case of its letters; or an RE2 pattern where regexp is true."},` +
@@ -28,7 +29,8 @@ const searchJSON = `{"type":"object","properties":{` +
 
 const (
 	recallSays = "Get back the full result of an earlier tool call of this conversation. Results that were left out are shown " +
-		"as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'."
+		"as a line '[result of NAME, B bytes, left out; recall CALL_ID PLACE]'. Where arguments of a call show '[N bytes left out]', " +
+		"get them back with its id and arguments true."
 	searchSays = "Search everything that was said earlier in this conversation, also what is no longer shown. Newest first."
 )
 
@@ -110,15 +112,19 @@ func TestRecallTool(t *testing.T) {
 	says(t, tool, `{"call_id":"-"}`, "call: look {}\nresult:\nnameless")
 	says(t, tool, `{"call_id":"call-1"}`, "call: read {\"path\":\"a\"}\nresult, an error:\nno such file")
 	says(t, tool, `{"call_id":"later"}`, "call: wait "+strings.Repeat("ä", 2000)+"...\nIt has no result.")
+	says(t, tool, `{"call_id":"later","arguments":true}`, "call: wait, with the arguments:\n"+strings.Repeat("ä", 3000))
+	says(t, tool, `{"call_id":"later","arguments":true,"offset":2998}`, "call: wait, with the arguments:\nää")
 	ok(t, thread.Append(ctx, client.Result(client.Call("later", "wait", ""), "done")))
 	ok(t, thread.Append(ctx, asks))
 	ok(t, thread.AppendResults(ctx, picture))
 	says(t, tool, `{"call_id":"call-1"}`, "call: read {\"path\":\"a\"}\nresult:\n{\"a\":1}[image/png]")
 
-	const wrong = "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number."
+	const wrong = "The arguments have to be a JSON object with call_id and, where the line has one, place, both texts; offset is a whole number, " +
+		"arguments true or false."
 	for arguments, want := range map[string]string{
-		``: wrong, `null`: wrong, `{}`: wrong, `[]`: wrong, `{"call_id":7}`: wrong, `{"call_id":"a","offset":"b"}`: wrong, `{"call_id":`: wrong,
-		`{"call_id":"other"}`:                             "There is no such tool call in this conversation.",
+		``: wrong, `null`: wrong, `{}`: wrong, `[]`: wrong, `{"call_id":7}`: wrong, `{"call_id":"a","offset":"b"}`: wrong, `{"call_id":"a","arguments":"b"}`: wrong,
+		`{"call_id":`:         wrong,
+		`{"call_id":"other"}`: "There is no such tool call in this conversation.",
 		`{"call_id":"work-0","place":"000000000000.0"}`:   "There is no such tool call in this conversation.",
 		`{"call_id":"work-0","place":"there"}`:            "That is not the id and place of a tool call: copy both from the line.",
 		`{"call_id":"` + strings.Repeat("x", 2000) + `"}`: "There is no such tool call in this conversation.",
@@ -155,6 +161,26 @@ func TestRecallToolGivesLongResultsInParts(t *testing.T) {
 	if !strings.HasPrefix(long, whole) || utf8.RuneCountInString(whole) != 60_000 {
 		t.Errorf("%d characters came", utf8.RuneCountInString(whole))
 	}
+}
+
+// A model that sees a call shortened gets its arguments back, whole, in parts.
+func TestRecallToolGivesArgumentsBack(t *testing.T) {
+	ctx, thread := t.Context(), begun(t, newLink(t).client())
+	arguments := `{"path":"a.go","text":"` + strings.Repeat("é", 30_000) + `"}`
+	for i := range 12 {
+		c := client.Call(fmt.Sprint("write-", i), "write", arguments)
+		ok(t, thread.Append(ctx, client.Assistant("", c)))
+		ok(t, thread.AppendResults(ctx, client.Result(c, "done")))
+	}
+	shown := must(thread.Messages(ctx, client.Frugal()))(t)
+	first := client.Calls(shown[slices.IndexFunc(shown, func(m *transcriptv1.Message) bool { return len(client.Calls(m)) > 0 })])[0]
+	if first.Arguments != `{"path":"a.go","text":"[60000 bytes left out]"}` {
+		t.Fatalf("it is shown with the arguments %.100q", first.Arguments)
+	}
+	begins, rest := "call: write, with the arguments:\n", []rune(arguments)
+	says(t, thread.RecallTool(), `{"call_id":"`+first.GetId()+`","arguments":true}`,
+		begins+string(rest[:20_000])+"\n[10025 more characters: ask again with offset 20000]")
+	says(t, thread.RecallTool(), `{"call_id":"`+first.GetId()+`","arguments":true,"offset":20000}`, begins+string(rest[20_000:]))
 }
 
 // What a line of a conversation says leads to just the result that it stands for, whatever was compacted.
