@@ -3,8 +3,8 @@ package compaction
 import "github.com/transcriptd/transcriptd/compaction/runloop"
 
 // clearing follows the last run loop, shown whole, and decides at its points which results become lines, and which calls are shortened. A
-// point lies behind a user message, and behind a result or stub after which no call of its group is open: nothing that follows changes
-// what is decided there.
+// point lies behind a result or stub after which no call of its group is open: nothing that follows changes what is decided there. The
+// rule has a point behind each user message too, where nothing can go: in a loop users stand before all calls and results.
 type clearing struct {
 	// open is how many calls of the group have no result yet.
 	open int
