@@ -122,6 +122,8 @@ func badViews(w *planted) []bad {
 		{"the most messages", callView(&Assemble{Head: chat, LastMessages: 10_000}), codes.OK, "", ""},
 		{"more than the most messages", callView(&Assemble{Head: chat, LastMessages: 10_001}), invalid, overLimit, "last_messages"},
 		{"fewer than no bytes", callView(&Assemble{Head: chat, LastBytes: -1}), invalid, badField, "last_bytes"},
+		{"the end of a view over 4 MiB", callView(&Assemble{Head: byID(w.large), LastMessages: 3}), codes.OK, "", ""},
+		{"the end of a view, over 4 MiB", asked((*rig).Assemble, &Assemble{Head: byID(w.large), LastMessages: 100}), codes.ResourceExhausted, "USE_STREAM_ASSEMBLE", ""},
 		{"last messages of a conversation", callView(&Assemble{Head: chat, View: conversation, LastMessages: 1}), invalid, badField, "last_messages"},
 		{"last bytes of a conversation", callView(&Assemble{Head: chat, View: conversation, LastBytes: 1}), invalid, badField, "last_bytes"},
 		{"last messages after a node", callView(&Assemble{Head: chat, LastMessages: 1, AfterId: w.chat[0]}), invalid, badField, "last_messages"},

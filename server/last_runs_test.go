@@ -43,10 +43,32 @@ func TestLastOfLargeNodes(t *testing.T) {
 			}
 		}
 	}
+	five := places[4999].NodeId // all of which are read at once
+	reply := r.assemble(&Assemble{Head: byID(five), LastMessages: 7})
+	equal(r, "the last of five nodes", fmt.Sprint(len(reply.Messages), reply.MoreBefore), "7 true")
 	for _, bytes := range []int{1, 100, 50_000, 100_000, 1 << 20} {
 		reply := r.assemble(&Assemble{Head: byID(head), LastBytes: int32(bytes)})
 		one := int(reply.Report.Bytes) / len(reply.Messages)
 		equal(r, "how many fit", len(reply.Messages), min(9000, max(1, bytes/one)))
+	}
+}
+
+// TestLastOfShortGroups: groups are told apart wherever the rows begin that are read at a time.
+func TestLastOfShortGroups(t *testing.T) {
+	r := newRig(t)
+	head := r.put("", user("go"))
+	var begins []string
+	for i := range 120 {
+		head = r.put(head, calling("read", fmt.Sprint(i)))
+		begins = append(begins, head)
+		head = r.put(head, result(fmt.Sprint(i), "found"))
+	}
+	for n := 1; n <= 240; n++ {
+		for _, view := range []transcriptv1.View{full, effective} {
+			reply := r.assemble(&Assemble{Head: byID(head), View: view, LastMessages: int32(n)})
+			equal(r, fmt.Sprint("how many the last ", n, " are"), len(reply.Messages), (n+1)/2*2)
+			equal(r, "where they begin", reply.Begin.NodeId, begins[120-(n+1)/2])
+		}
 	}
 }
 

@@ -67,8 +67,12 @@ func (r *Report) find(h *chainstore.Header, from, through int) {
 	}
 }
 
-// findIn is find for a part of a row: calls without a result are found where their stubs stand.
+// findIn is find for a part of a row: calls without a result are found where their stubs stand, if the view has stubs.
 func (r *Report) findIn(p *slots) {
+	if p.put {
+		r.find(p.h, p.from, p.through)
+		return
+	}
 	for i := p.from; i < p.through; i++ {
 		r.add(p.h, i, transcriptv1.FindingKind_FINDING_KIND_UNANSWERED_CALL, len(p.stubs(i)))
 		r.findAt(p.h, i)
