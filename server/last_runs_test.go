@@ -68,6 +68,8 @@ func TestLastOfShortGroups(t *testing.T) {
 			reply := r.assemble(&Assemble{Head: byID(head), View: view, LastMessages: int32(n)})
 			equal(r, fmt.Sprint("how many the last ", n, " are"), len(reply.Messages), (n+1)/2*2)
 			equal(r, "where they begin", reply.Begin.NodeId, begins[120-(n+1)/2])
+			byBytes := r.assemble(&Assemble{Head: byID(head), View: view, LastBytes: int32(reply.Report.Bytes)})
+			equal(r, "where as many bytes begin", byBytes.Begin.NodeId, reply.Begin.NodeId)
 		}
 	}
 }
