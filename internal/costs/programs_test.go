@@ -257,6 +257,11 @@ func (c *conversations) reads() []*program {
 
 // writes are calls that write, or might have.
 func (c *conversations) writes() []*program {
+	long := *c.long
+	cost := &transcriptv1.MessageNote{
+		Model: "model-1-2026-11-01", FinishReason: "stop",
+		InputTokens: proto.Int32(20_000), CachedTokens: proto.Int32(19_000), OutputTokens: proto.Int32(300),
+	}
 	return []*program{
 		same("PutNode, what is there", 16, transcriptv1.TranscriptService_PutNode_FullMethodName,
 			&transcriptv1.PutNodeRequest{Parent: byID(c.long.ids[500]), Messages: turn(c.long.name, 500)}),
@@ -264,6 +269,8 @@ func (c *conversations) writes() []*program {
 		{name: "PutNodes, a chain of 100", calls: 1, next: c.chains()},
 		{name: "Alias, a move", calls: 8, next: c.move()},
 		{name: "PutNode, a turn that forks", calls: 8, next: counted(func(i int) call { return fork("", c.long.ids[500], i) })},
+		{name: "PutNode, a turn and what it cost", calls: 8, next: func() call { return noted(&long, cost) }},
+		{name: "PutNode, a turn", calls: 8, next: func() call { return noted(&long, nil) }},
 		{name: "DeleteAlias", calls: 8, next: counted(c.deletion)},
 		{name: "Compact, 100 turns", calls: 3, next: counted(c.compaction)},
 	}
@@ -276,6 +283,22 @@ func (c *conversations) append() call {
 	return unary(transcriptv1.TranscriptService_PutNode_FullMethodName, &transcriptv1.PutNodeRequest{
 		Parent: node.Parent, Messages: node.Messages, Aliases: c.grown.moved(before),
 	})
+}
+
+// noted puts the next turn of a chain, with a note for each message of the model; nil: without notes.
+func noted(c *chain, note *transcriptv1.MessageNote) call {
+	node := c.next()
+	for _, m := range node.Messages {
+		switch {
+		case note == nil:
+		case m.Role == transcriptv1.Role_ROLE_ASSISTANT:
+			node.Notes = append(node.Notes, note)
+		default:
+			node.Notes = append(node.Notes, &transcriptv1.MessageNote{})
+		}
+	}
+	return unary(transcriptv1.TranscriptService_PutNode_FullMethodName,
+		&transcriptv1.PutNodeRequest{Parent: node.Parent, Messages: node.Messages, Notes: node.Notes})
 }
 
 // chains puts new chains.

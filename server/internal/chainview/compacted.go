@@ -47,7 +47,7 @@ type Compacted struct {
 
 	payload []byte
 	facts   []runloop.Facts
-	// details are those of the messages, rowDetails those of the row that is read.
+	// details are those of the messages through the last that has any, rowDetails those of the row that is read.
 	details, rowDetails []chainstore.Detail
 	provenance          []chainstore.Provenance
 	// loops are the run loops of the messages; starts is how many of the plan's were come to.
@@ -68,9 +68,8 @@ func (c *Compacted) add(entry []byte, f runloop.Facts, detail *chainstore.Detail
 	}
 	c.payload = append(c.payload, entry...)
 	c.facts = append(c.facts, f)
-	c.details = append(c.details, chainstore.Detail{})
-	if detail != nil {
-		c.details[len(c.details)-1] = *detail
+	if detail != nil && !detail.Empty() {
+		c.details = append(append(c.details, make([]chainstore.Detail, len(c.facts)-1-len(c.details))...), *detail)
 	}
 	c.provenance = append(c.provenance, from)
 	c.loops.Begins = append(c.loops.Begins, begins)

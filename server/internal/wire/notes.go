@@ -145,24 +145,27 @@ func DetailAt(details []chainstore.Detail, i int) *chainstore.Detail {
 
 // NoteList gathers notes.
 type NoteList struct {
+	// notes are nil as long as all are empty, of which there are so many.
 	notes []*transcriptv1.MessageNote
-	// put says that one is not empty.
-	put bool
+	empty int
 }
 
 // Add adds a note; detail may be nil.
 func (l *NoteList) Add(n *runloop.Note, detail *chainstore.Detail) {
+	if l.notes == nil {
+		if (*n == runloop.Note{}) && (detail == nil || detail.Empty()) {
+			l.empty++
+			return
+		}
+		for range l.empty {
+			l.notes = append(l.notes, &transcriptv1.MessageNote{})
+		}
+	}
 	l.notes = append(l.notes, messageNote(n, detail))
-	l.put = l.put || *n != runloop.Note{} || detail != nil && !detail.Empty()
 }
 
 // List is nil where all are empty.
-func (l *NoteList) List() []*transcriptv1.MessageNote {
-	if !l.put {
-		return nil
-	}
-	return l.notes
-}
+func (l *NoteList) List() []*transcriptv1.MessageNote { return l.notes }
 
 func messageNote(n *runloop.Note, d *chainstore.Detail) *transcriptv1.MessageNote {
 	note := &transcriptv1.MessageNote{Estimated: n.Estimated}
