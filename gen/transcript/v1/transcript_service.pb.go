@@ -4241,7 +4241,7 @@ type StreamAssembleResponse struct {
 	NotModified bool `protobuf:"varint,5,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
 	// First frame: the chain's totals.
 	Counters *ChainCounters `protobuf:"bytes,6,opt,name=counters,proto3" json:"counters,omitempty"`
-	// Last frame: of all frames together.
+	// Last frame, which has no messages where there is no room beside them: of all frames together.
 	Report *Report `protobuf:"bytes,7,opt,name=report,proto3" json:"report,omitempty"`
 	// The nodes of this frame's messages, where asked for.
 	Nodes []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
