@@ -2,6 +2,7 @@ package chainview
 
 import (
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -57,6 +58,11 @@ type keptBytes struct {
 
 // Size is what the frame takes in a reply.
 func (f *Frame) Size() int { return f.Bytes + f.infoBytes }
+
+// HasRoom tells whether a report fits into a reply beside what the frame has.
+func (f *Frame) HasRoom(report *transcriptv1.Report) bool {
+	return f.Size()+proto.Size(report) <= wire.MaxReply
+}
 
 // add lays an encoded payload.
 func (f *Frame) add(payload []byte) {

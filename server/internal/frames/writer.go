@@ -2,12 +2,10 @@ package frames
 
 import (
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
-	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // Writer sends frames.
@@ -29,7 +27,7 @@ func (w *Writer) SendAll(full []*chainview.Frame) error {
 
 // Send sends a frame; the last one carries the report. Beside the largest nodes there is no room for one, which comes in a frame of its own.
 func (w *Writer) Send(f *chainview.Frame, report *transcriptv1.Report) error {
-	if report != nil && f.Size()+proto.Size(report) > wire.MaxReply {
+	if report != nil && !f.HasRoom(report) {
 		if err := w.Send(f, nil); err != nil {
 			return err
 		}
