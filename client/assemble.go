@@ -48,7 +48,9 @@ type Query struct {
 	//     system and developer messages of whole nodes, the last up to its first other message. That they are the
 	//     beginning of this chain and all of it, and that the compaction's messages say what was said, is the server's
 	//     word: a full view proves what was.
-	//   - VIEW_CONVERSATION, and the end of any view: each node named has that id, and those verbatim have these messages. Nothing binds them to the
+	//   - The end of VIEW_FULL: the nodes follow each other, without Before to the head, and those verbatim have these messages. Of
+	//     the first node, which may have come in part, the id alone is proven, and with Before not that the last is where that is.
+	//   - VIEW_CONVERSATION, and the end of VIEW_EFFECTIVE: each node named has that id, and those verbatim have these messages. Nothing binds them to the
 	//     head, and nothing proves what was cut or not shown.
 	//
 	// Nothing proves where an alias points, nor counters, reports, notes and Facts.
@@ -262,7 +264,7 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 	}
 	f.verifier.next, f.verifier.head = m.BaseId, m.HeadId
 	f.verifier.view, f.verifier.based = f.req.View, m.BaseId != ""
-	f.verifier.part = f.req.LastMessages > 0 || f.req.LastBytes > 0
+	f.verifier.part, f.verifier.inner = f.req.LastMessages > 0 || f.req.LastBytes > 0, f.req.Before != nil
 	f.verifier.off = m.NotModified
 	return nil
 }

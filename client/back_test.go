@@ -138,3 +138,49 @@ func TestNodesOfABadServer(t *testing.T) {
 		fails(t, err, client.ErrBadReply)
 	}
 }
+
+// The end of the full view is followed to the head: a node that is left out, changed, or cut where it is not the first, is found.
+func TestAForgedEndOfAViewIsFound(t *testing.T) {
+	ctx, l := t.Context(), newLink(t)
+	c := l.client(client.WithVerification())
+	thread := worked(t, c, 4)
+	must(thread.Compact(ctx, keepAll))(t)
+	wide := must(c.Put(ctx, client.Node{Parent: client.ByID(thread.Head()), Messages: []*transcriptv1.Message{client.User("a"), client.User("b")}}))(t).NodeId
+	head := must(c.Put(ctx, client.Node{Parent: client.ByID(wide), Messages: []*transcriptv1.Message{client.User("c")}}))(t).NodeId
+	query := client.Query{View: transcriptv1.View_VIEW_FULL, LastMessages: 8}
+	told := honest(t, l, head, query)
+	n := len(told.Nodes)
+	half := func(m *response, i int) { // the node shows one message less
+		first := 0
+		for _, info := range m.Nodes[:i] {
+			first += int(info.MessageCount)
+		}
+		p := &piece{info: m.Nodes[i], messages: slices.Clone(m.Messages[first : first+int(m.Nodes[i].MessageCount)])}
+		deny(p)
+		m.Messages = slices.Delete(m.Messages, first, first+1)
+		m.Nodes[i].MessageCount--
+	}
+	for name, change := range map[string]func(*response){
+		"the last node dropped":   func(m *response) { drop(m, n-1) },
+		"an inner node dropped":   func(m *response) { drop(m, 2) },
+		"the last node cut":       func(m *response) { half(m, n-2) },
+		"a text changed":          func(m *response) { m.Messages[len(m.Messages)-1] = client.User("d") },
+		"another's node appended": func(m *response) { m.Nodes[n-1].Envelope.ParentId = strings.Repeat("0", 64) },
+	} {
+		forged := proto.CloneOf(told)
+		change(forged)
+		forge(t, l, forged)
+		_, err := c.Assemble(ctx, client.ByID(head), query)
+		l.change = nil
+		if !refused(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	forge(t, l, proto.CloneOf(told))
+	must(c.Assemble(ctx, client.ByID(head), query))(t)
+	l.change = nil
+	for before := range int32(2) { // the node before which, or within which, it ends
+		query.Before = &transcriptv1.MessagePlace{NodeId: wide, MessageIndex: before}
+		must(c.Assemble(ctx, client.ByID(head), query))(t)
+	}
+}

@@ -25,6 +25,8 @@ type verifier struct {
 	based bool // the reply adds to a base
 	off   bool // the caller holds the content: nothing came to verify
 	part  bool // the reply is the end of a view, or of what it has before a message
+	inner bool // it is that of what the view has before a message, so that it does not lead to the head
+	over  bool // a node came in part that is not the first: it is the last
 	// came is the node that came last; next is the parent that the one behind it has to have, empty for a root.
 	came, next string
 	// spoken tells that a message came that is no preamble. Not kept up once compaction is known.
@@ -67,6 +69,9 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if err := verifyInfo(info, payload); err != nil {
 		return err
 	}
+	if v.part && v.view == transcriptv1.View_VIEW_FULL {
+		return v.follow(info)
+	}
 	if v.part || v.view == transcriptv1.View_VIEW_CONVERSATION {
 		return nil // its nodes are not next to each other, and what was cut is the server's
 	}
@@ -88,6 +93,26 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	default:
 		return v.doubt(info, payload, part)
 	}
+}
+
+// follow verifies that a node of a part of the full view follows the one before; what comes before the first is not known. The first
+// may come in part, and where the part does not lead to the head the last too.
+func (v *verifier) follow(info *transcriptv1.NodeInfo) error {
+	compaction := info.Envelope.CoversThrough != ""
+	switch {
+	case v.came != "" && info.Envelope.ParentId != v.came:
+		return mismatch(info.NodeId, "the parent is not the node before")
+	case v.over:
+		return mismatch(info.NodeId, "it comes behind a node that came in part")
+	case compaction && info.MessageCount != 0:
+		return mismatch(info.NodeId, "a full view shows a compaction")
+	case !compaction && !info.Verbatim && v.came != "":
+		if v.over = v.inner; !v.over {
+			return mismatch(info.NodeId, "it came in part")
+		}
+	}
+	v.came = info.NodeId
+	return nil
 }
 
 // link verifies that the node follows the one before, and that a compaction node is where one may be.
@@ -230,12 +255,18 @@ func withoutStubs(payload []byte) (own []byte, err error) {
 // end judges whether the nodes led to the head.
 func (v *verifier) end() error {
 	last := v.next
+	if v.part {
+		if v.view == transcriptv1.View_VIEW_FULL && !v.off && !v.inner && v.came != "" && v.came != v.head {
+			return fault(ErrVerification, "the nodes do not lead to the head")
+		}
+		return nil
+	}
 	if c := v.compaction; c != nil && !v.joined {
 		if last = ""; v.next == c.Envelope.ParentId {
 			last = c.NodeId
 		}
 	}
-	if !v.off && !v.part && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
+	if !v.off && v.view != transcriptv1.View_VIEW_CONVERSATION && last != v.head {
 		return fault(ErrVerification, "the nodes do not lead to the head")
 	}
 	return nil
