@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,27 @@ func TestNotesOfCopies(t *testing.T) {
 	}
 	equal(r, "the models in the effective view", told, models)
 	r.clean("")
+}
+
+// TestNotesOfAPart: each message of a part of a node, between one that repair leaves out and a stub, has its own note.
+func TestNotesOfAPart(t *testing.T) {
+	r := newRig(t)
+	req := &PutNode{Messages: []*Message{user("0"), result("none", "1"), assistant("2"), calling("read", "c"), user("4"), assistant("5")}}
+	for i := range req.Messages {
+		req.Notes = append(req.Notes, &transcriptv1.MessageNote{Model: fmt.Sprint(i)})
+	}
+	id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), req)).NodeId
+	whole := []string{"0", "2", "3", "", "4", "5"} // the stub stands before the message that ended its group
+	for n := 1; n <= len(whole); n++ {
+		reply := r.assemble(&Assemble{Head: byID(id), View: effective, LastMessages: int32(n), NodeDetail: ids})
+		var got []string
+		for _, note := range reply.Nodes[0].Notes {
+			got = append(got, note.Model)
+		}
+		if want := whole[len(whole)-len(reply.Messages):]; len(reply.Messages) < n || !slices.Equal(got, want) {
+			t.Errorf("the last %d messages, %d came, have the models %q, want %q", n, len(reply.Messages), got, want)
+		}
+	}
 }
 
 func boolCount(b bool) int {
