@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -108,7 +109,8 @@ func holdsRetry(t *testing.T, r *retryRow, reason string) {
 		if got := MayHaveHappened(err); got != unknown {
 			t.Errorf("%s: MayHaveHappened says %v", what, got)
 		}
-		if e := err.(*Error); reason != "" && e.Reason.Error() != reason && e.UnknownReason != reason || e.Code != r.Code {
+		var e *Error
+		if !errors.As(err, &e) || reason != "" && e.Reason.Error() != reason && e.UnknownReason != reason || e.Code != r.Code {
 			t.Errorf("the reason is not told: %v", err)
 		}
 	}

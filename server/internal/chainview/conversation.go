@@ -66,6 +66,7 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFact
 	} {
 		b = binary.AppendVarint(b, n)
 	}
+	b = binary.AppendUvarint(b, uint64(len(p.ReplyTools)))
 	for _, name := range p.ReplyTools {
 		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
 	}
