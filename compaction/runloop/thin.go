@@ -21,21 +21,23 @@ type Savings []int
 // becomes "[N bytes left out]", at any depth; all else stays. What is no JSON object becomes {"left_out": "N bytes"}. false, and the
 // arguments as they were, where that saves less than MinSaving.
 func ShortenArguments(arguments string) (short string, shortened bool) {
-	if SavingOf(arguments) == 0 {
+	var b strings.Builder
+	if saving(arguments, func(s string) { b.WriteString(s) }) == 0 {
 		return arguments, false
 	}
-	var b strings.Builder
-	shorten(arguments, func(s string) { b.WriteString(s) })
 	return b.String(), true
 }
 
 // SavingOf is what ShortenArguments saves; 0 where it leaves the arguments as they are.
-func SavingOf(arguments string) int {
+func SavingOf(arguments string) int { return saving(arguments, func(string) {}) }
+
+// saving is SavingOf; write is given what the arguments become, piece by piece, also where that saves too little.
+func saving(arguments string, write func(string)) int {
 	if len(arguments) < MinSaving {
 		return 0
 	}
 	saves := len(arguments)
-	shorten(arguments, func(s string) { saves -= len(s) })
+	shorten(arguments, func(s string) { saves -= len(s); write(s) })
 	if saves < MinSaving {
 		return 0
 	}
