@@ -232,7 +232,7 @@ func (f *fixture) missing(err, want error, index int) {
 	}
 }
 
-// became asserts what became of an alias, but for its revision, which a check of its own follows.
+// became asserts what became of an alias, whatever its revision: checks of their own are about revisions.
 func (f *fixture) became(what string, got, want chainstore.PutAlias) {
 	f.Helper()
 	got.Revised, got.Revision = false, 0

@@ -140,35 +140,40 @@ func (m *mangled) ChainNamed(ctx context.Context, namespace string, head chainst
 
 func (m *mangled) Nodes(ctx context.Context, namespace string, ids []chainstore.ID, yield func(*chainstore.FoundNode) error) error {
 	return m.Store.Nodes(ctx, namespace, ids, func(n *chainstore.FoundNode) error {
-		lent := *n
-		lent.Raw, lent.Payload, lent.Metadata = slices.Clone(n.Raw), slices.Clone(n.Payload), slices.Clone(n.Metadata)
-		lent.Details = slices.Clone(n.Details)
-		bytes := [][]byte{lent.Raw, lent.Payload, lent.Metadata, lent.Details}
+		row, takeBack := lend(&n.Row)
+		row.Shared, row.SharedFrom = n.Shared, n.SharedFrom
+		lent := chainstore.FoundNode{Row: row, Header: n.Header, Parent: n.Parent, Covers: n.Covers}
 		err := yield(&lent)
-		for _, b := range bytes {
-			spoil(b)
-		}
+		takeBack()
 		lent = chainstore.FoundNode{}
 		return err
 	})
+}
+
+// lend copies a row, without shared memory, and returns what spoils the bytes of the copy.
+func lend(r *chainstore.Row) (lent chainstore.Row, takeBack func()) {
+	lent = chainstore.Row{
+		Raw: slices.Clone(r.Raw), Seq: r.Seq, Payload: slices.Clone(r.Payload), Metadata: slices.Clone(r.Metadata),
+		Details: slices.Clone(r.Details),
+	}
+	bytes := [][]byte{lent.Raw, lent.Payload, lent.Metadata, lent.Details}
+	return lent, func() {
+		for _, b := range bytes {
+			spoil(b)
+		}
+	}
 }
 
 type mangledChain struct{ chainstore.Chain }
 
 func (c *mangledChain) Rows(ctx context.Context, spans []chainstore.Span, yield func(*chainstore.Row) error) error {
 	return c.Chain.Rows(ctx, spans, func(r *chainstore.Row) error {
-		lent := chainstore.Row{
-			Raw: slices.Clone(r.Raw), Seq: r.Seq, Payload: slices.Clone(r.Payload), Metadata: slices.Clone(r.Metadata),
-			Details: slices.Clone(r.Details),
-		}
+		lent, takeBack := lend(r)
 		if r.Payload != nil && r.Seq%3 > 0 { // shared memory has other bytes around the payload, and stays
 			lent.Shared, lent.SharedFrom = slices.Concat([]byte("before"), r.Payload, []byte("behind")), len("before")
 		}
-		slices := [][]byte{lent.Raw, lent.Payload, lent.Metadata, lent.Details}
 		err := yield(&lent)
-		for _, b := range slices {
-			spoil(b)
-		}
+		takeBack()
 		lent = chainstore.Row{}
 		return err
 	})

@@ -31,6 +31,7 @@ func foundNodes(f *fixture) {
 			got = append(got, id)
 			equal(f, "the id of the row", n.Raw.ID(), id)
 			equal(f, "the place", n.Seq, n.Header.Seq)
+			equal(f, "that no memory is shared", n.Shared == nil, true)
 			equal(f, "that there is a parent", n.Parent != nil, parents[id] != nil)
 			if n.Parent != nil && parents[id] != nil {
 				equal(f, "the parent", *n.Parent, *parents[id])

@@ -200,15 +200,7 @@ func (p *program) condition(rt *rapid.T, name string) chainstore.Condition {
 
 // revision is mostly that of an alias, or the one before, at which a change that repeats began; else the next.
 func (p *program) revision(rt *rapid.T, name string) int64 {
-	now := int64(0)
-	a, err := p.model.Alias(p.f.ctx(), p.f.ns, name)
-	if err == nil {
-		now = a.Revision
-	}
-	var deleted *chainstore.DeletedError
-	if errors.As(err, &deleted) {
-		now = deleted.Revision
-	}
+	now := revisionIn(p.model.Alias(p.f.ctx(), p.f.ns, name))
 	return max(1, now+pick(rt, []int64{0, 0, -1, -1, 1}, "revision"))
 }
 

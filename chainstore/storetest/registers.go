@@ -212,14 +212,11 @@ func (r *registers) read(op registerOp) (registerResult, error) {
 		return registerResult{head: registerHead{true, c.Head().ID}}, nil
 	}
 	a, err := r.store.Alias(r.ctx, r.namespace, op.alias)
-	var deleted *chainstore.DeletedError
-	switch {
-	case errors.As(err, &deleted):
-		return registerResult{revision: deleted.Revision}, err
-	case err != nil:
-		return registerResult{}, err
+	out := registerResult{revision: revisionIn(a, err)}
+	if err == nil {
+		out.head, out.label = registerHead{true, a.Node}, a.Labels["k"]
 	}
-	return registerResult{head: registerHead{true, a.Node}, revision: a.Revision, label: a.Labels["k"]}, nil
+	return out, err
 }
 
 // registerModel is an alias as one caller after the other would see it, written without chainstore's own rules.

@@ -84,6 +84,14 @@ func revisionsCount(f *fixture) {
 func (f *fixture) revision(name string) int64 {
 	f.Helper()
 	a, err := f.store.Alias(f.ctx(), f.ns, name)
+	if err != nil {
+		f.fails(err, chainstore.ErrAliasNotFound)
+	}
+	return revisionIn(a, err)
+}
+
+// revisionIn is the revision that a reply of Alias tells, of an alias or of its deletion; 0 where it tells none.
+func revisionIn(a *chainstore.Alias, err error) int64 {
 	var deleted *chainstore.DeletedError
 	switch {
 	case err == nil:
@@ -91,7 +99,6 @@ func (f *fixture) revision(name string) int64 {
 	case errors.As(err, &deleted):
 		return deleted.Revision
 	default:
-		f.fails(err, chainstore.ErrAliasNotFound)
 		return 0
 	}
 }
