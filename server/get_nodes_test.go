@@ -9,9 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
-	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -22,35 +19,27 @@ func (r *rig) nodes(omit bool, ids ...string) *transcriptv1.GetNodesResponse {
 
 // TestGetNodes: every node is what GetNode gives, aliases aside, in the order of the request; what is not there is named.
 func TestGetNodes(t *testing.T) {
-	badger, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = badger.Close() }()
-	for name, store := range map[string]chainstore.Store{"memory": memstore.New(memstore.Options{}), "badger": badger} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, store)
-			ids, _, _ := r.broken()
-			fork := r.put(ids[4], user("elsewhere"), user("and on"))
-			noted := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), everywhere())).NodeId // of another namespace
-			covering := must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), &Compact{Head: byID(ids[10]), ThroughId: ids[7], Summary: "s"}))
-			asked := []string{fork, absent, ids[10], ids[0], noted, covering.NodeId, ids[4], strings.Repeat("f", 64)}
-			for _, omit := range []bool{false, true} {
-				reply := r.nodes(omit, asked...)
-				equal(r, "the ids that are not there", strings.Join(reply.MissingIds, " "), strings.Join([]string{absent, noted, strings.Repeat("f", 64)}, " "))
-				equal(r, "what remains", reply.Remaining, 0)
-				there := slices.DeleteFunc(slices.Clone(asked), func(id string) bool { return slices.Contains(reply.MissingIds, id) })
-				equal(r, "the number of nodes", len(reply.Nodes), len(there))
-				for i, id := range there {
-					one := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(id), OmitMessages: omit}))
-					one.Aliases, one.MoreAliases = nil, false
-					if !proto.Equal(reply.Nodes[i], one) {
-						t.Errorf("node %d is %v, not %v", i, reply.Nodes[i], one)
-					}
+	bothEngines(t, func(r *rig) {
+		ids, _, _ := r.broken()
+		fork := r.put(ids[4], user("elsewhere"), user("and on"))
+		noted := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), everywhere())).NodeId // of another namespace
+		covering := must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), &Compact{Head: byID(ids[10]), ThroughId: ids[7], Summary: "s"}))
+		asked := []string{fork, absent, ids[10], ids[0], noted, covering.NodeId, ids[4], strings.Repeat("f", 64)}
+		for _, omit := range []bool{false, true} {
+			reply := r.nodes(omit, asked...)
+			equal(r, "the ids that are not there", strings.Join(reply.MissingIds, " "), strings.Join([]string{absent, noted, strings.Repeat("f", 64)}, " "))
+			equal(r, "what remains", reply.Remaining, 0)
+			there := slices.DeleteFunc(slices.Clone(asked), func(id string) bool { return slices.Contains(reply.MissingIds, id) })
+			equal(r, "the number of nodes", len(reply.Nodes), len(there))
+			for i, id := range there {
+				one := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(id), OmitMessages: omit}))
+				one.Aliases, one.MoreAliases = nil, false
+				if !proto.Equal(reply.Nodes[i], one) {
+					t.Errorf("node %d is %v, not %v", i, reply.Nodes[i], one)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestGetNodesAreAsManyAsFit: a reply ends with the last node that fits, and what remains is asked for anew.

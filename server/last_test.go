@@ -11,9 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/canonical"
-	"github.com/transcriptd/transcriptd/chainstore"
-	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
-	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -191,38 +188,30 @@ func (v *viewModel) precedes(head string, f *transcriptv1.Finding, first *modelM
 
 // TestLastOfEveryPlace: of a chain with everything that repair does, every number of messages before every message, over both engines.
 func TestLastOfEveryPlace(t *testing.T) {
-	badger, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = badger.Close() }()
-	for name, store := range map[string]chainstore.Store{"memory": memstore.New(memstore.Options{}), "badger": badger} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, store)
-			nodes, _, _ := r.broken()
-			v := &viewModel{rig: r}
-			last := nodes[len(nodes)-1]
-			split := r.put(last, user("go on"), calling("read", "11"), calling("read", "12"), result("99", "found"), result("12", "found"), result("12", "found"))
-			split = r.put(split, result("11", "found"), result("11", "found"), user("and?"))
-			for _, head := range []string{last, split} {
-				v.everyPlace(head, full, v.full(head))
-				all, _ := v.effective(head)
-				v.everyPlace(head, effective, all)
-			}
-			covering := must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), &Compact{Head: byID(split), ThroughId: nodes[7], Summary: "s"}))
-			equal(r, "written", covering.Written, true)
-			head := r.put(covering.NodeId, calling("read", "21"), result("21", "found"))
-			for _, head := range []string{covering.NodeId, head} {
-				v.everyPlace(head, full, v.full(head))
-				all, _ := v.effective(head)
-				v.everyPlace(head, effective, all)
-			}
-			_, err := r.Assemble(r.ctx(), &Assemble{Head: byID(head), LastMessages: 1, Before: &transcriptv1.MessagePlace{NodeId: nodes[6]}})
-			r.fails(err, codes.FailedPrecondition, "NOT_IN_VIEW", "")
-			_, err = r.Assemble(r.ctx(), &Assemble{Head: byID(head), View: full, LastMessages: 1, Before: &transcriptv1.MessagePlace{NodeId: covering.NodeId}})
-			r.fails(err, codes.FailedPrecondition, "NOT_IN_VIEW", "")
-		})
-	}
+	bothEngines(t, func(r *rig) {
+		nodes, _, _ := r.broken()
+		v := &viewModel{rig: r}
+		last := nodes[len(nodes)-1]
+		split := r.put(last, user("go on"), calling("read", "11"), calling("read", "12"), result("99", "found"), result("12", "found"), result("12", "found"))
+		split = r.put(split, result("11", "found"), result("11", "found"), user("and?"))
+		for _, head := range []string{last, split} {
+			v.everyPlace(head, full, v.full(head))
+			all, _ := v.effective(head)
+			v.everyPlace(head, effective, all)
+		}
+		covering := must[*transcriptv1.CompactResponse](r)(r.Compact(r.ctx(), &Compact{Head: byID(split), ThroughId: nodes[7], Summary: "s"}))
+		equal(r, "written", covering.Written, true)
+		head := r.put(covering.NodeId, calling("read", "21"), result("21", "found"))
+		for _, head := range []string{covering.NodeId, head} {
+			v.everyPlace(head, full, v.full(head))
+			all, _ := v.effective(head)
+			v.everyPlace(head, effective, all)
+		}
+		_, err := r.Assemble(r.ctx(), &Assemble{Head: byID(head), LastMessages: 1, Before: &transcriptv1.MessagePlace{NodeId: nodes[6]}})
+		r.fails(err, codes.FailedPrecondition, "NOT_IN_VIEW", "")
+		_, err = r.Assemble(r.ctx(), &Assemble{Head: byID(head), View: full, LastMessages: 1, Before: &transcriptv1.MessagePlace{NodeId: covering.NodeId}})
+		r.fails(err, codes.FailedPrecondition, "NOT_IN_VIEW", "")
+	})
 }
 
 func (v *viewModel) everyPlace(head string, view transcriptv1.View, want []modelMessage) {

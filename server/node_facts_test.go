@@ -23,7 +23,11 @@ func bothEngines(t *testing.T, test func(*rig)) {
 	engines := map[string]func(t *testing.T) (chainstore.Store, error){
 		"memory": func(*testing.T) (chainstore.Store, error) { return memstore.New(memstore.Options{}), nil },
 		"badger": func(t *testing.T) (chainstore.Store, error) {
-			return badgerstore.Open(t.TempDir(), badgerstore.Options{})
+			store, err := badgerstore.Open(t.TempDir(), badgerstore.Options{})
+			if err == nil {
+				t.Cleanup(func() { _ = store.Close() })
+			}
+			return store, err
 		},
 	}
 	for name, open := range engines {
