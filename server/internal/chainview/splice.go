@@ -96,8 +96,7 @@ func (s *splicer) verbatim(row *chainstore.Row, h *chainstore.Header) error {
 		if err != nil {
 			return err
 		}
-		p.slots = asPut(h)
-		p.through = len(h.Messages)
+		p.of, p.through = asPut(h), len(h.Messages)
 		p.notes = s.notes(details, &p)
 	}
 	f, info, err := s.begin(row, h, &p)
@@ -149,14 +148,14 @@ func (s *splicer) repaired(row *chainstore.Row, shown *slots) error {
 		}
 		f.extend(p.bytes, func(b []byte) []byte {
 			for i := p.from; i < p.through; i++ {
-				stubs, m := p.at(i)
+				stubs, m := p.of.at(i)
 				for _, call := range stubs {
 					b = canonical.AppendStub(b, call)
 				}
 				if m == nil {
 					continue
 				}
-				if p.shows(m) {
+				if p.of.shows(m) {
 					b = append(b, row.Payload[offset:offset+m.Length]...)
 				}
 				offset += m.Length
@@ -178,9 +177,9 @@ func (s *splicer) count(p *part) {
 	}
 	var size compaction.Size
 	for i := p.from; i < p.through; i++ {
-		stubs, m := p.at(i)
+		stubs, m := p.of.at(i)
 		addStubs(&size, stubs)
-		if m != nil && p.shows(m) {
+		if m != nil && p.of.shows(m) {
 			tokens, estimated := m.Tokens()
 			size.Add(int64(m.Length), tokens, estimated)
 		}
@@ -190,8 +189,9 @@ func (s *splicer) count(p *part) {
 
 // part is a run of a node's messages, as a view shows it.
 type part struct {
-	slots
-	// from and through bound the slots; messages and bytes are those shown, repairs what was done.
+	// of are the slots of the node that are shown, of which the part is those from one through the one before another; messages and
+	// bytes are what it shows, repairs what was done.
+	of                       slots
 	from, through            int
 	messages, bytes, repairs int
 	verbatim                 bool
@@ -199,12 +199,12 @@ type part struct {
 	notes []*transcriptv1.MessageNote
 }
 
-// leftOut is 1 for a result that repair leaves out.
+// leftOut is 1 for a result that repair leaves out, else 0.
 func leftOut(m *runloop.Brief) int { return boolToInt(m.Mark.LeftOut != runloop.Shown) }
 
 // nextPart is the longest run from a slot on that fits into a frame, at least one slot, none from limit on.
 func nextPart(shown *slots, from, limit int) part {
-	p := part{slots: *shown, from: from, through: from}
+	p := part{of: *shown, from: from, through: from}
 	for ; p.through < limit; p.through++ {
 		stubs, m := shown.at(p.through)
 		bytes, messages := 0, len(stubs)

@@ -92,11 +92,11 @@ func (s *splicer) notes(details []chainstore.Detail, p *part) []*transcriptv1.Me
 	}
 	var l wire.NoteList
 	for i := p.from; i < p.through; i++ {
-		stubs, m := p.at(i)
+		stubs, m := p.of.at(i)
 		for range stubs {
 			l.Add(&runloop.Note{}, nil)
 		}
-		if m != nil && p.shows(m) {
+		if m != nil && p.of.shows(m) {
 			l.Add(&m.Note, wire.DetailAt(details, i))
 		}
 	}
