@@ -37,10 +37,10 @@ func (t *transcripts) GetNodes(ctx context.Context, req *transcriptv1.GetNodesRe
 
 // nodes reads as many nodes as fit into a reply of so many bytes.
 func (t *transcripts) nodes(ctx context.Context, req *transcriptv1.GetNodesRequest, ids []chainstore.ID, most int) (*nodesPage, error) {
-	p := &nodesPage{omit: req.OmitMessages, most: most - remainingRoom, reply: &transcriptv1.GetNodesResponse{}, left: ids}
+	p := &nodesPage{most: most - remainingRoom, reply: &transcriptv1.GetNodesResponse{}, left: ids}
 	full := errors.New("the reply is full")
 	err := t.store.Nodes(ctx, wire.Namespace(req.Namespace), ids, func(n *chainstore.FoundNode) error {
-		one, err := foundReply(n, p.omit)
+		one, err := foundReply(n, req.OmitMessages)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,6 @@ func parseIDs(field string, digits []string) ([]chainstore.ID, error) {
 
 // nodesPage is a reply of GetNodes under way.
 type nodesPage struct {
-	omit  bool
 	reply *transcriptv1.GetNodesResponse
 	// left are the ids that were not looked at yet; size is the encoded size of the reply, and most what it may be. full says that the
 	// next does not fit.
