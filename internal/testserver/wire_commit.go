@@ -14,8 +14,8 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Commit is PutNode for one node, PutNodes for several, DeleteAlias for one alias that is deleted, else Alias: with a node that the
-// change does not put no alias is set.
+// Commit is PutNode for one node, PutNodes for several, DeleteAlias for one alias that is deleted, else Alias. A change that puts nodes
+// and sets aliases to others is not on the wire.
 func (w *wire) Commit(ctx context.Context, namespace string, change *chainstore.Change) (*chainstore.Committed, error) {
 	switch {
 	case offWire(change):
@@ -181,8 +181,8 @@ func notesOf(messages []runloop.Facts, details []chainstore.Detail) []*transcrip
 	return notes
 }
 
-// updates are the aliases of a change that are set to its node i, those deleted with the first; fields has their places in the request, and is empty
-// where the change's alias is not among them.
+// updates are the aliases of a change that are set to its node i, and for the first node those that are deleted; fields has their
+// places in the request, and is empty where the change's alias is not among them.
 func updates(change *chainstore.Change, i int, at string) (updates []*transcriptv1.AliasUpdate, fields []string, err error) {
 	fields = make([]string, len(change.Aliases))
 	for k, a := range change.Aliases {

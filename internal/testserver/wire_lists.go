@@ -88,25 +88,20 @@ func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse) 
 	if err != nil {
 		return nil, err
 	}
-	one := &chainstore.FoundNode{Header: h, Row: chainstore.Row{
+	parent, err := digest(n.Info.Envelope.ParentId)
+	if err != nil {
+		return nil, err
+	}
+	covers, err := digest(n.Info.Envelope.CoversThrough)
+	if err != nil {
+		return nil, err
+	}
+	row := chainstore.Row{
 		Raw: chainstore.AppendHeader(nil, h), Seq: h.Seq,
 		Payload: canonical.EncodePayload(n.Messages), Metadata: canonical.AppendMetadata(nil, n.Metadata.GetEntries()),
 		Details: detailsOf(n.Info.Notes),
-	}}
-	for _, link := range []struct {
-		id *string
-		to **chainstore.ID
-	}{{&n.Info.Envelope.ParentId, &one.Parent}, {&n.Info.Envelope.CoversThrough, &one.Covers}} {
-		if *link.id == "" {
-			continue
-		}
-		id, err := chainstore.ParseID(*link.id)
-		if err != nil {
-			return nil, err
-		}
-		*link.to = &id
 	}
-	return one, nil
+	return &chainstore.FoundNode{Header: h, Row: row, Parent: (*chainstore.ID)(parent), Covers: (*chainstore.ID)(covers)}, nil
 }
 
 // Children goes on behind a child with the token of the page that it ended; for any other it looks for such a page.
