@@ -35,7 +35,7 @@ const (
 //	20-29    NOT_FOUND.
 //	30-39    ALREADY_EXISTS, ABORTED: others were first.
 //	40-49    FAILED_PRECONDITION: what is there does not allow it.
-//	50-59    RESOURCE_EXHAUSTED: the server has no room.
+//	50-59    RESOURCE_EXHAUSTED: the server has no room, or a reply would be too large.
 //	60-69    DATA_LOSS.
 //	70-79    UNAVAILABLE: 70 and 72-75, nothing was changed; 71 and 76-79, the outcome of a write is unknown.
 //	80-89    CANCELLED, DEADLINE_EXCEEDED: the outcome of a write is unknown.

@@ -999,10 +999,14 @@ func (x *SpawnedFromRef) GetToolCallId() string {
 // What must be true of an alias for a call to take place. Absent: anything. A precondition without a revision, other than on a
 // delete, also holds if the alias already points to the node that the call would set it to.
 //
-// A PutNode or PutNodes took place before if no node is new, every alias with must_not_exist, or with a head_id that is not the node
-// put, points to that node already, every alias with a revision n is at n + 1, no alias to be deleted with a head_id is there, and one
-// of the first three kinds is among them. Such a call leaves each alias, and its labels, that points to the node or is deleted as the
-// call says, or was so among its last 16 states.
+// A PutNode or PutNodes took place before if no node is new, and
+// - every alias with must_not_exist, or with a head_id that is not the node put, points to that node already;
+// - every alias with a revision n is at n + 1;
+// - the call has at least one alias of these kinds;
+// - no alias to be deleted with a head_id is there.
+//
+// Such a call leaves an alias and its labels as they are where the alias points to the node, or is deleted, as the call says, or was so
+// among its last 16 states.
 type AliasPrecondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most one is set.
@@ -3240,14 +3244,14 @@ type AssembleRequest struct {
 	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
 	NodeFacts *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
 	// How many messages at the end of the view to give, at most 10,000; 0: all, where last_bytes is 0 too; negative is refused. Not with
-	// VIEW_CONVERSATION, nor with after_id. Where both this and last_bytes are given, the reply ends with what meets both.
+	// VIEW_CONVERSATION, nor with after_id. Where last_bytes is given too, both limits hold.
 	//
 	// No group of tool calls is parted: where the messages would begin within a group, the reply begins earlier, with the first message
 	// of the group. In the full view an opaque message, and a result that repair leaves out, lies within the group before it while a call
 	// of that is unanswered. The work grows with what is given, not with the chain.
 	LastMessages int32 `protobuf:"varint,10,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
-	// As many messages at the end of the view as take at most so many bytes, at least one and at most 10,000, and no group parted, as
-	// with last_messages; 0: as many as last_messages says; negative is refused. Not with VIEW_CONVERSATION, nor with after_id.
+	// How many bytes the messages at the end of the view may take; at least one message is given, at most 10,000, and no group is parted,
+	// as with last_messages. 0: as many messages as last_messages says; negative is refused. Not with VIEW_CONVERSATION, nor with after_id.
 	LastBytes int32 `protobuf:"varint,11,opt,name=last_bytes,json=lastBytes,proto3" json:"last_bytes,omitempty"`
 	// Only with last_messages or last_bytes: a message of the view. The reply is the end of what the view has before this message, the
 	// stubs due before it included, and not the end of the whole view. To page back, give the begin of the reply before and its head_id

@@ -65,10 +65,11 @@ type TranscriptServiceClient interface {
 	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it, or deletes some.
 	// Putting what is already there writes no node and succeeds with created = false.
 	//
-	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head, and where
-	// it sets no alias and deletes none without revision or head_id, or sets one with must_not_exist or head_id, or has one with revision
-	// (see AliasPrecondition). With any other alias as parent it appends again each time; with no such precondition it moves aliases back
-	// that others moved since.
+	// May be repeated where both are so (see AliasPrecondition):
+	//   - The parent is absent, a node id, or an alias that the same call conditions on a head. With any other alias as parent the
+	//     repeat appends again.
+	//   - The call names no alias; or it sets one with must_not_exist or head_id; or it names one with revision; or all that it does to
+	//     aliases is to delete them with head_id. Else the repeat undoes what others did to aliases since.
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
@@ -374,10 +375,11 @@ type TranscriptServiceServer interface {
 	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it, or deletes some.
 	// Putting what is already there writes no node and succeeds with created = false.
 	//
-	// May be repeated where the parent is absent, a node id, or an alias that the same call conditions on a head, and where
-	// it sets no alias and deletes none without revision or head_id, or sets one with must_not_exist or head_id, or has one with revision
-	// (see AliasPrecondition). With any other alias as parent it appends again each time; with no such precondition it moves aliases back
-	// that others moved since.
+	// May be repeated where both are so (see AliasPrecondition):
+	//   - The parent is absent, a node id, or an alias that the same call conditions on a head. With any other alias as parent the
+	//     repeat appends again.
+	//   - The call names no alias; or it sets one with must_not_exist or head_id; or it names one with revision; or all that it does to
+	//     aliases is to delete them with head_id. Else the repeat undoes what others did to aliases since.
 	//
 	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
 	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
