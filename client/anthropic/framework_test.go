@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -68,5 +69,17 @@ func TestJoinedAcrossOpaque(t *testing.T) {
 	sent, report, err := anthropic.Format([]*transcriptv1.Message{messages[0], state, messages[1]})
 	if err != nil || len(report.Changes) != 1 || report.Changes[0].Path != "messages[1]" || !convtest.Equal([]byte(source), sent) {
 		t.Errorf("sent %s, %v, %v", sent, report, err)
+	}
+}
+
+// A message that is nil is refused, as one without a role is.
+func TestNilMessage(t *testing.T) {
+	none := []*transcriptv1.Message{nil}
+	for name, write := range map[string]func([]*transcriptv1.Message) ([]byte, anthropic.Report, error){
+		"Format": anthropic.Format, "FormatMessage": anthropic.FormatMessage, "ForModel": anthropic.ForModel,
+	} {
+		if _, _, err := write(none); !errors.Is(err, anthropic.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

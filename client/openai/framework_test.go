@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -89,4 +90,19 @@ func TestLines(t *testing.T) {
 			t.Fatalf("%s is read as %v, %v", line, again, err)
 		}
 	})
+}
+
+// A message that is nil is refused, as one without a role is.
+func TestNilMessage(t *testing.T) {
+	none := []*transcriptv1.Message{nil}
+	for name, write := range map[string]func() ([]byte, openai.Report, error){
+		"Format":        func() ([]byte, openai.Report, error) { return openai.Format(none) },
+		"FormatMessage": func() ([]byte, openai.Report, error) { return openai.FormatMessage(nil) },
+		"FormatLine":    func() ([]byte, openai.Report, error) { return openai.FormatLine(nil) },
+		"ForModel":      func() ([]byte, openai.Report, error) { return openai.ForModel(none) },
+	} {
+		if _, _, err := write(); !errors.Is(err, openai.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
