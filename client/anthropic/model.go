@@ -1,9 +1,6 @@
 package anthropic
 
 import (
-	"slices"
-
-	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/internal/groups"
 	"github.com/transcriptd/transcriptd/client/internal/providerjson"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -27,11 +24,11 @@ const (
 // a group or with an assistant message. Errors: ErrNoMessages; ErrInvalid, as for Format.
 func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	m := model{
-		messages: messages,
-		ids:      groups.Names{Max: maxIDBytes, Default: noID},
-		names:    groups.Names{Max: maxNameBytes, Default: noName},
+		ids:   groups.Names{Max: maxIDBytes, Default: noID},
+		names: groups.Names{Max: maxNameBytes, Default: noName},
 	}
-	if err := m.withoutFrameworks(); err != nil {
+	var err error
+	if m.messages, err = providerjson.AllForProvider(messages, messageExtras, &m.report); err != nil {
 		return nil, Report{}, err
 	}
 	steps, leftOut := groups.Split(m.messages)
@@ -81,21 +78,6 @@ type item struct {
 type callIDs map[place]string
 
 type place struct{ message, part int }
-
-// withoutFrameworks takes out of the messages what is a framework's own.
-func (m *model) withoutFrameworks() (err error) {
-	m.messages = slices.Clone(m.messages)
-	for i, one := range m.messages {
-		if canonical.IsOpaque(one) {
-			m.change(messagePath(i), LeftOut, providerjson.FrameworksOwn)
-			continue
-		}
-		if m.messages[i], err = providerjson.ForProvider(one, messagePath(i), messageExtras, &m.report); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func messagePath(i int) string { return providerjson.Index("messages", i) }
 

@@ -1,9 +1,6 @@
 package openai
 
 import (
-	"slices"
-
-	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/internal/groups"
 	"github.com/transcriptd/transcriptd/client/internal/providerjson"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -27,11 +24,11 @@ const (
 // a group. Errors: ErrNoMessages; ErrInvalid, as for Format.
 func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	m := model{
-		messages: messages,
-		ids:      groups.Names{Max: maxIDBytes, Default: noID},
-		out:      providerjson.NewList(),
+		ids: groups.Names{Max: maxIDBytes, Default: noID},
+		out: providerjson.NewList(),
 	}
-	if err := m.withoutFrameworks(); err != nil {
+	var err error
+	if m.messages, err = providerjson.AllForProvider(messages, "", &m.report); err != nil {
 		return nil, Report{}, err
 	}
 	steps, leftOut := groups.Split(m.messages)
@@ -39,7 +36,6 @@ func ForModel(messages []*transcriptv1.Message) ([]byte, Report, error) {
 		m.change(messagePath(i), LeftOut, "answers no call of its group")
 	}
 	for _, s := range steps {
-		var err error
 		if len(s.Calls) > 0 {
 			err = m.group(s)
 		} else {
@@ -63,21 +59,6 @@ type model struct {
 	ids    groups.Names
 	out    *providerjson.Node
 	report Report
-}
-
-// withoutFrameworks takes out of the messages what is a framework's own.
-func (m *model) withoutFrameworks() (err error) {
-	m.messages = slices.Clone(m.messages)
-	for i, one := range m.messages {
-		if canonical.IsOpaque(one) {
-			m.change(messagePath(i), LeftOut, providerjson.FrameworksOwn)
-			continue
-		}
-		if m.messages[i], err = providerjson.ForProvider(one, messagePath(i), "", &m.report); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func messagePath(i int) string { return providerjson.Index("messages", i) }

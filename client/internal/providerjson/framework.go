@@ -83,19 +83,30 @@ func withoutFramework(extras, path, inner string, report *Report) (string, error
 	return Compact(n.Append(nil), path)
 }
 
-// WithoutOpaque are messages that a provider is sent, in order, each ForProvider, with their paths. Opaque messages go, and are reported
-// as LeftOut.
-func WithoutOpaque(messages []*transcriptv1.Message, inner string, report *Report) (sent []*transcriptv1.Message, paths []string, err error) {
+// AllForProvider are messages in their places, each ForProvider. Opaque messages, which no provider is sent, stay as they are, and are
+// reported as LeftOut.
+func AllForProvider(messages []*transcriptv1.Message, inner string, report *Report) (all []*transcriptv1.Message, err error) {
+	all = slices.Clone(messages)
 	for i, m := range messages {
 		path := Index("messages", i)
 		if canonical.IsOpaque(m) {
 			report.Add(Change{Path: path, Kind: LeftOut, Why: FrameworksOwn})
 			continue
 		}
-		if m, err = ForProvider(m, path, inner, report); err != nil {
-			return nil, nil, err
+		if all[i], err = ForProvider(m, path, inner, report); err != nil {
+			return nil, err
 		}
-		sent, paths = append(sent, m), append(paths, path)
 	}
-	return sent, paths, nil
+	return all, nil
+}
+
+// WithoutOpaque is AllForProvider without the opaque messages; paths are those of the messages that stay.
+func WithoutOpaque(messages []*transcriptv1.Message, inner string, report *Report) (sent []*transcriptv1.Message, paths []string, err error) {
+	all, err := AllForProvider(messages, inner, report)
+	for i, m := range all {
+		if !canonical.IsOpaque(messages[i]) {
+			sent, paths = append(sent, m), append(paths, Index("messages", i))
+		}
+	}
+	return sent, paths, err
 }
