@@ -18,6 +18,9 @@ func ByID(id string) Ref {
 	return Ref{&transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_NodeId{NodeId: id}}}
 }
 
+// MaxAliasBytes is the most bytes of an alias.
+const MaxAliasBytes = 512
+
 // ByAlias names the node that an alias points to: 1 to 512 bytes of UTF-8 without control characters.
 func ByAlias(name string) Ref {
 	return Ref{&transcriptv1.NodeRef{Ref: &transcriptv1.NodeRef_Alias{Alias: name}}}
@@ -31,7 +34,7 @@ func (r Ref) NodeRef() *transcriptv1.NodeRef { return r.ref }
 // so that no two ids meet.
 func MessageAlias(id string) string {
 	alias := messagePrefix + id
-	if len(alias) <= maxAliasBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl) && !strings.HasPrefix(id, hashedID) {
+	if len(alias) <= MaxAliasBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl) && !strings.HasPrefix(id, hashedID) {
 		return alias
 	}
 	digest := sha256.Sum256([]byte(id))
@@ -41,7 +44,6 @@ func MessageAlias(id string) string {
 const (
 	messagePrefix = "msg/"
 	hashedID      = "sha256:"
-	maxAliasBytes = 512
 )
 
 // ChatAlias is the alias of a conversation: chat/NAME.

@@ -9,9 +9,6 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 )
 
-// maxAlias is the most bytes of an alias.
-const maxAlias = 512
-
 var errBadID = errors.New("an id that no alias can keep")
 
 // chatAlias is the alias that keeps a conversation's id: chat/ID, in which control characters, which an alias may not
@@ -26,8 +23,8 @@ func chatAlias(id string) (string, error) {
 	switch {
 	case id == "":
 		return "", fmt.Errorf("%w: it is empty", errBadID)
-	case len(alias) > maxAlias:
-		return "", fmt.Errorf("%w: it takes %d bytes and may take %d", errBadID, len(alias), maxAlias)
+	case len(alias) > client.MaxAliasBytes:
+		return "", fmt.Errorf("%w: it takes %d bytes and may take %d", errBadID, len(alias), client.MaxAliasBytes)
 	}
 	return alias, nil
 }

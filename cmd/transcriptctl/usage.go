@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -178,12 +179,7 @@ func noteText(n *transcriptv1.MessageNote) string {
 			words = append(words, strconv.Itoa(int(*c.tokens))+" "+c.what)
 		}
 	}
-	keys := make([]string, 0, len(n.GetAttributes()))
-	for key := range n.GetAttributes() {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(n.GetAttributes())) {
 		words = append(words, name(key+"="+n.GetAttributes()[key]))
 	}
 	return strings.Join(words, ", ")
