@@ -21,10 +21,9 @@ type AliasMove struct {
 
 // SetAliases sets or deletes 1 to 1,000 aliases in one commit, all or nothing, and tells in their order what changed; after a
 // repeat, changed and revised may be false although this call changed it. Where its reply is lost it is repeated only if each move is on
-// RevisionIs; or on MustNotExist or HeadIs, to a node by its id, and without labels; or deletes on HeadIs: a repeat of any other could
-// undo what others did since.
-// Errors: ErrNodeNotFound, ErrAliasNotFound, ErrAliasExists,
-// ErrAliasMoved and others.
+// RevisionIs or HeadAt, to a node by its id or to its own alias; or on MustNotExist or HeadIs, to a node by its id, and without labels;
+// or deletes on HeadIs, RevisionIs or HeadAt: a repeat of any other could undo what others did since. Errors: ErrNodeNotFound,
+// ErrAliasNotFound, ErrAliasExists, ErrAliasMoved and others.
 func (c *Client) SetAliases(ctx context.Context, moves ...AliasMove) ([]*transcriptv1.AliasResult, error) {
 	set, _, err := c.setAliases(ctx, moves...)
 	return set, err

@@ -22,14 +22,15 @@
 // While the server is unavailable or overloaded calls are repeated until their deadline, with growing pauses (WithRetry). Of an
 // attempt that was never sent, or refused as OVERLOADED or DRAINING, it is known that it has done nothing: then any call is
 // repeated. Where a reply was lost the call may have taken place, and only these are: every read; a put whose parents are
-// absent, node ids, the node before, or aliases that the same call conditions on a head, and which sets no alias, or one with
-// MustNotExist, HeadIs, RevisionIs or HeadAt; Compact with Through; SetAliases if each move has RevisionIs or HeadAt, and a node id or
-// itself as target, or MustNotExist or HeadIs, a node id as target, and no labels; DeleteAlias with HeadIs, RevisionIs or HeadAt. A
-// repeat of any other could undo what others did since, or do it twice.
+// absent, node ids, the node before, or aliases that the same call conditions on a head, and which names no alias, or sets one with
+// MustNotExist or HeadIs, or has one with RevisionIs or HeadAt, or does no more to aliases than delete them with HeadIs; Compact with
+// Through; SetAliases if each move has RevisionIs or HeadAt, and a node id or itself as target, or MustNotExist or HeadIs, a node id as
+// target, and no labels, or is a delete with HeadIs, RevisionIs or HeadAt; DeleteAlias with one of these three. A repeat of any other
+// could undo what others did since, or do it twice.
 //
-// A precondition also holds where the alias already points to the node that the call would set it to, so a repeat of a call
-// whose reply was lost succeeds with the same node; but its created and changed are then false although an earlier attempt of
-// this very call wrote. PutResult tells by Retried that this may be so. The server knows the repeat of such a put and leaves
+// A precondition without a revision also holds where the alias already points to the node that the call would set it to, one with a
+// revision also at the next revision where the alias is as the call leaves it. So a repeat of a call whose reply was lost succeeds with
+// the same node; but its created, changed and revised are then false although an earlier attempt of this very call wrote. PutResult tells by Retried that this may be so. The server knows the repeat of such a put and leaves
 // the aliases that it has set, those without a precondition too, where others moved them.
 //
 // # Salts

@@ -162,9 +162,9 @@ func guards(c *transcriptv1.AliasPrecondition) bool {
 	return c.GetHeadId() != "" || c.GetMustNotExist()
 }
 
-// repeatableMoves tells whether the moves may be sent again although they may have taken place: each is on condition of a revision.
-// Or its target is a node id, it is on a condition, so that it undoes no later move, and sets no labels, which others may have set
-// since. The target of a move on a revision may be its own alias: at the next revision that is where the move set it.
+// repeatableMoves tells whether the moves may be sent again although they may have taken place. Each is a delete that may be; or on
+// condition of a revision, to a node id or to its own alias, which at the next revision is where the move set it; or on another
+// condition, so that it undoes no later move, to a node id, and without labels, which others may have set since.
 func repeatableMoves(moves []*transcriptv1.AliasMove) bool {
 	for _, m := range moves {
 		alias, byAlias := m.Target.GetRef().(*transcriptv1.NodeRef_Alias)

@@ -6,9 +6,9 @@ import (
 )
 
 // Format writes messages as {"system": …, "messages": […]}: for what Parse read, the same system and messages again
-// and an empty report. Other messages (put by another client, or by another provider's converter) are written as
-// nearly as Anthropic's form can. What is a framework's own is not written: opaque messages, and the member "framework" of extras; the
-// report has each (LeftOut). The report then names each field that Parse would not give back. Errors are
+// and an empty report. What is a framework's own is not written: opaque messages, and the member "framework" of extras; the report has
+// each (LeftOut). Other messages (put by another client, or by another provider's converter) are written as
+// nearly as Anthropic's form can; the report then names each field that Parse would not give back. Errors are
 // ErrInvalid: a message without a role, a part without a kind, extras that are no JSON object; paths begin "messages".
 func Format(messages []*transcriptv1.Message) ([]byte, Report, error) {
 	var report Report
