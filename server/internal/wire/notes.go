@@ -11,7 +11,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Limits of what notes tell beside times and token counts, in bytes as they are encoded. Part of the contract: may only grow.
+// Limits of what notes tell beside sent_at, token_count and estimated, in bytes as they are encoded. Part of the contract: may only grow.
 const (
 	maxNoteBytes = 1 << 10
 	// MaxDetailBytes is that of a node.
@@ -41,7 +41,7 @@ func ParseNotes(notes []*transcriptv1.MessageNote, messages int) ([]runloop.Note
 			return nil, nil, err
 		}
 		if bytes += DetailBytes(&details[i]); bytes > MaxDetailBytes {
-			return nil, nil, OverLimit("notes", "must be at most %d bytes in all, beside times and token counts", MaxDetailBytes)
+			return nil, nil, OverLimit("notes", "must be at most %d bytes in all, beside each sent_at, token_count and estimated", MaxDetailBytes)
 		}
 	}
 	return parsed, details, nil
@@ -88,7 +88,7 @@ func parseDetail(field string, note *transcriptv1.MessageNote) (d chainstore.Det
 			return d, err
 		}
 		if DetailBytes(&d) > maxNoteBytes {
-			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside a time and a token count", maxNoteBytes)
+			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside sent_at, token_count and estimated", maxNoteBytes)
 		}
 	}
 	return d, nil
