@@ -43,7 +43,6 @@ func TestOpaqueBetweenCallAndResult(t *testing.T) {
 			r := newRig(t)
 			put := []*Message{ask, call, c.between, answer, reply}
 			r.chain("chat", put...)
-			r.put("", put...)
 			for _, head := range []*NodeRef{byAlias("chat"), byID(r.put("", put...))} {
 				whole := r.assemble(&Assemble{Head: head, View: full})
 				r.sameMessages("the full view", whole.Messages, put...)
