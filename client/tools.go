@@ -56,8 +56,8 @@ const searchParameters = `{"type":"object","properties":{` +
 	`"required":["query"]}`
 
 // toolText is how many characters of a result, or of arguments that it asks for, a model is given at once, toolArguments of those
-// beside a result; toolHits
-// how many hits of a search, and toolPages how many pages are looked at for them: each is about half a second at most.
+// beside a result; toolHits how many hits of a search, and toolPages how many pages are looked at for them: each is about half a
+// second at most.
 const (
 	toolText      = 20_000
 	toolArguments = 2_000
