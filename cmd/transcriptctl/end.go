@@ -12,7 +12,7 @@ import (
 // endFlags ask for the end of a view.
 type endFlags struct {
 	Last      int32  `placeholder:"N" help:"Only the last N messages; more where they would begin within a group of tool calls."`
-	LastBytes int32  `placeholder:"N" help:"Only as many messages at the end as take at most N bytes, but at least one; with --last, what meets both."`
+	LastBytes int32  `placeholder:"N" help:"Only as many messages at the end as take at most N bytes, but at least one, and no group of tool calls is parted; with --last, both limits hold."`
 	Before    string `placeholder:"NODE.I" help:"With --last or --last-bytes: those before message I of a node, as a remark of the page before gives it."`
 }
 
