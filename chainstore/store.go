@@ -24,7 +24,7 @@ type Store interface {
 	TreeReader
 	AliasReader
 	Verifier
-	// Info tells what engine this is.
+	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.
 	Stats(ctx context.Context, namespace string) (Stats, error)
@@ -346,12 +346,16 @@ func Folder(name string) string {
 	return ""
 }
 
-// Info tells what engine a store is.
+// Info tells which store this is, of what engine.
 type Info struct {
 	// Engine is its name: "badger", "memory".
 	Engine string
+	// ID is the store's own. Copies of its files have it, too.
+	ID StoreID
 	// Format is the version of its format on disk.
 	Format int
+	// Features are what was added to the format since, in a store that makes use of it. The caller must not change them.
+	Features []string
 }
 
 // Stats counts a namespace.

@@ -90,7 +90,7 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{})
-			rewrite(t, s, map[string]commit.Write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {Value: c.value}})
+			rewrite(t, s, map[string]commit.Write{string(formatKey): {Value: c.value}})
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 
 func TestOpenRefusesADatabaseWithoutAVersion(t *testing.T) {
 	s := openStore(t, Options{})
-	rewrite(t, s, map[string]commit.Write{string(layout.TableKey(layout.OwnNamespace, layout.TableFormat)): {Deleted: true}})
+	rewrite(t, s, map[string]commit.Write{string(formatKey): {Deleted: true}})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,7 @@ func (o Options) complete() Options {
 type Store struct {
 	source    *snapshot.Source
 	dir       string
+	header    *layout.StoreHeader
 	now       func() time.Time
 	committer *commit.Committer
 }
@@ -81,9 +82,9 @@ func (s *Store) Reads() (gets, seeks, nexts uint64) {
 // Writes counts the keys written or deleted since Open.
 func (s *Store) Writes() (sets uint64) { return s.source.DB.Counts().Sets }
 
-// Info tells that this is the Badger engine.
+// Info tells that this is the Badger engine; see chainstore.Store.
 func (s *Store) Info() chainstore.Info {
-	return chainstore.Info{Engine: "badger", Format: layout.FormatVersion}
+	return chainstore.Info{Engine: "badger", ID: s.header.ID, Format: layout.FormatVersion, Features: s.header.Features()}
 }
 
 // Stats counts a namespace; see chainstore.Store.
@@ -116,7 +117,7 @@ func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report 
 }
 
 func (s *Store) verifier(judge chainstore.Judge, report func(chainstore.VerifyReport) error) verify.Verifier {
-	return verify.Verifier{Source: s.source, Now: s.now, Judge: judge, Report: report}
+	return verify.Verifier{Source: s.source, Header: s.header, Now: s.now, Judge: judge, Report: report}
 }
 
 // Close waits for the changes and reads under way and closes the database; see chainstore.Store.

@@ -71,11 +71,18 @@ func TestVerifyStoreFinds(t *testing.T) {
 		"a last number of nonsense": {map[string]commit.Write{numbersKey: {Value: []byte{0xff}}}, []string{
 			": the names of namespaces do not agree with their numbers: the last number given cannot", ": the names of namespaces do not agree with their numbers: the last number",
 		}},
-		"a last number more": {map[string]commit.Write{numbersKey + "x": row}, []string{": table Z has 1 entries that nothing"}},
-		"no format":          {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): gone}, []string{": the format version is missing"}},
-		"another format":     {map[string]commit.Write{string(layout.TableKey(0, layout.TableFormat)): number(3)}, []string{": the format version is missing"}},
-		"a table of its own": {map[string]commit.Write{string(layout.TableKey(0, 'Q')): row, string(layout.TableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
-		"a table of another": {map[string]commit.Write{string(layout.TableKey(0, layout.TableNodes)): row}, []string{": there are rows of table 'S'"}},
+		"a last number more":   {map[string]commit.Write{numbersKey + "x": row}, []string{": table Z has 1 entries that nothing"}},
+		"no format":            {map[string]commit.Write{string(formatKey): gone}, []string{": the format version is missing"}},
+		"another format":       {map[string]commit.Write{string(formatKey): number(3)}, []string{": the store has format 3, which this program does not know"}},
+		"a format of nonsense": {map[string]commit.Write{string(formatKey): {Value: []byte{0xff}}}, []string{": the format version is missing, or cannot be read"}},
+		"no header":            {map[string]commit.Write{string(headerKey): gone}, []string{": the store's header is missing, or is another's"}},
+		"another's header": {map[string]commit.Write{string(headerKey): headerRow(&layout.StoreHeader{ID: chainstore.StoreID{1}})}, []string{
+			": the store's header is missing, or is another's",
+		}},
+		"a header of nonsense": {map[string]commit.Write{string(headerKey): row}, []string{": the store's header is missing, or is another's"}},
+		"a header more":        {map[string]commit.Write{string(headerKey) + "x": row}, []string{": table D has 1 entries that nothing"}},
+		"a table of its own":   {map[string]commit.Write{string(layout.TableKey(0, 'Q')): row, string(layout.TableKey(0, 'Q')) + "x": row}, []string{": there are rows of table 'Q', which there is not"}},
+		"a table of another":   {map[string]commit.Write{string(layout.TableKey(0, layout.TableNodes)): row}, []string{": there are rows of table 'S'"}},
 		"a table in a namespace": {map[string]commit.Write{string(layout.TableKey(2, 'a')): row, string(layout.TableKey(2, 'a')) + "x": row, string(layout.TableKey(2, 0)): row, string(layout.TableKey(2, 255)): row}, []string{
 			"secret-2: there are rows of table '\\x00'", "secret-2: there are rows of table 'a'", "secret-2: there are rows of table 'ÿ'",
 		}},

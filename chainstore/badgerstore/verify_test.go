@@ -35,7 +35,7 @@ func TestVerifyFindsEveryLoss(t *testing.T) {
 		t.Fatalf("verify found %q before anything was done", found)
 	}
 	for table, keys := range byTable(rows) {
-		if table == layout.TableFormat || table == layout.TableNames || table == layout.TableNumbers || table == layout.TableLastPut {
+		if table == layout.TableFormat || table == layout.TableHeader || table == layout.TableNames || table == layout.TableNumbers || table == layout.TableLastPut {
 			continue // not the namespace's, or nothing follows from its absence
 		}
 		for _, key := range sample(keys, 6) {
@@ -54,7 +54,7 @@ func TestVerifyFindsEveryLoss(t *testing.T) {
 func TestVerifyFindsSpoiltValues(t *testing.T) {
 	s, rows := goldenRows(t)
 	for table, keys := range byTable(rows) {
-		if table == layout.TableFormat || table == layout.TableNames || table == layout.TableNumbers || table == layout.TableLastPut {
+		if table == layout.TableFormat || table == layout.TableHeader || table == layout.TableNames || table == layout.TableNumbers || table == layout.TableLastPut {
 			continue
 		}
 		for _, key := range sample(keys, 3) {

@@ -20,6 +20,7 @@ type Options struct {
 // Store is a chainstore.Store in memory.
 type Store struct {
 	now func() time.Time
+	id  chainstore.StoreID
 
 	mu         sync.Mutex
 	closed     bool
@@ -64,11 +65,13 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{now: o.Now, namespaces: map[string]*namespace{}}
+	return &Store{now: o.Now, id: chainstore.NewStoreID(), namespaces: map[string]*namespace{}}
 }
 
-// Info tells that this is the memory engine.
-func (s *Store) Info() chainstore.Info { return chainstore.Info{Engine: "memory", Format: 1} }
+// Info tells that this is the memory engine; see chainstore.Store.
+func (s *Store) Info() chainstore.Info {
+	return chainstore.Info{Engine: "memory", ID: s.id, Format: 1}
+}
 
 // Close releases everything.
 func (s *Store) Close() error {

@@ -19,3 +19,10 @@ func TestContract(t *testing.T) {
 		Skip:  map[storetest.Category]string{storetest.Reads: "nothing is read from a disk"},
 	})
 }
+
+func TestAStoreHasAnID(t *testing.T) {
+	a, b := memstore.New(memstore.Options{}), memstore.New(memstore.Options{})
+	if id := a.Info().ID; id == (chainstore.StoreID{}) || id == b.Info().ID || id != a.Info().ID {
+		t.Errorf("the ids of two stores are %s and %s", id, b.Info().ID)
+	}
+}

@@ -21,6 +21,7 @@ import (
 // Namespace 0 is the store's own:
 //
 //	F                                     format version of the store
+//	D                                     header of the store: its id and its features
 //	N name                                number of the namespace of that name
 //	Z                                     last number given to a namespace; numbers are never used again
 //
@@ -50,6 +51,7 @@ import (
 // T and P rows may be deleted, for they can be made again; every other row is only ever overwritten.
 const (
 	TableFormat  = 'F'
+	TableHeader  = 'D'
 	TableNames   = 'N'
 	TableNumbers = 'Z'
 
@@ -69,7 +71,7 @@ const (
 	TableCounters  = 'C'
 
 	// OwnTables are those of namespace 0, namespaceTables those of the others.
-	OwnTables       = "FNZ"
+	OwnTables       = "FDNZ"
 	NamespaceTables = "SIAHTPKWXRUVLC"
 
 	OwnNamespace = 0

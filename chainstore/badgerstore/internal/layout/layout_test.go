@@ -28,6 +28,7 @@ func TestGoldenKeys(t *testing.T) {
 		want string
 	}{
 		"format":     {TableKey(OwnNamespace, TableFormat), "0000000046"},
+		"header":     {TableKey(OwnNamespace, TableHeader), "0000000044"},
 		"name":       {NameKey("default"), "000000004e64656661756c74"},
 		"numbers":    {TableKey(OwnNamespace, TableNumbers), "000000005a"},
 		"node":       {PlaceKey(7, TableNodes, at), "000000075301020304050607080a0b0c0d"},
@@ -73,11 +74,15 @@ func TestGoldenValues(t *testing.T) {
 	full := Row{
 		Forks: []chainstore.Place{at, {Segment: 1, Seq: 0}}, Header: []byte("head"), Metadata: []byte("meta"), Payload: []byte("pay"),
 	}
+	header := StoreHeader{ID: chainstore.StoreID(bytes.Repeat([]byte{7}, 16)), Required: []string{"receipts", "a"}, Optional: []string{"feeds"}}
 	tools := &chainstore.Tables{OtherCalls: 1, Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}, {Calls: 1}}}
 	for name, c := range map[string]struct {
 		value []byte
 		want  string
 	}{
+		"header of the store": {AppendStoreHeader(nil, &header), "07070707070707070707070707070707" + "02087265636569707473" + "0161" + "01056665656473"},
+		"header of a new one": {AppendStoreHeader(nil, &StoreHeader{ID: header.ID}), "070707070707070707070707070707070000"},
+
 		"row":          {AppendRow(nil, &Row{Header: []byte("head"), Payload: []byte("pay")}), "010468656164706179"},
 		"full row":     {AppendRow(nil, &full), "0702ac020201000404686561646d657461706179"},
 		"chunked row":  {AppendRow(nil, &Row{Header: []byte("head"), Payload: []byte("pay"), Chunks: 2}), "09040268656164"},
@@ -128,6 +133,13 @@ func TestValuesParse(t *testing.T) {
 		"past state": {AppendPastState(nil, &PastState{Number: 1, Began: 2, Revision: 1, At: chainstore.Place{Segment: 3, Seq: 4}}), func(b []byte) ([]byte, error) {
 			s, err := ParsePastState(b)
 			return AppendPastState(nil, &s), err
+		}, true},
+		"header of the store": {AppendStoreHeader(nil, &StoreHeader{ID: chainstore.NewStoreID(), Required: []string{"a"}, Optional: []string{"b", "c"}}), func(b []byte) ([]byte, error) {
+			h, err := ParseStoreHeader(b)
+			if err != nil {
+				return nil, err
+			}
+			return AppendStoreHeader(nil, h), nil
 		}, true},
 		"counters": {AppendCounters(nil, &Counters{Nodes: 9}), func(b []byte) ([]byte, error) {
 			c, err := ParseCounters(b)
@@ -207,6 +219,7 @@ func FuzzValues(f *testing.F) {
 		Payload: []byte("pay"), Details: []byte("by"), DetailsLength: 2,
 	}))
 	f.Add(AppendTools(nil, &chainstore.Tables{Tools: []chainstore.ToolCount{{Name: runloop.Some("sh"), Calls: 2}}}))
+	f.Add(AppendStoreHeader(nil, &StoreHeader{ID: chainstore.StoreID{1}, Required: []string{"a"}, Optional: []string{"b"}, Rest: []byte("later")}))
 	f.Add(AppendAlias(nil, &AliasRow{At: chainstore.Place{Segment: 1, Seq: 2}, States: 1, Labels: map[string]string{"k": "v"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, present, err := ParseRow(b); err == nil && present {
@@ -215,11 +228,15 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("%x became %x", b, again)
 			}
 		}
+		if h, err := ParseStoreHeader(b); err == nil && len(AppendStoreHeader(nil, h)) > len(b) {
+			t.Errorf("the header %x grew", b)
+		}
 		var tools chainstore.Tables
 		if err := ParseTools(b, &tools); err == nil && len(AppendTools(nil, &tools)) > len(b) {
 			t.Errorf("tools of %x grew", b)
 		}
 		for _, parse := range []func([]byte) error{
+			func(b []byte) error { _, err := ParseStoreHeader(b); return err },
 			func(b []byte) error { _, err := ParseAlias(b); return err },
 			func(b []byte) error { _, err := ParseRecall(b); return err },
 			func(b []byte) error { _, err := ParseVariables(b); return err },

@@ -16,6 +16,7 @@ import (
 // may be packed: see badgerdb.
 //
 //	F  version
+//	D  id:16 {required feature} {optional feature} ...           {x} = count, then the names
 //	N  number
 //	Z  number
 //	S  kind [count {segment seq}] length-of-header [length-of-metadata] [chunks] [length-of-details] header [metadata] [payload [details]]

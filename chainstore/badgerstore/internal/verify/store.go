@@ -79,21 +79,46 @@ func (r *verification) inView(ns uint32, f func(*snapshot.Snapshot) error) error
 	return f(v)
 }
 
-// format checks the format row, which is the only one of its table, as is the last number given.
+// format checks the rows of the format and of the header, each the only one of its table, as is the last number given.
 func (c *checker) format() error {
 	value, found, err := c.Get(layout.TableKey(layout.OwnNamespace, layout.TableFormat))
 	if err != nil {
 		return err
 	}
-	if version, err := layout.ParseNumber(value, layout.TableFormat); !found || err != nil || version != layout.FormatVersion {
-		c.problem(nil, "the format version is missing, or is another")
+	version, err := layout.ParseNumber(value, layout.TableFormat)
+	switch {
+	case !found || err != nil:
+		c.problem(nil, "the format version is missing, or cannot be read")
+	case version != layout.FormatVersion:
+		c.problem(nil, "the store has format %d, which this program does not know", version)
 	}
-	c.found[layout.TableFormat], c.found[layout.TableNumbers] = 1, 1
-	c.out.Entries += 2
-	if err := c.noMore(layout.TableFormat); err != nil {
+	if err := c.header(); err != nil {
 		return err
 	}
-	return c.noMore(layout.TableNumbers)
+	for _, table := range []byte{layout.TableFormat, layout.TableHeader, layout.TableNumbers} {
+		c.found[table] = 1
+		c.out.Entries++
+		if err := c.noMore(table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header checks the store's header: its id is that which the store was opened with, and it has no feature that is required and not known.
+func (c *checker) header() error {
+	value, found, err := c.Get(layout.TableKey(layout.OwnNamespace, layout.TableHeader))
+	if err != nil {
+		return err
+	}
+	h, err := layout.ParseStoreHeader(value)
+	switch {
+	case !found || err != nil || h.ID != c.Header.ID:
+		c.problem(nil, "the store's header is missing, or is another's")
+	case len(h.Unknown()) > 0:
+		c.problem(nil, "the store has features that this program does not know: %q", h.Unknown())
+	}
+	return nil
 }
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were

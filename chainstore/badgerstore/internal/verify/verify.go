@@ -24,6 +24,8 @@ const (
 // Verifier checks a store; see chainstore.Verifier.
 type Verifier struct {
 	Source *snapshot.Source
+	// Header is the store's.
+	Header *layout.StoreHeader
 	// Now tells when to report.
 	Now func() time.Time
 	// Judge recomputes nodes from their bytes, Report is told what is found.
@@ -161,7 +163,8 @@ func (c *checker) each(table byte, f func(key, value []byte) error) error {
 	return nil
 }
 
-// tables looks for rows of tables that are none. Where there are any, they are one problem for each table.
+// tables looks for rows of tables that are none. Where there are any, they are one problem for each table; none where they may be of a
+// feature that need not be known.
 func (c *checker) tables() error {
 	known := layout.NamespaceTables
 	if c.Namespace == layout.OwnNamespace {
@@ -180,7 +183,7 @@ func (c *checker) tables() error {
 			continue
 		}
 		table := cur.Key()[layout.KeyPrefix-1]
-		if !strings.ContainsRune(known, rune(table)) {
+		if !strings.ContainsRune(known, rune(table)) && !c.Header.Extended() {
 			c.problem(nil, "there are rows of table %q, which there is not", table)
 		}
 		if table == math.MaxUint8 {

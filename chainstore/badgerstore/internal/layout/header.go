@@ -1,0 +1,67 @@
+package layout
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/transcriptd/transcriptd/chainstore"
+)
+
+// features are those of a store that this program knows: none so far. A feature is what rows a later program adds, such as those of a
+// table that is yet to come; whoever adds the first row of it names it in the store's header, in the same commit.
+var features []string
+
+// StoreHeader is the D row: which store this is, and what it takes to read it. The number in the F row is the version of this row, too.
+type StoreHeader struct {
+	ID chainstore.StoreID
+	// Required features must be known by who opens the store. Who does not know an Optional one passes over the rows of it and keeps
+	// them: nothing that it reads or writes is wrong for that.
+	Required, Optional []string
+	// Rest is what a later program has behind, kept where the row is written again.
+	Rest []byte
+}
+
+// Features are all that the store has.
+func (h *StoreHeader) Features() []string { return slices.Concat(h.Required, h.Optional) }
+
+// Unknown are the required features that this program does not know.
+func (h *StoreHeader) Unknown() []string { return unknown(h.Required) }
+
+// Extended tells whether the store may have tables that this program does not know.
+func (h *StoreHeader) Extended() bool { return len(unknown(h.Optional)) > 0 }
+
+func unknown(named []string) []string {
+	return slices.DeleteFunc(slices.Clone(named), func(name string) bool { return slices.Contains(features, name) })
+}
+
+func AppendStoreHeader(b []byte, h *StoreHeader) []byte {
+	b = append(b, h.ID[:]...)
+	for _, names := range [...][]string{h.Required, h.Optional} {
+		b = binary.AppendUvarint(b, uint64(len(names)))
+		for _, name := range names {
+			b = appendText(b, name)
+		}
+	}
+	return append(b, h.Rest...)
+}
+
+// ParseStoreHeader reads a D row.
+func ParseStoreHeader(value []byte) (*StoreHeader, error) {
+	d := reader{rest: slices.Clone(value)}
+	h := &StoreHeader{}
+	copy(h.ID[:], d.bytes(len(h.ID)))
+	h.Required, h.Optional = d.names(), d.names()
+	if h.ID == (chainstore.StoreID{}) {
+		d.fail()
+	}
+	h.Rest, d.rest = d.rest, nil
+	return h, d.end(TableHeader)
+}
+
+// names reads names, none of which is empty; nil for none.
+func (d *reader) names() (names []string) {
+	for range d.count() {
+		names = append(names, string(d.bytes(int(d.atLeast(1, uint64(len(d.rest)))))))
+	}
+	return names
+}
