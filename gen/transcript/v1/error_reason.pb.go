@@ -21,106 +21,124 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Why a call failed. Every error of a method of these services carries a google.rpc.ErrorInfo with domain
-// "transcript.v1" and one of these names, without the prefix ERROR_REASON_, as its reason. Clients match the reason,
-// never the message. Errors that gRPC makes by itself have none: see TranscriptService.
+// The reason of an error.
 //
-// Later versions give more reasons. Of a reason that you do not know, act by the status code: after UNAVAILABLE, CANCELLED,
-// DEADLINE_EXCEEDED, UNKNOWN and INTERNAL the outcome of a write is unknown, after any other code it has changed nothing.
-// proto/testdata/retries.json tells of every reason, and of every code, what a failed write has done and whether to repeat.
+// Every error of these services has a google.rpc.ErrorInfo in its details. Its domain is "transcript.v1". Its
+// reason is the name of one of these values without the prefix ERROR_REASON_. Match the reason, never the
+// message. Errors of gRPC itself have no ErrorInfo: see TranscriptService.
 //
-// Numbers are given by what a caller can do:
+// Later versions add reasons. If you do not know a reason, act by the status code. After UNAVAILABLE,
+// CANCELLED, DEADLINE_EXCEEDED, UNKNOWN and INTERNAL the outcome of a write is unknown. After every other
+// code the write changed nothing. proto/testdata/retries.json has the outcome of a write, and whether to
+// repeat the call, for every reason and code.
 //
-//	1-19     INVALID_ARGUMENT: the request must be another.
+// A reason has a number by its kind:
+//
+//	1-19     INVALID_ARGUMENT. The request is wrong.
 //	20-29    NOT_FOUND.
-//	30-39    ALREADY_EXISTS, ABORTED: others were first.
-//	40-49    FAILED_PRECONDITION: what is there does not allow it.
-//	50-59    RESOURCE_EXHAUSTED: the server has no room, or a reply would be too large.
+//	30-39    ALREADY_EXISTS, ABORTED. Another writer was first.
+//	40-49    FAILED_PRECONDITION. The state of the chain does not allow the call.
+//	50-59    RESOURCE_EXHAUSTED. The server has no capacity, or the response is too large.
 //	60-69    DATA_LOSS.
-//	70-79    UNAVAILABLE: 70 and 72-75, nothing was changed; 71 and 76-79, the outcome of a write is unknown.
-//	80-89    CANCELLED, DEADLINE_EXCEEDED: the outcome of a write is unknown.
-//	90-99    INTERNAL: the outcome of a write is unknown.
-//	100-109  UNAUTHENTICATED: who calls is not known. Nothing was changed. Reserved.
-//	110-119  PERMISSION_DENIED: who calls may not do this. Nothing was changed. Reserved.
-//	120-129  RESOURCE_EXHAUSTED: a quota or rate of the caller's is used up. Nothing was changed. Reserved.
-//	130-139  FAILED_PRECONDITION: what is asked for was erased. Nothing was changed. Reserved.
-//	140-149  OUT_OF_RANGE: a cursor or token has expired; begin anew. Nothing was changed. Reserved.
+//	70-79    UNAVAILABLE. 70 and 72-75: the call changed nothing. 71 and 76-79: the outcome of a write is unknown.
+//	80-89    CANCELLED, DEADLINE_EXCEEDED. The outcome of a write is unknown.
+//	90-99    INTERNAL. The outcome of a write is unknown.
+//
+// These ranges are reserved. Their calls change nothing:
+//
+//	100-109  UNAUTHENTICATED. The caller is unknown.
+//	110-119  PERMISSION_DENIED. The caller has no permission.
+//	120-129  RESOURCE_EXHAUSTED. The caller has used up a quota or a rate.
+//	130-139  FAILED_PRECONDITION. The data was erased.
+//	140-149  OUT_OF_RANGE. A cursor or a token has expired. Start again from the beginning.
 type ErrorReason int32
 
 const (
 	// Never sent.
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
-	// INVALID_ARGUMENT. A field is malformed; google.rpc.BadRequest names the field and the rule, never the value.
+	// INVALID_ARGUMENT. A field breaks a rule. google.rpc.BadRequest has the field and the rule, never the
+	// value.
 	ErrorReason_ERROR_REASON_INVALID_FIELD ErrorReason = 1
-	// INVALID_ARGUMENT. The request holds fields that the server does not know, or bytes that do not parse as the
-	// request (invalid UTF-8 in a string, for example).
+	// INVALID_ARGUMENT. The request has fields that the server does not know, or its bytes do not parse
+	// (invalid UTF-8 in a string, for example).
 	ErrorReason_ERROR_REASON_MALFORMED_REQUEST ErrorReason = 2
-	// INVALID_ARGUMENT. Something is over a limit of size or number; BadRequest names the field and the limit. Without
-	// BadRequest: the whole is too large for one commit of the store; put fewer nodes in a call, and results first.
+	// INVALID_ARGUMENT. A size or a number is over a limit. google.rpc.BadRequest has the field and the limit.
+	// Without BadRequest the whole call is too large for one commit of the store: put fewer nodes in one call,
+	// and put results before further calls.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 3
-	// INVALID_ARGUMENT. One alias is named twice in a call.
+	// INVALID_ARGUMENT. The call names one alias twice.
 	ErrorReason_ERROR_REASON_DUPLICATE_ALIAS ErrorReason = 4
-	// INVALID_ARGUMENT. A prefix of an id fits several nodes; AmbiguousPrefix lists candidates. Give more digits.
+	// INVALID_ARGUMENT. Several nodes have ids with this prefix. The detail AmbiguousPrefix lists some. Send
+	// more digits.
 	ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX ErrorReason = 5
-	// INVALID_ARGUMENT. A page token was not given by this call with these arguments. Start from the first page.
+	// INVALID_ARGUMENT. The page token is not one that this call returned for these arguments. Start again with
+	// the first page.
 	ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN ErrorReason = 6
-	// INVALID_ARGUMENT. The group of calls that the parent's chain ends in would hold too many calls, or too many
-	// bytes of call ids and names. Put the results first.
+	// INVALID_ARGUMENT. The group at the end of the parent's chain would have more than 1,024 tool calls, or
+	// more than 128 KiB of call ids and tool names. Put the results first.
 	ErrorReason_ERROR_REASON_TOO_MANY_OPEN_CALLS ErrorReason = 7
-	// INVALID_ARGUMENT. What a compaction would write is over a node's limits. Use a tighter policy, or an earlier
-	// `through_id`.
+	// INVALID_ARGUMENT. The compaction node would be over the limits of a node. Use a tighter policy, or an
+	// earlier `through_id`.
 	ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE ErrorReason = 8
-	// INVALID_ARGUMENT. A pattern does not compile, or is too large once compiled.
+	// INVALID_ARGUMENT. The pattern does not compile, or it is too large when compiled.
 	ErrorReason_ERROR_REASON_INVALID_PATTERN ErrorReason = 9
-	// NOT_FOUND. No node of this namespace has that id; google.rpc.BadRequest names the field of the request that has it.
+	// NOT_FOUND. No node of this namespace has this id. google.rpc.BadRequest has the field.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 20
-	// NOT_FOUND. No alias of this namespace has that name, and google.rpc.BadRequest names the field of the request that has it; or
-	// one that must exist does not, and AliasConflicts tells which. ResolveAlias tells of a deletion in DeletedAlias.
+	// NOT_FOUND. No alias of this namespace has this name. If the name is in the request as a reference,
+	// google.rpc.BadRequest has the field. If a precondition `must_exist` failed, the detail AliasConflicts
+	// lists it. If ResolveAlias finds a deleted name, the detail DeletedAlias describes the deletion.
 	ErrorReason_ERROR_REASON_ALIAS_NOT_FOUND ErrorReason = 21
-	// NOT_FOUND. The parent, a node id or an alias, is not there; google.rpc.BadRequest names the field, such as nodes[1].parent.
+	// NOT_FOUND. The parent, a node id or an alias, does not exist. google.rpc.BadRequest has the field, such
+	// as nodes[1].parent.
 	ErrorReason_ERROR_REASON_PARENT_NOT_FOUND ErrorReason = 22
 	// NOT_FOUND. The chain has no such tool call.
 	ErrorReason_ERROR_REASON_TOOL_CALL_NOT_FOUND ErrorReason = 23
-	// ALREADY_EXISTS. An alias that must not exist does; AliasConflicts tells which, where it points, and its revision.
+	// ALREADY_EXISTS. A precondition `must_not_exist` failed, and none of another kind. The detail
+	// AliasConflicts has the alias, its node and its revision.
 	ErrorReason_ERROR_REASON_ALIAS_EXISTS ErrorReason = 30
-	// ABORTED. An alias points elsewhere than its precondition says, or has another revision; AliasConflicts tells which, where to, and
-	// its revision. Read the new head and decide again; where AliasConflict says only_compacted, append to the new head.
+	// ABORTED. A precondition failed: an alias points to another node, or has another revision. The detail
+	// AliasConflicts has the alias, its node and its revision. Read the new head and decide again. If
+	// `AliasConflict.only_compacted` is true, append to the new head.
 	ErrorReason_ERROR_REASON_ALIAS_MOVED ErrorReason = 31
-	// FAILED_PRECONDITION. The node named by `after_id`, `through_id` or `before` is no ancestor of the head.
+	// FAILED_PRECONDITION. The node in `after_id`, `through_id` or `before` is neither the head nor an ancestor
+	// of it.
 	ErrorReason_ERROR_REASON_NOT_AN_ANCESTOR ErrorReason = 40
-	// FAILED_PRECONDITION. A call is unanswered at the node named by `through_id`, or, without one, at every node that
-	// could be covered. Put the results first, or name an earlier node.
+	// FAILED_PRECONDITION. A tool call is unanswered at `through_id`. Without `through_id`: at every node that
+	// the compaction could cover. Put the results first, or send an earlier node.
 	ErrorReason_ERROR_REASON_OPEN_TOOL_CALLS ErrorReason = 41
-	// FAILED_PRECONDITION. The node named by `through_id` lies before what an earlier compaction covers, or before the end
-	// of the preamble. Name a later node.
+	// FAILED_PRECONDITION. The node in `through_id` is before the last node that an earlier compaction covers,
+	// or before the end of the preamble. Send a later node.
 	ErrorReason_ERROR_REASON_ALREADY_COVERED ErrorReason = 42
-	// FAILED_PRECONDITION. The view of the head does not show the message named by `before`: a compaction stands for it, or it is of a
-	// compaction node that the view does not show. Page back with the head that the first page had, or begin again at the end.
+	// FAILED_PRECONDITION. The view does not show the message in `before`. Either a compaction covers it, or it
+	// belongs to a compaction node that the view does not show. Read the earlier pages with the head of the
+	// first page, or start again at the end.
 	ErrorReason_ERROR_REASON_NOT_IN_VIEW ErrorReason = 43
-	// RESOURCE_EXHAUSTED. The reply would be over 4 MiB - 64 KiB, or that of GetNode over 4 MiB. Call StreamAssemble.
+	// RESOURCE_EXHAUSTED. The response would be over its limit of bytes. Call StreamAssemble.
 	ErrorReason_ERROR_REASON_USE_STREAM_ASSEMBLE ErrorReason = 50
-	// RESOURCE_EXHAUSTED. The disk is full. Nothing was written; free space and repeat.
+	// RESOURCE_EXHAUSTED. The disk is full. The call changed nothing. Free space, then repeat the call.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 51
-	// RESOURCE_EXHAUSTED. More writes are under way than can be served in time, so this one was refused before it was received;
-	// or the requests of calls under way, or the writes that wait to be committed, are as much as the server holds, and there
-	// was no room before this call's deadline; this may happen to reads, too. Nothing was written. Wait and repeat.
+	// RESOURCE_EXHAUSTED. The server is overloaded: it refused the call at once, or a queue or a byte quota had
+	// no place for the call before its deadline. Reads can fail too. The call changed nothing. Repeat it later.
+	// See docs/api.md#overload.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 52
-	// RESOURCE_EXHAUSTED. The server has nearly as many files open as the system allows it. Nothing was written; reads go on. The
-	// operator raises the limit, see the server's log; repeat then.
+	// RESOURCE_EXHAUSTED. The server has almost as many open files as the system allows. The call changed
+	// nothing. Reads still work. The operator must raise the limit: see the server's log.
 	ErrorReason_ERROR_REASON_TOO_MANY_FILES ErrorReason = 53
-	// DATA_LOSS. Stored bytes do not parse or do not match their id. Run AdminService.Verify.
+	// DATA_LOSS. Stored bytes do not parse, or do not match their id. Run AdminService.Verify.
 	ErrorReason_ERROR_REASON_NODE_CORRUPT ErrorReason = 60
-	// UNAVAILABLE. The server is shutting down. Repeat against another, or later.
+	// UNAVAILABLE. The server is shutting down. The call changed nothing. Repeat it later, or at another
+	// server.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 70
-	// UNAVAILABLE. A write, this one or an earlier one, failed to reach the disk and the store takes no more; what was
-	// acknowledged is safe and can be read. Whether this write took place shows once the operator has looked at the disk
-	// and restarted.
+	// UNAVAILABLE. The store has failed: this write or an earlier one did not reach the disk. The store takes
+	// no more writes. Acknowledged writes are safe, and reads still work. The operator must check the disk and
+	// restart the server. After the restart a read shows whether this write took place.
 	ErrorReason_ERROR_REASON_STORE_FAILED ErrorReason = 71
-	// CANCELLED. The caller gave up. Whether a write took place is not known; repeat it where it may be repeated.
+	// CANCELLED. The caller cancelled the call. The outcome of a write is unknown.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 80
-	// DEADLINE_EXCEEDED. The caller's deadline passed. Whether a write took place is not known, as above.
+	// DEADLINE_EXCEEDED. The deadline passed. The outcome of a write is unknown.
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 81
-	// INTERNAL. A fault of the server; its log has the cause under the request's id. Whether a write took place is not known.
+	// INTERNAL. The server has a fault. Its log has the cause under the request's id. The outcome of a write is
+	// unknown.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 90
 )
 

@@ -4,10 +4,17 @@
 // 	protoc        (unknown)
 // source: transcript/v1/message.proto
 
-// The messages of a transcript: what is hashed and stored. The shapes in this file and in node.proto are part of
-// node identity and never change: fields stand in ascending order; at most one oneof, which stands last with its
-// members numbered above every other field; no map, repeated scalar, float, 64-bit integer or well-known type.
-// See docs/design.md, "Identity".
+// The messages of a transcript. The service hashes and stores them.
+//
+// The id of a node depends on these messages and on those of node.proto. Therefore their shapes never change.
+// These rules hold for each message here:
+//
+// - Fields stand in ascending order.
+// - A message has at most one oneof. It stands last, and its members have higher numbers than all other
+//   fields.
+// - There is no map, no repeated scalar, no float, no 64-bit integer and no well-known type.
+//
+// See docs/design.md#identity.
 
 package transcriptv1
 
@@ -26,21 +33,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Who speaks.
+// The speaker of a message.
 type Role int32
 
 const (
-	// Refused: every message has a role.
+	// Refused. Every message has a role.
 	Role_ROLE_UNSPECIFIED Role = 0
-	// The system prompt, or an instruction of the system later on.
+	// The system prompt, or a later instruction of the system.
 	Role_ROLE_SYSTEM Role = 1
-	// An instruction of the developer; some providers tell it from the system's.
+	// An instruction of the developer. Some providers separate it from the system's instructions.
 	Role_ROLE_DEVELOPER Role = 2
-	// The user, or whoever asks.
+	// The user, or another caller of the agent.
 	Role_ROLE_USER Role = 3
-	// The model. The only role that may carry tool calls.
+	// The model. Only this role may have tool calls.
 	Role_ROLE_ASSISTANT Role = 4
-	// The result of one tool call. The only role that may carry tool_call_id and is_error.
+	// The result of one tool call. Only this role may have `tool_call_id` and `is_error`.
 	Role_ROLE_TOOL Role = 5
 )
 
@@ -91,15 +98,15 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_message_proto_rawDescGZIP(), []int{0}
 }
 
-// Whether a message came whole.
+// Whether a message is complete.
 type MessageState int32
 
 const (
 	// The message is complete.
 	MessageState_MESSAGE_STATE_UNSPECIFIED MessageState = 0
-	// The message was cut off while it was being produced.
+	// The message is incomplete. It was cut off while it was produced.
 	MessageState_MESSAGE_STATE_PARTIAL MessageState = 1
-	// The message was given up by whoever produced it.
+	// The message is incomplete. Its producer abandoned it.
 	MessageState_MESSAGE_STATE_ABORTED MessageState = 2
 )
 
@@ -144,17 +151,19 @@ func (MessageState) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_message_proto_rawDescGZIP(), []int{1}
 }
 
-// What the provider wrote as the content, where the parts do not tell. Calls and reasoning aside, no part implies
-// null, exactly one text part without extras implies a string, anything else a list of parts. One spelling per
-// meaning: a form that the parts imply is refused.
+// The JSON form of the content at the provider, where the parts do not imply it.
+//
+// The parts other than tool calls and reasoning imply a form. No part implies null. One text part without
+// extras implies a string. Everything else implies a list of parts. The server refuses a value that repeats
+// the implied form, so each meaning has one encoding.
 type ContentForm int32
 
 const (
-	// What the parts imply.
+	// The form that the parts imply.
 	ContentForm_CONTENT_FORM_UNSPECIFIED ContentForm = 0
-	// A list of parts, where none ([]) or a string would be implied.
+	// A list of parts. The parts imply null (the list is then `[]`) or a string.
 	ContentForm_CONTENT_FORM_PARTS ContentForm = 1
-	// No content member at all, where null would be implied.
+	// There is no content member. The parts imply null.
 	ContentForm_CONTENT_FORM_ABSENT ContentForm = 2
 )
 
@@ -199,20 +208,20 @@ func (ContentForm) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_message_proto_rawDescGZIP(), []int{2}
 }
 
-// What the server made of a message in a view. Refused from clients.
+// How the server made a message of a view. The server refuses every value but the first from clients.
 type Origin int32
 
 const (
-	// The message is as it was put.
+	// The message has the content that a client put.
 	Origin_ORIGIN_UNSPECIFIED Origin = 0
-	// A summary that stands for what was compacted.
+	// A summary. It stands for compacted messages.
 	Origin_ORIGIN_SUMMARY Origin = 1
-	// A stand-in for the result of a call that never got one.
+	// A stub. It stands for the missing result of a tool call.
 	Origin_ORIGIN_STUB Origin = 2
-	// A message whose content was cut or replaced by a line.
+	// The message is shorter than the one that a client put. Its content was cut, or one line replaced it.
 	Origin_ORIGIN_SHORTENED Origin = 3
-	// The left-out line: it says how many run loops were dropped since a summary was last given. A USER message with the text
-	// "[N earlier turns are not shown]". Like a summary it is in no run loop, and nobody said it.
+	// The left-out line: a USER message with the text "[N earlier turns are not shown]". N is the number of run
+	// loops dropped since the last summary. The message belongs to no run loop.
 	Origin_ORIGIN_LEFT_OUT Origin = 4
 )
 
@@ -261,33 +270,42 @@ func (Origin) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_message_proto_rawDescGZIP(), []int{3}
 }
 
-// One chat message: a role and ordered parts, or the result of a tool call. At most 3 MiB in canonical encoding.
-// Text is never normalised.
+// One chat message: a role and ordered parts. A TOOL message is the result of one tool call.
+//
+// A message has at most 3 MiB in canonical encoding. The server never normalizes text.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who speaks. Required.
+	// The speaker. Required.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=transcript.v1.Role" json:"role,omitempty"`
-	// The content, in order. May be empty. At most 256 of the parts are tool calls. Parts count towards the 200,000 that
-	// a request holds: see TranscriptService.
+	// The content, in order. May be empty. At most 256 parts are tool calls.
 	Parts []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
-	// On TOOL messages: the id of the call that this answers, at most 1 KiB of UTF-8. Absent and empty differ;
-	// an absent id answers a call without an id.
+	// The id of the tool call that this result answers: at most 1 KiB of UTF-8. TOOL messages only. Absent and
+	// empty are different. An absent id answers a call without an id.
 	ToolCallId *string `protobuf:"bytes,3,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
-	// On TOOL messages: whether the tool failed.
+	// Whether the tool failed. TOOL messages only.
 	IsError bool `protobuf:"varint,4,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
-	// The name of the speaker or of the tool, at most 1 KiB of UTF-8. Absent and empty differ.
+	// The name of the speaker or of the tool: at most 1 KiB of UTF-8. Absent and empty are different.
 	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Whether the message came whole.
+	// Whether the message is complete.
 	State MessageState `protobuf:"varint,6,opt,name=state,proto3,enum=transcript.v1.MessageState" json:"state,omitempty"`
-	// What the provider wrote as the content, where the parts do not tell.
+	// The JSON form of the content at the provider.
 	ContentForm ContentForm `protobuf:"varint,7,opt,name=content_form,json=contentForm,proto3,enum=transcript.v1.ContentForm" json:"content_form,omitempty"`
-	// Whether at the provider this message and the one before, opaque messages aside, were one.
+	// Whether this message and the one before were one message at the provider. Opaque messages between them do
+	// not count.
 	Joined bool `protobuf:"varint,8,opt,name=joined,proto3" json:"joined,omitempty"`
-	// What the server made of it. Refused from clients.
+	// How the server made the message. Clients must not set it.
 	Origin Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=transcript.v1.Origin" json:"origin,omitempty"`
-	// The provider's other members, as one JSON object, or empty. Members in source order, no white space between
-	// tokens, strings escaped as JSON.stringify does, numbers spelled as in the source, no member twice in an
-	// object, nested at most 128 deep; the empty object is refused.
+	// The other members that the provider's message had: one JSON object, or empty. The object has one
+	// spelling:
+	//
+	// - Members keep the order of the source.
+	// - There is no white space between tokens.
+	// - Strings are escaped as JSON.stringify does.
+	// - Numbers are spelled as in the source.
+	// - No object has a member twice.
+	// - Objects and arrays nest at most 128 deep.
+	//
+	// The server refuses the empty object.
 	Extras        string `protobuf:"bytes,10,opt,name=extras,proto3" json:"extras,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -393,12 +411,12 @@ func (x *Message) GetExtras() string {
 	return ""
 }
 
-// A piece of a message's content. Exactly one kind is set.
+// One part of a message's content.
 type Part struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's other members of this part, in the form of Message.extras.
+	// The other members that the provider's part had, in the form of `Message.extras`.
 	Extras string `protobuf:"bytes,1,opt,name=extras,proto3" json:"extras,omitempty"`
-	// What the part is. Required.
+	// The kind of the part. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -516,7 +534,7 @@ type isPart_Kind interface {
 }
 
 type Part_Text struct {
-	// Text, as it was written.
+	// Text, exactly as it was written.
 	Text string `protobuf:"bytes,8,opt,name=text,proto3,oneof"`
 }
 
@@ -531,7 +549,7 @@ type Part_Media struct {
 }
 
 type Part_Json struct {
-	// A part of a provider's own kind, as JSON text. It is not parsed.
+	// A part of a kind that only one provider has, as JSON text. The server does not parse it.
 	Json string `protobuf:"bytes,11,opt,name=json,proto3,oneof"`
 }
 
@@ -541,9 +559,15 @@ type Part_ToolCall struct {
 }
 
 type Part_Opaque struct {
-	// A framework's own state. It stands alone: its message has a role other than TOOL, this part, and no other field; the
-	// part has no extras. Such a message is an opaque message. Only the full view shows it. It begins, ends and reopens
-	// nothing, and no counter but the messages and bytes of the full view counts it. See docs/views.md.
+	// The state of an agent framework. A message with this part is an opaque message:
+	//
+	// - The part is the only one of its message, and has no extras.
+	// - The role is not TOOL. The message has no other field.
+	// - Only the full view shows the message.
+	// - The message begins, ends and reopens no group and no run loop.
+	// - Only the messages and bytes of the full view's counters include it.
+	//
+	// See docs/views.md#opaque-messages.
 	Opaque *Opaque `protobuf:"bytes,13,opt,name=opaque,proto3,oneof"`
 }
 
@@ -559,14 +583,14 @@ func (*Part_ToolCall) isPart_Kind() {}
 
 func (*Part_Opaque) isPart_Kind() {}
 
-// A model's reasoning, as the provider gave it.
+// A model's reasoning, as the provider returned it.
 type Reasoning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The visible text, or empty.
+	// The visible text. May be empty.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// The provider's signature over it, or empty.
+	// The provider's signature of the reasoning. May be empty.
 	Signature string `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
-	// What the provider gave encrypted in place of text, or empty.
+	// The encrypted data that the provider returned in place of text. May be empty.
 	Redacted      []byte `protobuf:"bytes,3,opt,name=redacted,proto3" json:"redacted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -623,12 +647,12 @@ func (x *Reasoning) GetRedacted() []byte {
 	return nil
 }
 
-// A piece of media.
+// One media item.
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The media type, such as "image/png", or what the provider names it; may be empty.
+	// The media type, such as "image/png", or the provider's own name for it. May be empty.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// Where the content is. May be absent.
+	// The source of the content. May be absent.
 	//
 	// Types that are valid to be assigned to Source:
 	//
@@ -721,7 +745,7 @@ type Media_Inline struct {
 }
 
 type Media_Uri struct {
-	// Where the content can be had.
+	// The address of the content. The server does not open it.
 	Uri string `protobuf:"bytes,9,opt,name=uri,proto3,oneof"`
 }
 
@@ -736,14 +760,15 @@ func (*Media_Uri) isMedia_Source() {}
 
 func (*Media_BlobDigest) isMedia_Source() {}
 
-// A call of a tool by the model.
+// A tool call by the model.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id as the provider gave it, at most 1 KiB of UTF-8. Absent and empty differ. Need not be unique.
+	// The id that the provider gave the call: at most 1 KiB of UTF-8. Absent and empty are different. Ids may
+	// repeat.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The tool's name, at most 1 KiB of UTF-8. Absent and empty differ.
+	// The name of the tool: at most 1 KiB of UTF-8. Absent and empty are different.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// The arguments: the text that the model wrote. It is not parsed.
+	// The arguments, exactly as the model wrote them. The server does not parse them.
 	Arguments     string `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -800,12 +825,12 @@ func (x *ToolCall) GetArguments() string {
 	return ""
 }
 
-// The state of a framework, which the service stores and gives back and never reads. No model is sent it.
+// The state of an agent framework. The service stores and returns it. No view for a model contains it.
 type Opaque struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What kind of state it is, so that a framework knows its own. 1 to 256 bytes of UTF-8.
+	// The kind of the state, so that a framework recognizes its own: 1 to 256 bytes of UTF-8.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// The state. At most 1 MiB; may be empty.
+	// The state: at most 1 MiB. May be empty.
 	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

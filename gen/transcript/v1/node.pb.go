@@ -4,15 +4,19 @@
 // 	protoc        (unknown)
 // source: transcript/v1/node.proto
 
-// What a node's id is computed from. The shape rules of message.proto hold here too.
+// The messages that a node's id is computed from. The shape rules of message.proto hold here too.
 //
 //   payload         = canonical encoding of Payload
 //   payload_digest  = SHA-256("transcript.payload.v1\0" || byte(len(salt)) || salt || payload)
 //   metadata_digest = SHA-256("transcript.metadata.v1\0" || byte(len(salt)) || salt || canonical encoding of Metadata)
 //   node_id         = SHA-256("transcript.node.v1\0" || canonical encoding of NodeEnvelope)
 //
-// The canonical encoding writes fields in ascending number; leaves out fields without presence at their default;
-// writes optional fields, oneof members and sub-messages that are set, even when empty; and uses shortest varints.
+// The canonical encoding is the wire format of protobuf with these rules:
+//
+// - Fields stand in ascending number.
+// - A field without presence is absent at its default.
+// - An optional field, a oneof member and a sub-message that is set is written, also when it is empty.
+// - Varints have the shortest form.
 
 package transcriptv1
 
@@ -31,10 +35,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The messages of one node, in the form in which they are hashed, stored and sent.
+// The messages of one node, as the server hashes, stores and sends them.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages in order: 1 to 1,000, or none where there is metadata; at most 4 MiB - 128 KiB encoded.
+	// The messages, in order: 1 to 1,000, or none if the node has metadata. At most 4 MiB - 128 KiB encoded.
 	Messages      []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -77,10 +81,10 @@ func (x *Payload) GetMessages() []*Message {
 	return nil
 }
 
-// A node's metadata in hashed form.
+// The metadata of a node, as the server hashes it.
 type Metadata struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entries, sorted by the UTF-8 bytes of their keys, keys unique; at most 64.
+	// The entries: at most 64. They are sorted by the UTF-8 bytes of their keys. Keys are unique.
 	Entries       []*MetadataEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -126,9 +130,18 @@ func (x *Metadata) GetEntries() []*MetadataEntry {
 // One entry of a node's metadata.
 type MetadataEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The key: 1 to 256 bytes of UTF-8. Some have a meaning: "var/NAME" and "varinfo/NAME" set variables, "run/end" tells how the run
-	// ended, "spawn/inherits" what a spawned chain has of its spawner's. Other keys that begin with "run/", "var/", "varinfo/", "spawn/"
-	// or "transcriptd/" are refused.
+	// The key: 1 to 256 bytes of UTF-8. The server refuses every other key that begins with "run/", "var/",
+	// "varinfo/", "spawn/" or "transcriptd/". These keys have a meaning:
+	//
+	//   - "run/end": the outcome of a run. The value is "replied", "stopped", "failed" or "cancelled". See
+	//     `RunOutcome`.
+	//   - "spawn/inherits": what a spawned chain has of its spawner's chain. The value is "none", "arguments" or
+	//     "prefix". See `Inheritance`.
+	//   - "var/NAME": sets the variable NAME to the value. An empty value unsets it.
+	//   - "varinfo/NAME": declares the variable NAME, whose value the client keeps. The value is a JSON object,
+	//     or empty to unset the variable. The object has exactly these members: `type` (a string of 1 to 64
+	//     bytes), `size` and `iteration` (integers from 0 to 2^53 - 1) and `preview` (a string). If a node has
+	//     "var/NAME" too, that entry counts.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// The value: at most 4 KiB of UTF-8.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
@@ -180,12 +193,12 @@ func (x *MetadataEntry) GetValue() string {
 	return ""
 }
 
-// The call that started the chain that this node begins: a link, which may dangle.
+// The tool call that started the chain which this node begins. The node need not exist.
 type SpawnedFrom struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the node that holds the call: 32 bytes.
+	// The id of the node that contains the call: 32 bytes.
 	Node []byte `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// The id of the call in it, at most 1 KiB of UTF-8.
+	// The id of the call: at most 1 KiB of UTF-8.
 	ToolCallId    *string `protobuf:"bytes,2,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -235,18 +248,19 @@ func (x *SpawnedFrom) GetToolCallId() string {
 	return ""
 }
 
-// What a node id is the hash of. Ids are 32 bytes here and 64 lower-case hex digits everywhere else.
+// The data that a node's id is the hash of. Ids are 32 bytes here, and 64 lower-case hex digits everywhere
+// else.
 type NodeEnvelope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The digest of the messages: 32 bytes.
 	PayloadDigest []byte `protobuf:"bytes,1,opt,name=payload_digest,json=payloadDigest,proto3" json:"payload_digest,omitempty"`
-	// The parent's id: 32 bytes; empty for a root.
+	// The id of the parent: 32 bytes. Empty for a root.
 	Parent []byte `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
-	// The digest of the metadata: 32 bytes; empty without metadata.
+	// The digest of the metadata: 32 bytes. Empty without metadata.
 	MetadataDigest []byte `protobuf:"bytes,3,opt,name=metadata_digest,json=metadataDigest,proto3" json:"metadata_digest,omitempty"`
-	// On compaction nodes: the id of the last ancestor that this node stands for, 32 bytes; else empty.
+	// The id of the last ancestor that this compaction node covers: 32 bytes. Empty for other nodes.
 	CoversThrough []byte `protobuf:"bytes,4,opt,name=covers_through,json=coversThrough,proto3" json:"covers_through,omitempty"`
-	// On a subagent's first node: what started it.
+	// The tool call that started the chain. On the first node of a subagent's chain.
 	SpawnedFrom   *SpawnedFrom `protobuf:"bytes,5,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
