@@ -24,6 +24,7 @@ type Store interface {
 	TreeReader
 	AliasReader
 	Verifier
+	TokenKeeper
 	// Info tells which store this is, of what engine: always the same until Close, and its ID for ever.
 	Info() Info
 	// Stats counts a namespace.

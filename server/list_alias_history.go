@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/binary"
-	"math"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -21,16 +20,13 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 		return nil, err
 	}
 	p := wire.Page{RPC: "ListAliasHistory", Namespace: wire.Namespace(req.Namespace), Scope: req.Name}
-	before, err := parseBefore(p, req.PageToken)
+	before, err := t.parseBefore(ctx, p, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
 	states, err := t.store.AliasHistory(ctx, p.Namespace, req.Name)
 	if err != nil {
 		return nil, wire.MissingFrom("name", err)
-	}
-	if len(states) > 0 && before > states[0].Revision {
-		return nil, wire.BadToken()
 	}
 	reply := &transcriptv1.ListAliasHistoryResponse{}
 	for i := range states {
@@ -39,21 +35,21 @@ func (t *transcripts) ListAliasHistory(ctx context.Context, req *transcriptv1.Li
 		}
 		reply.Entries = append(reply.Entries, historyEntry(&states[i]))
 		if len(reply.Entries) == size && i+1 < len(states) {
-			reply.NextPageToken = p.Token(binary.AppendUvarint(nil, uint64(states[i].Revision)))
+			reply.NextPageToken, err = t.tokens.Token(ctx, p, binary.AppendUvarint(nil, uint64(states[i].Revision)))
 			break
 		}
 	}
-	return reply, nil
+	return reply, err
 }
 
 // parseBefore is the revision of the last state that was given; 0 if none was.
-func parseBefore(p wire.Page, token string) (int64, error) {
-	cursor, err := p.Cursor(token)
+func (t *transcripts) parseBefore(ctx context.Context, p wire.Page, token string) (int64, error) {
+	cursor, err := t.tokens.Cursor(ctx, p, token)
 	if err != nil || cursor == nil {
 		return 0, err
 	}
 	before, n := binary.Uvarint(cursor)
-	if n != len(cursor) || before == 0 || before > math.MaxInt64 {
+	if n <= 0 {
 		return 0, wire.BadToken()
 	}
 	return int64(before), nil

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/binary"
-	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -21,11 +20,11 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := p.Cursor(req.PageToken)
+	cursor, err := t.tokens.Cursor(ctx, p, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
-	if query.After, err = parseAliasCursor(cursor, &query); err != nil {
+	if query.After, err = parseAliasCursor(cursor); err != nil {
 		return nil, err
 	}
 	if req.OpenOnly && !req.Loops {
@@ -44,7 +43,9 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 		reply.Now = wire.Timestamp(t.now().UnixMilli())
 	}
 	if next != nil {
-		reply.NextPageToken = p.Token(aliasCursor(next))
+		if reply.NextPageToken, err = t.tokens.Token(ctx, p, aliasCursor(next)); err != nil {
+			return nil, err
+		}
 	}
 	return reply, nil
 }
@@ -73,28 +74,20 @@ func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.Al
 	return query, p, nil
 }
 
-// aliasCursor and parseAliasCursor are chainstore.AliasCursor, in the list of a query, as a cursor: the time, then the name.
+// aliasCursor and parseAliasCursor are chainstore.AliasCursor as a cursor: the time, then the name.
 func aliasCursor(c *chainstore.AliasCursor) []byte {
 	return append(binary.AppendVarint(nil, c.MovedAt), c.Name...)
 }
 
-func parseAliasCursor(b []byte, q *chainstore.AliasQuery) (*chainstore.AliasCursor, error) {
+func parseAliasCursor(b []byte) (*chainstore.AliasCursor, error) {
 	if b == nil {
 		return nil, nil
 	}
 	at, n := binary.Varint(b)
-	if n <= 0 || at < 0 {
+	if n <= 0 {
 		return nil, wire.BadToken()
 	}
-	name := string(b[n:])
-	listed := strings.HasPrefix(name, q.Prefix)
-	if q.ByFolder {
-		listed = chainstore.Folder(name) == q.Folder
-	}
-	if !wire.IsAlias(name) || !listed {
-		return nil, wire.BadToken()
-	}
-	return &chainstore.AliasCursor{MovedAt: at, Name: name}, nil
+	return &chainstore.AliasCursor{MovedAt: at, Name: string(b[n:])}, nil
 }
 
 // aliasLoop is where an alias's loop stands; nil where nobody asked.

@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // readStore counts what is read of aliases and heads.
@@ -148,38 +148,6 @@ func TestSearchPagesCostTheSame(t *testing.T) {
 	}
 }
 
-// TestMadeUpSearchTokensCostLittle: a token that was made up makes no page dearer than what an alias's history has.
-func TestMadeUpSearchTokensCostLittle(t *testing.T) {
-	store := &readStore{Store: memstore.New(memstore.Options{})}
-	r := newRig(t, store)
-	heads := []string{r.put("", user("a")), r.put("", user("b")), r.put("", user("c"))}
-	for i := range 300 {
-		r.point(fmt.Sprintf("chat/%03d", i), heads[2])
-	}
-	for i := range 2 * chainstore.MaxHistory {
-		r.point("chat/299", heads[i%2])
-	}
-	for name, place := range map[string]string{"behind the alias": "", "in a chain that it left": heads[2], "in its chain": heads[1]} {
-		req := underPrefix("chat/", "nothing has this")
-		scope := must[[]byte](r)(proto.MarshalOptions{Deterministic: true}.Marshal(req))
-		cursor := append([]byte{8}, "chat/299"...)
-		if at := must[[]byte](r)(hex.DecodeString(place)); len(at) > 0 {
-			cursor = append(append(append(cursor, byte(len(at)+2)), at...), 0, 1)
-		} else {
-			cursor = append(cursor, 0)
-		}
-		req.PageToken = forge("Search", string(scope), "", cursor...)
-		store.pages, store.chains, store.histories = 0, 0, 0
-		_, err := searchWith(store, searchLimits{})(r.ctx(), req)
-		if (err != nil) != (place == heads[2]) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if store.pages > 1 || store.histories > 1 || store.chains > chainstore.MaxHistory+2 {
-			t.Errorf("%s: %d lists, %d chains and %d histories were read", name, store.pages, store.chains, store.histories)
-		}
-	}
-}
-
 // TestSearchPagesEndBehindDeletedNames: a page ends at its time where nothing is left but names that were deleted.
 func TestSearchPagesEndBehindDeletedNames(t *testing.T) {
 	store := &readStore{Store: memstore.New(memstore.Options{})}
@@ -214,6 +182,7 @@ func TestSearchTokensAreTaken(t *testing.T) {
 	for i := range uint64(10_000) {
 		cursor = binary.AppendUvarint(binary.AppendUvarint(cursor, math.MaxUint64-i), math.MaxUint32-1)
 	}
-	req.PageToken = forge("Search", string(scope), "", cursor...)
+	page := wire.Page{RPC: "Search", Namespace: wire.DefaultNamespace, Scope: string(scope)}
+	req.PageToken = must[string](r)(wire.NewTokens(r.store, time.Now).Token(r.ctx(), page, cursor))
 	must[*SearchResponse](r)(r.Search(r.ctx(), req))
 }

@@ -34,14 +34,16 @@ func (t *transcripts) ListChildren(ctx context.Context, req *transcriptv1.ListCh
 	}
 	reply := &transcriptv1.ListChildrenResponse{Children: children}
 	if more != nil {
-		reply.NextPageToken = p.Token(append(node[:], more[:]...))
+		if reply.NextPageToken, err = t.tokens.Token(ctx, p, append(node[:], more[:]...)); err != nil {
+			return nil, err
+		}
 	}
 	return reply, nil
 }
 
 // parseChildren finds the node whose children are asked for, and the last child that was given; nil if none was.
 func (t *transcripts) parseChildren(ctx context.Context, p wire.Page, ref chainstore.Ref, token string) (node chainstore.ID, after *chainstore.ID, err error) {
-	cursor, err := p.Cursor(token)
+	cursor, err := t.tokens.Cursor(ctx, p, token)
 	switch {
 	case err != nil:
 		return node, nil, err
@@ -59,10 +61,7 @@ func (t *transcripts) parseChildren(ctx context.Context, p wire.Page, ref chains
 	after = new(chainstore.ID)
 	copy(node[:], cursor)
 	copy(after[:], cursor[len(node):])
-	if _, err = p.Chain(ctx, t.store, ref, node); errors.Is(err, chainstore.ErrNodeNotFound) {
-		err = wire.BadToken()
-	}
-	return node, after, err
+	return node, after, nil
 }
 
 // children reads at most size children behind after; more names the last of them where there are more.

@@ -9,6 +9,6 @@ import (
 
 // ListRunLoops gives a page of the run loops of a chain, newest first.
 func (t *transcripts) ListRunLoops(ctx context.Context, req *transcriptv1.ListRunLoopsRequest) (*transcriptv1.ListRunLoopsResponse, error) {
-	s := loops.Lister{Store: t.store, MaxBytes: loops.DefaultMaxBytes}
+	s := loops.Lister{Store: t.store, Tokens: t.tokens, MaxBytes: loops.DefaultMaxBytes}
 	return s.List(ctx, req)
 }

@@ -239,7 +239,8 @@ func TestRunLoopsDoNotReadThePast(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newPlainRig(t, store)
-	r.loops(&ListLoops{Head: byID(r.put("", user("the first call asks for the namespace's number")))})
+	first := r.put("", user("the first page asks for the namespace's number"), assistant("and the keys of tokens"), user("once"))
+	r.loops(&ListLoops{Head: byID(first), PageSize: 1})
 	var costs []string
 	for _, depth := range []int{100, 1000} {
 		name := fmt.Sprint(depth)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
@@ -18,7 +19,8 @@ import (
 // does the same for Search.
 func FuzzPageCursors(f *testing.F) {
 	ctx := context.Background()
-	t := &transcripts{store: memstore.New(memstore.Options{})}
+	store := memstore.New(memstore.Options{})
+	t := &transcripts{store: store, tokens: wire.NewTokens(store, time.Now)}
 	callID, name := "1", "a/b"
 	put := func(parent string, aliases ...*transcriptv1.AliasUpdate) (id chainstore.ID) {
 		req := &transcriptv1.PutNodeRequest{Aliases: aliases, Messages: []*transcriptv1.Message{
@@ -43,7 +45,11 @@ func FuzzPageCursors(f *testing.F) {
 	byAlias, byID := name+"\x00"+chainstore.ID{}.String(), fmt.Sprintf("%q %s true %q %q 0", name, chainstore.ID{}, callID, "")
 	ask := func(cursor []byte) []error {
 		token := func(rpc, scope string) string {
-			return wire.Page{RPC: rpc, Namespace: wire.DefaultNamespace, Scope: scope}.Token(cursor)
+			token, err := t.tokens.Token(ctx, wire.Page{RPC: rpc, Namespace: wire.DefaultNamespace, Scope: scope}, cursor)
+			if err != nil {
+				f.Fatal(err)
+			}
+			return token
 		}
 		_, children := t.ListChildren(ctx, &transcriptv1.ListChildrenRequest{Node: ref, PageToken: token("ListChildren", byAlias)})
 		_, loops := t.ListRunLoops(ctx, &transcriptv1.ListRunLoopsRequest{Head: ref, PageToken: token("ListRunLoops", byAlias)})

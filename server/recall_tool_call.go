@@ -9,5 +9,5 @@ import (
 
 // RecallToolCall gives a call and a page of its result.
 func (t *transcripts) RecallToolCall(ctx context.Context, req *transcriptv1.RecallToolCallRequest) (*transcriptv1.RecallToolCallResponse, error) {
-	return recall.ToolCall(ctx, t.store, req)
+	return recall.ToolCall(ctx, t.store, t.tokens, req)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -13,6 +14,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	looplist "github.com/transcriptd/transcriptd/server/internal/loops"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // putLoops puts a node of loops or parts of some under the last node, mostly.
@@ -77,7 +79,7 @@ func TestRunLoopPagesJoin(t *testing.T) {
 		for _, l := range want {
 			largest = max(largest, int(l.Bytes))
 		}
-		s := looplist.Lister{Store: counter, MaxBytes: rapid.IntRange(1, 1000).Draw(t, "most")}
+		s := looplist.Lister{Store: counter, Tokens: wire.NewTokens(counter, time.Now), MaxBytes: rapid.IntRange(1, 1000).Draw(t, "most")}
 		size := rapid.IntRange(1, 5).Draw(t, "size")
 		var got []*transcriptv1.RunLoop
 		for req.PageSize = int32(size); ; {
@@ -145,7 +147,7 @@ func TestRunLoopPagesReadOnlyTheirLoops(t *testing.T) {
 	ask := func(most int, size int32, loops, rows int) {
 		t.Helper()
 		counter.rows = 0
-		s := looplist.Lister{Store: counter, MaxBytes: most}
+		s := looplist.Lister{Store: counter, Tokens: wire.NewTokens(counter, time.Now), MaxBytes: most}
 		page := must[*transcriptv1.ListRunLoopsResponse](r)(s.List(r.ctx(), &ListLoops{Head: byID(parent), PageSize: size}))
 		equal(r, "the loops", len(page.RunLoops), loops)
 		equal(r, "the rows read for them", counter.rows, rows)

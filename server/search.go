@@ -10,6 +10,6 @@ import (
 
 // Search gives a page of hits.
 func (t *transcripts) Search(ctx context.Context, req *transcriptv1.SearchRequest) (*transcriptv1.SearchResponse, error) {
-	s := search.Search{Store: t.store, Limits: search.DefaultLimits(), Now: time.Now}
+	s := search.Search{Store: t.store, Tokens: t.tokens, Limits: search.DefaultLimits(), Now: time.Now}
 	return s.Page(ctx, req)
 }

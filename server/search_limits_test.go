@@ -7,6 +7,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/search"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // searchLimits are the limits of a page of Search; zero fields are the usual ones.
@@ -19,7 +20,7 @@ type searchLimits struct {
 
 // searchWith is Search over a store with other limits.
 func searchWith(store chainstore.Store, l searchLimits) func(context.Context, *transcriptv1.SearchRequest) (*transcriptv1.SearchResponse, error) {
-	s := &search.Search{Store: store, Limits: search.DefaultLimits(), Now: time.Now}
+	s := &search.Search{Store: store, Tokens: wire.NewTokens(store, time.Now), Limits: search.DefaultLimits(), Now: time.Now}
 	if l.Now != nil {
 		s.Now = l.Now
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/transcriptd/transcriptd/server/internal/frames"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 
 	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health"
@@ -63,6 +64,7 @@ type Server struct {
 	draining  context.Context
 	drain     context.CancelFunc
 	transport *transport.Transport
+	tokens    *wire.Tokens
 	// scans is of all streams, verifies of all calls of Verify.
 	scans, verifies *semaphore.Weighted
 }
@@ -77,6 +79,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.tokens = wire.NewTokens(s.store, s.now)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	m := &mapper{rows: table(), log: log}
 	s.transport = transport.New(transport.Config{
@@ -111,7 +114,7 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 // register registers what the server serves.
 func (s *Server) register(services reflection.GRPCServer) {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, now: s.now, renderers: s.renderers, replies: s.transport.Replies, scans: s.scans,
+		store: s.store, tokens: s.tokens, now: s.now, renderers: s.renderers, replies: s.transport.Replies, scans: s.scans,
 	})
 	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
@@ -137,7 +140,8 @@ type transcripts struct {
 	store     chainstore.Store
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
-	// replies and scans are the server's.
+	// tokens, replies and scans are the server's.
+	tokens  *wire.Tokens
 	replies *reply.Limiter
 	scans   *semaphore.Weighted
 }

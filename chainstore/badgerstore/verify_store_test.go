@@ -86,9 +86,14 @@ func TestVerifyStoreFinds(t *testing.T) {
 		"a table in a namespace": {map[string]commit.Write{string(layout.TableKey(2, 'a')): row, string(layout.TableKey(2, 'a')) + "x": row, string(layout.TableKey(2, 0)): row, string(layout.TableKey(2, 255)): row}, []string{
 			"secret-2: there are rows of table '\\x00'", "secret-2: there are rows of table 'a'", "secret-2: there are rows of table 'ÿ'",
 		}},
-		"no table":       {map[string]commit.Write{string(layout.TableKey(2, 0)[:4]): row}, []string{"secret-2: a key ends before its table"}},
-		"counters twice": {map[string]commit.Write{string(layout.CountersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
-		"counters lost":  {map[string]commit.Write{string(layout.CountersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
+		"no table":           {map[string]commit.Write{string(layout.TableKey(2, 0)[:4]): row}, []string{"secret-2: a key ends before its table"}},
+		"token keys of none": {map[string]commit.Write{string(layout.TokenKeysKey()): {Value: []byte{0}}}, []string{": the keys of page tokens cannot be read"}},
+		"token keys cut short": {map[string]commit.Write{string(layout.TokenKeysKey()): {Value: layout.AppendTokenKeys(nil, &layout.TokenKeys{
+			TokenKeys: chainstore.TokenKeys{Current: chainstore.TokenKey{Version: 1}},
+		})[:20]}}, []string{": the keys of page tokens cannot be read"}},
+		"token keys twice": {map[string]commit.Write{string(layout.TokenKeysKey()) + "x": row}, []string{": table Y has 1 entries that nothing"}},
+		"counters twice":   {map[string]commit.Write{string(layout.CountersKey(2)) + "x": row}, []string{"secret-2: table C has 1 entries that nothing"}},
+		"counters lost":    {map[string]commit.Write{string(layout.CountersKey(2)): gone}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},
 		"a whole namespace": {map[string]commit.Write{
 			string(layout.CountersKey(2)): gone, string(layout.PlaceKey(2, layout.TableNodes, chainstore.Place{Segment: 1, Seq: 0})): gone, string(layout.IDKey(2, storedID)): gone,
 		}, []string{"secret-2: stored bytes are corrupt: a namespace has no row in table C"}},

@@ -25,6 +25,7 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool
 	namespaces map[string]*namespace
+	keys       chainstore.TokenKeys
 }
 
 // namespace is a tenant's world. A namespace that was never written to has no entry in Store.

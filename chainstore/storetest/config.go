@@ -113,6 +113,8 @@ const (
 	Compaction Category = "Compaction"
 	// Runs: the stretches of a path.
 	Runs Category = "Runs"
+	// TokenKeys: the keys of page tokens.
+	TokenKeys Category = "TokenKeys"
 	// Reads: the reads of an engine that counts them (ReadCounter) do not depend on the position in the chain.
 	Reads Category = "Reads"
 )
@@ -172,6 +174,7 @@ func checks() []check {
 		roundTripChecks(), retryChecks(), conditionChecks(), batchChecks(), aliasChecks(), revisionChecks(), treeChecks(), recallChecks(),
 		spawnedChecks(), limitChecks(), concurrencyChecks(), lifecycleChecks(),
 		verifyChecks(), compactionChecks(), runChecks(), questionChecks(), randomChecks(), registerChecks(), readChecks(),
+		tokenKeyChecks(),
 	} {
 		all = append(all, part...)
 	}

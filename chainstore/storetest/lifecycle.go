@@ -130,6 +130,9 @@ func (f *fixture) methods(ctx context.Context, id chainstore.ID, c chainstore.Ch
 	if !f.skips(Statistics) {
 		_, errs["Stats"] = f.store.Stats(ctx, f.ns)
 	}
+	if !f.skips(TokenKeys) {
+		_, errs["TokenKeys"] = f.store.TokenKeys(ctx)
+	}
 	if !f.skips(Verify) {
 		errs["Verify"] = f.store.Verify(ctx, f.ns, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })
 		errs["VerifyStore"] = f.store.VerifyStore(ctx, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })

@@ -51,6 +51,7 @@ func overTheWire(t *testing.T, open func(testing.TB, storetest.Options) chainsto
 			storetest.Calls:      "RecallToolCall gives one call and its result, and not which nodes have it",
 			storetest.Tables:     "Describe lists 64 tools and 64 variables at most, the store all",
 			storetest.Compaction: "PutNode takes no compaction nodes from clients, and no precondition is Extends: Compact alone writes both",
+			storetest.TokenKeys:  "keys never leave the server",
 			storetest.Runs:       "the stretches of a path are how a store lays out nodes: they are not on the wire",
 			storetest.Judging:    "the server judges by itself: the suite's own judge is not asked",
 			storetest.Closing:    "a client cannot close the store",

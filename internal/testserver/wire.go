@@ -177,6 +177,11 @@ func (w *wire) Stats(ctx context.Context, namespace string) (chainstore.Stats, e
 	}, nil
 }
 
+// TokenKeys are never on the wire.
+func (w *wire) TokenKeys(context.Context) (chainstore.TokenKeys, error) {
+	return chainstore.TokenKeys{}, errNotOnWire
+}
+
 // Verify lets the server verify, with its own judge.
 func (w *wire) Verify(ctx context.Context, namespace string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	return w.verify(ctx, &transcriptv1.VerifyRequest{Namespace: spelled(namespace)}, report)

@@ -3,7 +3,6 @@ package loops
 
 import (
 	"context"
-	"errors"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -26,7 +25,8 @@ const (
 
 // Lister lists the run loops of chains.
 type Lister struct {
-	Store chainstore.Store
+	Store  chainstore.Store
+	Tokens *wire.Tokens
 	// MaxBytes ends a page by the bytes of the messages of its loops and of what is read beside them.
 	MaxBytes int
 }
@@ -52,7 +52,7 @@ func (s *Lister) List(ctx context.Context, req *transcriptv1.ListRunLoopsRequest
 		return nil, err
 	}
 	p := wire.Page{RPC: "ListRunLoops", Namespace: wire.Namespace(req.Namespace), Scope: ref.Alias + "\x00" + ref.ID.String()}
-	l, err := open(ctx, s.Store, p, ref, req.PageToken)
+	l, err := s.open(ctx, p, ref, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func (s *Lister) List(ctx context.Context, req *transcriptv1.ListRunLoopsRequest
 		reply.RunLoops = append(reply.RunLoops, s.reply)
 	}
 	if last := given[len(given)-1]; last.before.Phase != runloop.None {
-		reply.NextPageToken = p.Token(wire.HeadCursor(l.chain.Head().ID, last.start.Seq, last.start.Index))
+		reply.NextPageToken, err = s.Tokens.Token(ctx, p, wire.HeadCursor(l.chain.Head().ID, last.start.Seq, last.start.Index))
 	}
-	return reply, nil
+	return reply, err
 }
 
 // runLoops gives run loops of a chain, newest first.
@@ -95,13 +95,13 @@ type runLoops struct {
 }
 
 // open begins at the head, or behind the loop that a token names.
-func open(ctx context.Context, store chainstore.Store, p wire.Page, ref chainstore.Ref, token string) (*runLoops, error) {
-	cursor, err := p.Cursor(token)
+func (s *Lister) open(ctx context.Context, p wire.Page, ref chainstore.Ref, token string) (*runLoops, error) {
+	cursor, err := s.Tokens.Cursor(ctx, p, token)
 	if err != nil {
 		return nil, err
 	}
 	if cursor == nil {
-		chain, err := store.Chain(ctx, p.Namespace, ref, nil)
+		chain, err := s.Store.Chain(ctx, p.Namespace, ref, nil)
 		if err != nil {
 			return nil, wire.MissingFrom("head", err)
 		}
@@ -113,10 +113,7 @@ func open(ctx context.Context, store chainstore.Store, p wire.Page, ref chainsto
 	if err != nil {
 		return nil, err
 	}
-	chain, err := p.Chain(ctx, store, ref, head)
-	if errors.Is(err, chainstore.ErrNodeNotFound) {
-		return nil, wire.BadToken()
-	}
+	chain, err := wire.ChainAt(ctx, s.Store, p.Namespace, head)
 	if err != nil {
 		return nil, err
 	}

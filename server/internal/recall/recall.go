@@ -27,8 +27,8 @@ const (
 
 // ToolCall finds the call through the index of call ids, or by its place, and gives a page of its result. A token
 // holds the head, so that an alias that moves on does not change which call is meant; each page finds the call again.
-func ToolCall(ctx context.Context, store chainstore.Store, req *transcriptv1.RecallToolCallRequest) (*transcriptv1.RecallToolCallResponse, error) {
-	r, err := parse(store, req)
+func ToolCall(ctx context.Context, store chainstore.Store, tokens *wire.Tokens, req *transcriptv1.RecallToolCallRequest) (*transcriptv1.RecallToolCallResponse, error) {
+	r, err := parse(store, tokens, req)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +48,7 @@ var ErrToolCallNotFound = errors.New("the chain has no such tool call")
 // request is a request to recall a call.
 type request struct {
 	store     chainstore.Store
+	tokens    *wire.Tokens
 	namespace string
 	head      chainstore.Ref
 	// id is the call's id; byID says that it was given.
@@ -67,9 +68,9 @@ type request struct {
 	later        bool
 }
 
-func parse(store chainstore.Store, req *transcriptv1.RecallToolCallRequest) (*request, error) {
+func parse(store chainstore.Store, tokens *wire.Tokens, req *transcriptv1.RecallToolCallRequest) (*request, error) {
 	r := &request{
-		store: store, namespace: wire.Namespace(req.Namespace),
+		store: store, tokens: tokens, namespace: wire.Namespace(req.Namespace),
 		id: wire.Optional(req.ToolCallId), byID: req.ToolCallId != nil, occurrence: int(req.Occurrence), redact: req.Redact,
 	}
 	var err error
@@ -98,7 +99,7 @@ func parse(store chainstore.Store, req *transcriptv1.RecallToolCallRequest) (*re
 
 // open finds the chain, and where the page begins.
 func (r *request) open(ctx context.Context, token string) (err error) {
-	cursor, err := r.page.Cursor(token)
+	cursor, err := r.tokens.Cursor(ctx, r.page, token)
 	if err != nil {
 		return err
 	}
@@ -111,10 +112,7 @@ func (r *request) open(ctx context.Context, token string) (err error) {
 		return wire.BadToken()
 	}
 	r.later, r.part, r.offset = true, int(part), int(offset)
-	r.chain, err = r.page.Chain(ctx, r.store, r.head, head)
-	if errors.Is(err, chainstore.ErrNodeNotFound) {
-		return wire.BadToken()
-	}
+	r.chain, err = wire.ChainAt(ctx, r.store, r.namespace, head)
 	return err
 }
 
@@ -190,9 +188,9 @@ func (r *request) result(ctx context.Context, at *putPlace, full bool, reply *tr
 	}
 	reply.Parts = p.parts
 	if p.part < len(parts) {
-		reply.NextPageToken = r.page.Token(wire.HeadCursor(r.chain.Head().ID, uint32(p.part), uint32(p.offset)))
+		reply.NextPageToken, err = r.tokens.Token(ctx, r.page, wire.HeadCursor(r.chain.Head().ID, uint32(p.part), uint32(p.offset)))
 	}
-	return nil
+	return err
 }
 
 // call reads the nth call of a message.

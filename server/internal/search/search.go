@@ -3,7 +3,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -49,6 +48,7 @@ func DefaultLimits() Limits {
 // Search is what a page of Search works with.
 type Search struct {
 	Store  chainstore.Store
+	Tokens *wire.Tokens
 	Limits Limits
 	Now    func() time.Time // that pages end by
 }
@@ -59,7 +59,7 @@ func (s *Search) Page(ctx context.Context, req *transcriptv1.SearchRequest) (*tr
 	if err != nil {
 		return nil, err
 	}
-	cursor, err := q.page.Cursor(req.PageToken)
+	cursor, err := s.Tokens.Cursor(ctx, q.page, req.PageToken)
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +75,9 @@ func (s *Search) Page(ctx context.Context, req *transcriptv1.SearchRequest) (*tr
 		return nil, err
 	}
 	if cursor != nil {
-		p.reply.NextPageToken = q.page.Token(cursor)
+		p.reply.NextPageToken, err = s.Tokens.Token(ctx, q.page, cursor)
 	}
-	return p.reply, nil
+	return p.reply, err
 }
 
 // query is a SearchRequest that was judged.
@@ -243,10 +243,7 @@ func (p *page) resume(ctx context.Context, cursor []byte) (chain chainstore.Chai
 	if err != nil {
 		return nil, before, err
 	}
-	chain, err = p.query.page.Chain(ctx, p.Store, p.query.head, at.head)
-	if errors.Is(err, chainstore.ErrNodeNotFound) || err == nil && at.before.Seq > chain.Head().Seq {
-		err = wire.BadToken()
-	}
+	chain, err = wire.ChainAt(ctx, p.Store, p.query.page.Namespace, at.head)
 	return chain, at.before, err
 }
 

@@ -20,7 +20,7 @@ import (
 // that are taken come back as they were.
 func FuzzSearchCursor(f *testing.F) {
 	store, head := memstore.New(memstore.Options{}), chainstore.ID{7}
-	s := &Search{Store: store, Limits: DefaultLimits(), Now: time.Now}
+	s := &Search{Store: store, Tokens: wire.NewTokens(store, time.Now), Limits: DefaultLimits(), Now: time.Now}
 	messages := []*transcriptv1.Message{{Role: transcriptv1.Role_ROLE_USER}}
 	_, err := store.Commit(context.Background(), "default", &chainstore.Change{
 		Nodes: []chainstore.NewNode{{
@@ -46,9 +46,9 @@ func FuzzSearchCursor(f *testing.F) {
 				t.Errorf("%v comes back as %v, %v", place, again, err)
 			}
 		}
-		if at, err := parseAliasPoint(cursor, ""); err == nil {
+		if at, err := parseAliasPoint(cursor); err == nil {
 			again := at.cursor(math.MaxInt)
-			if back, err := parseAliasPoint(again, ""); err != nil || !bytes.Equal(back.cursor(math.MaxInt), again) {
+			if back, err := parseAliasPoint(again); err != nil || !bytes.Equal(back.cursor(math.MaxInt), again) {
 				t.Errorf("%x comes back as other than it was, %v", again, err)
 			}
 		}
@@ -61,7 +61,9 @@ func FuzzSearchCursor(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.PageToken = q.page.Token(cursor)
+			if req.PageToken, err = s.Tokens.Token(context.Background(), q.page, cursor); err != nil {
+				t.Fatal(err)
+			}
 			_, err = s.Page(context.Background(), req)
 			if err != nil && !errors.Is(err, wire.ErrPageToken) {
 				t.Errorf("%v", err)

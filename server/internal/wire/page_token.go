@@ -1,48 +1,80 @@
 package wire
 
 import (
-	"bytes"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math"
-	"unicode/utf8"
+	"sync/atomic"
+	"time"
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// Page is what a page token is bound to: the rpc, the namespace and the arguments that choose what is listed. A token
-// holds where to go on; the server keeps nothing.
-//
-//	token = base64url(version:1 byte (1) checksum:8 bytes cursor)
-//	checksum = the first 8 bytes of SHA-256(domain, then each of rpc, namespace, scope and cursor with its length)
-//
-// The checksum finds tokens of other calls and tokens made up by accident. It keeps no secret, so whoever knows it can make
-// up a cursor: what a cursor names is held against what is listed, and not taken on trust. Only the runs that a search has
-// reported are: who makes these up hides hits from itself.
+// Page is what a page token is bound to: the rpc, the namespace and the arguments that choose what is listed.
 type Page struct{ RPC, Namespace, Scope string }
 
-const (
-	pageVersion  = 1
-	pageChecksum = 8
-	// maxToken is above what a token of Search takes with all the runs that it may have.
-	maxToken = 256 << 10
-)
-
-// ErrPageToken says that a page token was not given by this call with these arguments. Comes in a canonical.FieldError.
-var ErrPageToken = errors.New("not a page token of this call")
-
-// Token is the token for the page behind cursor.
-func (p Page) Token(cursor []byte) string {
-	b := append([]byte{pageVersion}, p.checksum(cursor)...)
-	return base64.RawURLEncoding.EncodeToString(append(b, cursor...))
+// Tokens makes page tokens, and reads those that come back. A token holds a cursor, which says where to go on; the server keeps
+// nothing. Its methods may run at once.
+//
+//	token = base64url(format:1 version_of_key:4 code:16 cursor)
+//	code = the first 16 bytes of HMAC-SHA-256(key, domain, format, then each of rpc, namespace, scope and cursor with its length)
+//
+// The keys are the store's, so a token is good at every server over it, also after a restart, and at no other store. A cursor is not
+// hidden. What comes out of a token is what went into one, so a cursor is not judged again; only what was since deleted may be missing.
+type Tokens struct {
+	store chainstore.TokenKeeper
+	now   func() time.Time
+	// asking has a place for one who asks the store.
+	asking chan struct{}
+	kept   atomic.Pointer[keptKeys]
 }
 
-// Cursor is what token was given for; nil for the empty token, which means the first page.
-func (p Page) Cursor(token string) ([]byte, error) {
+// keptKeys are keys as of a time.
+type keptKeys struct {
+	chainstore.TokenKeys
+	at time.Time
+}
+
+const (
+	// tokenFormat is that of tokens and of every cursor in them. Whoever changes how any of these is laid out, or what it means,
+	// raises it: tokens of before are then refused.
+	tokenFormat = 2
+	tokenDomain = "transcript.page\x00"
+	codeLength  = 16
+	tokenHead   = 1 + 4 + codeLength
+	// maxToken is above what a token of Search takes with all the runs that it may have.
+	maxToken = 256 << 10
+	// keysKept is how long keys are used before the store is asked again. A token is good for at least chainstore.TokenKeyLife less that.
+	keysKept = time.Hour
+)
+
+// ErrPageToken says that a page token was not given by this call with these arguments, or too long ago. Comes in a canonical.FieldError.
+var ErrPageToken = errors.New("not a page token of this call")
+
+// NewTokens makes tokens with the keys of a store.
+func NewTokens(store chainstore.TokenKeeper, now func() time.Time) *Tokens {
+	return &Tokens{store: store, now: now, asking: make(chan struct{}, 1)}
+}
+
+// Token is the token for the page behind cursor. Errors are those of the store's TokenKeys.
+func (t *Tokens) Token(ctx context.Context, p Page, cursor []byte) (string, error) {
+	keys, err := t.keys(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	b := binary.BigEndian.AppendUint32([]byte{tokenFormat}, keys.Current.Version)
+	b = append(p.code(b, &keys.Current.Secret, cursor), cursor...)
+	return base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+// Cursor is what token was given for; nil for the empty token, which means the first page. Errors: ErrPageToken, those of the store's
+// TokenKeys.
+func (t *Tokens) Cursor(ctx context.Context, p Page, token string) ([]byte, error) {
 	if token == "" {
 		return nil, nil
 	}
@@ -50,24 +82,61 @@ func (p Page) Cursor(token string) ([]byte, error) {
 		return nil, BadToken()
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) <= 1+pageChecksum || b[0] != pageVersion {
+	if err != nil || len(b) <= tokenHead || b[0] != tokenFormat {
 		return nil, BadToken()
 	}
-	cursor := b[1+pageChecksum:]
-	if !bytes.Equal(b[1:1+pageChecksum], p.checksum(cursor)) {
-		return nil, BadToken()
+	version, code, cursor := binary.BigEndian.Uint32(b[1:]), b[tokenHead-codeLength:tokenHead], b[tokenHead:]
+	keys, err := t.keys(ctx, version)
+	if err != nil {
+		return nil, err
 	}
-	return cursor, nil
+	for _, key := range []*chainstore.TokenKey{&keys.Current, &keys.Previous} {
+		if key.Version > 0 && key.Version == version && hmac.Equal(code, p.code(nil, &key.Secret, cursor)) {
+			return cursor, nil
+		}
+	}
+	return nil, BadToken()
 }
 
-func (p Page) checksum(cursor []byte) []byte {
-	h := sha256.New()
-	h.Write([]byte("transcript.page.v1\x00"))
-	for _, part := range []string{p.RPC, p.Namespace, p.Scope, string(cursor)} {
-		h.Write(binary.AppendUvarint(nil, uint64(len(part))))
-		h.Write([]byte(part))
+// code appends the code of a cursor.
+func (p Page) code(b []byte, key *chainstore.Secret, cursor []byte) []byte {
+	h := hmac.New(sha256.New, key[:])
+	head := append(make([]byte, 0, 512), tokenDomain...)
+	head = append(head, tokenFormat)
+	for _, part := range []string{p.RPC, p.Namespace, p.Scope} {
+		head = append(binary.AppendUvarint(head, uint64(len(part))), part...)
 	}
-	return h.Sum(nil)[:pageChecksum]
+	h.Write(binary.AppendUvarint(head, uint64(len(cursor))))
+	h.Write(cursor)
+	return append(b, h.Sum(nil)[:codeLength]...)
+}
+
+// keys are the store's, as of keysKept ago or later, and as of now where a version is newer. Who made up a version has the store asked
+// in vain, for a row, and one at a time.
+func (t *Tokens) keys(ctx context.Context, version uint32) (*keptKeys, error) {
+	if k := t.kept.Load(); k.known(t.now(), version) {
+		return k, nil
+	}
+	select {
+	case t.asking <- struct{}{}:
+		defer func() { <-t.asking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if k := t.kept.Load(); k.known(t.now(), version) {
+		return k, nil
+	}
+	k := &keptKeys{at: t.now()}
+	var err error
+	if k.TokenKeys, err = t.store.TokenKeys(ctx); err != nil {
+		return nil, err
+	}
+	t.kept.Store(k)
+	return k, nil
+}
+
+func (k *keptKeys) known(now time.Time, version uint32) bool {
+	return k != nil && now.Sub(k.at) < keysKept && version <= k.Current.Version
 }
 
 // BadToken refuses a page token.
@@ -77,54 +146,13 @@ func BadToken() error {
 	}
 }
 
-// Chain is the chain of a head that a cursor holds, which was that of ref on the first page: INVALID_PAGE_TOKEN where it
-// was not, ErrNodeNotFound where no such node is there (any more).
-func (p Page) Chain(ctx context.Context, store chainstore.Store, ref chainstore.Ref, head chainstore.ID) (chainstore.Chain, error) {
-	at := chainstore.Ref{ID: head}
-	if ref.Alias == "" {
-		if ref.ID != head {
-			return nil, BadToken()
-		}
-		return store.Chain(ctx, p.Namespace, at, nil)
+// ChainAt is the chain of a head that a cursor holds: ErrPageToken where it is not there any more.
+func ChainAt(ctx context.Context, store chainstore.ChainReader, namespace string, head chainstore.ID) (chainstore.Chain, error) {
+	chain, err := store.Chain(ctx, namespace, chainstore.Ref{ID: head}, nil)
+	if errors.Is(err, chainstore.ErrNodeNotFound) {
+		err = BadToken()
 	}
-	chain, err := store.Chain(ctx, p.Namespace, ref, &head)
-	switch {
-	case err == nil && chain.Head().ID == head:
-		return chain, nil
-	case errors.Is(err, chainstore.ErrNotAncestor), errors.Is(err, chainstore.ErrAliasNotFound):
-		err = p.wasHead(ctx, store, ref.Alias, head)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return store.Chain(ctx, p.Namespace, at, nil)
-}
-
-// wasHead refuses a head that an alias, which is elsewhere now, did not have: none of those that its history tells of is
-// it or comes behind it.
-func (p Page) wasHead(ctx context.Context, store chainstore.Store, alias string, head chainstore.ID) error {
-	states, err := store.AliasHistory(ctx, p.Namespace, alias)
-	if err != nil && !errors.Is(err, chainstore.ErrAliasNotFound) {
-		return err
-	}
-	for i := range states {
-		switch {
-		case states[i].Deleted:
-			continue
-		case states[i].Node == head:
-			return nil
-		}
-		_, err := store.Chain(ctx, p.Namespace, chainstore.Ref{ID: states[i].Node}, &head)
-		if !errors.Is(err, chainstore.ErrNotAncestor) && !errors.Is(err, chainstore.ErrNodeNotFound) {
-			return err
-		}
-	}
-	return BadToken()
-}
-
-// IsAlias tells whether a name that a cursor holds can be an alias's.
-func IsAlias(name string) bool {
-	return CheckAlias("page_token", name) == nil && utf8.ValidString(name)
+	return chain, err
 }
 
 // HeadCursor and ParseHeadCursor are a head and two numbers, which say where in its chain a list goes on, as a cursor.

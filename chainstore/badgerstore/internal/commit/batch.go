@@ -109,7 +109,7 @@ func (b *batch) take(r *Request) bool {
 	b.drafts++
 	b.undo.reset()
 	d := &changeTxn{batch: b, by: b.drafts, now: b.c.now(), request: r}
-	committed, err := d.apply(r.Namespace, r.Change)
+	committed, err := d.run(r)
 	if err == nil && (d.tooLong || d.keys > b.maxWrites || d.bytes > b.maxBytes) {
 		err = fmt.Errorf("%w: %d keys of %d bytes in all", chainstore.ErrTooLarge, d.keys, d.bytes)
 	}
@@ -242,6 +242,14 @@ func (d *changeTxn) get(key []byte) (value []byte, found bool, err error) {
 func (d *changeTxn) know(n *cache.Node) {
 	d.undo.nodes = append(d.undo.nodes, undoneNode{n, d.byID[n.Key()]})
 	d.byID[n.Key()], d.byPlace[n.Place()] = n, n
+}
+
+// run does what is asked for.
+func (d *changeTxn) run(r *Request) (*chainstore.Committed, error) {
+	if r.tokenKey {
+		return nil, d.makeTokenKey()
+	}
+	return d.apply(r.Namespace, r.Change)
 }
 
 // apply puts the change's nodes and then its aliases.

@@ -98,16 +98,18 @@ func (c *Committer) commit(ctx context.Context, namespace string, change *chains
 	if err != nil {
 		return nil, err
 	}
-	weight := min(SizeOf(change), c.Capacity)
-	if err := c.admit(ctx, weight); err != nil {
+	return c.submit(ctx, &Request{Namespace: namespace, Change: change, prepared: prepared, last: last})
+}
+
+// submit puts a request into the queue once there is room, and returns the outcome.
+func (c *Committer) submit(ctx context.Context, r *Request) (*chainstore.Committed, error) {
+	r.Ctx, r.weight = ctx, min(SizeOf(r.Change), c.Capacity)
+	r.Released, r.Answered = make(chan struct{}), make(chan struct{})
+	if err := c.admit(ctx, r.weight); err != nil {
 		return nil, err
 	}
-	r := &Request{
-		Ctx: ctx, weight: weight, Namespace: namespace, Change: change, prepared: prepared, last: last,
-		Released: make(chan struct{}), Answered: make(chan struct{}),
-	}
 	if !c.Waiting.add(r) {
-		c.leave(weight)
+		c.leave(r.weight)
 		return nil, chainstore.ErrClosed
 	}
 	return c.wait(r)

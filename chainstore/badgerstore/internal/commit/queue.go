@@ -18,6 +18,8 @@ type Request struct {
 	weight    int64
 	Namespace string
 	Change    *chainstore.Change
+	// tokenKey asks for a key of page tokens; the change is then empty.
+	tokenKey bool
 	// prepared has what was made of compaction nodes before the change was in the queue. It is not changed. last: what it
 	// does not have, the committer must make.
 	prepared map[*chainstore.NewNode]*derive.Refold

@@ -24,6 +24,7 @@ import (
 //	D                                     header of the store: its id and its features
 //	N name                                number of the namespace of that name
 //	Z                                     last number given to a namespace; numbers are never used again
+//	Y                                     keys of page tokens
 //
 // The other namespaces have, with place = segment:8 seq:4 and seq the number of a node's ancestors,
 //
@@ -54,6 +55,7 @@ const (
 	TableHeader  = 'D'
 	TableNames   = 'N'
 	TableNumbers = 'Z'
+	TableKeys    = 'Y'
 
 	TableNodes     = 'S'
 	TableIDs       = 'I'
@@ -71,7 +73,7 @@ const (
 	TableCounters  = 'C'
 
 	// OwnTables are those of namespace 0, namespaceTables those of the others.
-	OwnTables       = "FDNZ"
+	OwnTables       = "FDNZY"
 	NamespaceTables = "SIAHTPKWXRUVLC"
 
 	OwnNamespace = 0

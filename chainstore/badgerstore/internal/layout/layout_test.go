@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/chainstore"
@@ -19,6 +20,12 @@ func goldenID() (id chainstore.ID) {
 	return id
 }
 
+// goldenTokenKeys are keys of which the second has a secret of zeros.
+var goldenTokenKeys = chainstore.TokenKeys{
+	Current:  chainstore.TokenKey{Version: 2, MadeAt: 300},
+	Previous: chainstore.TokenKey{Version: 1, MadeAt: 200, Secret: chainstore.Secret(goldenID())},
+}
+
 // What keys look like is part of the storage format: these must not change.
 func TestGoldenKeys(t *testing.T) {
 	at, id := chainstore.Place{Segment: 0x0102030405060708, Seq: 0x0a0b0c0d}, goldenID()
@@ -29,6 +36,7 @@ func TestGoldenKeys(t *testing.T) {
 	}{
 		"format":     {TableKey(OwnNamespace, TableFormat), "0000000046"},
 		"header":     {TableKey(OwnNamespace, TableHeader), "0000000044"},
+		"token keys": {TokenKeysKey(), "0000000059"},
 		"name":       {NameKey("default"), "000000004e64656661756c74"},
 		"numbers":    {TableKey(OwnNamespace, TableNumbers), "000000005a"},
 		"node":       {PlaceKey(7, TableNodes, at), "000000075301020304050607080a0b0c0d"},
@@ -107,10 +115,14 @@ func TestGoldenValues(t *testing.T) {
 		"variables of version 1": {
 			appendVariables(tableVersion(&chainstore.Header{Version1: true}), []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801",
 		},
-		"place":    {AppendPlaceValue(nil, at), "ac0202"},
-		"number":   {NumberValue(300), "ac02"},
-		"counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0}), "010203040506070809"},
-		"floor":    {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300}), "010203040506070809ac02"},
+		"place":  {AppendPlaceValue(nil, at), "ac0202"},
+		"number": {NumberValue(300), "ac02"},
+		"first token key": {
+			AppendTokenKeys(nil, &TokenKeys{TokenKeys: chainstore.TokenKeys{Current: goldenTokenKeys.Previous}}), "0101c801" + goldenID().String(),
+		},
+		"token keys": {AppendTokenKeys(nil, &TokenKeys{TokenKeys: goldenTokenKeys}), "0202ac02" + strings.Repeat("00", 32) + "01c801" + goldenID().String()},
+		"counters":   {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0}), "010203040506070809"},
+		"floor":      {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300}), "010203040506070809ac02"},
 	} {
 		if got := hex.EncodeToString(c.value); got != c.want {
 			t.Errorf("%s: %s, must be %s", name, got, c.want)
@@ -145,6 +157,10 @@ func TestValuesParse(t *testing.T) {
 			c, err := ParseCounters(b)
 			return AppendCounters(nil, &c), err
 		}, false},
+		"token keys": {AppendTokenKeys(nil, &TokenKeys{TokenKeys: goldenTokenKeys}), func(b []byte) ([]byte, error) {
+			k, err := ParseTokenKeys(b)
+			return AppendTokenKeys(nil, &k), err
+		}, true},
 		"place": {AppendPlaceValue(nil, chainstore.Place{Segment: 1, Seq: 2}), func(b []byte) ([]byte, error) {
 			p, err := ParsePlaceValue(b, TableIDs)
 			return AppendPlaceValue(nil, p), err

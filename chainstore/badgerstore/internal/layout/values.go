@@ -19,6 +19,7 @@ import (
 //	D  id:16 {required feature} {optional feature} ...           {x} = count, then the names
 //	N  number
 //	Z  number
+//	Y  count {version made_at secret:32} ...                     the present key, and the one before, if there was one
 //	S  kind [count {segment seq}] length-of-header [length-of-metadata] [chunks] [length-of-details] header [metadata] [payload [details]]
 //	   kind = 1, plus 2 for a path, 4 for metadata, 8 for chunks in place of the payload and the details behind it, 16 for details; the path
 //	   is where each fork left its parent's segment, nearest first, 64 at most: the next lie in the first row of the 64th one's segment

@@ -2,9 +2,11 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
+	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
@@ -92,8 +94,10 @@ func (c *checker) format() error {
 	case version != layout.FormatVersion:
 		c.problem(nil, "the store has format %d, which this program does not know", version)
 	}
-	if err := c.header(); err != nil {
-		return err
+	for _, check := range []func() error{c.header, c.tokenKeys} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	for _, table := range []byte{layout.TableFormat, layout.TableHeader, layout.TableNumbers} {
 		c.found[table] = 1
@@ -119,6 +123,22 @@ func (c *checker) header() error {
 		c.problem(nil, "the store has features that this program does not know: %q", h.Unknown())
 	}
 	return nil
+}
+
+// tokenKeys checks the row of the keys of page tokens, if there is one. What is wrong is told without them.
+func (c *checker) tokenKeys() error {
+	keys, err := c.TokenKeys()
+	if keys.Current.Version > 0 || err != nil {
+		c.found[layout.TableKeys] = 1
+		c.out.Entries++
+	}
+	switch {
+	case errors.Is(err, chainstore.ErrCorrupt):
+		c.problem(nil, "the keys of page tokens cannot be read")
+	case err != nil:
+		return err
+	}
+	return c.noMore(layout.TableKeys)
 }
 
 // hidden looks for rows of numbers that have no name: a problem for each such number, and one for each stretch of those that were
