@@ -1,0 +1,77 @@
+package conforms
+
+import (
+	"context"
+	"path"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+)
+
+// broken stands between the kit and a server that keeps its promises, and breaks one.
+type broken struct {
+	conn   grpc.ClientConnInterface
+	breaks breaks
+}
+
+// breaks is how: by what it does with a call, and with the frames of StreamAssemble.
+type breaks struct {
+	call   func(c *call) error
+	frames func(f *transcriptv1.StreamAssembleResponse) []*transcriptv1.StreamAssembleResponse
+}
+
+// call is one that came.
+type call struct {
+	// method is the rpc's name; request is the kit's, a message or bytes: change a copy.
+	method  string
+	request any
+	reply   proto.Message
+	// send sends a request to the server.
+	send func(request any) error
+}
+
+// pass sends the request as it came.
+func (c *call) pass() error { return c.send(c.request) }
+
+// Invoke implements grpc.ClientConnInterface.
+func (b *broken) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	c := &call{method: path.Base(method), request: args, reply: reply.(proto.Message), send: func(request any) error {
+		return b.conn.Invoke(ctx, method, request, reply, opts...)
+	}}
+	if b.breaks.call == nil {
+		return c.pass()
+	}
+	return b.breaks.call(c)
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (b *broken) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := b.conn.NewStream(ctx, desc, method, opts...)
+	if err != nil || b.breaks.frames == nil || path.Base(method) != "StreamAssemble" {
+		return s, err
+	}
+	return &brokenStream{ClientStream: s, breaks: b.breaks}, nil
+}
+
+// brokenStream gives other frames than the server's.
+type brokenStream struct {
+	grpc.ClientStream
+	breaks breaks
+	ready  []*transcriptv1.StreamAssembleResponse
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s *brokenStream) RecvMsg(m any) error {
+	for len(s.ready) == 0 {
+		f := &transcriptv1.StreamAssembleResponse{}
+		if err := s.ClientStream.RecvMsg(f); err != nil {
+			return err
+		}
+		s.ready = s.breaks.frames(f)
+	}
+	proto.Merge(m.(proto.Message), s.ready[0])
+	s.ready = s.ready[1:]
+	return nil
+}
