@@ -39,7 +39,9 @@ type commandLine struct {
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
 	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace and what the server is."`
 	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
-	Version  versionCommand  `cmd:"" help:"Tell the version of transcriptctl and of the server."`
+
+	Conformance conformanceCommand `cmd:"" help:"Hold a server to the promises of the contract."`
+	Version     versionCommand     `cmd:"" help:"Tell the version of transcriptctl and of the server."`
 }
 
 const description = `transcriptctl writes and reads the transcripts that a transcriptd keeps.
