@@ -20,8 +20,9 @@ func (k *kit) reach(ctx context.Context) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unauthenticated, codes.PermissionDenied:
 		return err
+	default:
+		return nil // it answers
 	}
-	return nil
 }
 
 // cleanUp deletes the aliases of the kit's namespaces. What cannot be deleted stays: a server that does not list or delete aliases has
