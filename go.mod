@@ -11,6 +11,11 @@ require (
 	github.com/klauspost/compress v1.20.1
 	github.com/prometheus/client_golang v1.25.0
 	github.com/tidwall/gjson v1.20.0
+	github.com/transcriptd/transcriptd/canonical v0.0.0
+	github.com/transcriptd/transcriptd/client v0.0.0
+	github.com/transcriptd/transcriptd/compaction/runloop v0.0.0
+	github.com/transcriptd/transcriptd/gen v0.0.0
+	github.com/transcriptd/transcriptd/redact v0.0.0
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
@@ -49,4 +54,13 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
+)
+
+// Until a release, as in the workspace (go.work); .ci/release takes them out.
+replace (
+	github.com/transcriptd/transcriptd/canonical => ./canonical
+	github.com/transcriptd/transcriptd/client => ./client
+	github.com/transcriptd/transcriptd/compaction/runloop => ./compaction/runloop
+	github.com/transcriptd/transcriptd/gen => ./gen
+	github.com/transcriptd/transcriptd/redact => ./redact
 )

@@ -1,6 +1,10 @@
 package anthropic_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/transcriptd/transcriptd/client/internal/convtest/anthropicapi"
+)
 
 // The checker of the other tests refuses what the API refuses.
 func TestCheckerRefuses(t *testing.T) {
@@ -64,7 +68,7 @@ func TestCheckerRefuses(t *testing.T) {
 			`{"type":"text","text":"x"}]}]}`,
 		"result repeated": hi + `{"role":"assistant","content":[` + use("a") + `]},{"role":"user","content":[` + stub("a") + `,` + stub("a") + `]}]}`,
 	} {
-		if checkRequest([]byte(request)) == nil {
+		if anthropicapi.Check([]byte(request)) == nil {
 			t.Errorf("%s is not refused", name)
 		}
 	}

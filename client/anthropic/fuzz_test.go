@@ -8,6 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/anthropicapi"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -47,7 +48,7 @@ func FuzzParse(f *testing.F) {
 		if errors.Is(err, anthropic.ErrNoMessages) {
 			return
 		}
-		if err := errors.Join(err, checkRequest(request)); err != nil {
+		if err := errors.Join(err, anthropicapi.Check(request)); err != nil {
 			t.Fatalf("ForModel: %v: %s", err, request)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/anthropicapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -218,7 +219,7 @@ func checkForModel(t *testing.T, messages []*transcriptv1.Message, want, changes
 	if got := describe(report); got != changes {
 		t.Errorf("got  %s\nwant %s", got, changes)
 	}
-	if err := checkRequest(request); err != nil {
+	if err := anthropicapi.Check(request); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/anthropicapi"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
@@ -154,7 +155,7 @@ func TestForModelOfAnythingIsAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkRequest(request); err != nil {
+		if err := anthropicapi.Check(request); err != nil {
 			t.Fatalf("%v: %s", err, request)
 		}
 		if untold := convtest.Untold(messages, report, request); len(untold) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/anthropicapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -185,7 +186,7 @@ func forModel(t *testing.T, name string, messages []*transcriptv1.Message, chang
 		t.Errorf("%s: ForModel: %v", name, err)
 		return
 	}
-	if err := checkRequest(request); err != nil {
+	if err := anthropicapi.Check(request); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
 	for _, c := range report.Changes {

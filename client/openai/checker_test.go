@@ -3,6 +3,8 @@ package openai_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/transcriptd/transcriptd/client/internal/convtest/openaiapi"
 )
 
 // The checker of the other tests refuses what the API refuses.
@@ -46,7 +48,7 @@ func TestCheckerRefuses(t *testing.T) {
 		"call without name": `[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function",` +
 			`"function":{"arguments":""}}]},` + stub("a") + `]`,
 	} {
-		if checkRequest([]byte(request)) == nil {
+		if openaiapi.Check([]byte(request)) == nil {
 			t.Errorf("%s is not refused", name)
 		}
 	}
@@ -67,7 +69,7 @@ func TestCheckerTakes(t *testing.T) {
 			`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}}]}]`,
 		"a refusal": `[{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]}]`,
 	} {
-		if err := checkRequest([]byte(request)); err != nil {
+		if err := openaiapi.Check([]byte(request)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/openaiapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -46,7 +47,7 @@ func FuzzParse(f *testing.F) {
 		if errors.Is(err, openai.ErrNoMessages) {
 			return
 		}
-		if err := errors.Join(err, checkRequest(request)); err != nil {
+		if err := errors.Join(err, openaiapi.Check(request)); err != nil {
 			t.Fatalf("ForModel: %v: %s", err, request)
 		}
 	})

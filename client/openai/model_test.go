@@ -10,6 +10,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/openaiapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -177,7 +178,7 @@ messages[1].name left_out`},
 			if got := describe(report); got != c.changes {
 				t.Errorf("got  %s\nwant %s", got, c.changes)
 			}
-			if err := checkRequest(request); err != nil {
+			if err := openaiapi.Check(request); err != nil {
 				t.Error(err)
 			}
 		})

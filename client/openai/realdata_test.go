@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/openaiapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 )
 
@@ -84,7 +85,7 @@ func TestRealConversationsForModel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
-		if err := checkRequest(request); err != nil {
+		if err := openaiapi.Check(request); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
 		for _, c := range report.Changes {

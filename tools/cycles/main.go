@@ -1,8 +1,8 @@
-// Command cycles tells how large the cycles of files are in the packages of a module: files of a package that use each other's
+// Command cycles tells how large the cycles of files are in the packages of a workspace: files of a package that use each other's
 // types, functions, fields and constants, each of them, over others, all the rest. A reader has to hold such files in mind at
 // once. It fails where a cycle has more files than the bound.
 //
-//	go -C tools run ./cycles [-most 8] [-all] [-C ..] [package ...]
+//	GOWORK=off go -C tools run ./cycles [-most 8] [-all] [-C ..] [package ...]
 package main
 
 import (
@@ -16,12 +16,12 @@ import (
 func main() {
 	most := flag.Int("most", 8, "how many files a cycle may have")
 	all := flag.Bool("all", false, "print the largest cycle of every package")
-	dir := flag.String("C", "..", "the folder of the module")
+	dir := flag.String("C", "..", "the folder of the workspace")
 	aside := flag.String("aside", "", "packages with such a path in theirs are passed over, separated by commas")
 	flag.Parse()
 	packages := flag.Args()
 	if len(packages) == 0 {
-		packages = []string{"./..."}
+		packages = []string{"work"}
 	}
 	large, err := report(*dir, packages, *most, *all, *aside)
 	if err != nil {

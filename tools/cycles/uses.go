@@ -27,6 +27,7 @@ type listed struct {
 func list(dir string, patterns []string) (packages []listed, exports map[string]string, err error) {
 	command := exec.Command("go", append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
 	command.Dir = dir
+	command.Env = append(command.Environ(), "GOWORK=") // the workspace of dir; this program itself is outside of it
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()

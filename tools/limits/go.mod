@@ -2,12 +2,13 @@ module github.com/transcriptd/transcriptd/tools/limits
 
 go 1.26.0
 
-replace github.com/transcriptd/transcriptd => ../..
-
 require (
 	github.com/dgraph-io/badger/v4 v4.9.6
 	github.com/prometheus/client_golang v1.25.0
-	github.com/transcriptd/transcriptd v0.0.0-00010101000000-000000000000
+	github.com/transcriptd/transcriptd v0.0.0
+	github.com/transcriptd/transcriptd/canonical v0.0.0
+	github.com/transcriptd/transcriptd/client v0.0.0
+	github.com/transcriptd/transcriptd/gen v0.0.0
 	golang.org/x/net v0.60.0
 	golang.org/x/sync v0.24.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
@@ -30,6 +31,8 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/transcriptd/transcriptd/compaction/runloop v0.0.0 // indirect
+	github.com/transcriptd/transcriptd/redact v0.0.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
@@ -38,4 +41,13 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
+)
+
+replace (
+	github.com/transcriptd/transcriptd => ../..
+	github.com/transcriptd/transcriptd/canonical => ../../canonical
+	github.com/transcriptd/transcriptd/client => ../../client
+	github.com/transcriptd/transcriptd/compaction/runloop => ../../compaction/runloop
+	github.com/transcriptd/transcriptd/gen => ../../gen
+	github.com/transcriptd/transcriptd/redact => ../../redact
 )

@@ -2,7 +2,7 @@
 // turns with it. It prints the table of docs/performance.md. Every figure is a ratio of two things that were measured side by side,
 // or a count of bytes; none is a time. It needs Linux, and the machine for itself.
 //
-//	go -C tools/limits run .
+//	GOWORK=off go -C tools/limits run .
 package main
 
 import (

@@ -2,12 +2,10 @@ module github.com/transcriptd/transcriptd/tools/tokens
 
 go 1.26.0
 
-replace github.com/transcriptd/transcriptd => ../..
-
 require (
 	github.com/pelletier/go-toml/v2 v2.2.3
 	github.com/rs/zerolog v1.33.0
-	github.com/transcriptd/transcriptd v0.0.0-00010101000000-000000000000
+	github.com/transcriptd/transcriptd/redact v0.0.0
 	github.com/zricethezav/gitleaks/v8 v8.30.1
 )
 
@@ -78,3 +76,5 @@ require (
 	gopkg.in/ini.v1 v1.67.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
+
+replace github.com/transcriptd/transcriptd/redact => ../../redact

@@ -11,7 +11,7 @@ fi
 rm -rf build
 (
   cd ../../..
-  go tool -modfile=tools/go.mod buf generate \
+  GOWORK=off go tool -modfile=tools/go.mod buf generate \
     --path proto/transcript/v1/message.proto --path proto/transcript/v1/node.proto \
     --template proto/testdata/typescript/buf.gen.yaml
 )

@@ -1,6 +1,6 @@
 // Command way prints which files of transcriptd a PutNode and an Assemble pass through, generated ones aside. It needs counters:
 //
-//	go -C tools/limits run -cover -covermode=atomic -coverpkg=github.com/transcriptd/transcriptd/... ./way
+//	GOWORK=off go -C tools/limits run -cover -covermode=atomic -coverpkg=github.com/transcriptd/transcriptd/... ./way
 package main
 
 import (

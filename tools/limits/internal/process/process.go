@@ -25,7 +25,7 @@ const module = "github.com/transcriptd/transcriptd"
 func Build(ctx context.Context, dir, command string) (program string, err error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
-		return "", fmt.Errorf("run it with go -C tools/limits run . : the module of transcriptd is not found from here: %w", err)
+		return "", fmt.Errorf("run it with GOWORK=off go -C tools/limits run . : the module of transcriptd is not found from here: %w", err)
 	}
 	program = filepath.Join(dir, command)
 	build := exec.CommandContext(ctx, "go", "-C", strings.TrimSpace(string(root)), "build", "-o", program, "./cmd/"+command)

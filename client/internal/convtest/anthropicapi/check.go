@@ -1,4 +1,5 @@
-package anthropic_test
+// Package anthropicapi tells what the Messages API would refuse, for tests of what is sent to it.
+package anthropicapi
 
 import (
 	"bytes"
@@ -50,9 +51,9 @@ func strict(data []byte, v any) error {
 	return d.Decode(v)
 }
 
-// checkRequest tells why the Messages API would refuse a system and messages. It is written from the API's
+// Check tells why the Messages API would refuse a system and messages. It is written from the API's
 // documentation and error messages, without the converter's code.
-func checkRequest(data []byte) error {
+func Check(data []byte) error {
 	var request struct {
 		System   json.RawMessage `json:"system"`
 		Messages []turn          `json:"messages"`
@@ -79,7 +80,7 @@ func checkRequest(data []byte) error {
 		}
 	}
 	if len(c.open) > 0 {
-		return errUnanswered
+		return ErrUnanswered
 	}
 	if c.lastRole == "assistant" && strings.TrimRight(c.lastText, " \t\n\r") != c.lastText {
 		return errors.New("final assistant content cannot end with trailing whitespace")
@@ -87,10 +88,11 @@ func checkRequest(data []byte) error {
 	return nil
 }
 
+// What a test looks for in requests as they are, and others.
 var (
-	errUnanswered = errors.New("tool_use ids were found without tool_result blocks immediately after")
+	ErrUnanswered = errors.New("tool_use ids were found without tool_result blocks immediately after")
 	errOrphan     = errors.New("unexpected tool_use_id found in tool_result blocks")
-	errCallID     = errors.New("tool_use ids must be well-formed and unique")
+	ErrCallID     = errors.New("tool_use ids must be well-formed and unique")
 )
 
 // checker has what the messages so far tell of those that follow.
@@ -122,7 +124,7 @@ func (c *checker) turn(i int, m turn) error {
 func (c *checker) user(blocks []block) error {
 	for len(c.open) > 0 {
 		if len(blocks) == 0 || blocks[0].Type != "tool_result" {
-			return errUnanswered
+			return ErrUnanswered
 		}
 		if blocks[0].ToolUseID == nil {
 			return errOrphan
@@ -164,7 +166,7 @@ func (c *checker) assistant(blocks []block) error {
 	server := map[string]string{} // by id: the type of the result that is to come
 	for _, b := range blocks {
 		if len(c.open) > 0 && b.Type != "tool_use" {
-			return errUnanswered
+			return ErrUnanswered
 		}
 		switch b.Type {
 		case "tool_use":
@@ -206,7 +208,7 @@ func (c *checker) assistant(blocks []block) error {
 // call checks the id, and that there are a name and an object as input.
 func (c *checker) call(b block, pattern *regexp.Regexp) error {
 	if b.ID == nil || !pattern.MatchString(*b.ID) || c.used[*b.ID] {
-		return errCallID
+		return ErrCallID
 	}
 	c.used[*b.ID] = true
 	if b.Name == nil || len(b.Input) == 0 || b.Input[0] != '{' {

@@ -18,7 +18,7 @@ func TestMessageAlias(t *testing.T) {
 		MessageID string `json:"message_id"`
 		Alias     string `json:"alias"`
 	}
-	b, err := os.ReadFile("../proto/testdata/names.json")
+	b, err := os.ReadFile("../../proto/testdata/names.json")
 	if err == nil {
 		err = json.Unmarshal(b, &vectors)
 	}

@@ -94,7 +94,7 @@ func TestAFlippedByteIsFound(t *testing.T) {
 			same(t, must(a.Messages())(t), want...)
 		}
 	}
-	if refused < int(client.AssemblyBytes(want)) {
+	if refused < len(canonical.EncodePayload(want)) {
 		t.Errorf("%d of %d flips refused", refused, size)
 	}
 	c = l.client(client.WithVerification())

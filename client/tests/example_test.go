@@ -78,7 +78,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	c, err := client.Dial(address) // such as "127.0.0.1:7420"
+	c, err := client.Dial(address)
 	check(err)
 	defer c.Close()
 	chat, err := c.Chat(ctx, "42", client.System("You are helpful."))
@@ -86,7 +86,7 @@ func Example() {
 	check(chat.Append(ctx, client.User("Hello?")))
 	reply := callModel(chat.Messages(ctx, nil))
 	check(chat.Append(ctx, reply))
-	fmt.Println(chat.ReplyText(reply))
+	fmt.Println(chat.ReplyText(reply)) // [depth:2] I have read 2 messages.
 	// Output: [depth:2] I have read 2 messages.
 }
 

@@ -1,21 +1,21 @@
-package openai_test
+package client_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/openaiapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/testserver"
 )
 
-// TestRealViewsForModel asks for the views of every real conversation before every assistant message, at which no call is
+// TestRealViewsForOpenAI asks for the views of every real conversation before every assistant message, at which no call is
 // unanswered, and checks that the API would take each, that there always is something to send, and that reports are
 // founded, and whole where the view is the conversation's last; of the conversations as they are it would not take all.
-func TestRealViewsForModel(t *testing.T) {
+func TestRealViewsForOpenAI(t *testing.T) {
 	c := client.New(testserver.StartMemory(t))
 	requests, n := 0, 0
 	breaches, changes := map[string]int{}, map[openai.ChangeKind]int{}
@@ -27,7 +27,7 @@ func TestRealViewsForModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkRequest(source); err != nil {
+		if err := openaiapi.Check(source); err != nil {
 			breaches[cause(err)]++
 		}
 		last := map[int][]*transcriptv1.Message{}
@@ -36,7 +36,7 @@ func TestRealViewsForModel(t *testing.T) {
 			last[query] = view
 			request, report, err := openai.ForModel(view)
 			if err == nil {
-				err = checkRequest(request)
+				err = openaiapi.Check(request)
 			}
 			if unfounded := convtest.Unfounded(view, 0, report, request); err != nil || len(unfounded) > 0 {
 				t.Errorf("%s, query %d, %d messages: %v, %v", id, query, len(view), err, unfounded)
@@ -53,15 +53,7 @@ func TestRealViewsForModel(t *testing.T) {
 		}
 	})
 	t.Logf("%d requests, changed: %v; conversations as they are would be refused for: %v", requests, changes, breaches)
-	if breaches[errUnanswered.Error()] == 0 || breaches[errCallID.Error()] == 0 || requests == 0 {
+	if breaches[openaiapi.ErrUnanswered.Error()] == 0 || breaches[openaiapi.ErrCallID.Error()] == 0 || requests == 0 {
 		t.Errorf("%d requests; what the checker finds in the conversations as they are: %v", requests, breaches)
 	}
-}
-
-// cause is what is wrong, without where.
-func cause(err error) string {
-	for errors.Unwrap(err) != nil {
-		err = errors.Unwrap(err)
-	}
-	return err.Error()
 }

@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -131,6 +133,7 @@ func (l *link) Invoke(ctx context.Context, method string, req, reply any, opts .
 	if l.take(l.refused, method) {
 		return errGone
 	}
+	opts, _ = l.received(opts)
 	if err := l.ClientConn.Invoke(ctx, method, req, reply, opts...); err != nil {
 		return err
 	}
@@ -144,20 +147,37 @@ func (l *link) Invoke(ctx context.Context, method string, req, reply any, opts .
 	if l.answer != nil {
 		l.answer(reply)
 	}
-	l.pass(reply)
 	return nil
 }
 
-// pass counts and changes a raw reply, and tells whether it is to be delivered.
-func (l *link) pass(reply any) bool {
-	raw := client.Raw(reply)
-	if raw == nil {
-		return true
+// received puts a codec around the one that a call asks for: those that do get replies as they were received.
+func (l *link) received(opts []grpc.CallOption) ([]grpc.CallOption, *linkCodec) {
+	for _, opt := range opts {
+		if forced, ok := opt.(grpc.ForceCodecV2CallOption); ok {
+			codec := &linkCodec{CodecV2: forced.CodecV2, link: l}
+			return append(slices.Clone(opts), grpc.ForceCodecV2(codec)), codec
+		}
 	}
-	l.mu.Lock()
-	l.bytes += len(*raw)
-	l.mu.Unlock()
-	return l.change == nil || l.change(raw)
+	return opts, new(linkCodec)
+}
+
+// linkCodec counts and changes raw replies before they are read.
+type linkCodec struct {
+	encoding.CodecV2
+	link *link
+	// dropped tells of the last reply that it is not to be delivered.
+	dropped bool
+}
+
+func (c *linkCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	raw := data.Materialize()
+	c.link.mu.Lock()
+	c.link.bytes += len(raw)
+	c.link.mu.Unlock()
+	if c.dropped = c.link.change != nil && !c.link.change(&raw); c.dropped {
+		return nil
+	}
+	return c.CodecV2.Unmarshal(mem.BufferSlice{mem.SliceBuffer(raw)}, v)
 }
 
 func (l *link) NewStream(
@@ -169,13 +189,15 @@ func (l *link) NewStream(
 	if l.take(l.refused, method) {
 		return nil, errGone
 	}
+	opts, codec := l.received(opts)
 	stream, err := l.ClientConn.NewStream(ctx, desc, method, opts...)
-	return &linkStream{stream, l}, err
+	return &linkStream{stream, l, codec}, err
 }
 
 type linkStream struct {
 	grpc.ClientStream
-	link *link
+	link  *link
+	codec *linkCodec
 }
 
 func (s *linkStream) SendMsg(m any) error {
@@ -197,7 +219,7 @@ func (s *linkStream) RecvMsg(m any) error {
 		if err := s.ClientStream.RecvMsg(m); err != nil {
 			return err
 		}
-		if s.link.pass(m) {
+		if !s.codec.dropped {
 			return nil
 		}
 	}

@@ -1,4 +1,5 @@
-package openai_test
+// Package openaiapi tells what the chat-completions API would refuse, for tests of what is sent to it.
+package openaiapi
 
 import (
 	"bytes"
@@ -33,10 +34,10 @@ type sentCall struct {
 	} `json:"custom"`
 }
 
-// checkRequest tells why the chat-completions API would refuse messages. It is written from the API's documentation
+// Check tells why the chat-completions API would refuse messages. It is written from the API's documentation
 // and error messages, without the converter's code. In two things it is stricter, since servers with an API like it are:
 // call ids are unique in the whole request, and of letters, digits, _ and -.
-func checkRequest(data []byte) error {
+func Check(data []byte) error {
 	var messages []sent
 	if err := strict(data, &messages); err != nil {
 		return err
@@ -51,7 +52,7 @@ func checkRequest(data []byte) error {
 		}
 	}
 	if len(c.open) > 0 {
-		return errUnanswered
+		return ErrUnanswered
 	}
 	return nil
 }
@@ -63,10 +64,11 @@ func strict(data []byte, v any) error {
 	return d.Decode(v)
 }
 
+// What a test looks for in requests as they are, and others.
 var (
-	errUnanswered = errors.New("an assistant message with tool_calls must be followed by tool messages")
+	ErrUnanswered = errors.New("an assistant message with tool_calls must be followed by tool messages")
 	errOrphan     = errors.New("a tool message must be a response to a preceding message with tool_calls")
-	errCallID     = errors.New("a call id is empty, too long, of other characters or not unique")
+	ErrCallID     = errors.New("a call id is empty, too long, of other characters or not unique")
 )
 
 // checker has what the messages so far tell of those that follow.
@@ -87,7 +89,7 @@ func (c *checker) message(m sent) error {
 		return checkContent(m.Content, m.Role)
 	}
 	if len(c.open) > 0 {
-		return errUnanswered
+		return ErrUnanswered
 	}
 	if m.ToolCallID != nil {
 		return errors.New("only a tool message has a tool_call_id")
@@ -115,7 +117,7 @@ var idPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
 func (c *checker) calls(calls []sentCall) error {
 	for _, call := range calls {
 		if !idPattern.MatchString(call.ID) || c.used[call.ID] {
-			return errCallID
+			return ErrCallID
 		}
 		c.used[call.ID], c.open[call.ID] = true, true
 		function := call.Type == "function" && call.Custom == nil && call.Function != nil && call.Function.Arguments != nil &&

@@ -1,4 +1,4 @@
-package anthropic_test
+package client_test
 
 import (
 	"encoding/json"
@@ -10,16 +10,17 @@ import (
 	"github.com/transcriptd/transcriptd/client"
 	"github.com/transcriptd/transcriptd/client/anthropic"
 	"github.com/transcriptd/transcriptd/client/internal/convtest"
+	"github.com/transcriptd/transcriptd/client/internal/convtest/anthropicapi"
 	"github.com/transcriptd/transcriptd/client/openai"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/internal/testserver"
 )
 
-// TestRealViewsForModel asks for the views of every real conversation before every assistant message, at which no call is
+// TestRealViewsForAnthropic asks for the views of every real conversation before every assistant message, at which no call is
 // unanswered, and checks that the API would take each, and that there is something to send in each; that what comes before
 // the first user's message is left out and reported; and that reports are founded, and whole where the view is the
 // conversation's last. Of the conversations as they are it would not take all.
-func TestRealViewsForModel(t *testing.T) {
+func TestRealViewsForAnthropic(t *testing.T) {
 	c := client.New(testserver.StartMemory(t))
 	seen := &seen{t: t, breaches: map[string]int{}, changes: map[anthropic.ChangeKind]int{}}
 	n := 0
@@ -33,7 +34,7 @@ func TestRealViewsForModel(t *testing.T) {
 		}
 		raw, _, err := anthropic.Format(messages)
 		if err == nil {
-			err = checkRequest(raw)
+			err = anthropicapi.Check(raw)
 		}
 		if err != nil {
 			seen.breaches[cause(err)]++
@@ -52,7 +53,7 @@ func TestRealViewsForModel(t *testing.T) {
 	})
 	t.Logf("%d requests, %d of them with messages before a user's, changed: %v; conversations as they are would be refused for: %v",
 		seen.requests, seen.leadIns, seen.changes, seen.breaches)
-	if seen.requests == 0 || seen.breaches[errUnanswered.Error()] == 0 || seen.breaches[errCallID.Error()] == 0 ||
+	if seen.requests == 0 || seen.breaches[anthropicapi.ErrUnanswered.Error()] == 0 || seen.breaches[anthropicapi.ErrCallID.Error()] == 0 ||
 		!testing.Short() && seen.leadIns == 0 {
 		t.Error("too little was seen: requests, messages before a user's, or what the checker finds in the conversations as they are")
 	}
@@ -75,7 +76,7 @@ func (s *seen) view(id string, query int, view []*transcriptv1.Message) {
 	})
 	request, report, err := anthropic.ForModel(view)
 	if err == nil {
-		err = checkRequest(request)
+		err = anthropicapi.Check(request)
 	}
 	if err != nil || first < 0 {
 		s.t.Errorf("%s, query %d, %d messages, the user's first %d: %v", id, query, len(view), first, err)

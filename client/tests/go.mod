@@ -1,0 +1,56 @@
+module github.com/transcriptd/transcriptd/client/tests
+
+go 1.26.0
+
+require (
+	github.com/transcriptd/transcriptd v0.0.0
+	github.com/transcriptd/transcriptd/canonical v0.0.0
+	github.com/transcriptd/transcriptd/client v0.0.0
+	github.com/transcriptd/transcriptd/gen v0.0.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
+	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
+	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dgraph-io/badger/v4 v4.9.6 // indirect
+	github.com/dgraph-io/ristretto/v2 v2.2.0 // indirect
+	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/google/flatbuffers v25.2.10+incompatible // indirect
+	github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus v1.1.1 // indirect
+	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.4 // indirect
+	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/client_golang v1.25.0 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/transcriptd/transcriptd/compaction/runloop v0.0.0 // indirect
+	github.com/transcriptd/transcriptd/redact v0.0.0 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0 // indirect
+	go.opentelemetry.io/otel v1.47.0 // indirect
+	go.opentelemetry.io/otel/log v1.47.0 // indirect
+	go.opentelemetry.io/otel/metric v1.47.0 // indirect
+	go.opentelemetry.io/otel/trace v1.47.0 // indirect
+	golang.org/x/net v0.60.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+)
+
+// Until a release, as in the workspace (go.work); .ci/release takes them out.
+replace (
+	github.com/transcriptd/transcriptd => ../..
+	github.com/transcriptd/transcriptd/canonical => ../../canonical
+	github.com/transcriptd/transcriptd/client => ../../client
+	github.com/transcriptd/transcriptd/compaction/runloop => ../../compaction/runloop
+	github.com/transcriptd/transcriptd/gen => ../../gen
+	github.com/transcriptd/transcriptd/redact => ../../redact
+)

@@ -1,0 +1,3 @@
+module github.com/transcriptd/transcriptd/redact
+
+go 1.26.0
