@@ -3,6 +3,7 @@ package chainstore_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,13 +173,28 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-func TestFolder(t *testing.T) {
-	for name, want := range map[string]string{
-		"": "", "a": "", "a/b": "a", "a/b/c": "a/b", "a/": "a", "/": "", "/a": "", "a//b": "a/", "日本/語": "日本",
+func TestFolders(t *testing.T) {
+	for name, want := range map[string][]string{
+		"a": {""}, "a/b": {"", "a"}, "a/b/c": {"", "a", "a/b"}, "a/": {"", "a"}, "/": {""}, "/a": {""}, "/a/b": {"", "/a"}, "//": {"", "/"},
+		"a//b": {"", "a", "a/"}, "日本/語": {"", "日本"}, "1/2/3/4/5/6/7/8/9": {"", "1", "1/2", "1/2/3", "1/2/3/4", "1/2/3/4/5", "1/2/3/4/5/6", "1/2/3/4/5/6/7"},
 	} {
-		if got := chainstore.Folder(name); got != want {
-			t.Errorf("%q lies in %q, want %q", name, got, want)
+		got := slices.Collect(chainstore.Folders(name))
+		if !slices.Equal(got, want) {
+			t.Errorf("%q lies under %q, want %q", name, got, want)
 		}
+		for i, folder := range got {
+			if level := chainstore.FolderLevel(folder); level != i+1 || !chainstore.IsUnder(name, folder) {
+				t.Errorf("%q is of level %d; that %q lies under it: %v", folder, level, name, chainstore.IsUnder(name, folder))
+			}
+		}
+	}
+	for _, c := range [][2]string{{"a", "a"}, {"ab", "a"}, {"a", "a/b"}, {"a/b", "a/"}, {"x/a/b", "a"}} {
+		if chainstore.IsUnder(c[0], c[1]) {
+			t.Errorf("%q lies under %q", c[0], c[1])
+		}
+	}
+	if got := chainstore.FolderLevel("1/2/3/4/5/6/7/8"); got != chainstore.FolderLevels+1 {
+		t.Error(got)
 	}
 }
 

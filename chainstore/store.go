@@ -292,9 +292,11 @@ const AliasReach = 10_000
 
 // AliasQuery asks for a page of aliases.
 type AliasQuery struct {
-	// ByFolder: those directly in Folder, last moved first, equal times in the order of names. Else: those whose names
-	// begin with Prefix, in the order of the names' bytes.
-	ByFolder       bool
+	// ByFolder: those under Folder, last moved first, equal times in the order of names; none, where its level is above FolderLevels.
+	// Else: those whose names begin with Prefix, in the order of the names' bytes.
+	ByFolder bool
+	// Reverse turns the order round.
+	Reverse        bool
 	Prefix, Folder string
 	After          *AliasCursor
 	Limit          int
@@ -335,16 +337,6 @@ type AliasState struct {
 	Node    ID
 	// At is when the state began, in milliseconds since the epoch.
 	At int64
-}
-
-// Folder is the part of an alias's name before its last slash; empty without one.
-func Folder(name string) string {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '/' {
-			return name[:i]
-		}
-	}
-	return ""
 }
 
 // Info tells which store this is, of what engine.

@@ -94,13 +94,21 @@ func (p *aliasPage) full() bool {
 		p.rows >= chainstore.AliasReach
 }
 
+// walk looks at the rows with a prefix in the order of the query, behind one.
+func (p *aliasPage) walk(ctx context.Context, prefix, behind []byte, f func(key, value []byte) error) (last []byte, more bool, err error) {
+	if p.query.Reverse {
+		return p.WalkBack(ctx, prefix, behind, chainstore.AliasReach, f)
+	}
+	return p.Walk(ctx, prefix, behind, chainstore.AliasReach, f)
+}
+
 func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error) {
 	q := p.query
-	prefix, from := layout.AliasKey(p.Namespace, q.Prefix), []byte(nil)
-	if q.After != nil && q.After.Name >= q.Prefix {
-		from = append(layout.AliasKey(p.Namespace, q.After.Name), 0)
+	var behind []byte
+	if q.After != nil {
+		behind = layout.AliasKey(p.Namespace, q.After.Name)
 	}
-	last, more, err := p.Walk(ctx, prefix, from, chainstore.AliasReach, func(key, value []byte) error {
+	last, more, err := p.walk(ctx, layout.AliasKey(p.Namespace, q.Prefix), behind, func(key, value []byte) error {
 		a, err := layout.ParseAlias(value)
 		if err != nil {
 			return err
@@ -115,15 +123,15 @@ func (p *aliasPage) prefix(ctx context.Context) (*chainstore.AliasCursor, error)
 
 func (p *aliasPage) folder(ctx context.Context) (*chainstore.AliasCursor, error) {
 	q := p.query
-	prefix, from := layout.FolderKey(p.Namespace, q.Folder), []byte(nil)
-	if q.After != nil && chainstore.Folder(q.After.Name) == q.Folder {
-		from = append(layout.MovedKey(p.Namespace, q.After.Name, q.After.MovedAt), 0)
+	var behind []byte
+	if q.After != nil && chainstore.IsUnder(q.After.Name, q.Folder) {
+		behind = layout.MovedKey(p.Namespace, q.Folder, q.After.Name, q.After.MovedAt)
 	}
-	last, more, err := p.Walk(ctx, prefix, from, chainstore.AliasReach, func(key, _ []byte) error {
+	last, more, err := p.walk(ctx, layout.FolderKey(p.Namespace, q.Folder), behind, func(key, _ []byte) error {
 		if p.full() {
 			return snapshot.ErrStop
 		}
-		name, _, err := layout.ParseMovedKey(key, q.Folder)
+		_, name, _, err := layout.ParseMovedKey(key)
 		if err != nil {
 			return err
 		}
@@ -139,7 +147,7 @@ func (p *aliasPage) folder(ctx context.Context) (*chainstore.AliasCursor, error)
 	if err != nil || !more {
 		return nil, err
 	}
-	name, movedAt, err := layout.ParseMovedKey(last, q.Folder)
+	_, name, movedAt, err := layout.ParseMovedKey(last)
 	return &chainstore.AliasCursor{Name: name, MovedAt: movedAt}, err
 }
 

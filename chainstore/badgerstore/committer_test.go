@@ -332,7 +332,7 @@ func TestReadersDoNotWaitForTheCommitter(t *testing.T) {
 	}
 }
 
-// Aliases whose names differ in a leading slash are in the same folder, and apart.
+// Aliases whose names differ in a leading slash are under the same folder, and apart.
 func TestSlashesInNames(t *testing.T) {
 	s := openStore(t, Options{Now: func() time.Time { return time.UnixMilli(1000) }})
 	id := put(t, s, node(nil, "x"))[0].ID
@@ -340,14 +340,14 @@ func TestSlashesInNames(t *testing.T) {
 	for _, name := range names {
 		commitAliases(t, s, setAlias(name, id, chainstore.Condition{}))
 	}
-	for folder, want := range map[string]string{"": "[/ /a a]", "/": "[//]", "a": "[a/ a/b]", "a/": "[a//]"} {
+	for folder, want := range map[string]string{"": "[/ // /a a a/ a// a/b]", "/": "[//]", "a": "[a/ a// a/b]", "a/": "[a//]"} {
 		page, _, err := s.Aliases(context.Background(), testNamespace, chainstore.AliasQuery{ByFolder: true, Folder: folder, Limit: 10})
 		var got []string
 		for _, a := range page {
 			got = append(got, a.Name)
 		}
 		if err != nil || fmt.Sprint(got) != want {
-			t.Errorf("in %q are %v, want %s (%v)", folder, got, want, err)
+			t.Errorf("under %q are %v, want %s (%v)", folder, got, want, err)
 		}
 	}
 	mustBeClean(t, s)

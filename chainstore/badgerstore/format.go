@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
@@ -15,8 +16,8 @@ var (
 )
 
 // takeUp reads what the store says of itself, and refuses what this version does not know: ErrFormat. Then it writes what is missing in
-// a new store, and in one of an earlier version, in one commit.
-func (s *Store) takeUp() error {
+// a new store, and in one of an earlier version: its header and its format version last, in one commit.
+func (s *Store) takeUp(log *slog.Logger) error {
 	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		return err
@@ -32,10 +33,16 @@ func (s *Store) takeUp() error {
 	if version == layout.FormatVersion && s.header != nil {
 		return nil
 	}
-	if s.header == nil { // the rows of an earlier version stay as they are
+	last := v.Seen
+	if s.header == nil && version > 0 { // the rows of nodes stay as they are
+		if last, err = s.indexFolders(log); err != nil {
+			return err
+		}
+	}
+	if s.header == nil {
 		s.header = &layout.StoreHeader{ID: chainstore.NewStoreID()}
 	}
-	return s.write(v.Seen+1, map[string]commit.Write{
+	return s.write(last+1, map[string]commit.Write{
 		string(formatKey): {Value: layout.NumberValue(layout.FormatVersion)},
 		string(headerKey): {Value: layout.AppendStoreHeader(nil, s.header)},
 	})

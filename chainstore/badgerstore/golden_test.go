@@ -58,6 +58,9 @@ func checkGolden(t *testing.T, format int) {
 		if got, want := everything(t, s, namespace, ids, format), everything(t, model, namespace, ids, format); got != want {
 			t.Errorf("%s differs: %s", namespace, firstDifference(got, want))
 		}
+		if got, want := lastMoved(t, s, namespace), lastMoved(t, model, namespace); !slices.Equal(got, want) {
+			t.Errorf("last moved in %s are %q, want %q", namespace, got, want)
+		}
 	}
 	tables := map[byte]bool{}
 	for key, value := range allRows(t, s) {
@@ -76,6 +79,19 @@ func checkGolden(t *testing.T, format int) {
 		t.Errorf("the tables are %s, want %s", string(slices.Sorted(maps.Keys(tables))), all)
 	}
 	goldenGoesOn(t, s, model, format)
+}
+
+// lastMoved are all names, last moved first.
+func lastMoved(tb testing.TB, s chainstore.Store, namespace string) (names []string) {
+	tb.Helper()
+	page, next, err := s.Aliases(context.Background(), namespace, chainstore.AliasQuery{ByFolder: true, Limit: 100})
+	if err != nil || next != nil {
+		tb.Fatal(next, err)
+	}
+	for i := range page {
+		names = append(names, page[i].Name)
+	}
+	return names
 }
 
 // checkVersion: a node keeps the version of its header, which is that of the format that it was written with.

@@ -21,7 +21,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: dir, now: o.Now, source: snapshot.NewSource(db, cache.New(o.cacheSizes(), o.Now), o.RowCacheBytes > 0)}
-	if err = s.takeUp(); err == nil {
+	if err = s.takeUp(o.Logger); err == nil {
 		err = s.source.CheckNames(dir)
 	}
 	if err != nil {

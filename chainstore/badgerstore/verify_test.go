@@ -120,7 +120,7 @@ func TestVerifyFindsRowsTooMany(t *testing.T) {
 		"alias":     {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: at, States: 1, Revision: 1, Began: 1})},
 		"dangling":  {Key: layout.AliasKey(ns, "loose"), Value: layout.AppendAlias(nil, &layout.AliasRow{At: free, States: 1, Revision: 1, Began: 1})},
 		"history":   {Key: layout.HistoryKey(ns, "loose", 1), Value: layout.AppendPastState(nil, &layout.PastState{Number: 1, Revision: 1, At: at})},
-		"moved":     {Key: layout.MovedKey(ns, "chat/loose", 5), Value: nil},
+		"moved":     {Key: layout.MovedKey(ns, "chat", "chat/loose", 5), Value: nil},
 		"head":      {Key: layout.HeadKey(ns, at, "chat/loose"), Value: nil},
 		"fork":      {Key: layout.ForkKey(ns, at, 9999), Value: nil},
 		"spawned":   {Key: layout.SpawnedKey(ns, chainstore.ID{1}, 3), Value: layout.AppendPlaceValue(nil, at)},

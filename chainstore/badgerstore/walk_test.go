@@ -41,6 +41,13 @@ func TestCostDoesNotDependOnMoves(t *testing.T) {
 			}
 			return err
 		})
+		measure("a page from the end", func() error {
+			page, next, err := s.Aliases(ctx, testNamespace, chainstore.AliasQuery{Limit: 10, Reverse: true})
+			if len(page) != 2 || next != nil || page[1].Name != "f/busy" || page[1].Revision != int64(moved) {
+				t.Errorf("a page of %d aliases, that goes on at %v", len(page), next)
+			}
+			return err
+		})
 		measure("the aliases of a node", func() error {
 			_, names, _, err := s.ChainNamed(ctx, testNamespace, chainstore.Ref{ID: heads[0]}, 10)
 			if !slices.Contains(names, "f/idle") {
@@ -100,6 +107,10 @@ func TestWalksEndWithTheirContext(t *testing.T) {
 		},
 		"a folder": func(ctx context.Context) error {
 			_, _, err := s.Aliases(ctx, testNamespace, chainstore.AliasQuery{ByFolder: true, Folder: "f", Limit: 10})
+			return err
+		},
+		"a folder, from the end": func(ctx context.Context) error {
+			_, _, err := s.Aliases(ctx, testNamespace, chainstore.AliasQuery{ByFolder: true, Folder: "f", Limit: 10, Reverse: true})
 			return err
 		},
 	} {

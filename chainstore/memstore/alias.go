@@ -99,6 +99,9 @@ func (s *Store) Aliases(ctx context.Context, name string, q chainstore.AliasQuer
 	}
 	defer unlock()
 	place := func(a, b chainstore.AliasCursor) int {
+		if q.Reverse {
+			a, b = b, a
+		}
 		if q.ByFolder && a.MovedAt != b.MovedAt {
 			return cmp.Compare(b.MovedAt, a.MovedAt)
 		}
@@ -167,7 +170,7 @@ func (n *node) lastLoop() (out *chainstore.AliasLoop, rows int) {
 
 func inScope(name string, q *chainstore.AliasQuery) bool {
 	if q.ByFolder {
-		return chainstore.Folder(name) == q.Folder
+		return chainstore.FolderLevel(q.Folder) <= chainstore.FolderLevels && chainstore.IsUnder(name, q.Folder)
 	}
 	return strings.HasPrefix(name, q.Prefix)
 }

@@ -26,7 +26,7 @@ func standing(l *chainstore.AliasLoop) string {
 	return fmt.Sprintf(" %s outcome %d lead-in %v since %d, put at %d", state, l.Outcome, l.LeadIn, l.StartedAt, l.LastPut)
 }
 
-// stands asserts where an alias's loop stands, in the order of names and in its folder. started and put are seconds after the clock began.
+// stands asserts where an alias's loop stands, in the order of names and among all by last move. started and put are seconds after the clock began.
 func (f *fixture) stands(name, state string, outcome runloop.Outcome, leadIn bool, started, put int) {
 	f.Helper()
 	at := func(seconds int) int64 { return millis(epoch().Add(time.Duration(seconds) * time.Second)) }
@@ -34,7 +34,7 @@ func (f *fixture) stands(name, state string, outcome runloop.Outcome, leadIn boo
 	if state == "no loop" {
 		want = fmt.Sprint(" no loop, put at ", at(put))
 	}
-	for _, q := range []chainstore.AliasQuery{{Prefix: name, Limit: 1, Loops: true}, {ByFolder: true, Folder: chainstore.Folder(name), Limit: 1000, Loops: true}} {
+	for _, q := range []chainstore.AliasQuery{{Prefix: name, Limit: 1, Loops: true}, {ByFolder: true, Limit: 1000, Loops: true}} {
 		page, _, err := f.store.Aliases(f.ctx(), f.ns, q)
 		f.ok(err)
 		i := slices.IndexFunc(page, func(a chainstore.Alias) bool { return a.Name == name })

@@ -20,6 +20,7 @@ func aliasChecks() []check {
 		{Lists, "Prefixes", listPrefixes},
 		{Lists, "Folders", listFolders},
 		{Lists, "Pages", listPages},
+		{Lists, "Model", listModel},
 		{Lists, "Bytes", listBytes},
 		{Lists, "Loops", listLoops},
 		{Lists, "LoopsBehindForks", listLoopsBehindForks},
@@ -202,7 +203,7 @@ func listPrefixes(f *fixture) {
 	}
 	f.commit(nil, remove("chat/2", anything()))
 	for _, limit := range []int{1, 2, 3, 100} {
-		for prefix, want := range map[string][]string{
+		for prefix, names := range map[string][]string{
 			"":        {"a/chat/1", "chas", "chat", "chat/1/x", "chat/10", "chat\u00ff", "chau", "msg/1"},
 			"chat":    {"chat", "chat/1/x", "chat/10", "chat\u00ff"},
 			"chat/":   {"chat/1/x", "chat/10"},
@@ -212,7 +213,10 @@ func listPrefixes(f *fixture) {
 			"chat/2":  nil,
 			"nothing": nil,
 		} {
+			want := slices.Clone(names)
 			equalSlices(f, "names with "+prefix, f.list(chainstore.AliasQuery{Prefix: prefix, Limit: limit}), want)
+			slices.Reverse(want)
+			equalSlices(f, "names with "+prefix+", last first", f.list(chainstore.AliasQuery{Prefix: prefix, Limit: limit, Reverse: true}), want)
 		}
 	}
 }
@@ -230,13 +234,19 @@ func listFolders(f *fixture) {
 		f.Helper()
 		for _, limit := range []int{1, 2, 100} {
 			got := f.list(chainstore.AliasQuery{ByFolder: true, Folder: name, Limit: limit})
-			equalSlices(f, "names in "+name, got, want)
+			equalSlices(f, "names under "+name, got, want)
+			got = f.list(chainstore.AliasQuery{ByFolder: true, Folder: name, Limit: limit, Reverse: true})
+			slices.Reverse(got)
+			equalSlices(f, "names under "+name+", first moved first", got, want)
 		}
 	}
-	folder("chat", "chat/new", "chat/a", "chat/b", "chat/c", "chat/old")
+	folder("chat", "chat/new", "chat/a", "chat/b", "chat/c", "chat/x/y", "chat/old")
 	folder("chat/x", "chat/x/y")
-	folder("", "chat", "top")
+	folder("", "chat", "chat/new", "chat/a", "chat/b", "chat/c", "chat/x/y", "chat/old", "top")
 	folder("cha")
+	folder("chat/")
+	do(remove("chat/x/y", anything()))
+	folder("chat/x")
 	do(point("chat/old", b, anything()))
 	do(f.labelled("chat/b", a, map[string]string{"k": "v"}), point("chat/c", a, mustExist()))
 	folder("chat", "chat/old", "chat/new", "chat/a", "chat/b", "chat/c")
@@ -254,7 +264,9 @@ func listPages(f *fixture) {
 		f.clock.Advance(time.Millisecond)
 		f.commit(nil, point(fmt.Sprintf("f/%02d", i), id, anything()))
 	}
-	for _, q := range []chainstore.AliasQuery{{Prefix: "f/", Limit: 10}, {ByFolder: true, Folder: "f", Limit: 10}} {
+	for _, q := range []chainstore.AliasQuery{
+		{Prefix: "f/", Limit: 10}, {ByFolder: true, Folder: "f", Limit: 10}, {Reverse: true, Prefix: "f/", Limit: 10},
+	} {
 		page, next, err := f.store.Aliases(f.ctx(), f.ns, q)
 		f.ok(err)
 		equal(f, "that there is more", next != nil, true)
@@ -345,6 +357,17 @@ func listReachOfPrefixes(f *fixture) {
 	equal(f, "the names of an empty page", len(page), 0)
 	equal(f, "that it is not the last", next != nil, true)
 	f.boundedList(q)
+	q.Reverse = true
+	page, next, err = f.store.Aliases(f.ctx(), f.ns, chainstore.AliasQuery{Limit: 10, Reverse: true})
+	f.ok(err)
+	equalSlices(f, "the names behind those that were deleted", names(page), []string{"z"})
+	if next == nil || next.Name <= "a" {
+		f.Fatalf("the page goes back from %v", next)
+	}
+	q.After = next
+	equalSlices(f, "the pages before", f.list(q), []string{"a"})
+	q.After = &chainstore.AliasCursor{Name: "y"}
+	f.boundedList(q)
 }
 
 // listReachOfFolders: all aliases of a folder are found, however many others left their places in it.
@@ -362,6 +385,9 @@ func listReachOfFolders(f *fixture) {
 	f.boundedList(q)
 	q.Limit = 1
 	equalSlices(f, "the names, one a page", f.list(q), []string{"f/busy", "f/idle"})
+	q.Reverse = true
+	equalSlices(f, "the names, first moved first", f.list(q), []string{"f/idle", "f/busy"})
+	f.boundedList(q)
 }
 
 // listReachOfANode: the list of a node's aliases says that there may be more where it misses one behind many that left the node.

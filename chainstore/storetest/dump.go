@@ -241,6 +241,7 @@ func show(a *chainstore.Alias) string {
 func (d *dumper) lists(ctx context.Context, s chainstore.Store) error {
 	for _, q := range []chainstore.AliasQuery{
 		{Limit: 3}, {Prefix: "a", Limit: 2}, {ByFolder: true, Limit: 2}, {ByFolder: true, Folder: "a", Limit: 3},
+		{Reverse: true, Limit: 2}, {Reverse: true, ByFolder: true, Limit: 3}, {Reverse: true, ByFolder: true, Folder: "a", Limit: 1},
 		{Limit: 3, Loops: true}, {Limit: 2, Loops: true, OpenOnly: true}, {ByFolder: true, Folder: "a", Limit: 2, Loops: true, OpenOnly: true},
 	} {
 		d.line("list %+v", q)

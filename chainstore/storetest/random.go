@@ -65,7 +65,7 @@ type program struct {
 }
 
 var (
-	randomAliases = []string{"a", "a/b", "a/c", "ab", "c"}
+	randomAliases = []string{"a", "a/b", "a/b/c", "ab", "/c"}
 	randomCalls   = []string{"1", "2", ""}
 )
 

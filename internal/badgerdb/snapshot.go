@@ -62,6 +62,12 @@ func (s Snapshot) Iterator(prefix []byte, versions bool) Iterator {
 	return Iterator{s.db, s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: versions})}
 }
 
+// Backwards walks over keys with a prefix from the last to the first, over what each key had before as Iterator does, oldest first. Seek
+// goes to a key, or to the last one before it.
+func (s Snapshot) Backwards(prefix []byte) Iterator {
+	return Iterator{s.db, s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true, Reverse: true})}
+}
+
 // Close ends the use of the iterator.
 func (i Iterator) Close() { i.it.Close() }
 

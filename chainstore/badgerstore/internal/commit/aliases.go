@@ -244,7 +244,9 @@ func (d *changeTxn) leave(p *aliasPlan) {
 	}
 	d.set(layout.HistoryKey(d.ns, name, row.States), layout.AppendPastState(nil, &past))
 	if !row.Deleted {
-		d.delete(layout.MovedKey(d.ns, name, row.MovedAt))
+		for folder := range chainstore.Folders(name) {
+			d.delete(layout.MovedKey(d.ns, folder, name, row.MovedAt))
+		}
 		d.delete(layout.HeadKey(d.ns, row.At, name))
 		d.counters.Aliases--
 	}
@@ -255,8 +257,11 @@ func (d *changeTxn) arrive(p *aliasPlan) {
 	if p.target == nil {
 		return
 	}
-	d.set(layout.MovedKey(d.ns, p.change.Name, d.now), []byte{})
-	d.set(layout.HeadKey(d.ns, p.target.At, p.change.Name), []byte{})
+	name := p.change.Name
+	for folder := range chainstore.Folders(name) {
+		d.set(layout.MovedKey(d.ns, folder, name, d.now), []byte{})
+	}
+	d.set(layout.HeadKey(d.ns, p.target.At, name), []byte{})
 	d.counters.Aliases++
 }
 

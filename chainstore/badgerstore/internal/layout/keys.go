@@ -2,6 +2,7 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -33,7 +34,7 @@ import (
 //	I id:32                               place of the node
 //	A name                                alias; a deleted one has a row that says so
 //	H name 00 slot:1                      a past state of an alias; its number modulo 100 is the slot
-//	T folder 00 ^moved_at:8 rest          empty; aliases of a folder by last move; folder and rest make the name
+//	T folder 00 ^moved_at:8 rest          empty; aliases under a folder by last move; folder and rest make the name
 //	P place name                          empty; aliases by the node they point to
 //	K place segment:8                     empty; children of the node at place that began a segment
 //	W spawner:32 number:8                 place of a node spawned by a node; numbers count the nodes ever put
@@ -44,8 +45,8 @@ import (
 //	L place                               time of the last put of a node that was put again
 //	C                                     counters
 //
-// Names hold no zero byte: control characters are refused before. rest is what follows the folder, its slash included, so
-// that "x" and "/x", both of the folder "", differ.
+// Names hold no zero byte: control characters are refused before. An alias has a T row for each of its chainstore.Folders. rest is what
+// follows the folder, its slash included, so that "x" and "/x", both under the folder "", differ.
 //
 // A compaction node has no R, U and V rows: its messages are copies.
 //
@@ -141,8 +142,8 @@ func FolderKey(ns uint32, folder string) []byte {
 	return append(append(TableKey(ns, TableMoved), folder...), 0)
 }
 
-func MovedKey(ns uint32, name string, movedAt int64) []byte {
-	folder := chainstore.Folder(name)
+// MovedKey is the T key of an alias under one of its folders.
+func MovedKey(ns uint32, folder, name string, movedAt int64) []byte {
 	k := binary.BigEndian.AppendUint64(FolderKey(ns, folder), ^uint64(movedAt))
 	return append(k, name[len(folder):]...)
 }
@@ -236,13 +237,14 @@ func ParseIDKey(key []byte) (id chainstore.ID, err error) {
 // ParseAliasKey reads an A key.
 func ParseAliasKey(key []byte) string { return string(key[KeyPrefix:]) }
 
-// ParseMovedKey reads a T key of a known folder.
-func ParseMovedKey(key []byte, folder string) (name string, movedAt int64, err error) {
-	at := KeyPrefix + len(folder) + 1
-	if len(key) < at+8 {
-		return "", 0, CorruptKey(TableMoved)
+// ParseMovedKey reads a T key.
+func ParseMovedKey(key []byte) (folder, name string, movedAt int64, err error) {
+	before, rest, _ := bytes.Cut(key[KeyPrefix:], []byte{0})
+	if len(rest) < 8 {
+		return "", "", 0, CorruptKey(TableMoved)
 	}
-	return folder + string(key[at+8:]), int64(^binary.BigEndian.Uint64(key[at:])), nil
+	folder = string(before)
+	return folder, folder + string(rest[8:]), int64(^binary.BigEndian.Uint64(rest)), nil
 }
 
 // ParseSpawnedKey reads a W key.

@@ -45,8 +45,8 @@ func TestGoldenKeys(t *testing.T) {
 		"id":         {IDKey(7, id), "00000007490102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20"},
 		"alias":      {AliasKey(7, "chat/é"), "0000000741636861742fc3a9"},
 		"history":    {HistoryKey(7, "chat/x", 203), "0000000748636861742f780003"},
-		"moved":      {MovedKey(7, "a/b/c", 0x0102), "0000000754612f6200fffffffffffffefd2f63"},
-		"unfoldered": {MovedKey(7, "c", 0), "000000075400ffffffffffffffff63"},
+		"moved":      {MovedKey(7, "a/b", "a/b/c", 0x0102), "0000000754612f6200fffffffffffffefd2f63"},
+		"unfoldered": {MovedKey(7, "", "c", 0), "000000075400ffffffffffffffff63"},
 		"head":       {HeadKey(7, at, "chat/x"), "000000075001020304050607080a0b0c0d636861742f78"},
 		"fork":       {ForkKey(7, at, 9), "000000074b01020304050607080a0b0c0d0000000000000009"},
 		"spawned":    {SpawnedKey(7, id, 5), "00000007570102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f200000000000000005"},
@@ -289,10 +289,12 @@ func TestKeysParse(t *testing.T) {
 	if p, h, err := ParseRecallKey(RecallKey(1, at, hash)); p != at || h != hash || err != nil {
 		t.Error(p, h, err)
 	}
-	for _, name := range []string{"a", "/a", "a/b", "a/b/c", "a//", ""} {
-		got, moved, err := ParseMovedKey(MovedKey(1, name, 12345), chainstore.Folder(name))
-		if got != name || moved != 12345 || err != nil {
-			t.Error(name, got, moved, err)
+	for _, name := range []string{"a", "/a", "a/b", "a/b/c", "a//"} {
+		for folder := range chainstore.Folders(name) {
+			in, got, moved, err := ParseMovedKey(MovedKey(1, folder, name, 12345))
+			if in != folder || got != name || moved != 12345 || err != nil {
+				t.Error(in, got, moved, err)
+			}
 		}
 	}
 	for name, key := range map[string][]byte{
@@ -306,7 +308,8 @@ func TestKeysParse(t *testing.T) {
 		_, _, err4 := ParseRecallKey(short)
 		_, _, err5 := ParseSpawnedKey(short)
 		_, err6 := ParseSpawnedAtKey(short)
-		for _, err := range []error{err1, err2, err3, err4, err5, err6} {
+		_, _, _, err7 := ParseMovedKey(FolderKey(1, "a"))
+		for _, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
 			if !errors.Is(err, chainstore.ErrCorrupt) {
 				t.Errorf("%s cut short: %v", name, err)
 			}

@@ -138,49 +138,6 @@ func (v *Snapshot) Scan(ctx context.Context, prefix, from []byte, f func(key, va
 	return nil
 }
 
-// VersionsAtOnce is how many versions of a key walk steps over before it seeks the next key.
-const VersionsAtOnce = 4
-
-// Walk is scan of a table whose rows are written again or deleted. What was there before stays in the database until it is merged
-// away; walk looks at it too, as rows, so that it ends with its context and, after reach rows or errStop, tells which key it looked
-// at last, and that there is more.
-func (v *Snapshot) Walk(ctx context.Context, prefix, from []byte, reach int, f func(key, value []byte) error) (last []byte, more bool, err error) {
-	c := &Cursor{v, v.snap.Iterator(prefix, true)}
-	defer c.Close()
-	if from == nil {
-		from = prefix
-	}
-	versions := 0
-	for c.Seek(from); c.Valid(); reach-- {
-		if err := ctx.Err(); err != nil {
-			return nil, false, err
-		}
-		if versions > 0 && bytes.Equal(c.Key(), last) {
-			if versions++; versions <= VersionsAtOnce {
-				c.Next()
-			} else {
-				c.Seek(append(last, 0))
-			}
-			continue
-		}
-		if reach <= 0 {
-			return last, true, nil
-		}
-		if !c.it.Deleted() {
-			err := c.Value(func(value []byte) error { return f(c.Key(), value) })
-			if errors.Is(err, ErrStop) {
-				return last, true, nil
-			}
-			if err != nil {
-				return nil, false, err
-			}
-		}
-		last, versions = append(last[:0], c.Key()...), 1
-		c.Next()
-	}
-	return nil, false, nil
-}
-
 // Counters are the namespace's; zero where it was never written to. ErrCorrupt where it was, and they are missing.
 func (v *Snapshot) Counters() (layout.Counters, error) {
 	value, found, err := v.Get(layout.CountersKey(v.Namespace))

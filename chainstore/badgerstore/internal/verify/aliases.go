@@ -42,7 +42,11 @@ func (c *checker) alias(name string, a *layout.AliasRow) error {
 		if err != nil {
 			return err
 		}
-		for _, key := range [][]byte{layout.MovedKey(c.Namespace, name, a.MovedAt), layout.HeadKey(c.Namespace, a.At, name)} {
+		keys := [][]byte{layout.HeadKey(c.Namespace, a.At, name)}
+		for folder := range chainstore.Folders(name) {
+			keys = append(keys, layout.MovedKey(c.Namespace, folder, name, a.MovedAt))
+		}
+		for _, key := range keys {
 			if err := c.expect(&id, key, nil); err != nil {
 				return err
 			}
