@@ -67,14 +67,28 @@ func (c *Client) Resolve(ctx context.Context, name string) (*transcriptv1.Resolv
 // AliasScope is a choice of aliases. The zero scope is all of them, in the order of the names' bytes.
 type AliasScope struct {
 	prefix, folder *string
+	order          transcriptv1.SortOrder
 }
 
 // AliasesWithPrefix are those whose names begin so, in the order of the names' bytes.
 func AliasesWithPrefix(prefix string) AliasScope { return AliasScope{prefix: &prefix} }
 
-// AliasesIn are those directly in a folder, last moved first: "chat" holds "chat/42", not "chat/42/x"; "" holds names
-// without a slash.
-func AliasesIn(folder string) AliasScope { return AliasScope{folder: &folder} }
+// AliasesUnder are those under a folder, directly or deeper, last moved first: under "chat" lie "chat/42" and "chat/42/x", under ""
+// lies every name. A folder is at most eight levels deep; "" is the first.
+func AliasesUnder(folder string) AliasScope { return AliasScope{folder: &folder} }
+
+// Reversed is the scope in the reverse order: the last name first, or what was moved first.
+func (s AliasScope) Reversed() AliasScope {
+	reversed := transcriptv1.SortOrder_SORT_ORDER_DESCENDING
+	if s.folder != nil {
+		reversed = transcriptv1.SortOrder_SORT_ORDER_ASCENDING
+	}
+	if s.order == reversed {
+		reversed = transcriptv1.SortOrder_SORT_ORDER_UNSPECIFIED
+	}
+	s.order = reversed
+	return s
+}
 
 // Aliases lists aliases, asking for page after page as it goes. An error ends it.
 func (c *Client) Aliases(ctx context.Context, scope AliasScope) iter.Seq2[*transcriptv1.AliasInfo, error] {
@@ -86,7 +100,7 @@ func (c *Client) Aliases(ctx context.Context, scope AliasScope) iter.Seq2[*trans
 
 // aliasPage asks for a page of aliases.
 func (c *Client) aliasPage(scope AliasScope, token string) *transcriptv1.ListAliasesRequest {
-	req := &transcriptv1.ListAliasesRequest{Namespace: c.options.namespace, PageSize: pageSize, PageToken: token}
+	req := &transcriptv1.ListAliasesRequest{Namespace: c.options.namespace, PageSize: pageSize, PageToken: token, Order: scope.order}
 	switch {
 	case scope.prefix != nil:
 		req.Scope = &transcriptv1.ListAliasesRequest_Prefix{Prefix: *scope.prefix}

@@ -54,6 +54,8 @@ func badReads() []bad {
 		{"a negative page of aliases", aliases(&transcriptv1.ListAliasesRequest{PageSize: -1}), invalid, badField, "page_size"},
 		{"a long prefix", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Prefix{Prefix: long}}), invalid, overLimit, "prefix"},
 		{"a long folder", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: long}}), invalid, overLimit, "folder"},
+		{"a deep folder", aliases(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: "1/2/3/4/5/6/7/8"}}), invalid, overLimit, "folder"},
+		{"an order that there is not", aliases(&transcriptv1.ListAliasesRequest{Order: 3}), invalid, badField, "order"},
 		{"the history of nothing", history(&transcriptv1.ListAliasHistoryRequest{}), invalid, badField, "name"},
 		{"a history never set", history(&transcriptv1.ListAliasHistoryRequest{Name: "nobody"}), notFound, noAlias, "name"},
 		{"a negative page of history", history(&transcriptv1.ListAliasHistoryRequest{Name: "a", PageSize: -1}), invalid, badField, "page_size"},

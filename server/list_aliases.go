@@ -68,10 +68,34 @@ func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.Al
 	if len(p.Scope) > 1+wire.MaxAliasBytes {
 		return query, p, wire.OverLimit(field, "must be at most %d bytes", wire.MaxAliasBytes)
 	}
+	if chainstore.FolderLevel(query.Folder) > chainstore.FolderLevels {
+		return query, p, wire.OverLimit("folder", "must be at most %d levels deep, of which \"\" is the first; list a higher folder, or by prefix",
+			chainstore.FolderLevels)
+	}
+	if query.Reverse, err = parseOrder(req.Order, query.ByFolder); err != nil {
+		return query, p, err
+	}
 	if query.OpenOnly {
 		p.Scope = "open " + p.Scope
 	}
+	if query.Reverse {
+		p.Scope = "reverse " + p.Scope
+	}
 	return query, p, nil
+}
+
+// parseOrder tells whether an order is the reverse of the list's own, which is descending or ascending.
+func parseOrder(order transcriptv1.SortOrder, descending bool) (reverse bool, err error) {
+	switch order {
+	case transcriptv1.SortOrder_SORT_ORDER_UNSPECIFIED:
+		return false, nil
+	case transcriptv1.SortOrder_SORT_ORDER_ASCENDING:
+		return descending, nil
+	case transcriptv1.SortOrder_SORT_ORDER_DESCENDING:
+		return !descending, nil
+	default:
+		return false, wire.InvalidField("order", "must be SORT_ORDER_ASCENDING, SORT_ORDER_DESCENDING or unspecified")
+	}
 }
 
 // aliasCursor and parseAliasCursor are chainstore.AliasCursor as a cursor: the time, then the name.

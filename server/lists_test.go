@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -65,6 +66,58 @@ func TestPagesOfAliases(t *testing.T) {
 	all := must[*transcriptv1.ListAliasesResponse](r)(r.ListAliases(r.ctx(), &transcriptv1.ListAliasesRequest{PageSize: 1000}))
 	equal(r, "the aliases without a scope", len(all.Aliases), 231)
 	equal(r, "the last one", all.Aliases[230].Name, "other")
+}
+
+// TestOrdersOfAliases: each list has both orders, page after page, and a token is good for one of them.
+func TestOrdersOfAliases(t *testing.T) {
+	r := newRig(t)
+	id := r.put("", user("x"))
+	for _, name := range []string{"chat/b", "chat/a/1", "top", "1/2/3/4/5/6/7/8/9", "chat/a/2/3", "chat"} {
+		r.point(name, id)
+		r.clock.Advance(time.Second)
+	}
+	const unspecified, ascending, descending = transcriptv1.SortOrder_SORT_ORDER_UNSPECIFIED, transcriptv1.SortOrder_SORT_ORDER_ASCENDING,
+		transcriptv1.SortOrder_SORT_ORDER_DESCENDING
+	prefix := &transcriptv1.ListAliasesRequest_Prefix{Prefix: "chat/"}
+	under := func(folder string) *transcriptv1.ListAliasesRequest {
+		return &transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: folder}}
+	}
+	for _, c := range []struct {
+		req  *transcriptv1.ListAliasesRequest
+		own  transcriptv1.SortOrder
+		want []string
+	}{
+		{&transcriptv1.ListAliasesRequest{}, ascending, []string{"1/2/3/4/5/6/7/8/9", "chat", "chat/a/1", "chat/a/2/3", "chat/b", "top"}},
+		{&transcriptv1.ListAliasesRequest{Scope: prefix}, ascending, []string{"chat/a/1", "chat/a/2/3", "chat/b"}},
+		{under("chat"), descending, []string{"chat/a/2/3", "chat/a/1", "chat/b"}},
+		{under("chat/a"), descending, []string{"chat/a/2/3", "chat/a/1"}},
+		{under("1/2/3/4/5/6/7"), descending, []string{"1/2/3/4/5/6/7/8/9"}},
+		{under(""), descending, []string{"chat", "chat/a/2/3", "1/2/3/4/5/6/7/8/9", "top", "chat/a/1", "chat/b"}},
+	} {
+		for _, order := range []transcriptv1.SortOrder{unspecified, ascending, descending} {
+			req := proto.CloneOf(c.req)
+			req.Order, req.PageSize = order, 1
+			var got []string
+			for pages := 0; pages == 0 || req.PageToken != ""; pages++ {
+				page := must[*transcriptv1.ListAliasesResponse](r)(r.ListAliases(r.ctx(), req))
+				for _, a := range page.Aliases {
+					got = append(got, a.Name)
+				}
+				if req.PageToken = page.NextPageToken; req.PageToken != "" && order != unspecified {
+					other := proto.CloneOf(req)
+					other.Order = ascending + descending - order
+					_, err := r.ListAliases(r.ctx(), other)
+					r.fails(err, codes.InvalidArgument, "INVALID_PAGE_TOKEN", "page_token")
+				}
+			}
+			if order != unspecified && order != c.own {
+				slices.Reverse(got)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v is %q, want %q", req, got, c.want)
+			}
+		}
+	}
 }
 
 // TestPagesOfLargeAliases: labels are large, pages are not.

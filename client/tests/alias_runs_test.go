@@ -33,7 +33,7 @@ func TestAliasRuns(t *testing.T) {
 		must(c.Put(ctx, client.Node{Messages: messages, Aliases: []client.AliasUpdate{{Name: name}}}))(t)
 	}
 	const open, closed, none = "RUN_LOOP_STATE_OPEN", "RUN_LOOP_STATE_CLOSED", "RUN_LOOP_STATE_UNSPECIFIED"
-	for _, scope := range []client.AliasScope{client.AliasesWithPrefix("chat/"), client.AliasesIn("chat")} {
+	for _, scope := range []client.AliasScope{client.AliasesWithPrefix("chat/"), client.AliasesUnder("chat")} {
 		if got := fmt.Sprint(runsOf(t, c, scope, true)); got != "[chat/asked "+open+"]" {
 			t.Errorf("the open runs are %s", got)
 		}

@@ -61,7 +61,7 @@ func TestAliases(t *testing.T) {
 	}
 	all := collect(t, c.Aliases(ctx, client.AliasScope{}))
 	byPrefix := collect(t, c.Aliases(ctx, client.AliasesWithPrefix("chat/000")))
-	inFolder := collect(t, c.Aliases(ctx, client.AliasesIn("chat")))
+	inFolder := collect(t, c.Aliases(ctx, client.AliasesUnder("chat")))
 	if len(all) != n+1 || len(byPrefix) != 10 || len(inFolder) != n {
 		t.Errorf("%d, %d with the prefix, %d in the folder", len(all), len(byPrefix), len(inFolder))
 	}

@@ -35,7 +35,7 @@ func TestAliasesBehindEmptyPages(t *testing.T) {
 	c := client.New(emptyPages{newLink(t)})
 	head := begun(t, c).Head()
 	must(c.SetAliases(t.Context(), client.AliasMove{Name: "chat/z", Target: client.ByID(head)}))(t)
-	for name, scope := range map[string]client.AliasScope{"prefix": client.AliasesWithPrefix("chat/"), "folder": client.AliasesIn("chat")} {
+	for name, scope := range map[string]client.AliasScope{"prefix": client.AliasesWithPrefix("chat/"), "folder": client.AliasesUnder("chat")} {
 		if all := collect(t, c.Aliases(t.Context(), scope)); len(all) != 1 || all[0].Name != "chat/z" {
 			t.Errorf("by %s there are %v", name, all)
 		}

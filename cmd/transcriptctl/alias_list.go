@@ -9,17 +9,19 @@ import (
 )
 
 type aliasListCommand struct {
-	Prefix string  `arg:"" optional:"" help:"Only aliases that begin with this."`
-	Folder *string `placeholder:"PATH" help:"Only aliases directly in this folder, last moved first; not with PREFIX."`
-	Limit  uint    `short:"n" placeholder:"N" help:"At most this many. Default: all."`
+	Prefix  string  `arg:"" optional:"" help:"Only aliases that begin with this."`
+	Folder  *string `placeholder:"PATH" help:"Only aliases under this folder, directly or deeper, last moved first; '' is above all. Not with PREFIX."`
+	Reverse bool    `short:"r" help:"The other way round: the last name first, or, with --folder, what was moved first."`
+	Limit   uint    `short:"n" placeholder:"N" help:"At most this many. Default: all."`
 }
 
 func (c *aliasListCommand) Help() string {
-	return `Aliases are paths: chat/42 lies in folder chat. Listed by name, or, with --folder, last moved first. Examples:
+	return `Aliases are paths: chat/42 and chat/42/x lie under folder chat. Listed by name, or, with --folder, last moved first. Examples:
 
     transcriptctl alias list
     transcriptctl alias list chat/
     transcriptctl alias list --folder chat -n 10
+    transcriptctl alias list --folder '' --reverse -n 10
     transcriptctl alias list chat/ --output json | jq -r .name`
 }
 
@@ -30,7 +32,10 @@ func (c *aliasListCommand) Run(ctx context.Context, s *session) error {
 	}
 	scope := client.AliasesWithPrefix(c.Prefix)
 	if c.Folder != nil {
-		scope = client.AliasesIn(*c.Folder)
+		scope = client.AliasesUnder(*c.Folder)
+	}
+	if c.Reverse {
+		scope = scope.Reversed()
 	}
 	n, err := printSome(s, s.Aliases(ctx, scope), c.Limit, s.printAlias)
 	if err != nil || n > 0 {

@@ -223,6 +223,12 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 	req := &transcriptv1.ListAliasesRequest{
 		Namespace: spelled(namespace), PageSize: int32(query.Limit), Loops: query.Loops, OpenOnly: query.OpenOnly,
 	}
+	if query.Reverse {
+		req.Order = transcriptv1.SortOrder_SORT_ORDER_DESCENDING
+		if query.ByFolder {
+			req.Order = transcriptv1.SortOrder_SORT_ORDER_ASCENDING
+		}
+	}
 	switch {
 	case query.ByFolder:
 		req.Scope = &transcriptv1.ListAliasesRequest_Folder{Folder: query.Folder}
@@ -231,7 +237,7 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 	}
 	if query.After != nil {
 		var known bool
-		if req.PageToken, known = w.recall(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, query.OpenOnly, *query.After)); !known {
+		if req.PageToken, known = w.recall(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, query.Reverse, query.OpenOnly, *query.After)); !known {
 			return nil, nil, errNotOnWire
 		}
 	}
@@ -251,7 +257,7 @@ func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.A
 		return out, nil, nil
 	}
 	next := &chainstore.AliasCursor{Name: reply.NextPageToken}
-	w.remember(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, query.OpenOnly, *next), reply.NextPageToken)
+	w.remember(key("alias", namespace, query.ByFolder, query.Prefix, query.Folder, query.Reverse, query.OpenOnly, *next), reply.NextPageToken)
 	return out, next, nil
 }
 

@@ -23,6 +23,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The order of a list.
+type SortOrder int32
+
+const (
+	// The list's own order.
+	SortOrder_SORT_ORDER_UNSPECIFIED SortOrder = 0
+	// From the first name, or the first time, to the last.
+	SortOrder_SORT_ORDER_ASCENDING SortOrder = 1
+	// From the last name, or the last time, to the first.
+	SortOrder_SORT_ORDER_DESCENDING SortOrder = 2
+)
+
+// Enum value maps for SortOrder.
+var (
+	SortOrder_name = map[int32]string{
+		0: "SORT_ORDER_UNSPECIFIED",
+		1: "SORT_ORDER_ASCENDING",
+		2: "SORT_ORDER_DESCENDING",
+	}
+	SortOrder_value = map[string]int32{
+		"SORT_ORDER_UNSPECIFIED": 0,
+		"SORT_ORDER_ASCENDING":   1,
+		"SORT_ORDER_DESCENDING":  2,
+	}
+)
+
+func (x SortOrder) Enum() *SortOrder {
+	p := new(SortOrder)
+	*p = x
+	return p
+}
+
+func (x SortOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SortOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[0].Descriptor()
+}
+
+func (SortOrder) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[0]
+}
+
+func (x SortOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SortOrder.Descriptor instead.
+func (SortOrder) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{0}
+}
+
 // What Assemble makes of a chain.
 type View int32
 
@@ -67,11 +120,11 @@ func (x View) String() string {
 }
 
 func (View) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[0].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[1].Descriptor()
 }
 
 func (View) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[0]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[1]
 }
 
 func (x View) Number() protoreflect.EnumNumber {
@@ -80,7 +133,7 @@ func (x View) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use View.Descriptor instead.
 func (View) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{0}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{1}
 }
 
 // What becomes of tool calls in condensed run loops.
@@ -120,11 +173,11 @@ func (x ToolTrace) String() string {
 }
 
 func (ToolTrace) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[1].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[2].Descriptor()
 }
 
 func (ToolTrace) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[1]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[2]
 }
 
 func (x ToolTrace) Number() protoreflect.EnumNumber {
@@ -133,7 +186,7 @@ func (x ToolTrace) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolTrace.Descriptor instead.
 func (ToolTrace) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{1}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
 }
 
 // A set of fields of a Policy. What the policy itself says of a field goes before it.
@@ -185,11 +238,11 @@ func (x Preset) String() string {
 }
 
 func (Preset) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[2].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[3].Descriptor()
 }
 
 func (Preset) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[2]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[3]
 }
 
 func (x Preset) Number() protoreflect.EnumNumber {
@@ -198,7 +251,7 @@ func (x Preset) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Preset.Descriptor instead.
 func (Preset) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{3}
 }
 
 // What a reply tells of the nodes that its messages come from.
@@ -238,11 +291,11 @@ func (x NodeDetail) String() string {
 }
 
 func (NodeDetail) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[3].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[4].Descriptor()
 }
 
 func (NodeDetail) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[3]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[4]
 }
 
 func (x NodeDetail) Number() protoreflect.EnumNumber {
@@ -251,7 +304,7 @@ func (x NodeDetail) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NodeDetail.Descriptor instead.
 func (NodeDetail) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{3}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
 }
 
 // What was found in a chain. Findings are facts about what was put; they fail no request.
@@ -312,11 +365,11 @@ func (x FindingKind) String() string {
 }
 
 func (FindingKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[4].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
 }
 
 func (FindingKind) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[4]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
 }
 
 func (x FindingKind) Number() protoreflect.EnumNumber {
@@ -325,7 +378,7 @@ func (x FindingKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindingKind.Descriptor instead.
 func (FindingKind) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
 }
 
 // Why Compact wrote nothing.
@@ -362,11 +415,11 @@ func (x NotWritten) String() string {
 }
 
 func (NotWritten) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
 }
 
 func (NotWritten) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
 }
 
 func (x NotWritten) Number() protoreflect.EnumNumber {
@@ -375,7 +428,7 @@ func (x NotWritten) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NotWritten.Descriptor instead.
 func (NotWritten) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
 }
 
 // Where a run loop stands.
@@ -421,11 +474,11 @@ func (x RunLoopState) String() string {
 }
 
 func (RunLoopState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
 }
 
 func (RunLoopState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
 }
 
 func (x RunLoopState) Number() protoreflect.EnumNumber {
@@ -434,7 +487,7 @@ func (x RunLoopState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunLoopState.Descriptor instead.
 func (RunLoopState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
 }
 
 // How a run ended, as its agent said with the metadata "run/end" of a node: replied, stopped, failed or cancelled. It ends the run
@@ -483,11 +536,11 @@ func (x RunOutcome) String() string {
 }
 
 func (RunOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
 }
 
 func (RunOutcome) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
 }
 
 func (x RunOutcome) Number() protoreflect.EnumNumber {
@@ -496,7 +549,7 @@ func (x RunOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunOutcome.Descriptor instead.
 func (RunOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
 }
 
 // What became of a tool call.
@@ -540,11 +593,11 @@ func (x ToolCallState) String() string {
 }
 
 func (ToolCallState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
 }
 
 func (ToolCallState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
 }
 
 func (x ToolCallState) Number() protoreflect.EnumNumber {
@@ -553,7 +606,7 @@ func (x ToolCallState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolCallState.Descriptor instead.
 func (ToolCallState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
 // What of a message Search looked at.
@@ -605,11 +658,11 @@ func (x SearchField) String() string {
 }
 
 func (SearchField) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
 }
 
 func (SearchField) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
 }
 
 func (x SearchField) Number() protoreflect.EnumNumber {
@@ -618,7 +671,7 @@ func (x SearchField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchField.Descriptor instead.
 func (SearchField) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
 // How much Describe tells.
@@ -662,11 +715,11 @@ func (x DescribeMode) String() string {
 }
 
 func (DescribeMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
 }
 
 func (DescribeMode) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
 }
 
 func (x DescribeMode) Number() protoreflect.EnumNumber {
@@ -675,7 +728,7 @@ func (x DescribeMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DescribeMode.Descriptor instead.
 func (DescribeMode) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
 }
 
 // What a spawned chain has of its spawner's, as who spawned it says: metadata "spawn/inherits" of its first node.
@@ -719,11 +772,11 @@ func (x Inheritance) String() string {
 }
 
 func (Inheritance) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[12].Descriptor()
 }
 
 func (Inheritance) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[12]
 }
 
 func (x Inheritance) Number() protoreflect.EnumNumber {
@@ -732,7 +785,7 @@ func (x Inheritance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inheritance.Descriptor instead.
 func (Inheritance) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{12}
 }
 
 // A node, by its id or by an alias that points to it.
@@ -2558,13 +2611,16 @@ type ListAliasesRequest struct {
 	Scope isListAliasesRequest_Scope `protobuf_oneof:"scope"`
 	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same scope and the same open_only; empty: the first page.
+	// next_page_token of the page before, with the same scope, order and open_only; empty: the first page.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Tell of each alias where the last run loop of its chain stands.
 	Loops bool `protobuf:"varint,6,opt,name=loops,proto3" json:"loops,omitempty"`
 	// Only aliases whose last run loop is open; only with loops. A page looks at 1,000 aliases at most, so it may be empty and still
 	// not be the last.
-	OpenOnly      bool `protobuf:"varint,7,opt,name=open_only,json=openOnly,proto3" json:"open_only,omitempty"`
+	OpenOnly bool `protobuf:"varint,7,opt,name=open_only,json=openOnly,proto3" json:"open_only,omitempty"`
+	// The order: of names with a prefix and without a scope, of moved_at with a folder. Unspecified: names ascending; moved_at descending,
+	// that is last moved first. The other order is exactly the reverse.
+	Order         SortOrder `protobuf:"varint,8,opt,name=order,proto3,enum=transcript.v1.SortOrder" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2659,6 +2715,13 @@ func (x *ListAliasesRequest) GetOpenOnly() bool {
 	return false
 }
 
+func (x *ListAliasesRequest) GetOrder() SortOrder {
+	if x != nil {
+		return x.Order
+	}
+	return SortOrder_SORT_ORDER_UNSPECIFIED
+}
+
 type isListAliasesRequest_Scope interface {
 	isListAliasesRequest_Scope()
 }
@@ -2669,8 +2732,9 @@ type ListAliasesRequest_Prefix struct {
 }
 
 type ListAliasesRequest_Folder struct {
-	// Those directly in this folder, last moved first. "chat" holds "chat/42", not "chat/42/x"; "" holds names
-	// without a slash. At most 512 bytes.
+	// Those under this folder, directly or deeper, last moved first; moved at the same time, in the order of their names. Under "chat" lie
+	// "chat/42" and "chat/42/x", not "chat"; under "" lies every name. Without a slash at the end. At most 512 bytes, and at most eight
+	// levels deep: "" is the first level, "chat" is of the second, "chat/42" of the third.
 	Folder string `protobuf:"bytes,3,opt,name=folder,proto3,oneof"`
 }
 
@@ -8196,7 +8260,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x80\x01\n" +
 	"\x14ResolveAliasResponse\x12.\n" +
 	"\x05alias\x18\x01 \x01(\v2\x18.transcript.v1.AliasInfoR\x05alias\x128\n" +
-	"\bcounters\x18\x02 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\"\xde\x01\n" +
+	"\bcounters\x18\x02 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\"\x8e\x02\n" +
 	"\x12ListAliasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
 	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12\x18\n" +
@@ -8205,7 +8269,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x14\n" +
 	"\x05loops\x18\x06 \x01(\bR\x05loops\x12\x1b\n" +
-	"\topen_only\x18\a \x01(\bR\bopenOnlyB\a\n" +
+	"\topen_only\x18\a \x01(\bR\bopenOnly\x12.\n" +
+	"\x05order\x18\b \x01(\x0e2\x18.transcript.v1.SortOrderR\x05orderB\a\n" +
 	"\x05scope\"\x9f\x01\n" +
 	"\x13ListAliasesResponse\x122\n" +
 	"\aaliases\x18\x01 \x03(\v2\x18.transcript.v1.AliasInfoR\aaliases\x12&\n" +
@@ -8705,7 +8770,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06set_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05setAt\x12!\n" +
 	"\titeration\x18\a \x01(\x03H\x00R\titeration\x88\x01\x01B\f\n" +
 	"\n" +
-	"_iteration*V\n" +
+	"_iteration*\\\n" +
+	"\tSortOrder\x12\x1a\n" +
+	"\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n" +
+	"\x15SORT_ORDER_DESCENDING\x10\x02*V\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tVIEW_FULL\x10\x01\x12\x12\n" +
@@ -8806,320 +8875,322 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_transcript_service_proto_rawDescData
 }
 
-var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
+var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
 var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
-	(View)(0),                        // 0: transcript.v1.View
-	(ToolTrace)(0),                   // 1: transcript.v1.ToolTrace
-	(Preset)(0),                      // 2: transcript.v1.Preset
-	(NodeDetail)(0),                  // 3: transcript.v1.NodeDetail
-	(FindingKind)(0),                 // 4: transcript.v1.FindingKind
-	(NotWritten)(0),                  // 5: transcript.v1.NotWritten
-	(RunLoopState)(0),                // 6: transcript.v1.RunLoopState
-	(RunOutcome)(0),                  // 7: transcript.v1.RunOutcome
-	(ToolCallState)(0),               // 8: transcript.v1.ToolCallState
-	(SearchField)(0),                 // 9: transcript.v1.SearchField
-	(DescribeMode)(0),                // 10: transcript.v1.DescribeMode
-	(Inheritance)(0),                 // 11: transcript.v1.Inheritance
-	(*NodeRef)(nil),                  // 12: transcript.v1.NodeRef
-	(*MessageNote)(nil),              // 13: transcript.v1.MessageNote
-	(*SpawnedFromRef)(nil),           // 14: transcript.v1.SpawnedFromRef
-	(*AliasPrecondition)(nil),        // 15: transcript.v1.AliasPrecondition
-	(*Labels)(nil),                   // 16: transcript.v1.Labels
-	(*AliasUpdate)(nil),              // 17: transcript.v1.AliasUpdate
-	(*AliasResult)(nil),              // 18: transcript.v1.AliasResult
-	(*Counters)(nil),                 // 19: transcript.v1.Counters
-	(*ChainCounters)(nil),            // 20: transcript.v1.ChainCounters
-	(*PutNodeRequest)(nil),           // 21: transcript.v1.PutNodeRequest
-	(*PutNodeResponse)(nil),          // 22: transcript.v1.PutNodeResponse
-	(*NewNode)(nil),                  // 23: transcript.v1.NewNode
-	(*PutNodesRequest)(nil),          // 24: transcript.v1.PutNodesRequest
-	(*PutNodesResponse)(nil),         // 25: transcript.v1.PutNodesResponse
-	(*AliasMove)(nil),                // 26: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 27: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 28: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 29: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 30: transcript.v1.DeleteAliasResponse
-	(*AliasInfo)(nil),                // 31: transcript.v1.AliasInfo
-	(*DeletedAlias)(nil),             // 32: transcript.v1.DeletedAlias
-	(*AliasLoop)(nil),                // 33: transcript.v1.AliasLoop
-	(*ResolveAliasRequest)(nil),      // 34: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 35: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 36: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 37: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 38: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 39: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 40: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 41: transcript.v1.Policy
-	(*ClearToolResults)(nil),         // 42: transcript.v1.ClearToolResults
-	(*NodeFacts)(nil),                // 43: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 44: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 45: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 46: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 47: transcript.v1.Finding
-	(*Report)(nil),                   // 48: transcript.v1.Report
-	(*LeftOut)(nil),                  // 49: transcript.v1.LeftOut
-	(*Window)(nil),                   // 50: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 51: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 52: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 53: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 54: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 55: transcript.v1.GetNodeResponse
-	(*GetNodesRequest)(nil),          // 56: transcript.v1.GetNodesRequest
-	(*GetNodesResponse)(nil),         // 57: transcript.v1.GetNodesResponse
-	(*ListChildrenRequest)(nil),      // 58: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 59: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 60: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 61: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 62: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 63: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 64: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 65: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 66: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 67: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 68: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 69: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 70: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 71: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 72: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 73: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 74: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 75: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 76: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 77: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 78: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 79: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 80: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 81: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 82: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 83: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 84: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 85: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 86: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 87: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 88: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 89: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 90: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 91: transcript.v1.VariableInfo
-	nil,                              // 92: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 93: transcript.v1.Labels.EntriesEntry
-	nil,                              // 94: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 95: google.protobuf.Timestamp
-	(*Message)(nil),                  // 96: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 97: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 98: google.protobuf.Duration
-	(*Metadata)(nil),                 // 99: transcript.v1.Metadata
-	(Role)(0),                        // 100: transcript.v1.Role
-	(*ToolCall)(nil),                 // 101: transcript.v1.ToolCall
-	(*Part)(nil),                     // 102: transcript.v1.Part
+	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
+	(View)(0),                        // 1: transcript.v1.View
+	(ToolTrace)(0),                   // 2: transcript.v1.ToolTrace
+	(Preset)(0),                      // 3: transcript.v1.Preset
+	(NodeDetail)(0),                  // 4: transcript.v1.NodeDetail
+	(FindingKind)(0),                 // 5: transcript.v1.FindingKind
+	(NotWritten)(0),                  // 6: transcript.v1.NotWritten
+	(RunLoopState)(0),                // 7: transcript.v1.RunLoopState
+	(RunOutcome)(0),                  // 8: transcript.v1.RunOutcome
+	(ToolCallState)(0),               // 9: transcript.v1.ToolCallState
+	(SearchField)(0),                 // 10: transcript.v1.SearchField
+	(DescribeMode)(0),                // 11: transcript.v1.DescribeMode
+	(Inheritance)(0),                 // 12: transcript.v1.Inheritance
+	(*NodeRef)(nil),                  // 13: transcript.v1.NodeRef
+	(*MessageNote)(nil),              // 14: transcript.v1.MessageNote
+	(*SpawnedFromRef)(nil),           // 15: transcript.v1.SpawnedFromRef
+	(*AliasPrecondition)(nil),        // 16: transcript.v1.AliasPrecondition
+	(*Labels)(nil),                   // 17: transcript.v1.Labels
+	(*AliasUpdate)(nil),              // 18: transcript.v1.AliasUpdate
+	(*AliasResult)(nil),              // 19: transcript.v1.AliasResult
+	(*Counters)(nil),                 // 20: transcript.v1.Counters
+	(*ChainCounters)(nil),            // 21: transcript.v1.ChainCounters
+	(*PutNodeRequest)(nil),           // 22: transcript.v1.PutNodeRequest
+	(*PutNodeResponse)(nil),          // 23: transcript.v1.PutNodeResponse
+	(*NewNode)(nil),                  // 24: transcript.v1.NewNode
+	(*PutNodesRequest)(nil),          // 25: transcript.v1.PutNodesRequest
+	(*PutNodesResponse)(nil),         // 26: transcript.v1.PutNodesResponse
+	(*AliasMove)(nil),                // 27: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 28: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 29: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 30: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 31: transcript.v1.DeleteAliasResponse
+	(*AliasInfo)(nil),                // 32: transcript.v1.AliasInfo
+	(*DeletedAlias)(nil),             // 33: transcript.v1.DeletedAlias
+	(*AliasLoop)(nil),                // 34: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 35: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 36: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 37: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 38: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 39: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 40: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 41: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 42: transcript.v1.Policy
+	(*ClearToolResults)(nil),         // 43: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 44: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 45: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 46: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 47: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 48: transcript.v1.Finding
+	(*Report)(nil),                   // 49: transcript.v1.Report
+	(*LeftOut)(nil),                  // 50: transcript.v1.LeftOut
+	(*Window)(nil),                   // 51: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 52: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 53: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 54: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 55: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 56: transcript.v1.GetNodeResponse
+	(*GetNodesRequest)(nil),          // 57: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 58: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 59: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 60: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 61: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 62: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 63: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 64: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 65: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 66: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 67: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 68: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 69: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 70: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 71: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 72: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 73: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 74: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 75: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 76: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 77: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 78: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 79: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 80: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 81: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 82: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 83: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 84: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 85: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 86: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 87: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 88: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 89: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 90: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 91: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 92: transcript.v1.VariableInfo
+	nil,                              // 93: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 94: transcript.v1.Labels.EntriesEntry
+	nil,                              // 95: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 96: google.protobuf.Timestamp
+	(*Message)(nil),                  // 97: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 98: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 99: google.protobuf.Duration
+	(*Metadata)(nil),                 // 100: transcript.v1.Metadata
+	(Role)(0),                        // 101: transcript.v1.Role
+	(*ToolCall)(nil),                 // 102: transcript.v1.ToolCall
+	(*Part)(nil),                     // 103: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	95,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	92,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	93,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	15,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	16,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	19,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	19,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	12,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	96,  // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	13,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	97,  // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	17,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	18,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	12,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	96,  // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	13,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	97,  // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	17,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	23,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	22,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	12,  // 23: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	15,  // 24: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	16,  // 25: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	26,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	18,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	15,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	95,  // 29: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	94,  // 30: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	33,  // 31: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	95,  // 32: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
-	6,   // 33: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	7,   // 34: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	95,  // 35: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	95,  // 36: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
-	31,  // 37: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	20,  // 38: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	31,  // 39: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	95,  // 40: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	95,  // 41: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	39,  // 42: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	98,  // 43: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	42,  // 44: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
-	1,   // 45: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	2,   // 46: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	12,  // 47: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 48: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 49: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	41,  // 50: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	43,  // 51: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	67,  // 52: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	13,  // 53: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	46,  // 54: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	95,  // 55: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	97,  // 56: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	14,  // 57: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	4,   // 58: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	47,  // 59: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	49,  // 60: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	50,  // 61: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	41,  // 62: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	96,  // 63: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 64: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	48,  // 65: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	45,  // 66: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	67,  // 67: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	12,  // 68: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	0,   // 69: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	3,   // 70: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	41,  // 71: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	43,  // 72: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	67,  // 73: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	96,  // 74: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	20,  // 75: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	48,  // 76: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	45,  // 77: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	67,  // 78: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	12,  // 79: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	96,  // 80: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	45,  // 81: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	99,  // 82: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	95,  // 83: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	20,  // 84: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	100, // 85: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	55,  // 86: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	12,  // 87: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	95,  // 88: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	100, // 89: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	59,  // 90: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	62,  // 91: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	12,  // 92: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	41,  // 93: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	17,  // 94: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	5,   // 95: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	18,  // 96: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	20,  // 97: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	66,  // 98: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	41,  // 99: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	8,   // 100: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	67,  // 101: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	67,  // 102: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	95,  // 103: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	95,  // 104: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	12,  // 105: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	67,  // 106: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	67,  // 107: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	95,  // 108: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	95,  // 109: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	6,   // 110: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	68,  // 111: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	7,   // 112: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	70,  // 113: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	12,  // 114: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	101, // 115: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	67,  // 116: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	8,   // 117: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	102, // 118: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	67,  // 119: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	95,  // 120: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	12,  // 121: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	100, // 122: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	95,  // 123: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	95,  // 124: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	67,  // 125: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	100, // 126: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	67,  // 127: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	9,   // 128: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	76,  // 129: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	95,  // 130: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	75,  // 131: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	12,  // 132: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	8,   // 133: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	67,  // 134: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	67,  // 135: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	67,  // 136: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	95,  // 137: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	79,  // 138: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	12,  // 139: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 140: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	98,  // 141: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	95,  // 142: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	82,  // 143: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	95,  // 144: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	98,  // 145: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	20,  // 146: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	84,  // 147: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	86,  // 148: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	90,  // 149: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	91,  // 150: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	6,   // 151: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	67,  // 152: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	95,  // 153: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	98,  // 154: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	85,  // 155: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	7,   // 156: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	87,  // 157: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	88,  // 158: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	14,  // 159: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	11,  // 160: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	89,  // 161: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	14,  // 162: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	87,  // 163: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	95,  // 164: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	21,  // 165: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	24,  // 166: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	27,  // 167: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	29,  // 168: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	34,  // 169: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	36,  // 170: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	38,  // 171: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	44,  // 172: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	52,  // 173: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	54,  // 174: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	56,  // 175: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	58,  // 176: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	64,  // 177: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	69,  // 178: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	72,  // 179: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	74,  // 180: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	78,  // 181: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	81,  // 182: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	22,  // 183: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	25,  // 184: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	28,  // 185: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	30,  // 186: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	35,  // 187: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	37,  // 188: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	40,  // 189: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	51,  // 190: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	53,  // 191: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	55,  // 192: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	57,  // 193: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	60,  // 194: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	65,  // 195: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	71,  // 196: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	73,  // 197: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	77,  // 198: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	80,  // 199: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	83,  // 200: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	183, // [183:201] is the sub-list for method output_type
-	165, // [165:183] is the sub-list for method input_type
-	165, // [165:165] is the sub-list for extension type_name
-	165, // [165:165] is the sub-list for extension extendee
-	0,   // [0:165] is the sub-list for field type_name
+	96,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	93,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	94,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	16,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	17,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	20,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	20,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	13,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	97,  // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	14,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	98,  // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	15,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	18,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	19,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	21,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	13,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	97,  // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	14,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	98,  // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	15,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	18,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	24,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	23,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	13,  // 23: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	16,  // 24: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	17,  // 25: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	27,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	19,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	16,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	96,  // 29: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	95,  // 30: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	34,  // 31: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	96,  // 32: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	7,   // 33: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	8,   // 34: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	96,  // 35: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	96,  // 36: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
+	32,  // 37: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	21,  // 38: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	0,   // 39: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
+	32,  // 40: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	96,  // 41: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	96,  // 42: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
+	40,  // 43: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	99,  // 44: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	43,  // 45: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	2,   // 46: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	3,   // 47: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	13,  // 48: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 49: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 50: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	42,  // 51: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	44,  // 52: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	68,  // 53: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	14,  // 54: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	47,  // 55: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	96,  // 56: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
+	98,  // 57: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	15,  // 58: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	5,   // 59: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	48,  // 60: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	50,  // 61: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	51,  // 62: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	42,  // 63: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	97,  // 64: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	21,  // 65: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	49,  // 66: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	46,  // 67: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	68,  // 68: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	13,  // 69: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 70: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 71: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	42,  // 72: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	44,  // 73: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	68,  // 74: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	97,  // 75: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	21,  // 76: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	49,  // 77: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	46,  // 78: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	68,  // 79: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	13,  // 80: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	97,  // 81: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	46,  // 82: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	100, // 83: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	96,  // 84: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
+	21,  // 85: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	101, // 86: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	56,  // 87: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	13,  // 88: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	96,  // 89: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
+	101, // 90: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	60,  // 91: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	63,  // 92: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	13,  // 93: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	42,  // 94: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	18,  // 95: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	6,   // 96: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
+	19,  // 97: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	21,  // 98: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	67,  // 99: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	42,  // 100: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	9,   // 101: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	68,  // 102: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
+	68,  // 103: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
+	96,  // 104: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	96,  // 105: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	13,  // 106: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	68,  // 107: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	68,  // 108: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	96,  // 109: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	96,  // 110: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	7,   // 111: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	69,  // 112: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	8,   // 113: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	71,  // 114: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	13,  // 115: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	102, // 116: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	68,  // 117: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	9,   // 118: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	103, // 119: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	68,  // 120: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	96,  // 121: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
+	13,  // 122: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	101, // 123: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	96,  // 124: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	96,  // 125: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	68,  // 126: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	101, // 127: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	68,  // 128: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
+	10,  // 129: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	77,  // 130: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	96,  // 131: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
+	76,  // 132: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	13,  // 133: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	9,   // 134: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	68,  // 135: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
+	68,  // 136: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	68,  // 137: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
+	96,  // 138: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
+	80,  // 139: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	13,  // 140: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	11,  // 141: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	99,  // 142: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	96,  // 143: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	83,  // 144: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
+	96,  // 145: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
+	99,  // 146: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	21,  // 147: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	85,  // 148: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	87,  // 149: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	91,  // 150: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	92,  // 151: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	7,   // 152: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	68,  // 153: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	96,  // 154: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	99,  // 155: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	86,  // 156: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	8,   // 157: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	88,  // 158: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	89,  // 159: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	15,  // 160: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	12,  // 161: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	90,  // 162: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	15,  // 163: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	88,  // 164: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	96,  // 165: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	22,  // 166: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	25,  // 167: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	28,  // 168: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	30,  // 169: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	35,  // 170: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	37,  // 171: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	39,  // 172: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	45,  // 173: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	53,  // 174: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	55,  // 175: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	57,  // 176: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	59,  // 177: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	65,  // 178: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	70,  // 179: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	73,  // 180: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	75,  // 181: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	79,  // 182: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	82,  // 183: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	23,  // 184: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	26,  // 185: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	29,  // 186: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	31,  // 187: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	36,  // 188: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	38,  // 189: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	41,  // 190: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	52,  // 191: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	54,  // 192: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	56,  // 193: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	58,  // 194: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	61,  // 195: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	66,  // 196: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	72,  // 197: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	74,  // 198: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	78,  // 199: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	81,  // 200: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	84,  // 201: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	184, // [184:202] is the sub-list for method output_type
+	166, // [166:184] is the sub-list for method input_type
+	166, // [166:166] is the sub-list for extension type_name
+	166, // [166:166] is the sub-list for extension extendee
+	0,   // [0:166] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -9165,7 +9236,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
-			NumEnums:      12,
+			NumEnums:      13,
 			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -94,8 +94,8 @@ type TranscriptServiceClient interface {
 	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
 	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
 	ResolveAlias(ctx context.Context, in *ResolveAliasRequest, opts ...grpc.CallOption) (*ResolveAliasResponse, error)
-	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those directly in a
-	// folder, last moved first. Errors: INVALID_ARGUMENT.
+	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those under a folder, last moved first.
+	// Both lists go the other way round, too. Errors: INVALID_ARGUMENT.
 	ListAliases(ctx context.Context, in *ListAliasesRequest, opts ...grpc.CallOption) (*ListAliasesResponse, error)
 	// ListAliasHistory lists the nodes that an alias pointed to, newest first: at most the last 100, at most 90 days
 	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set, or deleted more than 90
@@ -404,8 +404,8 @@ type TranscriptServiceServer interface {
 	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
 	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
 	ResolveAlias(context.Context, *ResolveAliasRequest) (*ResolveAliasResponse, error)
-	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those directly in a
-	// folder, last moved first. Errors: INVALID_ARGUMENT.
+	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those under a folder, last moved first.
+	// Both lists go the other way round, too. Errors: INVALID_ARGUMENT.
 	ListAliases(context.Context, *ListAliasesRequest) (*ListAliasesResponse, error)
 	// ListAliasHistory lists the nodes that an alias pointed to, newest first: at most the last 100, at most 90 days
 	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set, or deleted more than 90
