@@ -70,11 +70,11 @@ func TestPagesOfAliases(t *testing.T) {
 
 // TestOrdersOfAliases: each list has both orders, page after page, and a token is good for one of them.
 func TestOrdersOfAliases(t *testing.T) {
-	r := newRig(t)
+	r, clock, _ := newClocked(t)
 	id := r.put("", user("x"))
 	for _, name := range []string{"chat/b", "chat/a/1", "top", "1/2/3/4/5/6/7/8/9", "chat/a/2/3", "chat"} {
 		r.point(name, id)
-		r.clock.Advance(time.Second)
+		clock.pass(time.Second)
 	}
 	const unspecified, ascending, descending = transcriptv1.SortOrder_SORT_ORDER_UNSPECIFIED, transcriptv1.SortOrder_SORT_ORDER_ASCENDING,
 		transcriptv1.SortOrder_SORT_ORDER_DESCENDING
