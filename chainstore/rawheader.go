@@ -11,7 +11,8 @@ import (
 //
 //	header   = version:1 byte (1, 2) flags:1 byte id:32 bytes count first_put forks payload_length metadata_length [details_length]
 //	           [salt: length bytes] [spawned: 32 bytes, optional] {message} [outcome count {call}] [phase] state links [compaction]
-//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome, 64 details
+//	           [extension]
+//	flags    = 1 repaired, 2 findings, 4 salt, 8 spawned, 16 compaction node, 32 outcome, 64 details, 128 extension
 //	message  = bits length [octets octets->points] [zigzag first_put->sent_at] [tokens] [left-out loops] [calls names] [{saving, of each call}]
 //	           [line] [repeated] [stub count {call}] [answers]
 //	names    = 0 | count {0 | length+1 bytes} [{index, of each call}]
@@ -22,12 +23,20 @@ import (
 //	call     = bits [id: length bytes] [name: length bytes]
 //	links    = bits [seq->tools] [seq->variables] [seq->compaction] [seq->spawned]
 //	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
+//	extension  = length {tag length field: length bytes}, of length bytes; tags ascend from 1, each comes once
+//
+// No flag is left: what a later program adds to a header is a field of the extension. Who does not know a tag passes over its field, and
+// keeps it where it writes the header again. What may not be passed over is a feature of the store that is required, or a version. Tags that
+// have a meaning, though nothing writes them yet:
+//
+//	1 principal  who put the node first: a number of a table that is yet to come, as in the rows of aliases
+//	2 blobs      {32 bytes}: the SHA-256 of each blob that the node's messages name and that lies outside of them, each once
 //
 // A compaction node has a phase, and what has an outcome has stubs. What has calls has their names, each once and in the order in which
 // they come, and where there are several, which each call has; 0 where they are over runloop.MaxNamesBytes. A result that is shown has
 // the number of the call of its group that it answers. Where shorter arguments of any call would save something, it has what they
 // save for each. In version 1 there are none of these, nor a bit for what came in part, was
-// made or is opaque, and the latest user of a view counts as sent also where that is later than the first put of its node.
+// made or is opaque, nor an extension, and the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 
 // The fixed part. Part of the storage format.
@@ -42,10 +51,10 @@ const (
 	flagCompaction = 16
 	flagOutcome    = 32
 	flagDetails    = 64
-	knownFlags     = 127
+	flagExtension  = 128
 	knownFlags1    = 31
 	// formFlags tell which parts follow; the others answer questions that may be asked anew.
-	formFlags = flagSalt | flagSpawned | flagCompaction | flagOutcome | flagDetails
+	formFlags = flagSalt | flagSpawned | flagCompaction | flagOutcome | flagDetails | flagExtension
 
 	rawIDOffset = 2
 	rawFixed    = rawIDOffset + 32
@@ -56,14 +65,17 @@ func (r RawHeader) check() error {
 	if len(r) <= rawFixed {
 		return fmt.Errorf("%w: a header of %d bytes", ErrCorrupt, len(r))
 	}
-	known := byte(knownFlags)
-	if r[0] == headerVersion1 {
-		known = knownFlags1
+	switch r[0] {
+	case headerVersion:
+		return nil
+	case headerVersion1:
+		if r[1]&^knownFlags1 != 0 {
+			return fmt.Errorf("%w: a header of version %d with flags %d", ErrCorrupt, r[0], r[1])
+		}
+		return nil
+	default:
+		return fmt.Errorf("%w: a header of version %d, which this program does not know", ErrCorrupt, r[0])
 	}
-	if r[0] != headerVersion && r[0] != headerVersion1 || r[1]&^known != 0 {
-		return fmt.Errorf("%w: a header of version %d with flags %d", ErrCorrupt, r[0], r[1])
-	}
-	return nil
 }
 
 // ID is the node's id; the zero id where the header is cut short.

@@ -30,14 +30,17 @@ func (r RawHeader) DecodeInto(h *Header, seq uint32) error {
 	if r[1]&flagCompaction != 0 {
 		d.covers(h)
 	}
+	if r[1]&flagExtension != 0 {
+		d.extension(h)
+	}
 	if d.failed || len(d.rest) > 0 || (headerFlags(h)^r[1])&formFlags != 0 {
 		return fmt.Errorf("%w: the header of node %s does not parse", ErrCorrupt, h.ID)
 	}
 	return nil
 }
 
-// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links and Provenance
-// are zero, and of Covers it is told whether it is present.
+// DecodeMessages is DecodeInto without what comes behind the messages, which is not looked at: State, the links, Provenance
+// and Extension are zero, and of Covers it is told whether it is present.
 func (r RawHeader) DecodeMessages(h *Header, seq uint32) error {
 	if err := r.check(); err != nil {
 		return err
@@ -332,5 +335,21 @@ func (d *headerReader) covers(h *Header) {
 		if p.Present = d.number(1) == 1; p.Present {
 			p.Place = runloop.Place{Seq: d.back(h.Seq), Index: uint32(d.number(math.MaxUint32))}
 		}
+	}
+}
+
+// extension keeps the fields of an extension, of which there is one at least.
+func (d *headerReader) extension(h *Header) {
+	h.Extension = d.text()
+	fields := headerReader{rest: []byte(h.Extension), failed: h.Extension == ""}
+	for last := uint64(0); len(fields.rest) > 0; {
+		tag := fields.number(math.MaxUint32)
+		if fields.bytes(fields.count()); tag <= last {
+			fields.fail()
+		}
+		last = tag
+	}
+	if fields.failed {
+		d.fail()
 	}
 }

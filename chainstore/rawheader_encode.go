@@ -109,16 +109,22 @@ func AppendHeader(b []byte, h *Header) []byte {
 	if h.Covers.Present {
 		b = appendCovers(b, h)
 	}
+	if h.hasExtension() {
+		b = appendBytes(b, h.Extension)
+	}
 	return b
 }
 
 func headerFlags(h *Header) byte {
 	return byte(bit(h.Repaired(), flagRepaired) | bit(h.HasFindings(), flagFindings) | bit(len(h.Salt) > 0, flagSalt) |
 		bit(h.SpawnedFrom != nil, flagSpawned) | bit(h.Covers.Present, flagCompaction) |
-		bit(h.Outcome != runloop.NoOutcome, flagOutcome) | bit(h.hasDetails(), flagDetails))
+		bit(h.Outcome != runloop.NoOutcome, flagOutcome) | bit(h.hasDetails(), flagDetails) |
+		bit(h.hasExtension(), flagExtension))
 }
 
 func (h *Header) hasDetails() bool { return h.DetailsLength > 0 && !h.Version1 }
+
+func (h *Header) hasExtension() bool { return h.Extension != "" && !h.Version1 }
 
 func bit(set bool, b uint64) uint64 {
 	if set {

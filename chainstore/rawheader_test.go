@@ -3,8 +3,10 @@ package chainstore_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -56,7 +58,22 @@ func drawHeader(t *rapid.T) *chainstore.Header {
 			return p
 		})
 	}
+	if !h.Version1 && rapid.Bool().Draw(t, "extended") {
+		h.Extension = string(drawExtension(t))
+	}
 	return h
+}
+
+// drawExtension draws fields whose tags ascend.
+func drawExtension(t *rapid.T) (fields []byte) {
+	tags := rapid.SliceOfNDistinct(rapid.Uint32Min(1), 1, 3, rapid.ID).Draw(t, "tags")
+	slices.Sort(tags)
+	for _, tag := range tags {
+		field := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "field")
+		fields = binary.AppendUvarint(fields, uint64(tag))
+		fields = append(binary.AppendUvarint(fields, uint64(len(field))), field...)
+	}
+	return fields
 }
 
 func drawSlice[T any](t *rapid.T, label string, draw func(*rapid.T) T) []T {
@@ -268,12 +285,24 @@ func TestRawHeaderRefuses(t *testing.T) {
 			other := bytes.Clone(raw)
 			other[0] = version
 			refused(t, name+" of another version", other, h.Seq)
+			_, err := chainstore.RawHeader(other).Decode(h.Seq)
+			if want := fmt.Sprintf("a header of version %d, which this program does not know", version); !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of version %d: %v", name, version, err)
+			}
 		}
 		for bit := 2; bit < 8; bit++ { // the flags that tell which parts follow, and unknown ones
 			other := bytes.Clone(raw)
 			other[1] ^= 1 << bit
 			refused(t, name+" with another flag", other, h.Seq)
 		}
+	}
+	for name, fields := range map[string]string{
+		"a tag twice": "\x01\x00\x01\x00", "tags that descend": "\x02\x00\x01\x00", "tag 0": "\x00\x00", "a field that is cut": "\x01\x02a",
+		"a tag alone": "\x01", "a tag without an end": "\x80",
+	} {
+		h := *goldenHeaders()["extended-2"]
+		h.Extension = fields
+		refused(t, name, chainstore.AppendHeader(nil, &h), h.Seq)
 	}
 	refused(t, "places before the root", chainstore.AppendHeader(nil, goldenHeaders()["everything"]), 0)
 	if raw := chainstore.RawHeader(nil); raw.ID() != (chainstore.ID{}) || raw.MessageCount() != 0 || raw.Repaired() ||
@@ -367,7 +396,15 @@ func goldenHeaders() map[string]*chainstore.Header {
 	return map[string]*chainstore.Header{
 		"least": &least1, "turn": &turn1, "everything": everything1,
 		"least-2": least, "turn-2": turn, "everything-2": everything2(goldenEverything(id)), "opaque-2": goldenOpaque(least),
+		"extended-2": goldenExtended(least),
 	}
+}
+
+// goldenExtended is a header with a principal, a blob, and a field that nothing is known of.
+func goldenExtended(least *chainstore.Header) *chainstore.Header {
+	h := *least
+	h.Extension = "\x01\x02\xac\x02" + "\x02\x20" + strings.Repeat("\x05", 32) + "\xc8\x01\x00"
+	return &h
 }
 
 // goldenOpaque is a header with an opaque message alone.

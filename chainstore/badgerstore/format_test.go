@@ -3,6 +3,8 @@ package badgerstore
 import (
 	"bytes"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,4 +121,99 @@ func TestAHeaderOfNonsense(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestVerifyNamesVersions: a row of a version to come is one problem that says so, and no crash; other nodes are checked.
+func TestVerifyNamesVersions(t *testing.T) {
+	s, rows := goldenRows(t)
+	tables := byTable(rows)
+	for name, c := range map[string]struct {
+		table byte
+		later func(value []byte) []byte
+		want  string
+	}{
+		"alias":     {layout.TableAliases, func(b []byte) []byte { b[0]++; return b }, "a row of table A is of version 3"},
+		"history":   {layout.TableHistory, func(b []byte) []byte { b[0]++; return b }, "a row of table H is of version 3"},
+		"tools":     {layout.TableTools, func(b []byte) []byte { b[1]++; return b }, "a row of table U is of version 3"},
+		"variables": {layout.TableVariables, func(b []byte) []byte { b[1] += 2; return b }, "a row of table V is of version 4"},
+		"kind":      {layout.TableNodes, func(b []byte) []byte { b[0] = 65; return b }, "a row of table S is of kind 65"},
+		"header": {layout.TableNodes, func(b []byte) []byte {
+			r, _, err := layout.ParseRow(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header[0] = 3
+			return layout.AppendRow(nil, &r)
+		}, "a header of version 3"},
+	} {
+		key := sample(tables[c.table], 1)[0]
+		rewrite(t, s, map[string]commit.Write{key: {Value: c.later(bytes.Clone(rows[key]))}})
+		found := problems(t, s, "default", goldenJudge)
+		if !slices.ContainsFunc(found, func(p string) bool { return strings.Contains(p, c.want+", which this program does not know") }) {
+			t.Errorf("%s: verify found %q, want %q", name, found, c.want)
+		}
+		rewrite(t, s, map[string]commit.Write{key: {Value: rows[key]}})
+	}
+}
+
+// TestWhatALaterProgramKeeps: what it adds to a node's header, to an alias and to the counters changes nothing that this one tells, is no
+// problem, and is there when the rows are written again.
+func TestWhatALaterProgramKeeps(t *testing.T) {
+	s := openStore(t, Options{})
+	id := put(t, s, node(nil, "x"))[0].ID
+	commitAliases(t, s, setAlias("a", id, chainstore.Condition{}))
+	before, rows := storedHeader(t, s, id), allRows(t, s)
+	nodeKey := string(layout.PlaceKey(1, layout.TableNodes, chainstore.Place{Segment: 1}))
+	aliasKey, countersKey := string(layout.AliasKey(1, "a")), string(layout.CountersKey(1))
+	r, _, err := layout.ParseRow(rows[nodeKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := *before
+	later.Extension = "\x01\x01\x07" + "\xc8\x01\x05later"
+	r.Header = chainstore.AppendHeader(nil, &later)
+	counters, err := layout.ParseCounters(rows[countersKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	counters.Rest = "later"
+	s, err = reopened(t, s, map[string]commit.Write{
+		nodeKey:     {Value: layout.AppendRow(nil, &r)},
+		aliasKey:    {Value: append(bytes.Clone(rows[aliasKey]), "later"...)},
+		countersKey: {Value: layout.AppendCounters(nil, &counters)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustBeClean(t, s)
+	next := put(t, s, node(&id, "y"))[0].ID
+	commitAliases(t, s, setAlias("a", next, chainstore.Condition{}))
+	mustBeClean(t, s)
+	after := *storedHeader(t, s, id)
+	if after.Extension != later.Extension {
+		t.Errorf("the extension is %q", after.Extension)
+	}
+	if after.Extension = ""; !reflect.DeepEqual(&after, before) {
+		t.Errorf("the header is %+v, was %+v", &after, before)
+	}
+	if child := storedHeader(t, s, next); child.Extension != "" {
+		t.Errorf("a child has %q", child.Extension)
+	}
+	rows = allRows(t, s)
+	if counters, err = layout.ParseCounters(rows[countersKey]); err != nil || counters.Rest != "later" || counters.Nodes != 2 {
+		t.Errorf("the counters are %+v, %v", counters, err)
+	}
+	if a, err := layout.ParseAlias(rows[aliasKey]); err != nil || string(a.Rest) != "later" || a.States != 2 {
+		t.Errorf("the alias is %+v, %v", a, err)
+	}
+}
+
+func storedHeader(t *testing.T, s *Store, id chainstore.ID) *chainstore.Header {
+	t.Helper()
+	c, err := s.Chain(t.Context(), testNamespace, chainstore.Ref{ID: id}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Head()
 }

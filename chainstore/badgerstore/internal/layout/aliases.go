@@ -33,7 +33,7 @@ func AppendAlias(b []byte, a *AliasRow) []byte {
 	if len(a.Labels) > 0 {
 		bits |= aliasLabels
 	}
-	b = append(b, aliasVersion2)
+	b = append(b, aliasVersions+lastVersion)
 	b = binary.AppendUvarint(b, bits)
 	b = binary.AppendUvarint(b, uint64(a.MovedAt))
 	b = binary.AppendUvarint(b, a.States)
@@ -64,7 +64,7 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 // what is written from it goes on from there.
 func ParseAlias(value []byte) (*AliasRow, error) {
 	d := reader{rest: value}
-	version2 := d.version(aliasVersion2)
+	version2 := d.version("", aliasVersions) == lastVersion
 	bits := d.number(aliasDeleted | aliasLabels)
 	a := &AliasRow{Deleted: bits&aliasDeleted != 0}
 	a.MovedAt = int64(d.number(math.MaxInt64))
@@ -111,7 +111,7 @@ func AppendPastState(b []byte, s *PastState) []byte {
 	if s.Deleted {
 		bits = aliasDeleted
 	}
-	b = append(b, aliasVersion2)
+	b = append(b, aliasVersions+lastVersion)
 	b = binary.AppendUvarint(b, bits)
 	b = binary.AppendUvarint(b, s.Number)
 	b = binary.AppendUvarint(b, uint64(s.Began))
@@ -123,7 +123,7 @@ func AppendPastState(b []byte, s *PastState) []byte {
 // ParsePastState reads an H row. The revision of one of version 1 is its number, and what a later version has behind is passed over.
 func ParsePastState(value []byte) (s PastState, err error) {
 	d := reader{rest: value}
-	version2 := d.version(aliasVersion2)
+	version2 := d.version("", aliasVersions) == lastVersion
 	s.Deleted = d.number(aliasDeleted) != 0
 	s.Number = d.atLeast(1, math.MaxInt64)
 	s.Began = int64(d.number(math.MaxInt64))

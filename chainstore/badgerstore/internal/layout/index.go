@@ -29,5 +29,5 @@ func tableVersion(h *chainstore.Header) []byte {
 	if h.Version1 {
 		return []byte{}
 	}
-	return []byte(tableVersion2)
+	return append([]byte(tableVersions), lastVersion)
 }

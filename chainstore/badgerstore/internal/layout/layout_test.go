@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/derive"
@@ -115,14 +118,15 @@ func TestGoldenValues(t *testing.T) {
 		"variables of version 1": {
 			appendVariables(tableVersion(&chainstore.Header{Version1: true}), []chainstore.Variable{{Name: "x", Seq: 200}}), "0178c801",
 		},
-		"place":  {AppendPlaceValue(nil, at), "ac0202"},
-		"number": {NumberValue(300), "ac02"},
+		"place":          {AppendPlaceValue(nil, at), "ac0202"},
+		"number":         {NumberValue(300), "ac02"},
+		"counters":       {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, ""}), "010203040506070809"},
+		"floor":          {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300, ""}), "010203040506070809ac02"},
+		"later counters": {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, "later"}), "01020304050607080900" + "6c61746572"},
 		"first token key": {
 			AppendTokenKeys(nil, &TokenKeys{TokenKeys: chainstore.TokenKeys{Current: goldenTokenKeys.Previous}}), "0101c801" + goldenID().String(),
 		},
 		"token keys": {AppendTokenKeys(nil, &TokenKeys{TokenKeys: goldenTokenKeys}), "0202ac02" + strings.Repeat("00", 32) + "01c801" + goldenID().String()},
-		"counters":   {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 0}), "010203040506070809"},
-		"floor":      {AppendCounters(nil, &Counters{1, 2, 3, 4, 5, 6, 7, 8, 9, 300}), "010203040506070809ac02"},
 	} {
 		if got := hex.EncodeToString(c.value); got != c.want {
 			t.Errorf("%s: %s, must be %s", name, got, c.want)
@@ -160,6 +164,10 @@ func TestValuesParse(t *testing.T) {
 		"token keys": {AppendTokenKeys(nil, &TokenKeys{TokenKeys: goldenTokenKeys}), func(b []byte) ([]byte, error) {
 			k, err := ParseTokenKeys(b)
 			return AppendTokenKeys(nil, &k), err
+		}, true},
+		"counters with a floor": {AppendCounters(nil, &Counters{Nodes: 9, Floor: 300}), func(b []byte) ([]byte, error) {
+			c, err := ParseCounters(b)
+			return AppendCounters(nil, &c), err
 		}, true},
 		"place": {AppendPlaceValue(nil, chainstore.Place{Segment: 1, Seq: 2}), func(b []byte) ([]byte, error) {
 			p, err := ParsePlaceValue(b, TableIDs)
@@ -220,13 +228,52 @@ func TestAliasesOfOtherVersions(t *testing.T) {
 	if s, err := ParsePastState(past); err != nil || s != (PastState{Number: 1, Revision: 1, At: at}) {
 		t.Errorf("a past state of a later version: %+v, %v", s, err)
 	}
-	if _, err := ParseAlias(append([]byte{aliasVersion2 + 1}, later2()...)); !errors.Is(err, chainstore.ErrCorrupt) {
-		t.Errorf("an alias of another version: %v", err)
+}
+
+// TestVersionsToCome: a row of a version that is not known is refused, and the error names it.
+func TestVersionsToCome(t *testing.T) {
+	alias := AppendAlias(nil, &AliasRow{States: 1, Revision: 1, Began: 1})
+	past := AppendPastState(nil, &PastState{Number: 1, Revision: 1})
+	for name, c := range map[string]struct {
+		value []byte
+		parse func([]byte) error
+		want  string
+	}{
+		"alias":      {append([]byte{0x13}, alias[1:]...), func(b []byte) error { _, err := ParseAlias(b); return err }, "table A is of version 3"},
+		"past state": {append([]byte{0x17}, past[1:]...), func(b []byte) error { _, err := ParsePastState(b); return err }, "table H is of version 7"},
+		"tools":      {[]byte{0, 3, 1}, func(b []byte) error { return ParseTools(b, &chainstore.Tables{}) }, "table U is of version 3"},
+		"variables":  {[]byte{0, 4}, func(b []byte) error { _, err := ParseVariables(b); return err }, "table V is of version 4"},
+		"node":       {[]byte{33, 1, 'h'}, func(b []byte) error { _, _, err := ParseRow(b); return err }, "table S is of kind 33"},
+	} {
+		if err := c.parse(c.value); !errors.Is(err, chainstore.ErrCorrupt) || !strings.Contains(err.Error(), c.want+", which this program does not know") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
-// later2 is an alias of version 2 without its first byte.
-func later2() []byte { return AppendAlias(nil, &AliasRow{States: 1, Revision: 1, Began: 1})[1:] }
+// TestTablesOfVersion1: what U and V rows of format 1 can begin with is never taken for a version.
+func TestTablesOfVersion1(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := &chainstore.Tables{OtherCalls: rapid.Int64Range(0, 300).Draw(t, "other calls")}
+		for range rapid.IntRange(0, 3).Draw(t, "names") {
+			name, n := rapid.StringN(1, 3, -1).Draw(t, "name"), rapid.Int64Range(0, 300).Draw(t, "number")
+			tool := chainstore.ToolCount{Calls: n}
+			if rapid.Bool().Draw(t, "named") {
+				tool.Name = runloop.Some(name[rapid.SampledFrom([]int{0, len(name)}).Draw(t, "from"):])
+			}
+			want.Tools = append(want.Tools, tool)
+			want.Variables = append(want.Variables, chainstore.Variable{Name: name, Seq: uint32(n)})
+		}
+		for _, version1 := range []bool{true, false} {
+			h, got := &chainstore.Header{Version1: version1}, &chainstore.Tables{}
+			err := ParseTools(AppendTools(tableVersion(h), want), got)
+			variables, err2 := ParseVariables(appendVariables(tableVersion(h), want.Variables))
+			if got.Variables = variables; err != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("version 1 %t: %+v, %v, %v, want %+v", version1, got, err, err2, want)
+			}
+		}
+	})
+}
 
 // Rows, tables and recalls have no end of their own: what matters is that nothing panics and nothing is invented.
 func FuzzValues(f *testing.F) {

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -32,15 +31,22 @@ import (
 //	U  00 02 other_calls {bits [name] calls}                     bits = 1 named
 //	V  00 02 {name seq}                                          names are not empty
 //	L  time
-//	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor]
-//	   floor = the highest revision of any name that was forgotten, if not 0; see chainstore.Forgotten
+//	C  next_segment puts nodes messages message_bytes aliases roots forks awaited [floor ...]
+//	   floor = the highest revision of any name that was forgotten, if not 0, or there is more behind; see chainstore.Forgotten
 //
 // A store of format 1 has headers of version 1 (chainstore.RawHeader), and at these nodes U and V rows without the two bytes of their
 // version, which begin no such row: bits of a tool are 0 or 1, and names are not empty. Its A and H rows have neither the byte of their
 // version, which is above all bits, nor revision, relabelled and principal. Nothing else is otherwise.
 //
-// What ... stands for is passed over by who does not know it, and kept where the row is written again. principal is who made a change: a
-// number of a table that is yet to come, 0 where that is not known.
+// A row has a version where one is drawn, a byte at its beginning: A and H rows 0x10 and the version, U and V rows 00 and the version. What
+// it means changes with it alone. A program refuses a version that it does not know, a kind of an S row, and bits: a store that
+// has such rows has a feature that is required (see StoreHeader), or another format. What a program may add without either is what ...
+// stands for, fields of a header's extension (see chainstore.RawHeader), and further parts of details (chainstore.EncodeDetails): it is
+// passed over by who does not know it. It is kept where a row is read, changed and written again: D, A and C rows, and headers.
+// An H row, which is put in the place of that of another state, and an L row are written whole. All other rows follow
+// from what a change puts; more of them would be rows of a further table.
+//
+// principal is who made a change: a number of a table that is yet to come, 0 where that is not known.
 const (
 	FormatVersion      = 2
 	FirstFormatVersion = 1
@@ -55,8 +61,10 @@ const (
 	// minChunks: what fits in one chunk lies in its row.
 	minChunks = 2
 
-	// aliasVersion2 begins A and H rows of version 2.
-	aliasVersion2 = 0x12
+	// lastVersion is that of the rows that have a version, and that are written now.
+	lastVersion = 2
+	// aliasVersions and the version begin A and H rows of version 2 and later.
+	aliasVersions = 0x10
 
 	aliasDeleted = 1
 	aliasLabels  = 2
@@ -67,8 +75,8 @@ const (
 
 	toolNamed = 1
 
-	// tableVersion2 begins U and V rows of version 2.
-	tableVersion2 = "\x00\x02"
+	// tableVersions and the version begin U and V rows of version 2 and later.
+	tableVersions = "\x00"
 )
 
 // Row is a node as it lies in its row; slices are borrowed from the value.
@@ -124,7 +132,10 @@ func ParseRow(value []byte) (r Row, present bool, err error) {
 		return Row{}, false, nil
 	}
 	d := reader{rest: value}
-	kind := d.number(rowKnown)
+	kind := d.number(math.MaxUint64)
+	if kind > rowKnown {
+		return Row{}, false, fmt.Errorf("%w: a row of table %c is of kind %d, which this program does not know", chainstore.ErrCorrupt, TableNodes, kind)
+	}
 	if kind&rowPath != 0 {
 		r.Forks = make([]chainstore.Place, d.atLeast(1, MaxForksInRow))
 		for i := range r.Forks {
@@ -218,7 +229,8 @@ func AppendTools(b []byte, t *chainstore.Tables) []byte {
 
 // ParseTools reads a U row into t.
 func ParseTools(value []byte, t *chainstore.Tables) error {
-	d := reader{rest: bytes.TrimPrefix(value, []byte(tableVersion2))}
+	d := reader{rest: value}
+	d.version(tableVersions, 0)
 	t.OtherCalls = int64(d.number(math.MaxInt64))
 	for len(d.rest) > 0 && !d.failed {
 		var c chainstore.ToolCount
@@ -239,12 +251,25 @@ func appendVariables(b []byte, vs []chainstore.Variable) []byte {
 }
 
 func ParseVariables(value []byte) (vs []chainstore.Variable, err error) {
-	d := reader{rest: bytes.TrimPrefix(value, []byte(tableVersion2))}
+	d := reader{rest: value}
+	d.version(tableVersions, 0)
 	for len(d.rest) > 0 && !d.failed {
 		name := string(d.bytes(int(d.atLeast(1, uint64(len(d.rest))))))
 		vs = append(vs, chainstore.Variable{Name: name, Seq: uint32(d.number(math.MaxUint32))})
 	}
 	return vs, d.end(TableVariables)
+}
+
+// CheckVersion tells of a U or V row whether it is of a version that this program does not know: ErrCorrupt. It passes other tables.
+func CheckVersion(table byte, value []byte) error {
+	if table != TableTools && table != TableVariables {
+		return nil
+	}
+	d := reader{rest: value}
+	if d.version(tableVersions, 0) <= lastVersion {
+		return nil
+	}
+	return d.end(table)
 }
 
 // Counters is the C row of a namespace.
@@ -257,16 +282,18 @@ type Counters struct {
 	Awaited uint64
 	// Floor is the highest revision of any name that was forgotten.
 	Floor uint64
+	// Rest is what a later program has behind, kept where the row is written again.
+	Rest string
 }
 
 func AppendCounters(b []byte, c *Counters) []byte {
 	for _, n := range c.Fields() {
 		b = binary.AppendUvarint(b, *n)
 	}
-	if c.Floor > 0 {
+	if c.Floor > 0 || c.Rest != "" {
 		b = binary.AppendUvarint(b, c.Floor)
 	}
-	return b
+	return append(b, c.Rest...)
 }
 
 func ParseCounters(value []byte) (c Counters, err error) {
@@ -275,7 +302,10 @@ func ParseCounters(value []byte) (c Counters, err error) {
 		*n = d.number(math.MaxInt64)
 	}
 	if len(d.rest) > 0 {
-		c.Floor = d.atLeast(1, math.MaxInt64)
+		c.Floor = d.number(math.MaxInt64)
+		if c.Rest, d.rest = string(d.rest), nil; c.Floor == 0 && c.Rest == "" {
+			d.fail()
+		}
 	}
 	return c, d.end(TableCounters)
 }
@@ -325,17 +355,25 @@ func CorruptValue(table byte) error {
 type reader struct {
 	rest   []byte
 	failed bool
+	// unknown is the version of the value, where this program does not know it.
+	unknown byte
 }
 
 func (d *reader) fail() { d.failed, d.rest = true, nil }
 
-// version reads a byte that begins values of a version, if it is there.
-func (d *reader) version(first byte) bool {
-	if len(d.rest) == 0 || d.rest[0] != first {
-		return false
+// version reads the version of a row, which follows a prefix, with base added to it: no row of version 1 begins like one of a later version.
+// One that this program does not know is a failure.
+func (d *reader) version(prefix string, base byte) (version byte) {
+	at := len(prefix)
+	if len(d.rest) <= at || string(d.rest[:at]) != prefix || d.rest[at] < base+lastVersion {
+		return 1
 	}
-	d.rest = d.rest[1:]
-	return true
+	version = d.rest[at] - base
+	if d.rest = d.rest[at+1:]; version > lastVersion {
+		d.fail()
+		d.unknown = version
+	}
+	return version
 }
 
 // number reads an integer of at most limit.
@@ -374,6 +412,9 @@ func (d *reader) place() chainstore.Place {
 
 // end is the error of a value that was cut short or has something behind it.
 func (d *reader) end(table byte) error {
+	if d.unknown > 0 {
+		return fmt.Errorf("%w: a row of table %c is of version %d, which this program does not know", chainstore.ErrCorrupt, table, d.unknown)
+	}
 	if d.failed || len(d.rest) > 0 {
 		return CorruptValue(table)
 	}

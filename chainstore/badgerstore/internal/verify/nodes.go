@@ -266,6 +266,7 @@ func (c *checker) follow(n *cache.Node, in *chainstore.NewNode, parent *cache.No
 	if err != nil {
 		return false, c.judged(&h.ID, err)
 	}
+	made.Header.Extension = h.Extension // it follows from nothing
 	followed := bytes.Equal(chainstore.AppendHeader(nil, made.Header), raw)
 	if !followed {
 		c.problem(&h.ID, "its header differs from what follows from its bytes and its parent")

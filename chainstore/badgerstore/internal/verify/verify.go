@@ -139,6 +139,8 @@ func (c *checker) expect(id *chainstore.ID, key, value []byte) error {
 	case err == nil && !found:
 		c.problem(id, "an entry of table %c is missing", table)
 		return nil
+	case err == nil && layout.CheckVersion(table, got) != nil:
+		c.problem(id, "%v", layout.CheckVersion(table, got))
 	case err != nil || !bytes.Equal(got, value):
 		c.problem(id, "an entry of table %c differs from what it should be", table)
 	}
@@ -305,7 +307,7 @@ func (c *checker) counts() {
 	if c.stored.Puts < max(c.puts, c.counted.Nodes) {
 		c.problem(nil, "the counters would use a number of a spawned node again")
 	}
-	c.counted.NextSegment, c.counted.Puts, c.counted.Floor = c.stored.NextSegment, c.stored.Puts, c.stored.Floor
+	c.counted.NextSegment, c.counted.Puts, c.counted.Floor, c.counted.Rest = c.stored.NextSegment, c.stored.Puts, c.stored.Floor, c.stored.Rest
 	if *c.stored != c.counted {
 		c.problem(nil, "the counters differ from what there is")
 	}
