@@ -15,32 +15,48 @@ var (
 	headerKey = layout.TableKey(layout.OwnNamespace, layout.TableHeader)
 )
 
-// takeUp reads what the store says of itself, and refuses what this version does not know: ErrFormat. Then it writes what is missing in
-// a new store, and in one of an earlier version: its header and its format version last, in one commit.
+// admit refuses a store that this version does not know: ErrFormat. It is asked before anything is changed, and then what the store says of
+// itself may be nil, for it is not sure to be found.
+func admit(dir string, format, header []byte) error {
+	if format != nil {
+		if _, err := readFormat(dir, format); err != nil {
+			return err
+		}
+	}
+	if header != nil {
+		_, err := readHeader(dir, header)
+		return err
+	}
+	return nil
+}
+
+// takeUp reads what the store says of itself, and refuses it as admit does. Then it writes what is missing in a new store, and in one of an
+// earlier version, whose nodes stay as they are: its header and its format version last, in one commit.
 func (s *Store) takeUp(log *slog.Logger) error {
 	v, err := s.source.Open(layout.OwnNamespace)
 	if err != nil {
 		return err
 	}
 	defer v.Close()
-	version, err := s.readFormat(v)
+	version, err := s.format(v)
 	if err != nil {
 		return err
 	}
-	if s.header, err = s.readHeader(v); err != nil {
+	header, hasHeader, err := v.Get(headerKey)
+	if err != nil {
 		return err
 	}
-	if version == layout.FormatVersion && s.header != nil {
-		return nil
-	}
 	last := v.Seen
-	if s.header == nil && version > 0 { // the rows of nodes stay as they are
-		if last, err = s.indexFolders(log); err != nil {
-			return err
-		}
-	}
-	if s.header == nil {
+	if hasHeader {
+		s.header, err = readHeader(s.dir, header)
+	} else {
 		s.header = &layout.StoreHeader{ID: chainstore.NewStoreID()}
+	}
+	if err == nil && !hasHeader && version > 0 {
+		last, err = s.indexFolders(log)
+	}
+	if err != nil || hasHeader && version == layout.FormatVersion {
+		return err
 	}
 	return s.write(last+1, map[string]commit.Write{
 		string(formatKey): {Value: layout.NumberValue(layout.FormatVersion)},
@@ -48,8 +64,8 @@ func (s *Store) takeUp(log *slog.Logger) error {
 	})
 }
 
-// readFormat reads the format version, of those that this version reads; 0: the store is new.
-func (s *Store) readFormat(v *snapshot.Snapshot) (version uint64, err error) {
+// format is the format version; 0: the store is new.
+func (s *Store) format(v *snapshot.Snapshot) (version uint64, err error) {
 	value, found, err := v.Get(formatKey)
 	switch {
 	case err != nil:
@@ -60,24 +76,25 @@ func (s *Store) readFormat(v *snapshot.Snapshot) (version uint64, err error) {
 	case !found:
 		return 0, nil
 	}
+	return readFormat(s.dir, value)
+}
+
+// readFormat reads a format version, of those that this version reads.
+func readFormat(dir string, value []byte) (version uint64, err error) {
 	version, err = layout.ParseNumber(value, layout.TableFormat)
 	if err == nil && (version < layout.FirstFormatVersion || version > layout.FormatVersion) {
 		err = fmt.Errorf("%w: %s has format %d, this version reads %d to %d: open it with the version that wrote it, or a later one",
-			ErrFormat, s.dir, version, layout.FirstFormatVersion, layout.FormatVersion)
+			ErrFormat, dir, version, layout.FirstFormatVersion, layout.FormatVersion)
 	}
 	return version, err
 }
 
-// readHeader reads the store's header; nil: it has none yet.
-func (s *Store) readHeader(v *snapshot.Snapshot) (*layout.StoreHeader, error) {
-	value, found, err := v.Get(headerKey)
-	if err != nil || !found {
-		return nil, err
-	}
+// readHeader reads a store's header, of which this version knows all that is required.
+func readHeader(dir string, value []byte) (*layout.StoreHeader, error) {
 	h, err := layout.ParseStoreHeader(value)
 	if err == nil && len(h.Unknown()) > 0 {
 		err = fmt.Errorf("%w: %s has features that this version does not know: %q: open it with the version that wrote it, or a later one",
-			ErrFormat, s.dir, h.Unknown())
+			ErrFormat, dir, h.Unknown())
 	}
 	return h, err
 }

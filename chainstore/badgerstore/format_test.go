@@ -2,7 +2,11 @@ package badgerstore
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -110,6 +114,55 @@ func TestAnUnknownFeature(t *testing.T) {
 	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), `["receipts" "quotas"]: open it with the version that wrote it`) {
 		t.Errorf("error is %v", err)
 	}
+}
+
+// TestANewerStoreIsLeftAlone: a store of a later format, or with a feature that is required, is refused, and no byte of its files changes,
+// whether it was closed or killed.
+func TestANewerStoreIsLeftAlone(t *testing.T) {
+	later := &layout.StoreHeader{ID: chainstore.StoreID{1}, Required: []string{"receipts"}}
+	for name, c := range map[string]struct {
+		rows map[string]commit.Write
+		want string
+	}{
+		"format":  {map[string]commit.Write{string(formatKey): number(3), string(headerKey): {Value: []byte("of format 3")}}, "has format 3, this version reads 1 to 2"},
+		"feature": {map[string]commit.Write{string(headerKey): headerRow(later)}, `features that this version does not know: ["receipts"]`},
+	} {
+		dir := t.TempDir()
+		unpack(t, goldenArchive(layout.FormatVersion), dir)
+		s := openAt(t, dir, Options{MemtableBytes: 1 << 20})
+		rewrite(t, s, c.rows)
+		killed := copied(t, dir)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for state, dir := range map[string]string{"killed": killed, "closed": dir} {
+			before := filesIn(t, dir)
+			if _, err := Open(dir, Options{}); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %s: error is %v", name, state, err)
+			}
+			if after := filesIn(t, dir); !maps.Equal(before, after) {
+				t.Errorf("%s, %s: the files were %v, are %v", name, state, before, after)
+			}
+		}
+	}
+}
+
+// filesIn are the files of a directory, by a hash of what is in them.
+func filesIn(t *testing.T, dir string) map[string][sha256.Size]byte {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][sha256.Size]byte{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = sha256.Sum256(b)
+	}
+	return files
 }
 
 func TestAHeaderOfNonsense(t *testing.T) {

@@ -16,6 +16,7 @@ func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
 	db, err := badgerdb.Open(dir, badgerdb.Options{
 		BlockCacheBytes: blockCacheBytes(&o), MemtableBytes: o.MemtableBytes, Logger: o.Logger, SyncLog: o.syncLog,
+		Peek: [][]byte{formatKey, headerKey}, Admit: func(values [][]byte) error { return admit(dir, values[0], values[1]) },
 	})
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (i *inspection) scanLog(name string, known uint64) (*logScan, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	r := &logReader{file: f, size: size, nextData: func(from int64) int64 { return nextData(f, from, size) }}
+	r := &logReader{file: f, size: size, peek: i.peek, nextData: func(from int64) int64 { return nextData(f, from, size) }}
 	s, err := scanLog(name, r, i.keys, known)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(i.dir, name), err)

@@ -101,6 +101,7 @@ func (i *inspection) readTable(r *tableReader, t *tableFile) (*Damage, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
+	i.peek.table(r, read.smallest, blocks)
 	t.size, t.raw, t.sum, t.maxVersion = read.size, read.raw, read.sum, read.maxVersion
 	t.smallest, t.lastBlock = read.smallest, read.lastBlock
 	return nil, nil

@@ -18,6 +18,7 @@ import (
 type inspection struct {
 	dir           string
 	encryptionKey []byte // nil: the store is not encrypted
+	peek          *peek  // nil: nobody asks
 	files         files
 	keys          dataKeys
 

@@ -54,6 +54,7 @@ type logReader struct {
 	size int64
 	// nextData returns the first offset from one on where there may be anything but zeros; it may be that one.
 	nextData func(from int64) int64
+	peek     *peek
 
 	key *pb.DataKey // nil: it is not encrypted
 	iv  [12]byte
@@ -142,6 +143,9 @@ func (r *logReader) entry(at int64) (entry, stop, error) {
 		e.number = markNumber(r.decrypt(b[head:length-entrySum], at))
 	} else {
 		e.number = y.ParseTs(r.decrypt(b[head:head+key], at))
+		if r.key == nil {
+			r.peek.take(b[head:head+key], meta, b[1], b[head+key:head+key+value])
+		}
 	}
 	return e, goesOn, nil
 }

@@ -48,6 +48,11 @@ type Options struct {
 	// MemtableBytes is how much Badger gathers in memory and in a log before it writes a table. A transaction may be about 15 %
 	// of it. Default 32 MiB.
 	MemtableBytes int64
+	// Admit, if not nil, is asked before anything in the directory is changed. An error of it, which Open returns, leaves it as it is, byte
+	// for byte. It gets the values of the keys in Peek: nil for one that is not there, or whose value cannot be told before the
+	// database is open.
+	Admit func(values [][]byte) error
+	Peek  [][]byte
 	// Logger takes Badger's warnings and errors; nil: none.
 	Logger *slog.Logger
 	// SyncLog makes what was written to a log durable, on Linux, where Badger does not; nil: syncLog. It is for tests, which

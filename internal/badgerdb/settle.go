@@ -26,14 +26,22 @@ const (
 )
 
 // settle makes the files of a store ones that Badger opens as they are meant, after a kill or a loss of power. Where more is wrong it
-// changes nothing: ErrDamaged. It tells what it found.
+// changes nothing: ErrDamaged; nor where the store is not admitted. It tells what it found.
 func settle(dir string, o *Options) (*inspection, error) {
-	i, err := inspect(dir, nil)
-	if err != nil {
+	i := &inspection{dir: dir}
+	if o.Admit != nil {
+		i.peek = &peek{keys: o.Peek}
+	}
+	if err := i.inspect(); err != nil {
 		return nil, err
 	}
 	if err := refusal(i.damages); err != nil {
 		return nil, err
+	}
+	if o.Admit != nil {
+		if err := o.Admit(i.peek.values(i.known)); err != nil {
+			return nil, err
+		}
 	}
 	for _, mend := range []func() error{i.removeLeftovers, i.removeUnnamed, i.removeWritten} { // these make room on the disk
 		if err := mend(); err != nil {
