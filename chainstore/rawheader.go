@@ -19,7 +19,7 @@ import (
 //	state    = bits view [view of effective, where it differs] repairs [preamble end: seq index] [group]
 //	view     = zigzag seq+1->nodes messages depth loops bytes tokens bits [loop: seq->start.seq start.index]
 //	           [zigzag first_put->latest user]
-//	group    = count {call with answered}
+//	group    = count {call with answered, and with a name of its own or that of a call of these messages}
 //	call     = bits [id: length bytes] [name: length bytes]
 //	links    = bits [seq->tools] [seq->variables] [seq->compaction] [seq->spawned]
 //	compaction = seq->covers count {0 | 1 seq->place.seq place.index}
@@ -35,7 +35,7 @@ import (
 // A compaction node has a phase, and what has an outcome has stubs. What has calls has their names, each once and in the order in which
 // they come, and where there are several, which each call has; 0 where they are over runloop.MaxNamesBytes. A result that is shown has
 // the number of the call of its group that it answers. Where shorter arguments of any call would save something, it has what they
-// save for each. In version 1 there are none of these, nor a bit for what came in part, was
+// save for each. The last calls of a group are the last ones of the messages, and a name that is there is not written again. In version 1 there are none of these, nor a bit for what came in part, was
 // made or is opaque, nor an extension, and the latest user of a view counts as sent also where that is later than the first put of its node.
 type RawHeader []byte
 

@@ -81,8 +81,7 @@ func (d *headerReader) messages(h *Header, flags byte) {
 	if flags&flagSpawned != 0 {
 		h.SpawnedFrom = &SpawnedFrom{}
 		copy(h.SpawnedFrom.Node[:], d.bytes(len(h.SpawnedFrom.Node)))
-		call, _ := d.call()
-		h.SpawnedFrom.CallID = call.ID
+		h.SpawnedFrom.CallID = d.call().ID
 	}
 	if count > cap(h.Messages) {
 		h.Messages = make([]runloop.Brief, count)
@@ -253,20 +252,48 @@ func (d *headerReader) calls() []runloop.Call {
 	}
 	calls := make([]runloop.Call, n)
 	for i := range calls {
-		calls[i], _ = d.call()
+		calls[i] = d.call()
 	}
 	return calls
 }
 
-func (d *headerReader) call() (c runloop.Call, answered bool) {
-	bits := d.number(callKnown)
+func (d *headerReader) call() runloop.Call {
+	c, _ := d.callBits(callKnown)
+	return c
+}
+
+// callBits reads a call, and its bits, of those that are known.
+func (d *headerReader) callBits(known uint64) (c runloop.Call, bits uint64) {
+	bits = d.number(known)
 	if bits&callID != 0 {
 		c.ID = runloop.Some(d.text())
 	}
 	if bits&callName != 0 {
 		c.Name = runloop.Some(d.text())
 	}
-	return c, bits&callAnswered != 0
+	return c, bits
+}
+
+func (d *headerReader) group(h *Header) {
+	n, known := d.count(), uint64(callKnown|callNamed)
+	if h.Version1 {
+		known = callKnown
+	}
+	g, names := &h.State.Group, []runloop.Optional(nil)
+	g.Calls, g.Answered = make([]runloop.Call, n), make([]bool, n)
+	for i := range n {
+		c, bits := d.callBits(known)
+		if bits&callNamed != 0 {
+			if names == nil {
+				names = h.lastNames(n)
+			}
+			if c.Name.Present || !names[i].Present {
+				d.fail()
+			}
+			c.Name = names[i]
+		}
+		g.Calls[i], g.Answered[i] = c, bits&callAnswered != 0
+	}
 }
 
 func (d *headerReader) state(h *Header) {
@@ -283,11 +310,7 @@ func (d *headerReader) state(h *Header) {
 		s.PreambleEnd = runloop.Place{Seq: uint32(d.number(uint64(h.Seq))), Index: uint32(d.number(math.MaxUint32))}
 	}
 	if bits&stateGroup != 0 {
-		n := d.count()
-		s.Group.Calls, s.Group.Answered = make([]runloop.Call, n), make([]bool, n)
-		for i := range n {
-			s.Group.Calls[i], s.Group.Answered[i] = d.call()
-		}
+		d.group(h)
 	}
 	s.Group.Results = bits&stateResults != 0
 }

@@ -59,6 +59,7 @@ const (
 	callID       = 1 << 0
 	callName     = 1 << 1
 	callAnswered = 1 << 2
+	callNamed    = 1 << 3 // in a group: the name is that of the call of the messages that as many follow; see lastNames
 	callKnown    = 1<<3 - 1
 
 	linkTools      = 1 << 0
@@ -89,7 +90,7 @@ func AppendHeader(b []byte, h *Header) []byte {
 	}
 	if s := h.SpawnedFrom; s != nil {
 		b = append(b, s.Node[:]...)
-		b = appendCall(b, runloop.Call{ID: s.CallID}, false)
+		b = appendCall(b, runloop.Call{ID: s.CallID})
 	}
 	for i := range h.Messages {
 		b = appendMessage(b, &h.Messages[i], h)
@@ -98,7 +99,7 @@ func AppendHeader(b []byte, h *Header) []byte {
 		b = append(b, byte(h.Outcome))
 		b = binary.AppendUvarint(b, uint64(len(h.Stubs)))
 		for _, c := range h.Stubs {
-			b = appendCall(b, c, false)
+			b = appendCall(b, c)
 		}
 	}
 	if h.Covers.Present && !h.Version1 {
@@ -173,7 +174,7 @@ func appendMessage(b []byte, m *runloop.Brief, h *Header) []byte {
 	b = appendCount(b, k.RepeatedIDs)
 	b = appendCount(b, len(k.Stubs))
 	for _, c := range k.Stubs {
-		b = appendCall(b, c, false)
+		b = appendCall(b, c)
 	}
 	if answersCall(m) && !h.Version1 {
 		b = binary.AppendUvarint(b, uint64(k.Answers))
@@ -222,8 +223,11 @@ func appendCount(b []byte, n int) []byte {
 	return binary.AppendUvarint(b, uint64(n))
 }
 
-func appendCall(b []byte, c runloop.Call, answered bool) []byte {
-	b = binary.AppendUvarint(b, bit(c.ID.Present, callID)|bit(c.Name.Present, callName)|bit(answered, callAnswered))
+func appendCall(b []byte, c runloop.Call) []byte { return appendCallBits(b, c, 0) }
+
+// appendCallBits appends a call with bits that do not say what follows.
+func appendCallBits(b []byte, c runloop.Call, bits uint64) []byte {
+	b = binary.AppendUvarint(b, bit(c.ID.Present, callID)|bit(c.Name.Present, callName)|bits)
 	if c.ID.Present {
 		b = appendBytes(b, c.ID.Value)
 	}
@@ -249,12 +253,37 @@ func appendState(b []byte, h *Header) []byte {
 		b = binary.AppendUvarint(b, uint64(s.PreambleEnd.Index))
 	}
 	if len(s.Group.Calls) > 0 {
-		b = binary.AppendUvarint(b, uint64(len(s.Group.Calls)))
-		for i, c := range s.Group.Calls {
-			b = appendCall(b, c, s.Group.Answered[i])
-		}
+		b = appendGroup(b, h)
 	}
 	return b
+}
+
+func appendGroup(b []byte, h *Header) []byte {
+	g := &h.State.Group
+	names := h.lastNames(len(g.Calls))
+	b = binary.AppendUvarint(b, uint64(len(g.Calls)))
+	for i, c := range g.Calls {
+		named := c.Name.Present && c.Name == names[i]
+		if named {
+			c.Name = runloop.Optional{}
+		}
+		b = appendCallBits(b, c, bit(g.Answered[i], callAnswered)|bit(named, callNamed))
+	}
+	return b
+}
+
+// lastNames are the names of the last n calls of the messages; absent ones before the first, and where a message does not tell them.
+func (h *Header) lastNames(n int) []runloop.Optional {
+	names := make([]runloop.Optional, n)
+	for i := len(h.Messages) - 1; i >= 0 && n > 0; i-- {
+		m := &h.Messages[i]
+		for k := m.Calls - 1; k >= 0 && n > 0; k-- {
+			if n--; len(m.Names) == m.Calls {
+				names[n] = m.Names[k]
+			}
+		}
+	}
+	return names
 }
 
 func appendView(b []byte, v *runloop.View, h *Header) []byte {
