@@ -42,7 +42,7 @@ import (
 // it means changes with it alone. A program refuses a version that it does not know, a kind of an S row, and bits: a store that
 // has such rows has a feature that is required (see StoreHeader), or another format. What a program may add without either is what ...
 // stands for, fields of a header's extension (see chainstore.RawHeader), and further parts of details (chainstore.EncodeDetails): it is
-// passed over by who does not know it. It is kept where a row is read, changed and written again: D, A and C rows, and headers.
+// passed over by who does not know it. It is kept where a row is read, changed and written again: D, Y, A and C rows, and headers.
 // An H row, which is put in the place of that of another state, and an L row are written whole. All other rows follow
 // from what a change puts; more of them would be rows of a further table.
 //
