@@ -117,6 +117,7 @@ type kit struct {
 	namespace, other string
 	vectors          []vector
 	refusals         []refusal
+	requests         []badRequest
 	// mark stands in every text and name that the kit puts, and so in no error.
 	mark string
 }
@@ -140,7 +141,10 @@ func newKit(conn grpc.ClientConnInterface, o Options) (*kit, error) {
 	if k.vectors, err = readVectors(); err != nil {
 		return nil, err
 	}
-	k.refusals, err = readRefusals()
+	if k.refusals, err = readRefusals(); err != nil {
+		return nil, err
+	}
+	k.requests, err = readRequests()
 	return k, err
 }
 

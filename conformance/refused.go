@@ -16,6 +16,7 @@ func refusedChecks() []Check {
 	return []Check{
 		{ID: "refused/vectors", Promise: "the refused inputs of proto/testdata are refused with the field and the reason that they name, and change nothing", run: func(p *probe) { putRefused(p, false) }},
 		{ID: "refused/large-vectors", Promise: "so are those of many messages and large texts", Large: true, run: func(p *probe) { putRefused(p, true) }},
+		{ID: "refused/requests", Promise: "the refused requests of proto/testdata are refused with the reason and the fields that they name, and change nothing", run: refusedRequests},
 		{ID: "refused/in-put-nodes", Promise: "PutNodes refuses the same inputs, and names the node", run: refusedNodes},
 		{ID: "refused/unknown-fields", Promise: "a field that the server does not know is refused as MALFORMED_REQUEST, in a request and deep inside", run: unknownFields},
 		{ID: "refused/invalid-utf8", Promise: "a string of invalid UTF-8 is refused as MALFORMED_REQUEST in any request", run: invalidUTF8},

@@ -14,7 +14,7 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// files are copies of proto/testdata/vectors.json and refused.json, whose README tells their form.
+// files are copies of proto/testdata/vectors.json, refused.json and requests.json, whose README tells their form.
 //
 //go:embed vectors/*.json
 var files embed.FS
@@ -70,6 +70,8 @@ type refusal struct {
 func readVectors() (all []vector, err error) { return all, readJSON("vectors/vectors.json", &all) }
 
 func readRefusals() (all []refusal, err error) { return all, readJSON("vectors/refused.json", &all) }
+
+func readRequests() (all []badRequest, err error) { return all, readJSON("vectors/requests.json", &all) }
 
 func readJSON(name string, into any) error {
 	file, err := files.ReadFile(name)

@@ -9,7 +9,7 @@ import (
 
 // TestVectors: the kit's copies are the files of proto/testdata.
 func TestVectors(t *testing.T) {
-	for _, name := range []string{"vectors.json", "refused.json"} {
+	for _, name := range []string{"vectors.json", "refused.json", "requests.json"} {
 		want, err := os.ReadFile(filepath.Join("../../proto/testdata", name))
 		if err != nil {
 			t.Fatal(err)
