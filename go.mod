@@ -14,6 +14,7 @@ require (
 	github.com/transcriptd/transcriptd/canonical v0.0.0
 	github.com/transcriptd/transcriptd/client v0.0.0
 	github.com/transcriptd/transcriptd/compaction/runloop v0.0.0
+	github.com/transcriptd/transcriptd/conformance v0.0.0
 	github.com/transcriptd/transcriptd/gen v0.0.0
 	github.com/transcriptd/transcriptd/redact v0.0.0
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
@@ -61,6 +62,7 @@ replace (
 	github.com/transcriptd/transcriptd/canonical => ./canonical
 	github.com/transcriptd/transcriptd/client => ./client
 	github.com/transcriptd/transcriptd/compaction/runloop => ./compaction/runloop
+	github.com/transcriptd/transcriptd/conformance => ./conformance
 	github.com/transcriptd/transcriptd/gen => ./gen
 	github.com/transcriptd/transcriptd/redact => ./redact
 )

@@ -3,14 +3,15 @@ package conformance
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 func listAliasesChecks() []Check {
 	return []Check{
-		{ID: "list-aliases/prefix", Promise: "a prefix lists its names in the order of their bytes, in pages, each once", run: listPrefix},
-		{ID: "list-aliases/folder", Promise: "a folder lists the names directly in it, last moved first", run: listFolder},
+		{ID: "list-aliases/prefix", Promise: "a prefix lists its names in the order of their bytes, both ways, in pages, each once", run: listPrefix},
+		{ID: "list-aliases/folder", Promise: "a folder lists the names under it at any depth, last moved first, and the other way round, in pages, each once", run: listFolder},
 		{ID: "list-aliases/loops", Promise: "with loops it tells where the last run loop of each chain stands; open_only leaves out the others", run: listLoops},
 		{ID: "list-aliases/page-size", Promise: "page_size less than 0 is refused, and open_only without loops", run: listRefused},
 	}
@@ -53,10 +54,9 @@ func listPrefix(p *probe) {
 		p.point(p.name(rest), id)
 	}
 	slices.Sort(names)
-	for _, size := range []int32{0, 1, 3} {
-		got := aliasesOf(p.list(&transcriptv1.ListAliasesRequest{Scope: prefix(p.name("")), PageSize: size}))
-		p.holds(slices.Equal(got, names), "the %d names in the order of their bytes in pages of %d, got %d in another order", len(names), size, len(got))
-	}
+	p.bothWays("the names in the order of their bytes", names, func() *transcriptv1.ListAliasesRequest {
+		return &transcriptv1.ListAliasesRequest{Scope: prefix(p.name(""))}
+	}, transcriptv1.SortOrder_SORT_ORDER_ASCENDING)
 	got := aliasesOf(p.list(&transcriptv1.ListAliasesRequest{Scope: prefix(p.name("a"))}))
 	p.holds(slices.Equal(got, []string{p.name("a"), p.name("a/x")}), "the two names that begin with the prefix, got %d", len(got))
 	one := p.list(&transcriptv1.ListAliasesRequest{Scope: prefix(p.name("a/x"))})
@@ -71,10 +71,40 @@ func listFolder(p *probe) {
 	}
 	p.point(folder+"/1", b)
 	p.point(folder+"/2", a) // moves nothing
-	want := []string{folder + "/1", folder + "/3", folder + "/2"}
-	for _, size := range []int32{0, 1, 2} {
-		got := aliasesOf(p.list(&transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: folder}, PageSize: size}))
-		p.holds(slices.Equal(got, want), "the three names of the folder, last moved first, in pages of %d, got %d names in another order", size, len(got))
+	scope := func(folder string) func() *transcriptv1.ListAliasesRequest {
+		return func() *transcriptv1.ListAliasesRequest {
+			return &transcriptv1.ListAliasesRequest{Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: folder}}
+		}
+	}
+	descending := transcriptv1.SortOrder_SORT_ORDER_DESCENDING
+	p.bothWays("the names under the folder, last moved first", p.lastMoved(folder+"/1", folder+"/2", folder+"/3", folder+"/3/deeper"), scope(folder), descending)
+	p.bothWays("the names under a folder in it", []string{folder + "/3/deeper"}, scope(folder+"/3"), descending)
+}
+
+// lastMoved are names in the order in which they were moved, the last first; those moved at one time by name, as they are given.
+func (p *probe) lastMoved(names ...string) []string {
+	moved := map[string]time.Time{}
+	for _, n := range names {
+		moved[n] = p.resolve(n).GetMovedAt().AsTime()
+		p.holds(!moved[n].After(moved[names[0]]), "moved_at of the alias that was moved last to be the latest")
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return moved[b].Compare(moved[a]) })
+	return names
+}
+
+// bothWays holds that a list is what it should be in its own order, in that order by name, and in reverse in the other.
+func (p *probe) bothWays(what string, want []string, request func() *transcriptv1.ListAliasesRequest, own transcriptv1.SortOrder) {
+	for _, size := range []int32{0, 1, 3} {
+		for order := range transcriptv1.SortOrder_SORT_ORDER_DESCENDING + 1 {
+			r := request()
+			r.PageSize, r.Order = size, order
+			expected := slices.Clone(want)
+			if order != transcriptv1.SortOrder_SORT_ORDER_UNSPECIFIED && order != own {
+				slices.Reverse(expected)
+			}
+			got := aliasesOf(p.list(r))
+			p.holds(slices.Equal(got, expected), "%s with %s, %d of them in pages of %d; got %d, or in another order", what, order, len(want), size, len(got))
+		}
 	}
 }
 

@@ -71,7 +71,9 @@ func readVectors() (all []vector, err error) { return all, readJSON("vectors/vec
 
 func readRefusals() (all []refusal, err error) { return all, readJSON("vectors/refused.json", &all) }
 
-func readRequests() (all []badRequest, err error) { return all, readJSON("vectors/requests.json", &all) }
+func readRequests() (all []badRequest, err error) {
+	return all, readJSON("vectors/requests.json", &all)
+}
 
 func readJSON(name string, into any) error {
 	file, err := files.ReadFile(name)
