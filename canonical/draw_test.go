@@ -32,7 +32,7 @@ func maybe(t *rapid.T, label string) *string {
 	return &s
 }
 
-// drawMessages draws messages that Validate accepts, of which stored ones may have an origin.
+// drawMessages draws messages that Validate accepts, of which stored ones may have what clients may not put: an origin, a blob.
 func drawMessages(t *rapid.T, stored bool) []*transcriptv1.Message {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *transcriptv1.Message {
 		return drawMessage(t, stored)
@@ -59,7 +59,7 @@ func drawMessage(t *rapid.T, stored bool) *transcriptv1.Message {
 	}
 	calls := m.Role == transcriptv1.Role_ROLE_ASSISTANT
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
-		m.Parts = append(m.Parts, drawPart(t, calls))
+		m.Parts = append(m.Parts, drawPart(t, calls, stored))
 	}
 	m.ContentForm = rapid.SampledFrom(formsOf(m.Parts)).Draw(t, "content form")
 	return m
@@ -84,7 +84,7 @@ func formsOf(parts []*transcriptv1.Part) []transcriptv1.ContentForm {
 	return forms
 }
 
-func drawPart(t *rapid.T, calls bool) *transcriptv1.Part {
+func drawPart(t *rapid.T, calls, stored bool) *transcriptv1.Part {
 	p := &transcriptv1.Part{Extras: extras().Draw(t, "part extras")}
 	kinds := 4
 	if calls {
@@ -95,12 +95,12 @@ func drawPart(t *rapid.T, calls bool) *transcriptv1.Part {
 		p.Kind = &transcriptv1.Part_Text{Text: text().Draw(t, "text")}
 	case 2:
 		p.Kind = &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{
-			Text:      text().Draw(t, "reasoning"),
-			Signature: text().Draw(t, "signature"),
-			Redacted:  rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "redacted"),
+			Text:         text().Draw(t, "reasoning"),
+			Signature:    text().Draw(t, "signature"),
+			RedactedData: rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "redacted"),
 		}}
 	case 3:
-		p.Kind = &transcriptv1.Part_Media{Media: drawMedia(t)}
+		p.Kind = &transcriptv1.Part_Media{Media: drawMedia(t, stored)}
 	case 4:
 		p.Kind = &transcriptv1.Part_Json{Json: text().Draw(t, "json")}
 	case 5:
@@ -120,9 +120,13 @@ func drawOpaque(t *rapid.T) *transcriptv1.Message {
 	}
 }
 
-func drawMedia(t *rapid.T) *transcriptv1.Media {
-	m := &transcriptv1.Media{Type: text().Draw(t, "type")}
-	switch rapid.IntRange(0, 3).Draw(t, "source") {
+func drawMedia(t *rapid.T, stored bool) *transcriptv1.Media {
+	m := &transcriptv1.Media{MediaType: text().Draw(t, "type")}
+	sources := 2
+	if stored {
+		sources = 3 // a blob: refused from clients
+	}
+	switch rapid.IntRange(0, sources).Draw(t, "source") {
 	case 1:
 		m.Source = &transcriptv1.Media_Inline{Inline: rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "inline")}
 	case 2:

@@ -64,14 +64,14 @@ func appendPart(dst []byte, p *transcriptv1.Part) []byte {
 func appendReasoning(dst []byte, r *transcriptv1.Reasoning) []byte {
 	dst = appendNonEmpty(dst, 1, r.Text)
 	dst = appendNonEmpty(dst, 2, r.Signature)
-	if len(r.Redacted) > 0 {
-		dst = appendBytes(dst, 3, r.Redacted)
+	if len(r.RedactedData) > 0 {
+		dst = appendBytes(dst, 3, r.RedactedData)
 	}
 	return dst
 }
 
 func appendMedia(dst []byte, m *transcriptv1.Media) []byte {
-	dst = appendNonEmpty(dst, 1, m.Type)
+	dst = appendNonEmpty(dst, 1, m.MediaType)
 	switch s := m.Source.(type) {
 	case *transcriptv1.Media_Inline:
 		dst = appendBytes(dst, 8, s.Inline)

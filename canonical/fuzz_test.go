@@ -169,12 +169,12 @@ func payloadSeeds() [][]byte {
 		{Role: 1, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Text{Text: "be brief"}}}},
 		{Role: 3, Name: &name, Extras: `{"a":[1,null]}`, Parts: []*transcriptv1.Part{
 			{Extras: `{"b":"c"}`, Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
-				Type: "image/png", Source: &transcriptv1.Media_Inline{Inline: []byte{0, 255}}}}},
+				MediaType: "image/png", Source: &transcriptv1.Media_Inline{Inline: []byte{0, 255}}}}},
 			{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Source: &transcriptv1.Media_Uri{}}}},
 			{Kind: &transcriptv1.Part_Json{Json: "{}"}},
 		}},
 		{Role: 4, State: 1, Joined: true, ContentForm: 2, Parts: []*transcriptv1.Part{
-			{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "t", Signature: "s", Redacted: []byte{1}}}},
+			{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "t", Signature: "s", RedactedData: []byte{1}}}},
 			{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{Id: &id, Name: &name, Arguments: "{"}}},
 		}},
 		{Role: 3, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Opaque{Opaque: &transcriptv1.Opaque{Type: "t", Data: []byte{0, 1}}}}}},

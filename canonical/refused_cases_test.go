@@ -20,6 +20,7 @@ const (
 	aloneRule   = "must be the only part of its message"
 	onlyOpaque  = "must not be set on an opaque message"
 	digitsRule  = "must be 64 lower-case hex digits"
+	blobRule    = "must not be set where ServerInfo does not list the feature blobs: use inline or uri"
 
 	reservedRule = "must not begin with run/, var/, varinfo/, spawn/, transcriptd/, unless it is run/end, var/NAME, varinfo/NAME or spawn/inherits"
 )
@@ -78,8 +79,9 @@ func refusedMessages(t *testing.T) []refusal {
 		{"opaque, joined", `{"role":"ROLE_USER","joined":true,"parts":[{"opaque":{"type":"t"}}]}`, "joined", onlyOpaque},
 		{"opaque with extras", `{"role":"ROLE_USER","extras":"{\"a\":1}","parts":[{"opaque":{"type":"t"}}]}`, "extras", onlyOpaque},
 		{"opaque with a tool_call_id", `{"role":"ROLE_ASSISTANT","toolCallId":"c","parts":[{"opaque":{"type":"t"}}]}`, "tool_call_id", "must be set on TOOL messages only"},
-		{"blob digest of 31 bytes", `{"role":"ROLE_USER","parts":[{"media":{"blobDigest":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="}}]}`, "parts[0].media.blob_digest", "must be 32 bytes"},
-		{"blob digest, empty", `{"role":"ROLE_USER","parts":[{"media":{"blobDigest":""}}]}`, "parts[0].media.blob_digest", "must be 32 bytes"},
+		{"blob digest", `{"role":"ROLE_USER","parts":[{"media":{"mediaType":"audio/wav","blobDigest":"X+zrZv/IbzjZUnhsbWlsecLbwjndTpG0ZynXOif7V+k="}}]}`, "parts[0].media.blob_digest", blobRule},
+		{"blob digest of 31 bytes", `{"role":"ROLE_USER","parts":[{"media":{"blobDigest":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="}}]}`, "parts[0].media.blob_digest", blobRule},
+		{"blob digest, empty", `{"role":"ROLE_USER","parts":[{"media":{"blobDigest":""}}]}`, "parts[0].media.blob_digest", blobRule},
 	} {
 		all = append(all, refusal{Name: c[0], input: input{Messages: spell(t, user, c[1])},
 			Field: "messages[1]." + c[2], Rule: c[3], Kind: "invalid"})
@@ -245,7 +247,7 @@ func refusedWire() []refusal {
 		{"text cut inside a code point", "0a08" + "0803" + "1204" + "4202e282", "messages[0].parts[0].text", utf8Rule},
 		{"invalid UTF-8 in reasoning", "0a09" + "0803" + "1205" + "4a03" + "0a01ff", "messages[0].parts[0].reasoning.text", utf8Rule},
 		{"invalid UTF-8 in a signature", "0a09" + "0803" + "1205" + "4a03" + "1201ff", "messages[0].parts[0].reasoning.signature", utf8Rule},
-		{"invalid UTF-8 in a media type", "0a09" + "0803" + "1205" + "5203" + "0a01ff", "messages[0].parts[0].media.type", utf8Rule},
+		{"invalid UTF-8 in a media type", "0a09" + "0803" + "1205" + "5203" + "0a01ff", "messages[0].parts[0].media.media_type", utf8Rule},
 		{"invalid UTF-8 in a uri", "0a09" + "0803" + "1205" + "5203" + "4a01ff", "messages[0].parts[0].media.uri", utf8Rule},
 		{"invalid UTF-8 in json", "0a07" + "0803" + "1203" + "5a01ff", "messages[0].parts[0].json", utf8Rule},
 		{"invalid UTF-8 in a call id", "0a09" + "0804" + "1205" + "6203" + "0a01ff", "messages[0].parts[0].tool_call.id", utf8Rule},

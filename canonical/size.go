@@ -85,14 +85,14 @@ func partSize(p *transcriptv1.Part) int {
 
 func reasoningSize(r *transcriptv1.Reasoning) int {
 	n := stringSize(r.Text) + stringSize(r.Signature)
-	if len(r.Redacted) > 0 {
-		n += bytesSize(len(r.Redacted))
+	if len(r.RedactedData) > 0 {
+		n += bytesSize(len(r.RedactedData))
 	}
 	return n
 }
 
 func mediaSize(m *transcriptv1.Media) int {
-	n := stringSize(m.Type)
+	n := stringSize(m.MediaType)
 	switch s := m.Source.(type) {
 	case *transcriptv1.Media_Inline:
 		n += bytesSize(len(s.Inline))

@@ -41,8 +41,8 @@ func ValidateSalt(salt []byte) error {
 type judge struct {
 	// stored says that the messages may be the server's, with an origin.
 	stored bool
-	// source and compact are room for the JSON at hand.
-	source, compact []byte
+	// given and compact are room for the JSON at hand.
+	given, compact []byte
 }
 
 func (j *judge) messages(messages []*transcriptv1.Message) *FieldError {

@@ -33,12 +33,12 @@ func (j *judge) part(p *transcriptv1.Part) *FieldError {
 	}
 	return first(
 		judgeKnown(p),
-		func() *FieldError { return judgeKind(p) },
+		func() *FieldError { return j.kind(p) },
 		func() *FieldError { return j.extras(p.Extras) },
 	)
 }
 
-func judgeKind(p *transcriptv1.Part) *FieldError {
+func (j *judge) kind(p *transcriptv1.Part) *FieldError {
 	switch k := p.Kind.(type) {
 	case *transcriptv1.Part_Text:
 		if k != nil {
@@ -50,7 +50,7 @@ func judgeKind(p *transcriptv1.Part) *FieldError {
 		}
 	case *transcriptv1.Part_Media:
 		if k != nil {
-			return judgeMedia(k.Media).Under("media")
+			return j.media(k.Media).Under("media")
 		}
 	case *transcriptv1.Part_Json:
 		if k != nil {
@@ -79,18 +79,18 @@ func judgeReasoning(r *transcriptv1.Reasoning) *FieldError {
 	)
 }
 
-func judgeMedia(m *transcriptv1.Media) *FieldError {
+func (j *judge) media(m *transcriptv1.Media) *FieldError {
 	if m == nil {
 		return invalid("", "must not be null")
 	}
 	return first(
 		judgeKnown(m),
-		func() *FieldError { return judgeText("type", m.Type) },
-		func() *FieldError { return judgeSource(m) },
+		func() *FieldError { return judgeText("media_type", m.MediaType) },
+		func() *FieldError { return j.source(m) },
 	)
 }
 
-func judgeSource(m *transcriptv1.Media) *FieldError {
+func (j *judge) source(m *transcriptv1.Media) *FieldError {
 	switch s := m.Source.(type) {
 	case nil:
 		return nil
@@ -103,14 +103,22 @@ func judgeSource(m *transcriptv1.Media) *FieldError {
 			return judgeText("uri", s.Uri)
 		}
 	case *transcriptv1.Media_BlobDigest:
-		if s != nil && len(s.BlobDigest) != 32 {
-			return invalid("blob_digest", "must be 32 bytes")
-		}
 		if s != nil {
-			return nil
+			return j.blobDigest(s.BlobDigest)
 		}
 	}
 	return invalid("source", "must not be null")
+}
+
+// blobDigest refuses what a client puts: no server keeps blobs yet. What is stored may have a digest, from before that was refused.
+func (j *judge) blobDigest(digest []byte) *FieldError {
+	switch {
+	case !j.stored:
+		return invalid("blob_digest", "must not be set where ServerInfo does not list the feature blobs: use inline or uri")
+	case len(digest) != 32:
+		return invalid("blob_digest", "must be 32 bytes")
+	}
+	return nil
 }
 
 func judgeToolCall(c *transcriptv1.ToolCall) *FieldError {
@@ -155,8 +163,8 @@ func (j *judge) extras(s string) *FieldError {
 	if s[0] != '{' {
 		return invalid("extras", "must be a JSON object in compact form, or empty")
 	}
-	j.source = append(j.source[:0], s...)
-	compact, _, err := AppendJSON(j.compact[:0], j.source)
+	j.given = append(j.given[:0], s...)
+	compact, _, err := AppendJSON(j.compact[:0], j.given)
 	var broken *JSONError
 	if errors.As(err, &broken) {
 		return invalid("extras", "must be a JSON object in compact form: "+broken.Error())

@@ -66,7 +66,7 @@ func TestValidateRefusesWhatIsBuiltInGo(t *testing.T) {
 		{media(&transcriptv1.Media{Source: (*transcriptv1.Media_Uri)(nil)}), ".parts[1].media.source", null, canonical.ErrInvalid},
 		{media(&transcriptv1.Media{Source: (*transcriptv1.Media_BlobDigest)(nil)}), ".parts[1].media.source", null, canonical.ErrInvalid},
 		{media(&transcriptv1.Media{Source: &transcriptv1.Media_Uri{Uri: bad}}), ".parts[1].media.uri", utf8Rule, canonical.ErrMalformed},
-		{media(&transcriptv1.Media{Type: bad}), ".parts[1].media.type", utf8Rule, canonical.ErrMalformed},
+		{media(&transcriptv1.Media{MediaType: bad}), ".parts[1].media.media_type", utf8Rule, canonical.ErrMalformed},
 		{part(&transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: bad}}), ".parts[1].text", utf8Rule, canonical.ErrMalformed},
 		{part(&transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: bad}}), ".parts[1].json", utf8Rule, canonical.ErrMalformed},
 		{part(&transcriptv1.Part{Kind: text, Extras: `{"a":"` + bad + `"}`}), ".parts[1].extras", utf8Rule, canonical.ErrMalformed},
@@ -236,6 +236,22 @@ func TestErrorsHoldNoContent(t *testing.T) {
 	}
 	if _, err := canonical.CheckPayload(slices.Concat([]byte{0x0a, 0x08, 0x2a, 0x06}, []byte(canary))); err == nil || strings.Contains(err.Error(), canary) {
 		t.Error(err)
+	}
+}
+
+// A blob is refused from clients, since no server keeps any; stored by an earlier version, it is what it was.
+func TestBlobsAreStoredOnly(t *testing.T) {
+	for length, rule := range map[int]string{31: "must be 32 bytes", 32: ""} {
+		messages := []*transcriptv1.Message{{Role: 3, Parts: []*transcriptv1.Part{{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
+			Source: &transcriptv1.Media_BlobDigest{BlobDigest: make([]byte, length)}}}}}}}
+		const field = "messages[0].parts[0].media.blob_digest"
+		expect(t, canonical.Validate(messages, nil, nil), field, blobRule, canonical.ErrInvalid)
+		_, err := canonical.CheckPayload(canonical.EncodePayload(messages))
+		if rule != "" {
+			expect(t, err, field, rule, canonical.ErrInvalid)
+		} else if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -69,15 +69,14 @@ func messageCases() [][]string {
 		{"equal messages twice", user, user},
 
 		part("part: empty text", `{"text":""}`),
-		part("part: reasoning", `{"reasoning":{"text":"It may rain.","signature":"c2ln","redacted":"AAH/"}}`),
+		part("part: reasoning", `{"reasoning":{"text":"It may rain.","signature":"c2ln","redactedData":"AAH/"}}`),
 		part("part: empty reasoning", `{"reasoning":{}}`),
-		part("part: reasoning, redacted alone", `{"reasoning":{"redacted":"/w=="}}`),
-		part("part: media inline", `{"media":{"type":"image/png","inline":"iVBORw0KGgo="}}`),
-		part("part: media inline, empty", `{"media":{"type":"image/png","inline":""}}`),
-		part("part: media uri", `{"media":{"type":"image/jpeg","uri":"https://example.com/a.jpg"}}`),
+		part("part: reasoning, redacted alone", `{"reasoning":{"redactedData":"/w=="}}`),
+		part("part: media inline", `{"media":{"mediaType":"image/png","inline":"iVBORw0KGgo="}}`),
+		part("part: media inline, empty", `{"media":{"mediaType":"image/png","inline":""}}`),
+		part("part: media uri", `{"media":{"mediaType":"image/jpeg","uri":"https://example.com/a.jpg"}}`),
 		part("part: media uri, empty", `{"media":{"uri":""}}`),
-		part("part: media blob digest", `{"media":{"type":"audio/wav","blobDigest":"X+zrZv/IbzjZUnhsbWlsecLbwjndTpG0ZynXOif7V+k="}}`),
-		part("part: media without source", `{"media":{"type":"application/pdf"}}`),
+		part("part: media without source", `{"media":{"mediaType":"application/pdf"}}`),
 		part("part: empty media", `{"media":{}}`),
 		part("part: json", `{"json":"{\"type\":\"server_tool_use\", \"id\": 1.0}"}`),
 		part("part: json that is none", `{"json":"{not parsed"}`),
@@ -140,13 +139,14 @@ func messageCases() [][]string {
 	}
 }
 
-// storedCases are what only a server makes.
+// storedCases are what is stored and no client may put: what only a server makes, and blobs, which no server takes yet.
 func storedCases() [][]string {
 	return [][]string{
 		{"origin summary", `{"role":"ROLE_USER","parts":[{"text":"They spoke of the weather."}],"origin":"ORIGIN_SUMMARY"}`},
 		{"origin stub", `{"role":"ROLE_TOOL","parts":[{"text":"[no result: the call was interrupted]"}],"toolCallId":"call_1","name":"weather","origin":"ORIGIN_STUB"}`},
 		{"origin stub of a call without id and name", `{"role":"ROLE_TOOL","parts":[{"text":"[no result: the call was interrupted]"}],"origin":"ORIGIN_STUB"}`},
 		{"origin left out", `{"role":"ROLE_USER","parts":[{"text":"[47 earlier turns are not shown]"}],"origin":"ORIGIN_LEFT_OUT"}`},
+		{"part: media blob digest", `{"role":"ROLE_ASSISTANT","parts":[{"media":{"mediaType":"audio/wav","blobDigest":"X+zrZv/IbzjZUnhsbWlsecLbwjndTpG0ZynXOif7V+k="}}]}`},
 		{"origin shortened", `{"role":"ROLE_TOOL","parts":[{"text":"[result of weather, 1200 bytes, left out; recall call_1 5feceb66ffc8.3]"}],"toolCallId":"call_1","origin":"ORIGIN_SHORTENED"}`},
 	}
 }
@@ -252,7 +252,7 @@ func envelopeCases(t *testing.T) []vector {
 // with long varints. Their ids are those of the canonical form.
 func wireCases(t *testing.T) []vector {
 	full := []string{system, user, assistant,
-		`{"role":"ROLE_TOOL","parts":[{"text":"a","extras":"{\"x\":1}"},{"media":{"type":"t","uri":"u"}}],"toolCallId":"call_1","isError":true,"name":"n","state":"MESSAGE_STATE_PARTIAL","joined":true,"extras":"{\"y\":2}"}`}
+		`{"role":"ROLE_TOOL","parts":[{"text":"a","extras":"{\"x\":1}"},{"media":{"mediaType":"t","uri":"u"}}],"toolCallId":"call_1","isError":true,"name":"n","state":"MESSAGE_STATE_PARTIAL","joined":true,"extras":"{\"y\":2}"}`}
 	var all []vector
 	messages, _, _ := expand(t, input{Messages: spell(t, full...)})
 	payload := canonical.EncodePayload(messages)

@@ -18,7 +18,7 @@ type AliasRun struct {
 // Idle is how long nothing but compactions was put behind the alias, and the alias was not moved, by the server's clock: a new alias of
 // what was put long ago is not idle.
 func (r *AliasRun) Idle() time.Duration {
-	last := r.Loop.GetLastPut().AsTime()
+	last := r.Loop.GetLastPutAt().AsTime()
 	if moved := r.MovedAt.AsTime(); moved.After(last) {
 		last = moved
 	}
@@ -30,7 +30,7 @@ func (r *AliasRun) Idle() time.Duration {
 func (c *Client) AliasRuns(ctx context.Context, scope AliasScope, openOnly bool) iter.Seq2[*AliasRun, error] {
 	return pages(func(token string) ([]*AliasRun, string, error) {
 		req := c.aliasPage(scope, token)
-		req.Loops, req.OpenOnly = true, openOnly
+		req.IncludeLoops, req.OpenOnly = true, openOnly
 		res, err := read(ctx, c, c.rpc.ListAliases, req)
 		if err != nil {
 			return nil, "", err

@@ -223,7 +223,7 @@ func (f *frames) next(ctx context.Context, raw *rawReply) (*Assembly, error) {
 	}
 	frame := &Assembly{
 		HeadID: m.HeadId, BaseID: m.BaseId, Etag: m.Etag, NotModified: m.NotModified, Counters: m.Counters,
-		Report: m.Report, Nodes: m.Nodes, Begin: m.Begin, MoreBefore: m.MoreBefore,
+		Report: m.Report, Nodes: m.Nodes, Begin: m.Begin, MoreBefore: m.HasMoreBefore,
 	}
 	if len(payload) > 0 {
 		frame.payloads = [][]byte{payload}
@@ -253,7 +253,7 @@ func (f *frames) begin(m *transcriptv1.StreamAssembleResponse) error {
 		return fault(ErrBadReply, "the base is not what was asked for")
 	case m.NotModified && f.req.IfNoneMatch == "":
 		return fault(ErrBadReply, "not modified, but nothing was held")
-	case m.MoreBefore && m.Begin == nil:
+	case m.HasMoreBefore && m.Begin == nil:
 		return fault(ErrBadReply, "there is more before nothing")
 	}
 	if f.verifier == nil {

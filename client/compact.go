@@ -159,7 +159,7 @@ func (t *Thread) follow(ctx context.Context, head, to string, counters *transcri
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := found.Info.GetEnvelope(); e.GetCoversThrough() != "" && e.GetParentId() == head && t.head == head {
+	if e := found.Info.GetEnvelope(); e.GetCoversThroughId() != "" && e.GetParentId() == head && t.head == head {
 		t.moved(to, counters)
 	}
 	return nil
@@ -253,7 +253,7 @@ func (w *Trigger) compaction(ctx context.Context, c *Client, dry *transcriptv1.C
 		after := dry.Report.BytesAfter + int64(summary)
 		return (dry.Report.BytesBefore-after)*4 >= dry.Counters.GetEffective().GetBytes()
 	}
-	if dry.NotWritten != 0 || !enough(0) {
+	if dry.NotWrittenReason != 0 || !enough(0) {
 		return nil, nil
 	}
 	if o.Summary == "" && !o.SummaryOnly { // else Compact knows what was read

@@ -18,7 +18,7 @@ func (c *Client) compacted(ctx context.Context, req *transcriptv1.CompactRequest
 		return nil, err
 	}
 	for _, one := range chain.GetLineage().GetCompactions() {
-		if req.ThroughId != "" && one.CoversThrough != req.ThroughId {
+		if req.ThroughId != "" && one.CoversThroughId != req.ThroughId {
 			continue
 		}
 		node, err := c.NodeInfo(ctx, ByID(one.NodeId))
@@ -38,13 +38,13 @@ func (c *Client) compactedAs(
 ) (*transcriptv1.CompactResponse, error) {
 	envelope := node.Info.Envelope
 	dry := Compaction{
-		Through: envelope.CoversThrough, Policy: req.Policy, Summary: req.Summary, SummaryOnly: req.SummaryOnly, DryRun: true,
+		Through: envelope.CoversThroughId, Policy: req.Policy, Summary: req.Summary, SummaryOnly: req.SummaryOnly, DryRun: true,
 	}
 	res, err := c.Compact(ctx, ByID(envelope.ParentId), dry)
 	if err != nil {
 		return nil, err
 	}
-	res.Written, res.NotWritten = true, transcriptv1.NotWritten_NOT_WRITTEN_UNSPECIFIED
+	res.Written, res.NotWrittenReason = true, transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_UNSPECIFIED
 	res.NodeId, res.Counters = node.Info.NodeId, node.Counters
 	res.Aliases = []*transcriptv1.AliasResult{{Name: req.Head.GetAlias(), Changed: true, PreviousId: envelope.ParentId}}
 	for _, a := range req.Aliases {

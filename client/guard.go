@@ -59,7 +59,7 @@ func (c *Client) endSome(ctx context.Context, run *AliasRun, outcome Outcome) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &EndedRun{Aliases: head.Aliases, MoreAliases: head.MoreAliases}
+	out := &EndedRun{Aliases: head.Aliases, MoreAliases: head.HasMoreAliases}
 	if !slices.Contains(out.Aliases, run.Name) { // one of more than are told, or it moved and is refused
 		out.Aliases = append([]string{run.Name}, out.Aliases...)
 	}

@@ -294,7 +294,7 @@ func (t *Thread) moved(head string, counters *transcriptv1.ChainCounters) {
 	if size.GetBytes() < t.size.GetBytes() { // it was compacted, or is another branch: what was looked at is no more
 		t.compactAt = 0
 	}
-	t.head, t.depth, t.size = head, counters.GetFull().GetDepth(), size
+	t.head, t.depth, t.size = head, int64(counters.GetFull().GetDepth()), size
 	t.moves++
 }
 

@@ -205,7 +205,7 @@ func partsText(parts []*transcriptv1.Part) string {
 		case *transcriptv1.Part_Json:
 			b.WriteString(k.Json)
 		case *transcriptv1.Part_Media:
-			fmt.Fprintf(&b, "[%s]", k.Media.GetType())
+			fmt.Fprintf(&b, "[%s]", k.Media.GetMediaType())
 		}
 	}
 	return b.String()
@@ -310,7 +310,7 @@ func (c *Client) hitBehind(ctx context.Context, req *transcriptv1.SearchRequest,
 
 // hitIn is a hit in another part of its message.
 func hitIn(hit *transcriptv1.SearchHit, p *transcriptv1.Part, excerpt string, redacts bool) *transcriptv1.SearchHit {
-	other := &transcriptv1.SearchHit{Place: hit.Place, Role: hit.Role, At: hit.At, Excerpt: excerpt}
+	other := &transcriptv1.SearchHit{Place: hit.Place, Role: hit.Role, SentAt: hit.SentAt, Excerpt: excerpt}
 	if hit.Role == transcriptv1.Role_ROLE_TOOL {
 		other.ToolCallId, other.ToolName = hit.ToolCallId, hit.ToolName
 	}
@@ -372,8 +372,8 @@ func hitText(hit *transcriptv1.SearchHit) string {
 	if hit.ToolName != nil {
 		what += " " + *hit.ToolName
 	}
-	if hit.At != nil {
-		what += hit.At.AsTime().UTC().Format(" 2006-01-02 15:04")
+	if hit.SentAt != nil {
+		what += hit.SentAt.AsTime().UTC().Format(" 2006-01-02 15:04")
 	}
 	if hit.Role == transcriptv1.Role_ROLE_TOOL && len(hit.Place.GetNodeId()) >= placeDigits {
 		id := "-"

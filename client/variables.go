@@ -81,7 +81,7 @@ func (c *Client) Variables(ctx context.Context, head Ref, names ...string) ([]*t
 	for some := range slices.Chunk(names, variablesAsked) {
 		d, err := c.Describe(ctx, head, &transcriptv1.DescribeRequest{
 			Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW, MaxItems: variablesAsked, PreviewChars: previewAsked,
-			Names: &transcriptv1.VariableNames{Exact: some},
+			VariableNames: &transcriptv1.VariableNames{Exact: some},
 		})
 		if err != nil {
 			return nil, err

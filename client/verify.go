@@ -75,7 +75,7 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if v.part || v.view == transcriptv1.View_VIEW_CONVERSATION {
 		return nil // its nodes are not next to each other, and what was cut is the server's
 	}
-	part := !info.Verbatim && v.doubted() && info.NodeId == v.came
+	part := !verbatim(info) && v.doubted() && info.NodeId == v.came
 	if !part {
 		if err := v.link(info); err != nil {
 			return err
@@ -84,9 +84,9 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 	if err := v.listen(payload); err != nil {
 		return err
 	}
-	hidden := info.Envelope.CoversThrough != "" && info.MessageCount == 0
+	hidden := info.Envelope.CoversThroughId != "" && info.MessageCount == 0
 	switch {
-	case info.Verbatim, hidden:
+	case verbatim(info), hidden:
 		return nil
 	case v.view == transcriptv1.View_VIEW_FULL:
 		return mismatch(info.NodeId, "a full view has its messages not as they were put")
@@ -98,7 +98,7 @@ func (v *verifier) node(info *transcriptv1.NodeInfo, payload []byte) error {
 // follow verifies that a node of a part of the full view follows the one before; what comes before the first is not known. The first
 // may come in part, and where the part does not lead to the head the last too.
 func (v *verifier) follow(info *transcriptv1.NodeInfo) error {
-	compaction := info.Envelope.CoversThrough != ""
+	compaction := info.Envelope.CoversThroughId != ""
 	switch {
 	case v.came != "" && info.Envelope.ParentId != v.came:
 		return mismatch(info.NodeId, "the parent is not the node before")
@@ -106,7 +106,7 @@ func (v *verifier) follow(info *transcriptv1.NodeInfo) error {
 		return mismatch(info.NodeId, "it comes behind a node that came in part")
 	case compaction && info.MessageCount != 0:
 		return mismatch(info.NodeId, "a full view shows a compaction")
-	case !compaction && !info.Verbatim && v.came != "":
+	case !compaction && !verbatim(info) && v.came != "":
 		if v.over = v.inner; !v.over {
 			return mismatch(info.NodeId, "it came in part")
 		}
@@ -118,7 +118,7 @@ func (v *verifier) follow(info *transcriptv1.NodeInfo) error {
 // link verifies that the node follows the one before, and that a compaction node is where one may be.
 func (v *verifier) link(info *transcriptv1.NodeInfo) error {
 	c, parent := v.compaction, info.Envelope.ParentId
-	compaction := info.Envelope.CoversThrough != ""
+	compaction := info.Envelope.CoversThroughId != ""
 	joins := c != nil && !v.joined && v.next == c.Envelope.ParentId && parent == c.NodeId
 	switch whole := v.view != transcriptv1.View_VIEW_FULL && compaction; {
 	case whole && (v.based || v.joined || joins):
@@ -139,7 +139,7 @@ func (v *verifier) link(info *transcriptv1.NodeInfo) error {
 // compacted goes on behind what the node covers.
 func (v *verifier) compacted(info *transcriptv1.NodeInfo) error {
 	switch {
-	case !info.Verbatim:
+	case !verbatim(info):
 		return mismatch(info.NodeId, "a compaction has its messages not as they were put")
 	case v.spoken:
 		return mismatch(info.NodeId, "what it covers is shown beside it")
@@ -148,7 +148,7 @@ func (v *verifier) compacted(info *transcriptv1.NodeInfo) error {
 		v.doubts[len(v.doubts)-1].preamble = true
 	}
 	v.compaction = info
-	v.came, v.next = info.NodeId, info.Envelope.CoversThrough
+	v.came, v.next = info.NodeId, info.Envelope.CoversThroughId
 	return nil
 }
 
@@ -279,7 +279,7 @@ func verifyInfo(info *transcriptv1.NodeInfo, payload []byte) error {
 		return mismatch(info.NodeId, "no envelope came")
 	}
 	var e canonical.Envelope
-	if info.Verbatim {
+	if verbatim(info) {
 		e.PayloadDigest = canonical.PayloadDigest(given.Salt, payload)
 	} else if digest, ok := parseID(given.PayloadDigest); ok && digest != nil {
 		e.PayloadDigest = *digest
@@ -289,7 +289,7 @@ func verifyInfo(info *transcriptv1.NodeInfo, payload []byte) error {
 	var parent, metadata, covers bool
 	e.Parent, parent = parseID(given.ParentId)
 	e.MetadataDigest, metadata = parseID(given.MetadataDigest)
-	e.CoversThrough, covers = parseID(given.CoversThrough)
+	e.CoversThrough, covers = parseID(given.CoversThroughId)
 	from, err := canonical.ParseSpawnedFrom(given.SpawnedFrom)
 	if !parent || !metadata || !covers || err != nil {
 		return mismatch(info.NodeId, "its envelope is malformed")
@@ -374,3 +374,9 @@ func parseID(digits string) (id *[32]byte, ok bool) {
 }
 
 func encodeID(id [32]byte) string { return hex.EncodeToString(id[:]) }
+
+// verbatim tells whether a reply has a node's messages as they are hashed. Of any other content, also one that a later version may tell,
+// the envelope has the digest.
+func verbatim(info *transcriptv1.NodeInfo) bool {
+	return info.Content == transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
+}

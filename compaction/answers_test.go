@@ -102,7 +102,7 @@ func TestAppendAnswer(t *testing.T) {
 	}
 	reply := call(proto.String("reply"), `{"strings":["a long answer, which no limit cuts"]}`)
 	thought := &transcriptv1.Part{Extras: `{"i":1}`, Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "hm", Signature: "s"}}}
-	picture := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png"}}}
+	picture := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "image/png"}}}
 	m := &transcriptv1.Message{
 		Role: roleAssistant, Name: proto.String("N"), State: 2, Joined: true, Extras: `{"n":1}`,
 		Parts: []*transcriptv1.Part{thought, textPart("I answer, and read on"), call(proto.String("read"), "{}"), picture, reply, call(nil, "{}"), call(proto.String(""), "{}")},

@@ -19,7 +19,7 @@ func BenchmarkAdd(b *testing.B) {
 	loop = append(loop, runloop.Brief{Role: runloop.Assistant, Length: 900, TextOctets: 880, TextPoints: 880})
 	bytes, all := compaction.Chat(), compaction.Frugal()
 	bytes.MaxBytes = 100_000
-	all.MaxBytes, all.MaxTokens, all.TraceRequests, all.KeepFullRuns = 100_000, 25_000, true, 2
+	all.MaxBytes, all.MaxTokens, all.TraceRequests, all.KeepWholeRunLoops = 100_000, 25_000, true, 2
 	for _, c := range []struct {
 		name     string
 		policy   compaction.Policy

@@ -39,7 +39,7 @@ func TestClear(t *testing.T) {
 			}
 		}
 	}
-	whole := func(p P) { p.KeepFullRuns = 5 }
+	whole := func(p P) { p.KeepWholeRunLoops = 5 }
 	checkRules(t, []rule{
 		// The examples of docs/views.md.
 		{"nobody has seen the last", "u c:1 r:1 c:2 r:2", clears(0, 100), "0 1 2l 3 4"},
@@ -81,7 +81,7 @@ func TestClear(t *testing.T) {
 			both(clears(0, 50), whole), "0 1 2 3 4 5 6 7 8 9 10"},
 		{"cached bytes cost nothing", "u c:1 r:1*3000 c:2 r:2*1 c:3 r:3*1 c:4 r:4*1", clears(0, 0), "0 1 2 3 4 5 6 7 8"},
 
-		{"in loops kept whole too", "u c:1 r:1 a | u c:4 r:4 c:6 r:6 a | u", both(clears(0, 100), func(p P) { p.KeepFullRuns = 1 }),
+		{"in loops kept whole too", "u c:1 r:1 a | u c:4 r:4 c:6 r:6 a | u", both(clears(0, 100), func(p P) { p.KeepWholeRunLoops = 1 }),
 			"0 3 4 5 6l 7 8 9 10"},
 		{"in the lead-in", "c:1 r:1 c:2 r:2", clears(0, 100), "0 1l 2 3"},
 		{"not in loops that are condensed", "u c:1 r:1 c:2 r:2 a | u", clears(0, 100), "0 5 6"},

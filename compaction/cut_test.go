@@ -55,7 +55,7 @@ func TestAppendShort(t *testing.T) {
 			call := &transcriptv1.ToolCall{Id: optional(t), Name: optional(t), Arguments: arguments(t)}
 			p := &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: call}}
 			if rapid.IntRange(0, 2).Draw(t, "reasoning") == 0 {
-				p.Kind = &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: text(t), Signature: "s", Redacted: []byte{1}}}
+				p.Kind = &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: text(t), Signature: "s", RedactedData: []byte{1}}}
 			}
 			if rapid.IntRange(0, 3).Draw(t, "extra") == 0 {
 				p.Extras = `{"b":1}`

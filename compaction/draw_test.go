@@ -87,7 +87,7 @@ func part(t *rapid.T) *transcriptv1.Part {
 	case 1:
 		p.Kind = &transcriptv1.Part_Json{Json: `{"a":"` + text(t) + `"}`}
 	case 2:
-		p.Kind = &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png"}}
+		p.Kind = &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "image/png"}}
 	case 3:
 		p.Extras = `{"cache":true}`
 	}
@@ -254,17 +254,17 @@ func drawPolicy(t *rapid.T, v *view) compaction.Policy {
 		all.Tokens += tokensOf(v.entries[i].m, v.entries[i].note)
 	}
 	return compaction.Policy{
-		MaxRunLoops:     count("max_run_loops", 0, 0, 0, 1, 2, 3, 4, 5),
-		MaxAge:          int64(count("max_age", 0, 0, 0, 1001, 4000, 11_000)),
-		MaxBytes:        share("max_bytes", max(1, all.Bytes)),
-		MaxTokens:       share("max_tokens", max(1, all.Tokens)),
-		MaxUserChars:    count("max_user_chars", 0, 1, 2, 20, 100),
-		MaxReplyChars:   count("max_reply_chars", 0, 1, 3, 20, 100),
-		KeepFullRuns:    count("keep_full_runs", 0, 0, 1, 2, 50),
-		Clear:           drawClear(t),
-		TraceRequests:   rapid.Bool().Draw(t, "tool_trace"),
-		OmitLeftOutLine: rapid.IntRange(0, 3).Draw(t, "omit") == 0,
-		ReplyTools:      rapid.SampledFrom([][]string{nil, nil, {"1"}, {"1", "3"}, {"2", "another"}}).Draw(t, "reply_tools"),
+		MaxRunLoops:       count("max_run_loops", 0, 0, 0, 1, 2, 3, 4, 5),
+		MaxAge:            int64(count("max_age", 0, 0, 0, 1001, 4000, 11_000)),
+		MaxBytes:          share("max_bytes", max(1, all.Bytes)),
+		MaxTokens:         share("max_tokens", max(1, all.Tokens)),
+		MaxUserChars:      count("max_user_chars", 0, 1, 2, 20, 100),
+		MaxReplyChars:     count("max_reply_chars", 0, 1, 3, 20, 100),
+		KeepWholeRunLoops: count("keep_whole_run_loops", 0, 0, 1, 2, 50),
+		Clear:             drawClear(t),
+		TraceRequests:     rapid.Bool().Draw(t, "tool_trace"),
+		OmitLeftOutLine:   rapid.IntRange(0, 3).Draw(t, "omit") == 0,
+		ReplyTools:        rapid.SampledFrom([][]string{nil, nil, {"1"}, {"1", "3"}, {"2", "another"}}).Draw(t, "reply_tools"),
 	}
 }
 

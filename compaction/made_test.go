@@ -22,7 +22,7 @@ func message(parts ...*transcriptv1.Part) *transcriptv1.Message {
 
 // TestCut: a worked example for each rule.
 func TestCut(t *testing.T) {
-	media := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png"}}}
+	media := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "image/png"}}}
 	jsonPart := &transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: `{"a":[1,2]}`}}
 	long := strings.Repeat("x", 40)
 	for _, c := range []struct {

@@ -360,7 +360,7 @@ func (t *talk) settled(o compaction.Options, start, n int) (out []shown) {
 
 // keptWhole tells whether loop i, of n that are settled, is shown whole.
 func (t *talk) keptWhole(p compaction.Policy, i, n int) bool {
-	return i >= n-p.KeepFullRuns && t.recent(p, i)
+	return i >= n-p.KeepWholeRunLoops && t.recent(p, i)
 }
 
 // timeOf is the latest user time through the first message of loop i.

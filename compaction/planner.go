@@ -303,7 +303,7 @@ func (p *Planner) show(out *Plan, i, n int64) {
 		if slices.ContainsFunc(loop, func(i item) bool { return !isAsked(i) && !i.aside() }) {
 			shown = &out.Condensed
 		}
-	case settled && (i < n-int64(p.o.Policy.KeepFullRuns) || i < p.recent), !settled && p.o.CondenseLast && p.closed:
+	case settled && (i < n-int64(p.o.Policy.KeepWholeRunLoops) || i < p.recent), !settled && p.o.CondenseLast && p.closed:
 		out.Actions = p.o.Policy.condensed(out.Actions, loop, p.o.Policy.TraceRequests && i >= p.recent)
 		shown = &out.Condensed
 	default:

@@ -108,7 +108,7 @@ func TestSkip(t *testing.T) {
 		}
 	})
 	policy := compaction.Unbounded()
-	policy.MaxAge, policy.MaxRunLoops, policy.KeepFullRuns, policy.OmitLeftOutLine = 10_000, 1, 1, true
+	policy.MaxAge, policy.MaxRunLoops, policy.KeepWholeRunLoops, policy.OmitLeftOutLine = 10_000, 1, 1, true
 	v := parse(t, "u@3 a | u@12 a | u@3 e a | u@20")
 	if got := show(t, v, policy, v.skipPlan(v.options(policy))); got != "4 5 6 7" {
 		t.Errorf("with a later user passed over: %q", got)

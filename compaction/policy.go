@@ -8,15 +8,15 @@ type Policy struct {
 	// MaxRunLoops is the loops before the last that are shown, about; 0: no bound.
 	MaxRunLoops int
 	// MaxAge, in milliseconds, bounds how much older than the last loop one may be that is shown richer than condensed: whole
-	// by KeepFullRuns, or with its calls by TraceRequests. 0: no bound. Nothing is dropped by it.
+	// by KeepWholeRunLoops, or with its calls by TraceRequests. 0: no bound. Nothing is dropped by it.
 	MaxAge int64
 	// MaxBytes and MaxTokens bound what is shown, as far as a loop before the last can go; 0: no bound.
 	MaxBytes, MaxTokens int64
 	// MaxUserChars and MaxReplyChars are the code points of text kept of user messages and final replies in condensed
 	// loops; 0: no bound.
 	MaxUserChars, MaxReplyChars int
-	// KeepFullRuns is the newest loops before the last that are shown whole.
-	KeepFullRuns int
+	// KeepWholeRunLoops is the newest loops before the last that are shown whole.
+	KeepWholeRunLoops int
 	// Clear says which results of loops shown whole become lines.
 	Clear Clear
 	// TraceRequests says that condensed loops keep the messages with calls, and their results as lines.

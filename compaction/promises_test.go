@@ -120,7 +120,7 @@ func rise(nodes []node) {
 // TestAgeOfAView: a view of a view is not itself where a user of a loop that is gone was later than those of the loops that are left.
 func TestAgeOfAView(t *testing.T) {
 	policy := compaction.Unbounded()
-	policy.MaxAge, policy.KeepFullRuns, policy.MaxRunLoops, policy.OmitLeftOutLine = 10_000, 1, 1, true
+	policy.MaxAge, policy.KeepWholeRunLoops, policy.MaxRunLoops, policy.OmitLeftOutLine = 10_000, 1, 1, true
 	v := parse(t, "u@12 a | u@3 e a | u@20")
 	if got := show(t, v, policy, v.plan(v.options(policy))); got != "2 3 4 5" {
 		t.Errorf("the view is %q", got)
@@ -154,7 +154,7 @@ func TestLimits(t *testing.T) {
 }
 
 // TestPrefixes is promise 4: the conversation of an ancestor A agrees with that of H up to A's last loop less
-// keep_full_runs, and is a prefix of it while that loop is H's last too, unless a step was taken; a start never moves back.
+// keep_whole_run_loops, and is a prefix of it while that loop is H's last too, unless a step was taken; a start never moves back.
 // A loop that grows too old for max_age is a step, of those that show more than condensed loops.
 func TestPrefixes(t *testing.T) {
 	steps, agreed, prefixes := 0, 0, 0
@@ -205,7 +205,7 @@ func aged(p compaction.Policy, a, h *talk) bool {
 	return false
 }
 
-// settledMessages counts what a view shows before its last loop less keep_full_runs.
+// settledMessages counts what a view shows before its last loop less keep_whole_run_loops.
 func settledMessages(a *talk, p compaction.Policy, plan *compaction.Plan) int {
 	n := 0
 	for _, e := range plan.Early {
@@ -217,7 +217,7 @@ func settledMessages(a *talk, p compaction.Policy, plan *compaction.Plan) int {
 		n++
 	}
 	for i, loop := range a.before() {
-		if int64(i) >= plan.Dropped && i < len(a.before())-p.KeepFullRuns {
+		if int64(i) >= plan.Dropped && i < len(a.before())-p.KeepWholeRunLoops {
 			n += len(condensed(p, loop, a.recent(p, i)))
 		}
 	}
@@ -230,7 +230,7 @@ func TestClearingsStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawView(t)
 		o := h.options(drawPolicy(t, h))
-		o.Policy = compaction.Policy{KeepFullRuns: 1000, Clear: o.Policy.Clear, ReplyTools: o.Policy.ReplyTools}
+		o.Policy = compaction.Policy{KeepWholeRunLoops: 1000, Clear: o.Policy.Clear, ReplyTools: o.Policy.ReplyTools}
 		var before map[int]*transcriptv1.Message
 		leadIn := false
 		for k := range h.entries {

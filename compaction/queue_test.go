@@ -45,7 +45,7 @@ func TestMemory(t *testing.T) {
 	for name, o := range map[string]Options{
 		"max_run_loops":       {Policy: Policy{MaxRunLoops: 10}},
 		"max_bytes":           {Policy: Policy{MaxBytes: 10_000}},
-		"max_tokens":          {Policy: Policy{MaxTokens: 2_500, KeepFullRuns: 3}},
+		"max_tokens":          {Policy: Policy{MaxTokens: 2_500, KeepWholeRunLoops: 3}},
 		"max_age, max_tokens": {Policy: Policy{MaxAge: 1000, MaxTokens: 2_500}},
 		"clear_tool_results":  {Policy: Frugal()},
 		"summary_only":        {Policy: Unbounded(), Compact: &Compact{SummaryOnly: true}},

@@ -47,7 +47,7 @@ func checkRules(t *testing.T, rules []rule, options func(*compaction.Options)) {
 // only; max_tokens is not held where max_bytes is exceeded; the preamble does not count; early messages do not count;
 // the old summary counts beside the new one; the old summary stays beside the new one; condensed loops count as if
 // whole; a line counts as if it were none; all that could be a final reply counts; wide text counts one byte a code
-// point; a cut message counts more than it has; a cut message does not count its origin; keep_full_runs: one too many;
+// point; a cut message counts more than it has; a cut message does not count its origin; keep_whole_run_loops: one too many;
 // tool_trace: results stay whole; tool_trace:
 // calls go, results stay; the final reply is the first that can be one; the final reply must be the last message;
 // condensed loops lose their system messages; user messages are cut in loops shown whole; under a summary the open
@@ -94,20 +94,20 @@ func TestConversation(t *testing.T) {
 
 		// The last loop is of 20 s, and 10 s are allowed.
 		{"max_age: nothing is dropped", "u@1 a | u@20", func(p P) { p.MaxAge = 10_000 }, "0 1 2"},
-		{"max_age: what is too old is not whole", "u@9 e a | u@10 e a | u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 },
+		{"max_age: what is too old is not whole", "u@9 e a | u@10 e a | u@20", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 },
 			"0 2 3 4 5 6"},
 		{"max_age: nor has it its calls", "u@9 c:1 r:1 a | u@10 c:2 r:2 a | u@20", func(p P) { p.MaxAge, p.TraceRequests = 10_000, true },
 			"0 3 4 5 6l 7 8"},
-		{"max_age: the first user of a loop tells its time", "u@9 u@10 e a | u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 },
+		{"max_age: the first user of a loop tells its time", "u@9 u@10 e a | u@20", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 },
 			"0 1 3 4"},
-		{"max_age: so it does of the last", "u@9 e a | u@19 u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4"},
-		{"max_age: or a later user before it", "u@1 u@10 a | u@3 e a | u@20", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 },
+		{"max_age: so it does of the last", "u@9 e a | u@19 u@20", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }, "0 1 2 3 4"},
+		{"max_age: or a later user before it", "u@1 u@10 a | u@3 e a | u@20", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 },
 			"0 1 2 3 4 5 6"},
-		{"max_age: of the last loop too", "u@1 u@20 a | u@3 e a | u@4", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4 5 6"},
+		{"max_age: of the last loop too", "u@1 u@20 a | u@3 e a | u@4", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }, "0 1 2 3 4 5 6"},
 		{"max_age: the last loop stays whole", "u@20 a | u@1 e a", func(p P) { p.MaxAge = 10_000 }, "0 1 2 3 4"},
-		{"max_age: a summary has no time", "m@20 | u@1 e a | u@2", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4"},
-		{"max_age: nor one inside a loop", "u@1 e a m@20 | u@2", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3 4"},
-		{"max_age: nor has an assistant", "u@1 e a@20 | u@2", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 1 2 3"},
+		{"max_age: a summary has no time", "m@20 | u@1 e a | u@2", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }, "0 1 2 3 4"},
+		{"max_age: nor one inside a loop", "u@1 e a m@20 | u@2", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }, "0 1 2 3 4"},
+		{"max_age: nor has an assistant", "u@1 e a@20 | u@2", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }, "0 1 2 3"},
 
 		{"max_bytes: up to it nothing goes", "u=50 a=50 u=50 a=50 u=50 a=50 | u=50 a=50",
 			func(p P) { p.MaxBytes = 400 }, "0 1 2 3 4 5 6 7"},
@@ -124,7 +124,7 @@ func TestConversation(t *testing.T) {
 			func(p P) { p.MaxBytes = 450 }, "0 2 3 4"},
 		// While the first loop is recent it counts 350, and with the last one's first message it counts 100.
 		{"max_bytes: what is too old counts as condensed", "u=50@1 e=250 a=50 | u=50@20 a=50 | u=50@20 a=50",
-			func(p P) { p.MaxBytes, p.MaxAge, p.KeepFullRuns = 400, 10_000, 5 }, "0 2 3 4 5 6"},
+			func(p P) { p.MaxBytes, p.MaxAge, p.KeepWholeRunLoops = 400, 10_000, 5 }, "0 2 3 4 5 6"},
 		// The last message makes 350 bytes and 51 tokens. Without the first loop 150 bytes are left, and 49 tokens: too many.
 		{"max_bytes and max_tokens: down to half of each that was exceeded", "u=150#1 a=50#1 | u=50#38 a=50#1 | u=50#10",
 			func(p P) { p.MaxBytes, p.MaxTokens = 300, 50 }, "4"},
@@ -140,9 +140,9 @@ func TestConversation(t *testing.T) {
 		{"neither system messages nor the summary", "m*90 s*90 | u s*90 a | u",
 			func(p P) { p.MaxUserChars, p.MaxReplyChars = 10, 10 }, "0 1 2 3 4 5"},
 
-		{"keep_full_runs: the newest before the last", "u e a u e a u e a | u", func(p P) { p.KeepFullRuns = 2 },
+		{"keep_whole_run_loops: the newest before the last", "u e a u e a u e a | u", func(p P) { p.KeepWholeRunLoops = 2 },
 			"0 2 3 4 5 6 7 8 9"},
-		{"keep_full_runs: the start wins", "u e a u e a | u", func(p P) { p.KeepFullRuns, p.MaxRunLoops = 2, 1 }, "3 4 5 6"},
+		{"keep_whole_run_loops: the start wins", "u e a u e a | u", func(p P) { p.KeepWholeRunLoops, p.MaxRunLoops = 2, 1 }, "3 4 5 6"},
 
 		{"tool_trace: calls stay, results are lines", "u a c:1,2 r:1 r:2*1 e c:3 a | u",
 			func(p P) { p.TraceRequests = true }, "0 2 3l 4 6 +3 7 8"},
@@ -170,7 +170,7 @@ func TestLeftOutLine(t *testing.T) {
 		{"what compactions dropped is added", "p m l:5 s | u a u a | u", one, "1 3 l:6 6 7 8"},
 		{"alone it stays where it is", "p m l:5 s | u a | u", one, "1 l:5 3 4 5 6"},
 		{"it is no user's", "l:5 u u a | u", one, "l:5 1 2 3 4"},
-		{"nor has it a time", "l:5 u@1 e a | u@20", told(func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }), "l:5 1 3 4"},
+		{"nor has it a time", "l:5 u@1 e a | u@20", told(func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }), "l:5 1 3 4"},
 		{"omitted", "m l:5 s | u a u a | u", func(p P) { p.MaxRunLoops = 1 }, "0 2 5 6 7"},
 		{"no more than can be said", "l:2147483646 u a u a u a | u", one, "l:2147483647 5 6 7"},
 		{"one that says nothing is none", "l:0 u a | u", one, "1 2 3"},
@@ -207,7 +207,7 @@ func TestCondenseLast(t *testing.T) {
 		{"it is cut", "u*30 a*30", func(p *compaction.Policy) { p.MaxUserChars, p.MaxReplyChars = 5, 6 }, "0x 1x"},
 		{"the start is that without", "u=50 a=50 | u=50 c:1=200 r:1=200 a=50",
 			func(p *compaction.Policy) { p.MaxBytes = 300 }, "2 5"},
-		{"keep_full_runs is that without", "u e a | u e a | u e a", func(p *compaction.Policy) { p.KeepFullRuns = 1 },
+		{"keep_whole_run_loops is that without", "u e a | u e a | u e a", func(p *compaction.Policy) { p.KeepWholeRunLoops = 1 },
 			"0 2 3 4 5 6 8"},
 	}, func(o *compaction.Options) { o.CondenseLast = true })
 }
@@ -225,8 +225,8 @@ func TestCompaction(t *testing.T) {
 		{"and goes once somebody asks", "a s | u", nil, "2"},
 		{"max_run_loops counts a closed last loop", "u a u a", func(p P) { p.MaxRunLoops = 1 }, "2 3"},
 		{"and no open one", "u a u a u", func(p P) { p.MaxRunLoops = 1 }, "2 3 4"},
-		{"keep_full_runs too", "u e a u e a", func(p P) { p.KeepFullRuns = 1 }, "0 2 3 4 5"},
-		{"max_age counts from the last, which is recent", "u@1 e a u@20 e a", func(p P) { p.MaxAge, p.KeepFullRuns = 10_000, 5 }, "0 2 3 4 5"},
+		{"keep_whole_run_loops too", "u e a u e a", func(p P) { p.KeepWholeRunLoops = 1 }, "0 2 3 4 5"},
+		{"max_age counts from the last, which is recent", "u@1 e a u@20 e a", func(p P) { p.MaxAge, p.KeepWholeRunLoops = 10_000, 5 }, "0 2 3 4 5"},
 		{"max_bytes never takes the last", "u=50 a=50 u=50 a=500", func(p P) { p.MaxBytes = 200 }, "2 3"},
 	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{} })
 }
@@ -250,7 +250,7 @@ func TestCompactionWithSummary(t *testing.T) {
 func TestSummaryOnly(t *testing.T) {
 	checkRules(t, []rule{
 		{"closed", "s u a u a", nil, ""},
-		{"open", "m u a u c:1 r:1", func(p *compaction.Policy) { p.KeepFullRuns = 5 }, "0 3 4 5"},
+		{"open", "m u a u c:1 r:1", func(p *compaction.Policy) { p.KeepWholeRunLoops = 5 }, "0 3 4 5"},
 	}, func(o *compaction.Options) { o.Compact = &compaction.Compact{SummaryOnly: true} })
 }
 
@@ -276,7 +276,7 @@ func TestCounts(t *testing.T) {
 		{"a", &compaction.Compact{Summary: given}, 0, 0, 0},
 	} {
 		policy := compaction.Unbounded()
-		policy.MaxRunLoops, policy.KeepFullRuns = 2, 1
+		policy.MaxRunLoops, policy.KeepWholeRunLoops = 2, 1
 		v := parse(t, c.chain)
 		o := v.options(policy)
 		o.Compact = c.compact

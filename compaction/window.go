@@ -63,7 +63,7 @@ func (p *Planner) recount(n int64) {
 	s := p.window.weights.at(n)
 	as := s.condensed
 	switch {
-	case n >= p.last()-int64(p.o.Policy.KeepFullRuns) && n >= p.recent, n == p.last():
+	case n >= p.last()-int64(p.o.Policy.KeepWholeRunLoops) && n >= p.recent, n == p.last():
 		as = s.whole
 	case p.o.Policy.TraceRequests && n >= p.recent:
 		as = s.traced
@@ -97,7 +97,7 @@ func (p *Planner) moveTo(n int64) {
 	}
 }
 
-// weighAnew, when a loop has begun, begins to weigh it, and condenses the loop that KeepFullRuns has reached and those that are too
+// weighAnew, when a loop has begun, begins to weigh it, and condenses the loop that KeepWholeRunLoops has reached and those that are too
 // old now to be shown richer.
 func (p *Planner) weighAnew() {
 	w := &p.window
@@ -106,7 +106,7 @@ func (p *Planner) weighAnew() {
 		p.recent++
 		p.reshape(p.recent - 1)
 	}
-	p.reshape(p.last() - 1 - int64(p.o.Policy.KeepFullRuns))
+	p.reshape(p.last() - 1 - int64(p.o.Policy.KeepWholeRunLoops))
 }
 
 // tooOld tells whether loop n is more than MaxAge older than the last.

@@ -119,7 +119,7 @@ func assembleNodes(p *probe) {
 	c := p.chain("s u c1 r1 a")
 	noted := p.put(&transcriptv1.PutNodeRequest{
 		Parent: byID(c.head()), Messages: []*transcriptv1.Message{p.user(), p.letter("a")}, Salt: []byte("0123456789abcdef"),
-		Notes:    []*transcriptv1.MessageNote{{}, {TokenCount: proto.Uint32(9), Model: "m"}},
+		Notes:    []*transcriptv1.MessageNote{{}, {TokenCount: proto.Int32(9), Model: "m"}},
 		Metadata: []*transcriptv1.MetadataEntry{{Key: "k", Value: "v"}},
 	})
 	reply := c.view(&transcriptv1.AssembleRequest{Head: byID(noted.GetNodeId()), NodeDetail: transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES})
@@ -137,7 +137,7 @@ func assembleNodes(p *probe) {
 	is(p, "messages of no node", len(rest), 0)
 	notes := reply.GetNodes()[5].GetNotes()
 	is(p, "notes of the last node", len(notes), 2)
-	p.same("a note", notes[1], &transcriptv1.MessageNote{TokenCount: proto.Uint32(9), Model: "m"})
+	p.same("a note", notes[1], &transcriptv1.MessageNote{TokenCount: proto.Int32(9), Model: "m"})
 	repaired := p.chain("u c1 u")
 	nodes := repaired.view(&transcriptv1.AssembleRequest{NodeDetail: transcriptv1.NodeDetail_NODE_DETAIL_IDS}).GetNodes()
 	is(p, "messages of the node that ended the group: the stub and its own", nodes[2].GetMessageCount(), 2)
@@ -149,14 +149,16 @@ func (p *probe) provenID(n *transcriptv1.NodeInfo, own []*transcriptv1.Message) 
 	e := n.GetEnvelope()
 	in := canonical.Envelope{
 		PayloadDigest: canonical.PayloadDigest(e.GetSalt(), canonical.EncodePayload(own)),
-		Parent:        p.digest(e.GetParentId()), MetadataDigest: p.digest(e.GetMetadataDigest()), CoversThrough: p.digest(e.GetCoversThrough()),
+		Parent:        p.digest(e.GetParentId()), MetadataDigest: p.digest(e.GetMetadataDigest()), CoversThrough: p.digest(e.GetCoversThroughId()),
 	}
 	id := canonical.NodeID(in)
 	return hex.EncodeToString(id[:])
 }
 
 // verbatim says that the messages of a node stand in the reply as they are hashed.
-func verbatim(n *transcriptv1.NodeInfo) bool { return n.GetVerbatim() }
+func verbatim(n *transcriptv1.NodeInfo) bool {
+	return n.GetContent() == transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
+}
 
 func nodeFactsOf(p *probe) {
 	put := p.put(&transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{p.user()}, Metadata: []*transcriptv1.MetadataEntry{
@@ -170,10 +172,10 @@ func nodeFactsOf(p *probe) {
 		keys = append(keys, e.GetKey())
 	}
 	is(p, "keys told", keys, []string{"a", "b", "kib"})
-	is(p, "more_metadata where a value is over 1 KiB", n.GetMoreMetadata(), true)
-	p.holds(n.GetFirstPut().GetSeconds() > 0, "first_put, got none")
+	is(p, "more_metadata where a value is over 1 KiB", n.GetHasMoreMetadata(), true)
+	p.holds(n.GetFirstPutAt().GetSeconds() > 0, "first_put_at, got none")
 	bare := c.view(&transcriptv1.AssembleRequest{NodeDetail: transcriptv1.NodeDetail_NODE_DETAIL_IDS}).GetNodes()[0]
-	p.holds(bare.GetFirstPut() == nil && len(bare.GetMetadata()) == 0, "no facts where none were asked for")
+	p.holds(bare.GetFirstPutAt() == nil && len(bare.GetMetadata()) == 0, "no facts where none were asked for")
 }
 
 func findings(p *probe) {
@@ -198,7 +200,7 @@ func findings(p *probe) {
 
 func tokensOf(p *probe) {
 	m := p.user()
-	put := p.put(&transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{m, p.letter("a")}, Notes: []*transcriptv1.MessageNote{{TokenCount: proto.Uint32(1000)}, {}}})
+	put := p.put(&transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{m, p.letter("a")}, Notes: []*transcriptv1.MessageNote{{TokenCount: proto.Int32(1000)}, {}}})
 	c := &chain{p: p, ids: []string{put.GetNodeId()}}
 	reply := c.view(&transcriptv1.AssembleRequest{})
 	quarter := (int64(payloadBytes(reply.GetMessages()[1])) + 3) / 4
@@ -254,7 +256,7 @@ func joined(frames []*transcriptv1.StreamAssembleResponse) *transcriptv1.Assembl
 	first, last := frames[0], frames[len(frames)-1]
 	r := &transcriptv1.AssembleResponse{
 		HeadId: first.GetHeadId(), BaseId: first.GetBaseId(), Etag: first.GetEtag(), NotModified: first.GetNotModified(),
-		Counters: first.GetCounters(), Begin: first.GetBegin(), MoreBefore: first.GetMoreBefore(), Report: last.GetReport(),
+		Counters: first.GetCounters(), Begin: first.GetBegin(), HasMoreBefore: first.GetHasMoreBefore(), Report: last.GetReport(),
 	}
 	for _, f := range frames {
 		r.Messages, r.Nodes = append(r.Messages, f.GetMessages()...), append(r.Nodes, f.GetNodes()...)
@@ -360,7 +362,7 @@ func lastMessages(p *probe) {
 		}
 		reply := c.view(r)
 		is(p, fmt.Sprintf("the last %d of the view %s", e.n, e.view), c.letters(reply.GetMessages()), e.want)
-		is(p, "more_before", reply.GetMoreBefore(), e.want[0] != 'u' || e.n <= 2)
+		is(p, "more_before", reply.GetHasMoreBefore(), e.want[0] != 'u' || e.n <= 2)
 	}
 }
 
@@ -375,7 +377,7 @@ func pagesBack(p *probe) {
 				for range 100 {
 					page := c.view(r)
 					all = append(page.GetMessages(), all...)
-					if !page.GetMoreBefore() {
+					if !page.GetHasMoreBefore() {
 						break
 					}
 					p.holds(page.GetBegin().GetNodeId() != "", "begin of a page with more before it, got none")

@@ -43,14 +43,14 @@ func condenses(p *probe) {
 	is(p, "head of the alias", p.resolve(name).GetNodeId(), r.GetNodeId())
 	is(p, "changed of the alias", r.GetAliases()[0].GetChanged(), true)
 	is(p, "the effective view behind the compaction", c.letters(c.view(&transcriptv1.AssembleRequest{Head: byAlias(name)}).GetMessages()), "s u a u a")
-	is(p, "messages before and after", []int64{r.GetReport().GetMessagesBefore(), r.GetReport().GetMessagesAfter()}, []int64{8, 4})
+	is(p, "messages before and after", []int32{r.GetReport().GetMessagesBefore(), r.GetReport().GetMessagesAfter()}, []int32{8, 4})
 	p.holds(r.GetReport().GetBytesAfter() < r.GetReport().GetBytesBefore(), "fewer bytes than before")
-	is(p, "covers_through", coversThrough(p.get(r.GetNodeId()).GetInfo().GetEnvelope()), c.head())
+	is(p, "covers_through_id", coversThrough(p.get(r.GetNodeId()).GetInfo().GetEnvelope()), c.head())
 	is(p, "parent", p.get(r.GetNodeId()).GetInfo().GetEnvelope().GetParentId(), c.head())
 }
 
 // coversThrough is the last node that a compaction node stands for.
-func coversThrough(e *transcriptv1.EnvelopeInfo) string { return e.GetCoversThrough() }
+func coversThrough(e *transcriptv1.EnvelopeInfo) string { return e.GetCoversThroughId() }
 
 func withSummary(p *probe) {
 	c, name := p.chain("s | u c1 R1 a | u c2 R2 a"), p.name("chat")
@@ -104,7 +104,7 @@ func nothingShrinks(p *probe) {
 	p.point(name, c.head())
 	r := p.compact(&transcriptv1.CompactRequest{Head: byAlias(name)})
 	is(p, "written", r.GetWritten(), false)
-	is(p, "not_written", r.GetNotWritten(), transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS)
+	is(p, "not_written_reason", r.GetNotWrittenReason(), transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_NOTHING_SHRINKS)
 	is(p, "head of the alias", p.resolve(name).GetNodeId(), c.head())
 }
 
@@ -166,7 +166,7 @@ func lineAddsUp(p *probe) {
 	c, name := p.chain("s | u c1 R1 a | u c2 R2 a | u c3 R3 a"), p.name("chat")
 	p.point(name, c.head())
 	r := p.compact(&transcriptv1.CompactRequest{Head: byAlias(name), Policy: loops(1)})
-	is(p, "loops_dropped", r.GetReport().GetLoopsDropped(), 2)
+	is(p, "loops_dropped", r.GetReport().GetRunLoopsDropped(), 2)
 	c.ids = append(c.ids, r.GetNodeId())
 	is(p, "the effective view", c.letters(c.view(&transcriptv1.AssembleRequest{}).GetMessages()), "s l2 u a")
 	c.put("u a u a u")
@@ -234,7 +234,7 @@ func runLoops(p *probe) {
 	p.holds(first.GetUserPreview() == c.messages[1].GetParts()[0].GetText(), "the user's words in user_preview")
 	p.holds(first.GetReplyPreview() == c.messages[4].GetParts()[0].GetText(), "the reply's words in reply_preview")
 	is(p, "messages of the oldest loop", first.GetMessages(), 4)
-	is(p, "unanswered of the newest loop", last.GetUnanswered(), 1)
+	is(p, "unanswered of the newest loop", last.GetUnansweredCalls(), 1)
 	is(p, "calls of the newest loop", len(last.GetToolCalls()), 2)
 	is(p, "state of call 4", last.GetToolCalls()[1].GetState(), transcriptv1.ToolCallState_TOOL_CALL_STATE_OK)
 	is(p, "state of call 3", last.GetToolCalls()[0].GetState(), transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED)

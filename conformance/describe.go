@@ -100,7 +100,7 @@ func describesVariables(p *probe) {
 	is(p, "variables, the latest set first", got, []string{"c invalid 8 not json", `a string 5 "one"`, "ctx str 200000 It was"})
 	is(p, "iteration of the declared one", all[2].GetIteration(), 3)
 	is(p, "node that set it", all[2].GetSetBy().GetNodeId(), first)
-	one := p.describe(&transcriptv1.DescribeRequest{Head: byID(second), Names: &transcriptv1.VariableNames{Exact: []string{"a", "none"}}}).GetVariables()
+	one := p.describe(&transcriptv1.DescribeRequest{Head: byID(second), VariableNames: &transcriptv1.VariableNames{Exact: []string{"a", "none"}}}).GetVariables()
 	p.holds(len(one) == 1 && one[0].GetName() == "a" && one[0].GetPreview() == "", "the variable asked for alone, without a preview")
 }
 
@@ -135,7 +135,7 @@ func describeLimits(p *probe) {
 		}
 		p.refused(err, reasonOfError(err))
 	}
-	_, err := p.Describe(p.ctx, &transcriptv1.DescribeRequest{Namespace: p.namespace, Head: byID(c.head()), Names: &transcriptv1.VariableNames{}})
+	_, err := p.Describe(p.ctx, &transcriptv1.DescribeRequest{Namespace: p.namespace, Head: byID(c.head()), VariableNames: &transcriptv1.VariableNames{}})
 	p.refused(err, "INVALID_FIELD")
 }
 

@@ -24,17 +24,7 @@ func identityChecks() []Check {
 
 // puttable says that a client may put the vector, here: a parent that is not there is refused.
 func (v *vector) puttable() bool {
-	return v.Parent == "" && v.CoversThrough == "" && !v.Stored && !v.blob()
-}
-
-// blob says that a message names a blob, which a server may keep or not.
-func (v *vector) blob() bool {
-	for _, m := range v.Messages {
-		if strings.Contains(string(m), "blobDigest") {
-			return true
-		}
-	}
-	return false
+	return v.Parent == "" && v.CoversThrough == "" && !v.Stored
 }
 
 func (p *probe) vectorRequest(v *vector) *transcriptv1.PutNodeRequest {
@@ -91,7 +81,7 @@ func (p *probe) idOf(n *transcriptv1.GetNodeResponse) string {
 	e := n.GetInfo().GetEnvelope()
 	payload := canonical.PayloadDigest(e.GetSalt(), canonical.EncodePayload(n.GetMessages()))
 	is(p, "payload_digest", e.GetPayloadDigest(), hex.EncodeToString(payload[:]))
-	in := canonical.Envelope{PayloadDigest: payload, Parent: p.digest(e.GetParentId()), CoversThrough: p.digest(e.GetCoversThrough())}
+	in := canonical.Envelope{PayloadDigest: payload, Parent: p.digest(e.GetParentId()), CoversThrough: p.digest(e.GetCoversThroughId())}
 	if entries := n.GetMetadata().GetEntries(); len(entries) > 0 {
 		metadata := canonical.MetadataDigest(e.GetSalt(), canonical.AppendMetadata(nil, entries))
 		in.MetadataDigest = &metadata
@@ -161,7 +151,7 @@ func notesStay(p *probe) {
 	message := p.user()
 	put := func(model string) *transcriptv1.PutNodeResponse {
 		return p.put(&transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{message}, Notes: []*transcriptv1.MessageNote{{
-			Model: model, FinishReason: "stop", TokenCount: proto.Uint32(7), InputTokens: proto.Int32(5), OutputTokens: proto.Int32(0),
+			Model: model, FinishReason: "stop", TokenCount: proto.Int32(7), InputTokens: proto.Int32(5), OutputTokens: proto.Int32(0),
 			CachedTokens: proto.Int32(3), Attributes: map[string]string{"k": "v"},
 		}}})
 	}
@@ -171,7 +161,7 @@ func notesStay(p *probe) {
 	notes := p.get(first.GetNodeId()).GetInfo().GetNotes()
 	is(p, "notes of the node", len(notes), 1)
 	p.same("the notes", notes[0], &transcriptv1.MessageNote{
-		Model: "m-1", FinishReason: "stop", TokenCount: proto.Uint32(7), InputTokens: proto.Int32(5), OutputTokens: proto.Int32(0),
+		Model: "m-1", FinishReason: "stop", TokenCount: proto.Int32(7), InputTokens: proto.Int32(5), OutputTokens: proto.Int32(0),
 		CachedTokens: proto.Int32(3), Attributes: map[string]string{"k": "v"},
 	})
 }

@@ -12,8 +12,8 @@ func listAliasesChecks() []Check {
 	return []Check{
 		{ID: "list-aliases/prefix", Promise: "a prefix lists its names in the order of their bytes, both ways, in pages, each once", run: listPrefix},
 		{ID: "list-aliases/folder", Promise: "a folder lists the names under it at any depth, last moved first, and the other way round, in pages, each once", run: listFolder},
-		{ID: "list-aliases/loops", Promise: "with loops it tells where the last run loop of each chain stands; open_only leaves out the others", run: listLoops},
-		{ID: "list-aliases/page-size", Promise: "page_size less than 0 is refused, and open_only without loops", run: listRefused},
+		{ID: "list-aliases/loops", Promise: "with include_loops it tells where the last run loop of each chain stands; open_only leaves out the others", run: listLoops},
+		{ID: "list-aliases/page-size", Promise: "page_size less than 0 is refused, and open_only without include_loops", run: listRefused},
 	}
 }
 
@@ -114,7 +114,7 @@ func listLoops(p *probe) {
 	}
 	r := func(open bool) map[string]*transcriptv1.AliasLoop {
 		found := map[string]*transcriptv1.AliasLoop{}
-		for _, a := range p.list(&transcriptv1.ListAliasesRequest{Scope: prefix(p.name("")), Loops: true, OpenOnly: open}) {
+		for _, a := range p.list(&transcriptv1.ListAliasesRequest{Scope: prefix(p.name("")), IncludeLoops: true, OpenOnly: open}) {
 			found[a.GetName()] = a.GetLoop()
 		}
 		return found
@@ -125,7 +125,7 @@ func listLoops(p *probe) {
 	is(p, "state of a closed loop", all[p.name("closed")].GetState(), transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED)
 	is(p, "outcome of a loop that failed", all[p.name("failed")].GetOutcome(), transcriptv1.RunOutcome_RUN_OUTCOME_FAILED)
 	is(p, "state without a loop", all[p.name("none")].GetState(), transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED)
-	p.holds(all[p.name("open")].GetLastPut().GetSeconds() > 0, "last_put of a loop, got none")
+	p.holds(all[p.name("open")].GetLastPutAt().GetSeconds() > 0, "last_put of a loop, got none")
 	open := r(true)
 	p.holds(len(open) == 1 && open[p.name("open")] != nil, "open_only to list the alias of the open loop alone, got %d", len(open))
 }
@@ -177,7 +177,7 @@ func historyStates(p *probe) {
 		entries := p.historyPages(name, size)
 		for i, e := range entries {
 			ids = append(ids, e.GetNodeId())
-			p.holds(i == 0 || !e.GetAt().AsTime().After(entries[i-1].GetAt().AsTime()), "times that do not rise towards the past")
+			p.holds(i == 0 || !e.GetBeganAt().AsTime().After(entries[i-1].GetBeganAt().AsTime()), "times that do not rise towards the past")
 		}
 		is(p, fmt.Sprintf("states in pages of %d", size), fmt.Sprintf("%q", ids), fmt.Sprintf("%q", []string{a, "", b, a}))
 	}
@@ -232,8 +232,8 @@ func nodeFacts(p *probe) {
 	is(p, "ancestors", n.GetAncestors(), 2)
 	is(p, "size_bytes", n.GetInfo().GetSizeBytes(), int64(payloadBytes(c.messages[2])))
 	p.holds(slices.Equal(n.GetAliases(), []string{p.name("a"), p.name("b"), p.name("c")}), "the three aliases in the order of their names, got %d", len(n.GetAliases()))
-	is(p, "more_aliases", n.GetMoreAliases(), false)
-	p.holds(n.GetFirstPut().GetSeconds() > 0, "first_put, got none")
+	is(p, "has_more_aliases", n.GetHasMoreAliases(), false)
+	p.holds(n.GetFirstPutAt().GetSeconds() > 0, "first_put_at, got none")
 	roles := p.get(put.GetNodeId()).GetRoles()
 	is(p, "roles", roles, []transcriptv1.Role{transcriptv1.Role_ROLE_ASSISTANT, transcriptv1.Role_ROLE_TOOL})
 }

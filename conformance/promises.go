@@ -157,7 +157,7 @@ func cutBetween(p *probe) {
 		textPart("é😀" + cutMark), long.Parts[1],
 	}}
 	p.same("a message cut to two code points", reply.GetMessages()[0], want)
-	is(p, "shortened in the report", reply.GetReport().GetShortened(), 1)
+	is(p, "shortened in the report", reply.GetReport().GetShortenedMessages(), 1)
 }
 
 func presets(p *probe) {
@@ -201,8 +201,8 @@ func maxAge(p *probe) {
 			c.shown[string(canonical.EncodePayload([]*transcriptv1.Message{m}))] = l
 		}
 	}
-	reply := c.view(conversation(bounded(func(p *transcriptv1.Policy) { p.KeepFullRuns, p.MaxAge = proto.Int32(5), durationOf(10) })))
-	is(p, "the conversation under max_age 10 s and keep_full_runs 5", c.letters(reply.GetMessages()), "u a u c2 r2 a u")
+	reply := c.view(conversation(bounded(func(p *transcriptv1.Policy) { p.KeepWholeRunLoops, p.MaxAge = proto.Int32(5), durationOf(10) })))
+	is(p, "the conversation under max_age 10 s and keep_whole_run_loops 5", c.letters(reply.GetMessages()), "u a u c2 r2 a u")
 }
 
 func lineRecalls(p *probe) {
@@ -233,7 +233,7 @@ func policyRefused(p *probe) {
 		"policy.max_tokens":                        {MaxTokens: proto.Int64(-1)},
 		"policy.max_user_chars":                    {MaxUserChars: proto.Int32(-1)},
 		"policy.max_reply_chars":                   {MaxReplyChars: proto.Int32(-1)},
-		"policy.keep_full_runs":                    {KeepFullRuns: proto.Int32(-1)},
+		"policy.keep_whole_run_loops":              {KeepWholeRunLoops: proto.Int32(-1)},
 		"policy.max_age":                           {MaxAge: durationOf(-1)},
 		"policy.clear_tool_results.keep":           {ClearToolResults: &transcriptv1.ClearToolResults{Keep: proto.Int32(-1)}},
 		"policy.clear_tool_results.cached_percent": {ClearToolResults: &transcriptv1.ClearToolResults{Keep: proto.Int32(1), CachedPercent: proto.Int32(101)}},

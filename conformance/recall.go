@@ -45,7 +45,7 @@ func recallsOccurrence(p *probe) {
 	for occurrence, at := range map[int32]int{0: 6, 1: 4, 2: 2} {
 		r := p.recall(&transcriptv1.RecallToolCallRequest{Head: byID(c.head()), ToolCallId: proto.String("1"), Occurrence: occurrence})
 		is(p, "node of the result", r.GetResultPlace().GetNodeId(), c.ids[at])
-		is(p, "earlier_occurrences", r.GetEarlierOccurrences(), int64(2-occurrence))
+		is(p, "earlier_occurrences", r.GetEarlierOccurrences(), 2-occurrence)
 	}
 	_, err := p.RecallToolCall(p.ctx, &transcriptv1.RecallToolCallRequest{Namespace: p.namespace, Head: byID(c.head()), ToolCallId: proto.String("1"), Occurrence: 3})
 	p.refused(err, "TOOL_CALL_NOT_FOUND")
@@ -301,7 +301,7 @@ func replays(p *probe) {
 	c := p.chain("u c1 R1 c2 r2 k3 r3 a")
 	r := p.replay(&transcriptv1.ReplayToolsRequest{Head: byID(c.head()), MaxCalls: 2, MaxItemChars: 400})
 	is(p, "calls", callIDs(r.GetCalls()), []string{"2", "3"})
-	is(p, "more", r.GetMore(), true)
+	is(p, "more", r.GetHasMoreCalls(), true)
 	p.holds(r.GetCalls()[0].GetResult() == c.messages[4].GetParts()[0].GetText(), "the text of the result of call 2")
 	is(p, "calls of a tool", callIDs(p.replay(&transcriptv1.ReplayToolsRequest{Head: byID(c.head()), ToolNames: []string{"look"}}).GetCalls()), []string{"1", "2"})
 	tight := p.replay(&transcriptv1.ReplayToolsRequest{Head: byID(c.head()), MaxChars: 300})
@@ -321,5 +321,5 @@ func replayPast(p *probe) {
 	c := p.chain("u c1 r1 a | u c2 r2")
 	r := p.replay(&transcriptv1.ReplayToolsRequest{Head: byID(c.head()), PastLoopsOnly: true})
 	is(p, "calls", callIDs(r.GetCalls()), []string{"1"})
-	is(p, "more", r.GetMore(), false)
+	is(p, "more", r.GetHasMoreCalls(), false)
 }

@@ -31,7 +31,7 @@ func viewChecks() []Check {
 		{"views/condense-last", "condense_last condenses the last loop too, if it is closed", condenseCases},
 		{"views/max-run-loops", "max_run_loops drops past loops in steps, and the left-out line counts them", loopCases},
 		{"views/cut-texts", "max_user_chars and max_reply_chars cut texts of condensed loops, where that makes them shorter", cutCases},
-		{"views/keep-full-runs", "keep_full_runs shows the newest past loops whole", keepCases},
+		{"views/keep-whole-run-loops", "keep_whole_run_loops shows the newest past loops whole", keepCases},
 		{"views/tool-trace", "tool_trace keeps calls of condensed loops, and their results as lines", traceCases},
 		{"views/reply-tools", "the calls of reply_tools stay in condensed loops, with their results", answerCases},
 		{"views/clear-tool-results", "clear_tool_results makes old results lines, and none that no model has seen", clearCases},
@@ -144,11 +144,11 @@ var cutCases = []viewCase{
 }
 
 var keepCases = []viewCase{
-	{name: "the last before the last", put: "u c1 r1 a | u c2 r2 a | u", conversation: "u a | u c2 r2 a | u", policy: bounded(func(p *transcriptv1.Policy) { p.KeepFullRuns = proto.Int32(1) })},
-	{name: "more than there are", put: "u c1 r1 a | u", conversation: "u c1 r1 a | u", policy: bounded(func(p *transcriptv1.Policy) { p.KeepFullRuns = proto.Int32(9) })},
+	{name: "the last before the last", put: "u c1 r1 a | u c2 r2 a | u", conversation: "u a | u c2 r2 a | u", policy: bounded(func(p *transcriptv1.Policy) { p.KeepWholeRunLoops = proto.Int32(1) })},
+	{name: "more than there are", put: "u c1 r1 a | u", conversation: "u c1 r1 a | u", policy: bounded(func(p *transcriptv1.Policy) { p.KeepWholeRunLoops = proto.Int32(9) })},
 	{
 		name: "the start wins", put: "u c1 r1 a | u c2 r2 a | u", conversation: "l1 u c2 r2 a | u",
-		policy: bounded(func(p *transcriptv1.Policy) { p.KeepFullRuns, p.MaxRunLoops = proto.Int32(2), proto.Int32(1) }),
+		policy: bounded(func(p *transcriptv1.Policy) { p.KeepWholeRunLoops, p.MaxRunLoops = proto.Int32(2), proto.Int32(1) }),
 	},
 }
 

@@ -68,7 +68,7 @@ func (r *rig) listed(req *ListAliases) (all []*transcriptv1.AliasInfo) {
 	r.Helper()
 	for {
 		page := must[*transcriptv1.ListAliasesResponse](r)(r.ListAliases(r.ctx(), req))
-		equal(r, "that the page tells the time", page.Now != nil, req.Loops)
+		equal(r, "that the page tells the time", page.Now != nil, req.IncludeLoops)
 		all = append(all, page.Aliases...)
 		if req.PageToken = page.NextPageToken; req.PageToken == "" {
 			return all
@@ -79,7 +79,7 @@ func (r *rig) listed(req *ListAliases) (all []*transcriptv1.AliasInfo) {
 // checkLoop compares what a list tells of an alias's loop with what Describe does, and with when Describe finds it stale.
 func (p *aliasProgram) checkLoop(a *transcriptv1.AliasInfo) {
 	p.Helper()
-	last := a.Loop.LastPut.AsTime()
+	last := a.Loop.LastPutAt.AsTime()
 	describe := func(after time.Duration) *transcriptv1.LoopStatus {
 		return must[*transcriptv1.DescribeResponse](p.rig)(p.Describe(p.ctx(), &Describe{
 			Namespace: p.namespace, Head: byAlias(a.Name), StaleAfter: durationpb.New(after), Now: timestamppb.New(last.Add(time.Second)),
@@ -99,7 +99,7 @@ func (p *aliasProgram) checkLoop(a *transcriptv1.AliasInfo) {
 func (p *aliasProgram) checkList(scope func(*ListAliases), states map[transcriptv1.RunLoopState]int) {
 	size := rapid.Int32Range(1, 4).Draw(p.t, "size")
 	list := func(loops, open bool) []*transcriptv1.AliasInfo {
-		req := &ListAliases{Namespace: p.namespace, PageSize: size, Loops: loops, OpenOnly: open}
+		req := &ListAliases{Namespace: p.namespace, PageSize: size, IncludeLoops: loops, OpenOnly: open}
 		scope(req)
 		return p.listed(req)
 	}
@@ -159,10 +159,10 @@ func TestAliasLoopsRefused(t *testing.T) {
 	_, err := r.ListAliases(r.ctx(), &ListAliases{OpenOnly: true})
 	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "open_only")
 	page := func(open bool) string {
-		return must[*transcriptv1.ListAliasesResponse](r)(r.ListAliases(r.ctx(), &ListAliases{PageSize: 1, Loops: true, OpenOnly: open})).NextPageToken
+		return must[*transcriptv1.ListAliasesResponse](r)(r.ListAliases(r.ctx(), &ListAliases{PageSize: 1, IncludeLoops: true, OpenOnly: open})).NextPageToken
 	}
 	for _, open := range []bool{false, true} {
-		_, err := r.ListAliases(r.ctx(), &ListAliases{PageSize: 1, Loops: true, OpenOnly: !open, PageToken: page(open)})
+		_, err := r.ListAliases(r.ctx(), &ListAliases{PageSize: 1, IncludeLoops: true, OpenOnly: !open, PageToken: page(open)})
 		r.fails(err, codes.InvalidArgument, "INVALID_PAGE_TOKEN", "page_token")
 	}
 	_, err = r.ListAliases(r.ctx(), &ListAliases{PageSize: 1, PageToken: page(false)})

@@ -29,7 +29,7 @@ func (t *transcripts) assemble(ctx context.Context, req *transcriptv1.AssembleRe
 		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(),
 		Report: &transcriptv1.Report{},
 	}
-	view.Begin, view.MoreBefore = a.Begin()
+	view.Begin, view.HasMoreBefore = a.Begin()
 	if a.NotModified {
 		return view, nil
 	}

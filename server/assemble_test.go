@@ -151,9 +151,9 @@ func TestNodes(t *testing.T) {
 	parent := ""
 	for i, req := range []*PutNode{
 		{Messages: []*Message{system("s"), user("u")}},
-		{Messages: []*Message{calling("read", "1", "2")}, Notes: []*transcriptv1.MessageNote{{TokenCount: proto.Uint32(9)}}},
+		{Messages: []*Message{calling("read", "1", "2")}, Notes: []*transcriptv1.MessageNote{{TokenCount: proto.Int32(9)}}},
 		{Messages: []*Message{result("1", "x"), result("1", "twice"), user("on")}, Salt: []byte("0123456789abcdef"),
-			Notes: []*transcriptv1.MessageNote{{}, {}, {TokenCount: proto.Uint32(7)}}},
+			Notes: []*transcriptv1.MessageNote{{}, {}, {TokenCount: proto.Int32(7)}}},
 		{Metadata: []*transcriptv1.MetadataEntry{{Key: "only", Value: "metadata"}}},
 		{Messages: []*Message{assistant("end")}, SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: strings.Repeat("a", 64)}},
 	} {
@@ -171,7 +171,7 @@ func TestNodes(t *testing.T) {
 	}
 	reply := r.assemble(&Assemble{Head: byID(parent), NodeDetail: envelopes})
 	fixed := reply.Nodes[2]
-	equal(r, "verbatim", fixed.Verbatim, false)
+	equal(r, "verbatim", verbatim(fixed), false)
 	equal(r, "the messages of the repaired node", fixed.MessageCount, 3)
 	equal(r, "its notes", len(fixed.Notes), 3)
 	equal(r, "its last note", fixed.Notes[2].GetTokenCount(), 7)
@@ -193,9 +193,9 @@ func (r *rig) verify(messages []*Message, nodes []*transcriptv1.NodeInfo, after 
 		e := n.Envelope
 		equal(r, "the parent", e.ParentId, after)
 		equal(r, "the size", n.SizeBytes, int64(len(own)))
-		equal(r, "that there is a payload digest", e.PayloadDigest != "", !n.Verbatim)
+		equal(r, "that there is a payload digest", e.PayloadDigest != "", !verbatim(n))
 		envelope := canonical.Envelope{PayloadDigest: canonical.PayloadDigest(e.Salt, own), Parent: r.digest(e.ParentId), MetadataDigest: r.digest(e.MetadataDigest)}
-		if !n.Verbatim {
+		if !verbatim(n) {
 			envelope.PayloadDigest = *r.digest(e.PayloadDigest)
 		}
 		envelope.SpawnedFrom = must[*canonical.SpawnedFrom](r)(canonical.ParseSpawnedFrom(e.SpawnedFrom))
@@ -369,6 +369,11 @@ func TestStubsOverAFrame(t *testing.T) {
 		}
 	}
 	equal(r, "the stubs", stubs, 36*256)
-	equal(r, "the messages", int64(count), frames[len(frames)-1].Report.Messages)
-	equal(r, "the counted messages", frames[0].Counters.Effective.Messages, int64(count))
+	equal(r, "the messages", int32(count), frames[len(frames)-1].Report.Messages)
+	equal(r, "the counted messages", frames[0].Counters.Effective.Messages, int32(count))
+}
+
+// verbatim tells whether a reply has a node's messages as they are hashed.
+func verbatim(n *transcriptv1.NodeInfo) bool {
+	return n.Content == transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
 }

@@ -51,7 +51,7 @@ func badDescriptions(w *planted) (cases []bad) {
 	add("before 1970", invalid, badField, "now", now(-1, 0))
 	add("after 9999", invalid, badField, "now", now(253402300800, 0))
 	add("at no time", invalid, badField, "now", now(0, -1))
-	names := func(n *transcriptv1.VariableNames) func(*Describe) { return func(d *Describe) { d.Names = n } }
+	names := func(n *transcriptv1.VariableNames) func(*Describe) { return func(d *Describe) { d.VariableNames = n } }
 	exact := func(n, size int) *transcriptv1.VariableNames {
 		v := &transcriptv1.VariableNames{}
 		for i := range n {
@@ -60,13 +60,13 @@ func badDescriptions(w *planted) (cases []bad) {
 		return v
 	}
 	long := strings.Repeat("n", 253)
-	add("variables of no name", invalid, badField, "names", names(&transcriptv1.VariableNames{}))
-	add("a variable with an empty name", invalid, badField, "names.exact[1]", names(&transcriptv1.VariableNames{Exact: []string{"x", ""}}))
-	add("a variable with a long name", invalid, overLimit, "names.exact[0]", names(&transcriptv1.VariableNames{Exact: []string{long}}))
-	add("variables of a long prefix", invalid, overLimit, "names.prefix", names(&transcriptv1.VariableNames{Prefix: &long}))
-	add("17 variables in a list of 16", invalid, overLimit, "names.exact", names(exact(17, 2)))
-	add("65 variables", invalid, overLimit, "names.exact", func(d *Describe) { d.Names, d.MaxItems = exact(65, 2), 64 })
-	add("64 variables of long names", codes.OK, "", "", func(d *Describe) { d.Names, d.MaxItems = exact(64, 252), 64 })
+	add("variables of no name", invalid, badField, "variable_names", names(&transcriptv1.VariableNames{}))
+	add("a variable with an empty name", invalid, badField, "variable_names.exact[1]", names(&transcriptv1.VariableNames{Exact: []string{"x", ""}}))
+	add("a variable with a long name", invalid, overLimit, "variable_names.exact[0]", names(&transcriptv1.VariableNames{Exact: []string{long}}))
+	add("variables of a long prefix", invalid, overLimit, "variable_names.prefix", names(&transcriptv1.VariableNames{Prefix: &long}))
+	add("17 variables in a list of 16", invalid, overLimit, "variable_names.exact", names(exact(17, 2)))
+	add("65 variables", invalid, overLimit, "variable_names.exact", func(d *Describe) { d.VariableNames, d.MaxItems = exact(65, 2), 64 })
+	add("64 variables of long names", codes.OK, "", "", func(d *Describe) { d.VariableNames, d.MaxItems = exact(64, 252), 64 })
 	add("variables of any name", codes.OK, "", "", names(&transcriptv1.VariableNames{Prefix: new(string)}))
 	add("as much as can be", codes.OK, "", "", func(d *Describe) {
 		d.MaxItems, d.PreviewChars, d.MaxTextChars, d.StaleAfter = 64, 2000, 20_000, &durationpb.Duration{Seconds: 36500 * day}

@@ -19,7 +19,7 @@ func goodReads(w *planted) map[string][]proto.Message {
 	chat := byAlias("chat")
 	return map[string][]proto.Message{
 		"ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
-		"ListAliases":      {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{Loops: true, OpenOnly: true}},
+		"ListAliases":      {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true}},
 		"ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: "chat"}},
 		"Assemble":         {&Assemble{Head: chat, View: conversation, NodeDetail: ids, NodeFacts: &NodeFacts{}, Policy: &Policy{}}, &Assemble{Head: chat, AfterId: w.chat[3]}, lastBefore(chat, w.chat[3], 0)},
 		"StreamAssemble": {

@@ -43,11 +43,11 @@ func badPolicies() []badPolicy {
 		{"negative max_tokens", &Policy{MaxTokens: proto.Int64(-1)}, "policy.max_tokens"},
 		{"negative max_user_chars", &Policy{MaxUserChars: proto.Int32(-1)}, "policy.max_user_chars"},
 		{"negative max_reply_chars", &Policy{MaxReplyChars: proto.Int32(-1)}, "policy.max_reply_chars"},
-		{"negative keep_full_runs", &Policy{KeepFullRuns: proto.Int32(-1)}, "policy.keep_full_runs"},
+		{"negative keep_whole_run_loops", &Policy{KeepWholeRunLoops: proto.Int32(-1)}, "policy.keep_whole_run_loops"},
 		{"a negative keep", clearing(&Clears{Keep: proto.Int32(-1)}), "policy.clear_tool_results.keep"},
 		{"the least keep", clearing(&Clears{Keep: proto.Int32(-1 << 31)}), "policy.clear_tool_results.keep"},
-		{"arguments without keep", clearing(&Clears{Arguments: proto.Bool(true)}), "policy.clear_tool_results.arguments"},
-		{"no arguments without keep", clearing(&Clears{Arguments: proto.Bool(false)}), "policy.clear_tool_results.arguments"},
+		{"arguments without keep", clearing(&Clears{ClearArguments: proto.Bool(true)}), "policy.clear_tool_results.clear_arguments"},
+		{"no arguments without keep", clearing(&Clears{ClearArguments: proto.Bool(false)}), "policy.clear_tool_results.clear_arguments"},
 		{"cached_percent without keep", clearing(&Clears{CachedPercent: proto.Int32(10)}), "policy.clear_tool_results.cached_percent"},
 		{"a negative cached_percent", clearing(&Clears{Keep: proto.Int32(1), CachedPercent: proto.Int32(-1)}), "policy.clear_tool_results.cached_percent"},
 		{"a cached_percent over 100", clearing(&Clears{Keep: proto.Int32(1), CachedPercent: proto.Int32(101)}), "policy.clear_tool_results.cached_percent"},
@@ -78,11 +78,11 @@ func goodPolicies() []*Policy {
 		{}, {MaxAge: durationpb.New(0)}, {MaxAge: durationpb.New(time.Second)}, {MaxAge: &durationpb.Duration{Seconds: century}},
 		unbounded(),
 		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP}, {ClearToolResults: clears(nil)}, {ClearToolResults: clears(new(int32))},
-		{ClearToolResults: &Clears{Keep: new(int32), Arguments: proto.Bool(false), CachedPercent: new(int32)}},
+		{ClearToolResults: &Clears{Keep: new(int32), ClearArguments: proto.Bool(false), CachedPercent: new(int32)}},
 		{ReplyTools: append(slices.Repeat([]string{"reply"}, 15), strings.Repeat("n", 1024))},
 		{
 			MaxRunLoops: proto.Int32(1<<31 - 1), MaxBytes: proto.Int64(1<<63 - 1), MaxTokens: proto.Int64(1<<63 - 1), MaxUserChars: proto.Int32(1<<31 - 1),
-			MaxReplyChars: proto.Int32(1<<31 - 1), KeepFullRuns: proto.Int32(1<<31 - 1), ClearToolResults: clears(proto.Int32(1<<31 - 1)),
+			MaxReplyChars: proto.Int32(1<<31 - 1), KeepWholeRunLoops: proto.Int32(1<<31 - 1), ClearToolResults: clears(proto.Int32(1<<31 - 1)),
 		},
 	}
 }

@@ -49,8 +49,8 @@ func everywhere() *PutNode {
 	call := calling(canary, canary)
 	call.Parts = append(call.Parts,
 		&transcriptv1.Part{Extras: `{"x":"` + canary + `"}`, Kind: &transcriptv1.Part_Json{Json: canary}},
-		&transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: canary, Signature: canary, Redacted: []byte(canary)}}},
-		&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: canary, Source: &transcriptv1.Media_Uri{Uri: canary}}}},
+		&transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: canary, Signature: canary, RedactedData: []byte(canary)}}},
+		&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: canary, Source: &transcriptv1.Media_Uri{Uri: canary}}}},
 	)
 	call.Extras, call.Name = `{"`+canary+`":1}`, proto.String(canary)
 	return &PutNode{

@@ -16,8 +16,8 @@ import (
 // clearsAll shows every loop whole, and clears at once each result that a model has seen, and all arguments before it.
 func clearsAll() *Policy {
 	return &Policy{
-		Preset: transcriptv1.Preset_PRESET_UNBOUNDED, KeepFullRuns: proto.Int32(1 << 30),
-		ClearToolResults: &Clears{Keep: new(int32), Arguments: proto.Bool(true), CachedPercent: proto.Int32(100)},
+		Preset: transcriptv1.Preset_PRESET_UNBOUNDED, KeepWholeRunLoops: proto.Int32(1 << 30),
+		ClearToolResults: &Clears{Keep: new(int32), ClearArguments: proto.Bool(true), CachedPercent: proto.Int32(100)},
 	}
 }
 

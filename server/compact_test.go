@@ -108,14 +108,14 @@ func TestCompactCondensesClosedLoops(t *testing.T) {
 	equal(r, "the messages before", res.Report.MessagesBefore, 11)
 	equal(r, "the messages after", res.Report.MessagesAfter, 7)
 	equal(r, "the bytes after", res.Report.BytesAfter, view.Report.Bytes-int64(proto.Size(&transcriptv1.Payload{Messages: []*Message{sys}})))
-	equal(r, "loops", fmt.Sprint(res.Report.LoopsDropped, res.Report.LoopsCondensed, res.Report.LoopsWhole), "0 2 1")
+	equal(r, "loops", fmt.Sprint(res.Report.RunLoopsDropped, res.Report.RunLoopsCondensed, res.Report.RunLoopsWhole), "0 2 1")
 	equal(r, "full depth", res.Counters.Full.Depth, 8)
 	equal(r, "effective", fmt.Sprint(res.Counters.Effective.Messages, res.Counters.Effective.RunLoops, res.Counters.Effective.Depth), "8 3 6")
 	node := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(res.NodeId)}))
-	equal(r, "covers", node.Info.Envelope.CoversThrough, res.ThroughId)
+	equal(r, "covers", node.Info.Envelope.CoversThroughId, res.ThroughId)
 	equal(r, "parent", node.Info.Envelope.ParentId, res.HeadId)
 	again := r.compact(&Compact{Head: byAlias("chat")})
-	equal(r, "a repeat", fmt.Sprint(again.Written, again.NotWritten), "false NOT_WRITTEN_NOTHING_SHRINKS")
+	equal(r, "a repeat", fmt.Sprint(again.Written, again.NotWrittenReason), "false NOT_WRITTEN_REASON_NOTHING_SHRINKS")
 	r.clean("")
 }
 
@@ -161,9 +161,9 @@ func TestCompactPolicy(t *testing.T) {
 	n := func(i int32) *int32 { return &i }
 	for want, p := range map[string]*Policy{
 		"14 1 1": {MaxRunLoops: n(1)},
-		"13 2 1": {MaxRunLoops: n(2), KeepFullRuns: n(0)},
+		"13 2 1": {MaxRunLoops: n(2), KeepWholeRunLoops: n(0)},
 		"0 15 1": {MaxRunLoops: n(0)},
-		"5 7 4":  {KeepFullRuns: n(3)},
+		"5 7 4":  {KeepWholeRunLoops: n(3)},
 	} {
 		equal(r, "loops by policy", loops(r.compact(&Compact{Head: byID(ids[len(ids)-1]), DryRun: true, Policy: p})), want)
 	}
@@ -174,7 +174,7 @@ func TestCompactPolicy(t *testing.T) {
 }
 
 func loops(c *transcriptv1.CompactResponse) string {
-	return fmt.Sprint(c.Report.LoopsDropped, c.Report.LoopsCondensed, c.Report.LoopsWhole)
+	return fmt.Sprint(c.Report.RunLoopsDropped, c.Report.RunLoopsCondensed, c.Report.RunLoopsWhole)
 }
 
 // TestCompactLines makes results lines, twice, and reads what the lines say.
@@ -185,7 +185,7 @@ func TestCompactLines(t *testing.T) {
 	ids := r.chain("chat", user("go"), calling("read", "a"), result("a", bulk), calling("read", "b"), result("b", bulk),
 		calling("read", "c"), result("c", bulk))
 	res := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{ClearToolResults: clears(n(0))}})
-	equal(r, "shortened", res.Report.Shortened, 2)
+	equal(r, "shortened", res.Report.ShortenedMessages, 2)
 	line := func(id, node string) *Message {
 		m := result(id, fmt.Sprintf("[result of read, %d bytes, left out; recall %s %s.0]", proto.Size(&Message{Parts: text(bulk)}), id, node[:12]))
 		m.Origin = transcriptv1.Origin_ORIGIN_SHORTENED
@@ -254,7 +254,7 @@ func TestCompactPreambleAlone(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		equal(r, name, fmt.Sprint(reply.Written, reply.NotWritten), "false NOT_WRITTEN_NOTHING_SHRINKS")
+		equal(r, name, fmt.Sprint(reply.Written, reply.NotWrittenReason), "false NOT_WRITTEN_REASON_NOTHING_SHRINKS")
 	}
 }
 
@@ -263,20 +263,20 @@ func TestShortenedByCompaction(t *testing.T) {
 	r := newRig(t)
 	r.chain("chat", concat([]*Message{user(strings.Repeat("a", 600)), assistant("short"), user("next")}, manyResults())...)
 	lead := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{MaxUserChars: proto.Int32(10), ClearToolResults: clears(proto.Int32(0))}})
-	equal(r, "what the compaction shortened", lead.Report.Shortened, 3)
+	equal(r, "what the compaction shortened", lead.Report.ShortenedMessages, 3)
 	r.put2("chat", user("and now?"))
 	shortened := func(req *Assemble) string {
 		req.Head = byAlias("chat")
 		var counts []string
 		for _, detail := range []transcriptv1.NodeDetail{0, envelopes} {
 			req.NodeDetail = detail
-			counts = append(counts, fmt.Sprint(r.assemble(req).Report.Shortened))
+			counts = append(counts, fmt.Sprint(r.assemble(req).Report.ShortenedMessages))
 		}
 		return strings.Join(counts, " ")
 	}
 	equal(r, "in the effective view", shortened(&Assemble{}), "3 3")
 	equal(r, "in the full view", shortened(&Assemble{View: full}), "0 0")
-	equal(r, "in a conversation that shows them", shortened(&Assemble{View: conversation, Policy: &Policy{KeepFullRuns: proto.Int32(9)}}), "3 3")
+	equal(r, "in a conversation that shows them", shortened(&Assemble{View: conversation, Policy: &Policy{KeepWholeRunLoops: proto.Int32(9)}}), "3 3")
 	equal(r, "in one that cuts them again", shortened(&Assemble{View: conversation, Policy: &Policy{MaxUserChars: proto.Int32(5)}}), "1 1")
 }
 
@@ -332,7 +332,7 @@ func TestCompactTwiceAtOnce(t *testing.T) {
 	r := newRig(t, store)
 	r.chain("chat", concat(work("1"), work("2"))...)
 	store.f = func() { r.compact(&Compact{Head: byAlias("chat")}) }
-	equal(r, "the one that lost", r.compact(&Compact{Head: byAlias("chat")}).NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
+	equal(r, "the one that lost", r.compact(&Compact{Head: byAlias("chat")}).NotWrittenReason.String(), "NOT_WRITTEN_REASON_NOTHING_SHRINKS")
 	other := r.put("", user("another chain"), assistant("with a reply"))
 	store.f = func() {
 		must[*transcriptv1.AliasResponse](r)(r.Alias(r.ctx(), &transcriptv1.AliasRequest{
@@ -418,5 +418,5 @@ func TestCompactALongOpenLoop(t *testing.T) {
 		put = append(put, calling("read", fmt.Sprint(i)), result(fmt.Sprint(i), "ok"))
 	}
 	r.chain("chat", put...)
-	equal(r, "an open loop of 1,201 messages", r.compact(&Compact{Head: byAlias("chat")}).NotWritten.String(), "NOT_WRITTEN_NOTHING_SHRINKS")
+	equal(r, "an open loop of 1,201 messages", r.compact(&Compact{Head: byAlias("chat")}).NotWrittenReason.String(), "NOT_WRITTEN_REASON_NOTHING_SHRINKS")
 }

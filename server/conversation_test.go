@@ -51,7 +51,7 @@ func minute(i int) *timestamppb.Timestamp {
 func windows() map[string]*Policy {
 	return map[string]*Policy{
 		"none": nil, "the defaults": {}, "max_run_loops": byLoops(10), "over no bounds": {Preset: transcriptv1.Preset_PRESET_UNBOUNDED, MaxRunLoops: proto.Int32(10)},
-		"whole where recent": {MaxRunLoops: proto.Int32(10), KeepFullRuns: proto.Int32(10), MaxAge: durationpb.New(5 * time.Minute)},
+		"whole where recent": {MaxRunLoops: proto.Int32(10), KeepWholeRunLoops: proto.Int32(10), MaxAge: durationpb.New(5 * time.Minute)},
 	}
 }
 
@@ -117,7 +117,7 @@ func TestWindowsAcrossACompaction(t *testing.T) {
 	for _, head := range []string{made, r.timed(made, "d", 9, 5), r.put(made, system("on")), joined, r.timed(joined, "e", 14, 2), inside, led, r.put(led, user("4")), r.put(compacted(covered), assistant("more"))} {
 		for _, limit := range []int32{0, 1, 2, 3, 4, 6, 9, 14} {
 			for _, age := range []time.Duration{0, time.Second, 4 * time.Minute, 8 * time.Minute, 30 * time.Minute} {
-				p := &Policy{MaxRunLoops: proto.Int32(limit), KeepFullRuns: proto.Int32(12), MaxAge: durationpb.New(age)}
+				p := &Policy{MaxRunLoops: proto.Int32(limit), KeepWholeRunLoops: proto.Int32(12), MaxAge: durationpb.New(age)}
 				req := &Assemble{Head: byID(head), View: conversation, Policy: p}
 				got, want := v.asked(req), v.conversation(head, parsed(p), false)
 				v.sameMessages(fmt.Sprint("the conversation of ", limit, " loops and ", age), got.Messages, want.messages...)
@@ -155,7 +155,7 @@ func TestWindowsInLargeNodes(t *testing.T) {
 	}
 	for limit := int32(0); limit < 34; limit += 3 {
 		for _, age := range []int{0, 2 * int(limit), 5 * int(limit)} {
-			p := &Policy{MaxRunLoops: proto.Int32(limit), KeepFullRuns: proto.Int32(30), MaxAge: durationpb.New(time.Duration(age) * time.Minute)}
+			p := &Policy{MaxRunLoops: proto.Int32(limit), KeepWholeRunLoops: proto.Int32(30), MaxAge: durationpb.New(time.Duration(age) * time.Minute)}
 			req := &Assemble{Head: byID(parent), View: conversation, Policy: p}
 			got, want := v.asked(req), v.conversation(parent, parsed(p), false)
 			v.sameMessages(fmt.Sprint("the conversation of ", limit, " loops and ", age), got.Messages, want.messages...)
@@ -209,15 +209,15 @@ func TestNodesOfACompactedChain(t *testing.T) {
 		told[n.NodeId] = n
 	}
 	equal(r, "the first node", reply.Nodes[0].NodeId, root)
-	equal(r, "the messages of the preamble", fmt.Sprint(reply.Nodes[0].MessageCount, reply.Nodes[0].Verbatim), "1 false")
+	equal(r, "the messages of the preamble", fmt.Sprint(reply.Nodes[0].MessageCount, verbatim(reply.Nodes[0])), "1 false")
 	equal(r, "the second node", reply.Nodes[1].NodeId, newer)
 	equal(r, "the summary", reply.Messages[1].Origin, transcriptv1.Origin_ORIGIN_SUMMARY)
-	equal(r, "what it covers", told[newer].Envelope.CoversThrough, second)
+	equal(r, "what it covers", told[newer].Envelope.CoversThroughId, second)
 	equal(r, "its parent", told[newer].Envelope.ParentId, between)
-	equal(r, "whether it is verbatim", told[newer].Verbatim, true)
+	equal(r, "whether it is verbatim", verbatim(told[newer]), true)
 	equal(r, "the third node", reply.Nodes[2].NodeId, older)
-	equal(r, "the older compaction", fmt.Sprint(told[older].MessageCount, told[older].Verbatim), "0 false")
-	equal(r, "what it covers", told[older].Envelope.CoversThrough, first)
+	equal(r, "the older compaction", fmt.Sprint(told[older].MessageCount, verbatim(told[older])), "0 false")
+	equal(r, "what it covers", told[older].Envelope.CoversThroughId, first)
 	equal(r, "the parent of the first node behind what is covered", told[older].Envelope.ParentId, second)
 	equal(r, "the parent of the next", reply.Nodes[3].Envelope.ParentId, older)
 	equal(r, "the parent of the head", told[head].Envelope.ParentId, newer)
@@ -227,7 +227,7 @@ func TestNodesOfACompactedChain(t *testing.T) {
 	equal(r, "the nodes of the full view", len(whole.Nodes), 1+16+4+3)
 	equal(r, "the messages of the full view", len(whole.Messages), 2+16+4+1)
 	get := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(newer)}))
-	equal(r, "what GetNode says is covered", get.Info.Envelope.CoversThrough, second)
+	equal(r, "what GetNode says is covered", get.Info.Envelope.CoversThroughId, second)
 	r.verifyNodes(get.Messages, []*transcriptv1.NodeInfo{get.Info})
 }
 
@@ -247,18 +247,18 @@ func TestConversationEtags(t *testing.T) {
 	equal(r, "the etag with defaults spelt out", changed(func(a *Assemble) { a.Policy.MaxRunLoops, a.Policy.MaxUserChars = proto.Int32(10), proto.Int32(500) }), etag)
 	seen := map[string]string{etag: "the request"}
 	for what, change := range map[string]func(*Assemble){
-		"max_age":            func(a *Assemble) { a.Policy.MaxAge = durationpb.New(8*time.Minute + 2*time.Millisecond) },
-		"max_run_loops":      func(a *Assemble) { a.Policy.MaxRunLoops = proto.Int32(11) },
-		"max_bytes":          func(a *Assemble) { a.Policy.MaxBytes = proto.Int64(1 << 40) },
-		"max_tokens":         func(a *Assemble) { a.Policy.MaxTokens = proto.Int64(1 << 40) },
-		"max_user_chars":     func(a *Assemble) { a.Policy.MaxUserChars = proto.Int32(501) },
-		"max_reply_chars":    func(a *Assemble) { a.Policy.MaxReplyChars = proto.Int32(501) },
-		"keep_full_runs":     func(a *Assemble) { a.Policy.KeepFullRuns = proto.Int32(1) },
-		"clear_tool_results": func(a *Assemble) { a.Policy.ClearToolResults = clears(proto.Int32(3)) },
-		"keep 0":             func(a *Assemble) { a.Policy.ClearToolResults = clears(new(int32)) },
-		"cached_percent":     func(a *Assemble) { a.Policy.ClearToolResults = &Clears{Keep: proto.Int32(3)} },
+		"max_age":              func(a *Assemble) { a.Policy.MaxAge = durationpb.New(8*time.Minute + 2*time.Millisecond) },
+		"max_run_loops":        func(a *Assemble) { a.Policy.MaxRunLoops = proto.Int32(11) },
+		"max_bytes":            func(a *Assemble) { a.Policy.MaxBytes = proto.Int64(1 << 40) },
+		"max_tokens":           func(a *Assemble) { a.Policy.MaxTokens = proto.Int64(1 << 40) },
+		"max_user_chars":       func(a *Assemble) { a.Policy.MaxUserChars = proto.Int32(501) },
+		"max_reply_chars":      func(a *Assemble) { a.Policy.MaxReplyChars = proto.Int32(501) },
+		"keep_whole_run_loops": func(a *Assemble) { a.Policy.KeepWholeRunLoops = proto.Int32(1) },
+		"clear_tool_results":   func(a *Assemble) { a.Policy.ClearToolResults = clears(proto.Int32(3)) },
+		"keep 0":               func(a *Assemble) { a.Policy.ClearToolResults = clears(new(int32)) },
+		"cached_percent":       func(a *Assemble) { a.Policy.ClearToolResults = &Clears{Keep: proto.Int32(3)} },
 		"arguments": func(a *Assemble) {
-			a.Policy.ClearToolResults = &Clears{Keep: proto.Int32(3), Arguments: proto.Bool(true)}
+			a.Policy.ClearToolResults = &Clears{Keep: proto.Int32(3), ClearArguments: proto.Bool(true)}
 		},
 		"coding":             func(a *Assemble) { a.Policy.Preset = transcriptv1.Preset_PRESET_CODING },
 		"tool_trace":         func(a *Assemble) { a.Policy.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS },
@@ -350,7 +350,7 @@ func TestConversationReport(t *testing.T) {
 	}
 	req := &PutNode{Messages: put}
 	for range put {
-		req.Notes = append(req.Notes, &transcriptv1.MessageNote{SentAt: sent, TokenCount: proto.Uint32(5), Model: "m"})
+		req.Notes = append(req.Notes, &transcriptv1.MessageNote{SentAt: sent, TokenCount: proto.Int32(5), Model: "m"})
 	}
 	id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), req)).NodeId
 	reply := r.assemble(&Assemble{Head: byID(id), View: conversation, NodeDetail: ids, Policy: &Policy{
@@ -364,7 +364,7 @@ func TestConversationReport(t *testing.T) {
 	line, cut := int64(len(canonical.EncodePayload(want[1:2]))), int64(len(canonical.EncodePayload(want[2:3])))
 	equal(r, "the tokens", g.Tokens, 6*5+(cut+3)/4+(line+3)/4)
 	equal(r, "whether they are estimated", g.TokensEstimated, true)
-	equal(r, "the shortened messages", g.Shortened, 1)
+	equal(r, "the shortened messages", g.ShortenedMessages, 1)
 	equal(r, "the repairs", g.Repairs, 1)
 	equal(r, "the messages left out", g.LeftOut.Messages, reply.Counters.Effective.Messages-7)
 	equal(r, "the bytes left out", g.LeftOut.Bytes, reply.Counters.Effective.Bytes-(g.Bytes-line))
@@ -378,7 +378,7 @@ func TestConversationReport(t *testing.T) {
 	}
 	equal(r, "the findings in what is shown", strings.Join(found, ", "), "4 UNANSWERED_CALL, 4 INTERRUPTED_LOOP, 7 ORPHAN_RESULT")
 	n := reply.Nodes[0]
-	equal(r, "the node", fmt.Sprint(len(reply.Nodes), n.MessageCount, n.SizeBytes == g.Bytes, n.Verbatim, len(n.Notes)), "1 8 true false 8")
+	equal(r, "the node", fmt.Sprint(len(reply.Nodes), n.MessageCount, n.SizeBytes == g.Bytes, verbatim(n), len(n.Notes)), "1 8 true false 8")
 	equal(r, "the note of the message that was cut", fmt.Sprint(n.Notes[2].SentAt.AsTime() == sent.AsTime(), n.Notes[2].TokenCount == nil, n.Notes[2].Model == "m"), "true true true")
 	equal(r, "the note of another", n.Notes[3].GetTokenCount(), 5)
 	equal(r, "the note of the left-out line", proto.Size(n.Notes[1]), 0)
@@ -418,7 +418,7 @@ func TestConversationsTooLarge(t *testing.T) {
 	r.sameMessages("the conversation of one loop", got.Messages, want.Messages...)
 	sum := 0
 	for _, n := range got.Nodes {
-		equal(r, "the node", n.NodeId+fmt.Sprint(n.Verbatim), id+"false")
+		equal(r, "the node", n.NodeId+fmt.Sprint(verbatim(n)), id+"false")
 		sum += int(n.MessageCount)
 	}
 	equal(r, "the messages of its parts", sum, len(got.Messages))
@@ -461,7 +461,7 @@ func TestWhatIsKeptIsNotDecoded(t *testing.T) {
 	r := newRig(t, &altered{store, func(row *chainstore.Row) { row.Payload = garble(row.Payload) }})
 	for _, req := range []*Assemble{
 		{Head: byID(head)}, {Head: byID(head), NodeDetail: envelopes}, {Head: byID(head), View: conversation}, {Head: byID(head), View: conversation, Policy: unbounded()},
-		{Head: byID(head), View: conversation, NodeDetail: envelopes, Policy: &Policy{MaxUserChars: proto.Int32(0), MaxReplyChars: proto.Int32(0), KeepFullRuns: proto.Int32(1)}},
+		{Head: byID(head), View: conversation, NodeDetail: envelopes, Policy: &Policy{MaxUserChars: proto.Int32(0), MaxReplyChars: proto.Int32(0), KeepWholeRunLoops: proto.Int32(1)}},
 	} {
 		want := garble(canonical.EncodePayload(clear.assemble(req).Messages))
 		if got := r.rawReply(req); string(got) != string(want) {

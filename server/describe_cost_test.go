@@ -162,7 +162,7 @@ func TestDescribeCostsNoLoop(t *testing.T) {
 		if reads := long.gets + long.seeks + long.nexts; reads > 20+uint64(items)*3 {
 			t.Errorf("lists of %d cost %d reads", items, reads)
 		}
-		if n := len(reply.Lineage.Spawned); n != int(items) || !reply.Lineage.MoreSpawned {
+		if n := len(reply.Lineage.Spawned); n != int(items) || !reply.Lineage.HasMoreSpawned {
 			t.Errorf("of 2,000 chains spawned %d are told", n)
 		}
 	}
@@ -187,7 +187,7 @@ func TestDescribeCostsNoForks(t *testing.T) {
 		}
 		got, reply := d.cost(&Describe{Head: byAlias(alias)})
 		t.Logf("%d forks: %+v", forks, got)
-		if of[forks] = got; !reply.Lineage.MoreSpawned || int(reply.Lineage.Forks) != forks {
+		if of[forks] = got; !reply.Lineage.HasMoreSpawned || int(reply.Lineage.Forks) != forks {
 			t.Errorf("of a path of %d forks it tells %v", forks, reply.Lineage)
 		}
 	}

@@ -43,7 +43,7 @@ func TestDescribeForks(t *testing.T) {
 		equal(r, "forks listed", len(l.ForkNodes), want)
 		for i, n := range l.ForkNodes {
 			equal(r, "a fork", n.NodeId, forks[199-i])
-			equal(r, "its ancestors", n.Ancestors, int64(399-2*i))
+			equal(r, "its ancestors", n.Ancestors, int32(399-2*i))
 		}
 	}
 	straight := r.lineage(r.chain("", system("s"), user("a"), assistant("b"))[0], 0)
@@ -74,13 +74,13 @@ func TestDescribeCompactions(t *testing.T) {
 			want = 5
 		}
 		equal(r, "compactions listed", len(l.Compactions), want)
-		equal(r, "whether there are more", l.MoreCompactions, want < 5)
+		equal(r, "whether there are more", l.HasMoreCompactions, want < 5)
 		for i, got := range l.Compactions {
 			k := 4 - i
 			n := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(ids[k])}))
 			r.sameReply("a compaction", got, &transcriptv1.CompactionInfo{
-				NodeId: ids[k], Ancestors: n.Ancestors, CoversThrough: covered[k], Messages: int64(len(n.Messages)),
-				Bytes: n.Info.SizeBytes, Summary: k >= 3,
+				NodeId: ids[k], Ancestors: n.Ancestors, CoversThroughId: covered[k], MessageCount: int32(len(n.Messages)),
+				SizeBytes: n.Info.SizeBytes, HasSummary: k >= 3,
 			})
 		}
 	}

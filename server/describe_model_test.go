@@ -17,7 +17,7 @@ import (
 type walked struct {
 	id        string
 	parent    *walked
-	ancestors int64
+	ancestors int32
 	children  int
 	fork      bool
 	messages  []*Message
@@ -174,14 +174,14 @@ func TestDescribeAgreesWithAWalk(t *testing.T) {
 			loops := must[*transcriptv1.ListRunLoopsResponse](r)(r.ListRunLoops(r.ctx(), &transcriptv1.ListRunLoopsRequest{Head: byID(w.id), PageSize: 1}))
 			agrees(rt, got.Loop, loops.RunLoops)
 			want := w.want()
-			want.Lineage.Spawned, want.Lineage.MoreSpawned = w.spawned(tree, 16)
-			want.HeadAt, want.Age, want.Counters, want.Loop, want.Text = got.HeadAt, got.Age, got.Counters, got.Loop, got.Text
+			want.Lineage.Spawned, want.Lineage.HasMoreSpawned = w.spawned(tree, 16)
+			want.HeadFirstPutAt, want.Age, want.Counters, want.Loop, want.Text = got.HeadFirstPutAt, got.Age, got.Counters, got.Loop, got.Text
 			if !proto.Equal(got, want) {
 				rt.Fatalf("described as\n%s\nwant\n%s", protojson.Format(got), protojson.Format(want))
 			}
 			few := r.describe(&Describe{Head: byID(w.id), MaxItems: 2}).Lineage
-			want.Lineage.Spawned, want.Lineage.MoreSpawned = w.spawned(tree, 2)
-			if !slices.EqualFunc(few.Spawned, want.Lineage.Spawned, equalChains) || few.MoreSpawned != want.Lineage.MoreSpawned {
+			want.Lineage.Spawned, want.Lineage.HasMoreSpawned = w.spawned(tree, 2)
+			if !slices.EqualFunc(few.Spawned, want.Lineage.Spawned, equalChains) || few.HasMoreSpawned != want.Lineage.HasMoreSpawned {
 				rt.Fatalf("of two things spawned it tells\n%s\nwant\n%s", protojson.Format(few), protojson.Format(want.Lineage))
 			}
 		}
@@ -203,7 +203,7 @@ func agrees(rt *rapid.T, got *transcriptv1.LoopStatus, loops []*transcriptv1.Run
 	if got.State != l.State || got.LeadIn != l.LeadIn || !proto.Equal(got.First, l.First) || !proto.Equal(got.StartedAt, l.StartedAt) {
 		rt.Fatalf("the last loop is %v, and described as %v", l, got)
 	}
-	if int64(len(got.Pending)) > l.Unanswered || (got.State == stateClosed && len(got.Pending) > 0) {
-		rt.Fatalf("%d calls are pending, of %d unanswered", len(got.Pending), l.Unanswered)
+	if int32(len(got.Pending)) > l.UnansweredCalls || (got.State == stateClosed && len(got.Pending) > 0) {
+		rt.Fatalf("%d calls are pending, of %d unanswered", len(got.Pending), l.UnansweredCalls)
 	}
 }

@@ -123,7 +123,7 @@ func TestDescribeAfterRaces(t *testing.T) {
 	}
 	tell := func(r *rig, id string) *DescribeResponse {
 		return r.describe(&Describe{
-			Head: byID(id), Mode: modePreview, MaxItems: 64, Names: &VariableNames{Prefix: proto.String("")}, Now: timestamppb.New(begun),
+			Head: byID(id), Mode: modePreview, MaxItems: 64, VariableNames: &VariableNames{Prefix: proto.String("")}, Now: timestamppb.New(begun),
 		})
 	}
 	r, disk := open()

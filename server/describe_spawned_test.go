@@ -23,7 +23,7 @@ func (r *rig) spawned(what, head string, items int32, more bool, want ...string)
 		got = append(got, s.NodeId)
 	}
 	equal(r, what, fmt.Sprint(got), fmt.Sprint(want))
-	equal(r, what+": more", l.MoreSpawned, more)
+	equal(r, what+": more", l.HasMoreSpawned, more)
 }
 
 // TestDescribeSpawned: what the whole path spawned, that of the latest nodes first chosen, shown as put.

@@ -128,14 +128,14 @@ func TestDescribeTellsEveryPart(t *testing.T) {
 	head := path[4]
 	headAt := begun.Add(5 * time.Second)
 	counters := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(head)})).Counters
-	place := func(node string, ancestors int64) *transcriptv1.PathNode {
+	place := func(node string, ancestors int32) *transcriptv1.PathNode {
 		return &transcriptv1.PathNode{NodeId: node, Ancestors: ancestors}
 	}
 	pending := func(name, id string) *transcriptv1.PendingCall {
 		return &transcriptv1.PendingCall{Name: &name, Id: &id}
 	}
 	want := &DescribeResponse{
-		HeadId: head, HeadAt: timestamppb.New(headAt), Age: durationpb.New(3 * time.Minute), Counters: counters,
+		HeadId: head, HeadFirstPutAt: timestamppb.New(headAt), Age: durationpb.New(3 * time.Minute), Counters: counters,
 		Loop: &transcriptv1.LoopStatus{
 			State: stateOpen, First: &transcriptv1.MessagePlace{NodeId: path[2]}, StartedAt: timestamppb.New(begun.Add(-time.Minute)),
 			OpenFor: durationpb.New(4*time.Minute + 5*time.Second),
@@ -362,9 +362,9 @@ func TestDescribeWithoutContent(t *testing.T) {
 	message := func(role transcriptv1.Role) *Message {
 		m := &Message{Role: role, Name: proto.String(secret()), Extras: extras(), Parts: []*transcriptv1.Part{
 			part(&transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: secret()}}),
-			part(&transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: secret(), Signature: secret(), Redacted: []byte(secret())}}}),
+			part(&transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: secret(), Signature: secret(), RedactedData: []byte(secret())}}}),
 			part(&transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: secret()}}),
-			part(&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: secret(), Source: &transcriptv1.Media_Uri{Uri: secret()}}}}),
+			part(&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: secret(), Source: &transcriptv1.Media_Uri{Uri: secret()}}}}),
 		}}
 		switch role {
 		case transcriptv1.Role_ROLE_TOOL:

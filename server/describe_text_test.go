@@ -213,12 +213,12 @@ func TestDescribeIsBounded(t *testing.T) {
 		equal(r, "the first variable", got.Variables[0].Name, "variable_0999")
 		equal(r, "the first pending call", got.Loop.Pending[0].GetId(), "call_0000")
 		equal(r, "the last spawned", l.Spawned[items-1].SpawnedFrom.GetToolCallId(), "call_0999")
-		equal(r, "calls of other tools", got.OtherCalls, int64(n-items))
+		equal(r, "calls of other tools", got.OtherCalls, int32(n-items))
 		equal(r, "more tools", int(got.MoreTools), 256-items)
 		equal(r, "more variables", int(got.MoreVariables), 256-items)
 		equal(r, "more pending calls", int(got.Loop.MorePending), n-items)
 		equal(r, "forks in all", l.Forks, n)
-		equal(r, "more", got.MoreAliases && l.MoreSpawned, true)
+		equal(r, "more", got.HasMoreAliases && l.HasMoreSpawned, true)
 		if size := utf8.RuneCountInString(got.Text); size > 1000 {
 			t.Errorf("the text has %d code points", size)
 		}

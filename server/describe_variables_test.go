@@ -72,7 +72,7 @@ func TestDescribeVariables(t *testing.T) {
 				return
 			}
 			want := proto.Clone(test.want).(*VariableInfo)
-			want.SetBy = &transcriptv1.PathNode{NodeId: ids[test.by], Ancestors: int64(test.by)}
+			want.SetBy = &transcriptv1.PathNode{NodeId: ids[test.by], Ancestors: int32(test.by)}
 			want.SetAt = timestamppb.New(begun.Add(time.Duration(test.by+1) * time.Minute))
 			equal(r, "the variables", namesOf(got.Variables), "x")
 			r.sameReply("the variable", got.Variables[0], want)
@@ -92,7 +92,7 @@ func TestDescribeNames(t *testing.T) {
 		head = r.putWith(head, &PutNode{Metadata: variables(pairs...)})
 	}
 	told := func(items int32, names *VariableNames) (string, int) {
-		got := r.describe(&Describe{Head: byID(head), MaxItems: items, Names: names})
+		got := r.describe(&Describe{Head: byID(head), MaxItems: items, VariableNames: names})
 		return namesOf(got.Variables), int(got.MoreVariables)
 	}
 	prefix := func(p string) *VariableNames { return &VariableNames{Prefix: &p} }
@@ -156,7 +156,7 @@ func TestVariablesOfAnotherFormAreRefused(t *testing.T) {
 type programNode struct {
 	id        string
 	parent    *programNode
-	ancestors int64
+	ancestors int32
 	at        time.Time
 	metadata  map[string]string
 }
@@ -323,7 +323,7 @@ func (r *rig) variablesProgram(rt *rapid.T, c *clock, namespace string) {
 		for _, names := range []*VariableNames{nil, drawNames(rt, pool, size)} {
 			items := rapid.SampledFrom([]int{5, 16, 64}).Draw(rt, "items")
 			got, err := r.TranscriptServiceClient.Describe(r.ctx(), &Describe{
-				Namespace: namespace, Head: byID(n.id), MaxItems: int32(items), Mode: modePreview, Names: names,
+				Namespace: namespace, Head: byID(n.id), MaxItems: int32(items), Mode: modePreview, VariableNames: names,
 			})
 			if err != nil {
 				rt.Fatal(err)

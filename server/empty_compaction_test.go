@@ -12,7 +12,7 @@ func TestAnEmptyCompactionThatIsLeftOutChangesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		behind []*Message
 		view   string
-		loops  int64
+		loops  int32
 	}{
 		"asked again": {[]*Message{user("and this?")}, "s u a u u", 2},
 		"answered":    {[]*Message{assistant("that")}, "s u a u a", 2},
@@ -27,7 +27,7 @@ func TestAnEmptyCompactionThatIsLeftOutChangesNothing(t *testing.T) {
 				step{messages: []*Message{user("what?")}},
 			)
 			empty := r.compact(&Compact{Head: byAlias("chat"), ThroughId: said[1], SummaryOnly: true, Policy: &Policy{OmitLeftOutLine: true}})
-			equal(r, "the messages of the first", empty.Report.MessagesAfter, int64(0))
+			equal(r, "the messages of the first", empty.Report.MessagesAfter, int32(0))
 			second := r.compact(&Compact{Head: byAlias("chat"), ThroughId: said[2]})
 			equal(r, "that the second is written", second.Written, true)
 			r.goOn("chat", []step{{messages: c.behind}})
@@ -35,7 +35,7 @@ func TestAnEmptyCompactionThatIsLeftOutChangesNothing(t *testing.T) {
 				reply := r.assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: policy})
 				equal(r, "the view", inWords(reply.Messages), c.view)
 				equal(r, "the loops shown", reply.Report.GetWindow().GetRunLoops(), c.loops)
-				equal(r, "the loops left out", reply.Report.GetLeftOut().GetRunLoops(), int64(0))
+				equal(r, "the loops left out", reply.Report.GetLeftOut().GetRunLoops(), int32(0))
 			}
 			kept := r.compact(&Compact{Head: byAlias("chat"), DryRun: true}).Report
 			equal(r, "the messages that a third keeps", kept.MessagesAfter, kept.MessagesBefore)

@@ -47,7 +47,7 @@ func (t *transcripts) GetNode(ctx context.Context, req *transcriptv1.GetNodeRequ
 	if err != nil {
 		return nil, err
 	}
-	reply.Aliases, reply.MoreAliases = aliases, more
+	reply.Aliases, reply.HasMoreAliases = aliases, more
 	if proto.Size(reply) > receive.MaxRequest {
 		return nil, errUseStream
 	}
@@ -102,11 +102,11 @@ func foundReply(n *chainstore.FoundNode, omit bool) (*transcriptv1.GetNodeRespon
 		return nil, err
 	}
 	reply := &transcriptv1.GetNodeResponse{
-		FirstPut: wire.Timestamp(h.FirstPut), Ancestors: int64(h.Seq), Roles: wire.Roles(h),
+		FirstPutAt: wire.Timestamp(h.FirstPut), Ancestors: wire.Count(h.Seq), Roles: wire.Roles(h),
 		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
 		Info: &transcriptv1.NodeInfo{
 			NodeId: h.ID.String(), MessageCount: int32(len(h.Messages)), SizeBytes: int64(len(n.Payload)),
-			Verbatim: true, Notes: wire.Notes(h.Messages, details), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
+			Content: transcriptv1.NodeContent_NODE_CONTENT_VERBATIM, Notes: wire.Notes(h.Messages, details), Envelope: wire.EnvelopeInfo(h, n.Metadata, wire.Links{Parent: n.Parent, Covers: n.Covers}),
 		},
 	}
 	reply.Info.Envelope.PayloadDigest = wire.PayloadDigest(h, n.Payload)

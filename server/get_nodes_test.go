@@ -33,7 +33,7 @@ func TestGetNodes(t *testing.T) {
 			equal(r, "the number of nodes", len(reply.Nodes), len(there))
 			for i, id := range there {
 				one := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(id), OmitMessages: omit}))
-				one.Aliases, one.MoreAliases = nil, false
+				one.Aliases, one.HasMoreAliases = nil, false
 				if !proto.Equal(reply.Nodes[i], one) {
 					t.Errorf("node %d is %v, not %v", i, reply.Nodes[i], one)
 				}

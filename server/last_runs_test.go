@@ -36,7 +36,7 @@ func TestLastOfLargeNodes(t *testing.T) {
 			}
 			want := max(0, before-n)
 			equal(r, "how many are given", len(reply.Messages), before-want)
-			equal(r, "whether there is more", reply.MoreBefore, want > 0)
+			equal(r, "whether there is more", reply.HasMoreBefore, want > 0)
 			if before > 0 {
 				equal(r, "the first", reply.Messages[0].Parts[0].GetText(), fmt.Sprintf("%04d", want))
 				equal(r, "where it begins", reply.Begin.String(), places[want].String())
@@ -45,7 +45,7 @@ func TestLastOfLargeNodes(t *testing.T) {
 	}
 	five := places[4999].NodeId // all of which are read at once
 	reply := r.assemble(&Assemble{Head: byID(five), LastMessages: 7})
-	equal(r, "the last of five nodes", fmt.Sprint(len(reply.Messages), reply.MoreBefore), "7 true")
+	equal(r, "the last of five nodes", fmt.Sprint(len(reply.Messages), reply.HasMoreBefore), "7 true")
 	for _, bytes := range []int{1, 100, 50_000, 100_000, 1 << 20} {
 		reply := r.assemble(&Assemble{Head: byID(head), LastBytes: int32(bytes)})
 		one := int(reply.Report.Bytes) / len(reply.Messages)
@@ -96,9 +96,9 @@ func TestLastOfLongGroups(t *testing.T) {
 		reply = r.assemble(&Assemble{Head: byID(head), View: view, LastMessages: 3})
 		equal(r, "the group", len(reply.Messages), 601+more)
 		equal(r, "where it begins", reply.Begin.NodeId, first)
-		equal(r, "that there is more", reply.MoreBefore, true)
+		equal(r, "that there is more", reply.HasMoreBefore, true)
 		reply = r.assemble(&Assemble{Head: byID(head), View: view, LastMessages: 5, Before: reply.Begin})
 		equal(r, "what comes before it", len(reply.Messages), 2)
-		equal(r, "that there is no more", reply.MoreBefore, false)
+		equal(r, "that there is no more", reply.HasMoreBefore, false)
 	}
 }

@@ -91,7 +91,7 @@ func (v *viewModel) part(req *Assemble, view []modelMessage, before int) *transc
 	at := lastOf(view[:before], goesOn(view), int(req.LastMessages), int(req.LastBytes))
 	what := fmt.Sprintf("the last %d messages, %d bytes, of %d before %d in view %v", req.LastMessages, req.LastBytes, len(view), before, req.View)
 	v.sameMessages(what, reply.Messages, bare(view[at:before])...)
-	equal(v.rig, "that there is more before "+what, reply.MoreBefore, at > 0)
+	equal(v.rig, "that there is more before "+what, reply.HasMoreBefore, at > 0)
 	equal(v.rig, "the base", reply.BaseId, "")
 	if before == at {
 		equal(v.rig, "that nothing begins", reply.Begin == nil, true)
@@ -133,9 +133,9 @@ func (v *viewModel) page(req *Assemble, view []modelMessage) (all []*Message, su
 		reply := v.part(req, view, before)
 		r := reply.Report
 		all = append(slices.Clone(reply.Messages), all...)
-		sum.Repairs, sum.Shortened = sum.Repairs+r.Repairs, sum.Shortened+r.Shortened
+		sum.Repairs, sum.ShortenedMessages = sum.Repairs+r.Repairs, sum.ShortenedMessages+r.ShortenedMessages
 		sum.Findings, sum.MoreFindings = append(slices.Clone(r.Findings), sum.Findings...), sum.MoreFindings+r.MoreFindings
-		if before -= len(reply.Messages); !reply.MoreBefore {
+		if before -= len(reply.Messages); !reply.HasMoreBefore {
 			return all, sum
 		}
 		if len(reply.Messages) == 0 {
@@ -172,7 +172,7 @@ func (p *program) checkLast(head string, view transcriptv1.View, want []modelMes
 	if fmt.Sprint(sum.Findings) != fmt.Sprint(shown) {
 		v.Errorf("the findings of all pages of view %v are\n%v, not\n%v", view, sum.Findings, shown)
 	}
-	equal(v.rig, "what was shortened on all pages", sum.Shortened, r.Shortened)
+	equal(v.rig, "what was shortened on all pages", sum.ShortenedMessages, r.ShortenedMessages)
 }
 
 // precedes tells whether a finding lies before the first message of a view, so that it is on no page. The compaction node of a view

@@ -31,8 +31,8 @@ func TestLeftOutLine(t *testing.T) {
 	reply := r.assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: tight, NodeDetail: ids})
 	r.sameMessages("a window", reply.Messages, put[0], canonical.LeftOut(2), put[5], put[6], put[7], put[8])
 	first := reply.Nodes[1]
-	equal(r, "the node that the line is told with", fmt.Sprint(first.NodeId == nodes[5], first.MessageCount, first.Verbatim), "true 2 false")
-	equal(r, "what the others tell", fmt.Sprint(len(reply.Nodes), reply.Nodes[2].MessageCount, reply.Nodes[2].Verbatim), "5 1 true")
+	equal(r, "the node that the line is told with", fmt.Sprint(first.NodeId == nodes[5], first.MessageCount, verbatim(first)), "true 2 false")
+	equal(r, "what the others tell", fmt.Sprint(len(reply.Nodes), reply.Nodes[2].MessageCount, verbatim(reply.Nodes[2])), "5 1 true")
 	equal(r, "the messages left out", reply.Report.LeftOut.Messages, 4)
 	equal(r, "the bytes left out", reply.Report.LeftOut.Bytes, int64(len(canonical.EncodePayload(put[1:5]))))
 	equal(r, "the loops of the window", reply.Report.Window.RunLoops, 2)
@@ -40,7 +40,7 @@ func TestLeftOutLine(t *testing.T) {
 	shows("omitted", view(&Policy{MaxRunLoops: proto.Int32(1), OmitLeftOutLine: true}), put[0], put[5], put[6], put[7], put[8])
 
 	done := r.compact(&Compact{Head: byAlias("chat"), Policy: tight})
-	equal(r, "what a compaction dropped", done.Report.LoopsDropped, 3)
+	equal(r, "what a compaction dropped", done.Report.RunLoopsDropped, 3)
 	equal(r, "the run loops of the effective view", done.Counters.Effective.RunLoops, 1)
 	shows("the effective view", &Assemble{}, put[0], canonical.LeftOut(3), put[7], put[8])
 	shows("a window that drops nothing", view(tight), put[0], canonical.LeftOut(3), put[7], put[8])

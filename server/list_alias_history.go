@@ -56,7 +56,7 @@ func (t *transcripts) parseBefore(ctx context.Context, p wire.Page, token string
 }
 
 func historyEntry(s *chainstore.AliasState) *transcriptv1.AliasHistoryEntry {
-	e := &transcriptv1.AliasHistoryEntry{At: wire.Timestamp(s.At), Revision: s.Revision}
+	e := &transcriptv1.AliasHistoryEntry{BeganAt: wire.Timestamp(s.At), Revision: s.Revision}
 	if !s.Deleted {
 		e.NodeId = s.Node.String()
 	}

@@ -27,8 +27,8 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	if query.After, err = parseAliasCursor(cursor); err != nil {
 		return nil, err
 	}
-	if req.OpenOnly && !req.Loops {
-		return nil, wire.InvalidField("open_only", "must be false without loops")
+	if req.OpenOnly && !req.IncludeLoops {
+		return nil, wire.InvalidField("open_only", "must be false without include_loops")
 	}
 	query.Limit, query.Bytes = size, wire.PageBytes
 	aliases, next, err := t.store.Aliases(ctx, p.Namespace, query)
@@ -39,7 +39,7 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 	for i := range aliases {
 		reply.Aliases = append(reply.Aliases, aliasInfo(&aliases[i]))
 	}
-	if req.Loops {
+	if req.IncludeLoops {
 		reply.Now = wire.Timestamp(t.now().UnixMilli())
 	}
 	if next != nil {
@@ -53,7 +53,7 @@ func (t *transcripts) ListAliases(ctx context.Context, req *transcriptv1.ListAli
 // parseListAliases reads what is asked for, and what tokens are bound to.
 func parseListAliases(req *transcriptv1.ListAliasesRequest) (query chainstore.AliasQuery, p wire.Page, err error) {
 	p = wire.Page{RPC: "ListAliases", Namespace: wire.Namespace(req.Namespace)}
-	query.Loops, query.OpenOnly = req.Loops, req.OpenOnly
+	query.Loops, query.OpenOnly = req.IncludeLoops, req.OpenOnly
 	field := "prefix"
 	switch s := req.Scope.(type) {
 	case *transcriptv1.ListAliasesRequest_Prefix:
@@ -119,7 +119,7 @@ func aliasLoop(l *chainstore.AliasLoop) *transcriptv1.AliasLoop {
 	if l == nil {
 		return nil
 	}
-	out := &transcriptv1.AliasLoop{State: chainview.LoopState(&l.Loop, true), Outcome: chainview.Outcome(&l.Loop), LastPut: wire.Timestamp(l.LastPut)}
+	out := &transcriptv1.AliasLoop{State: chainview.LoopState(&l.Loop, true), Outcome: chainview.Outcome(&l.Loop), LastPutAt: wire.Timestamp(l.LastPut)}
 	if out.State != transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED {
 		out.LeadIn, out.StartedAt = l.LeadIn, wire.Timestamp(l.StartedAt)
 	}

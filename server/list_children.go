@@ -87,6 +87,6 @@ func (t *transcripts) children(ctx context.Context, namespace string, node chain
 
 func childNode(h *chainstore.Header) *transcriptv1.ChildNode {
 	return &transcriptv1.ChildNode{
-		NodeId: h.ID.String(), FirstPut: wire.Timestamp(h.FirstPut), SizeBytes: int64(h.PayloadLength), Roles: wire.Roles(h),
+		NodeId: h.ID.String(), FirstPutAt: wire.Timestamp(h.FirstPut), SizeBytes: int64(h.PayloadLength), Roles: wire.Roles(h),
 	}
 }

@@ -82,7 +82,7 @@ func TestRunLoopsOfAnAlias(t *testing.T) {
 	equal(r, "its first message", first.RunLoops[0].First.NodeId, ids[48])
 
 	sent := timestamppb.New(timestamppb.Now().AsTime().Truncate(1e9))
-	tokens := uint32(7)
+	tokens := int32(7)
 	must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{
 		Parent: byAlias("chat"), Messages: []*Message{user("one more"), assistant("yes")}, Aliases: []*Update{{Name: "chat"}},
 		Notes: []*transcriptv1.MessageNote{{SentAt: sent, TokenCount: &tokens}, {TokenCount: &tokens}},
@@ -167,7 +167,7 @@ func TestRunLoopBounds(t *testing.T) {
 	pages = r.loopPages(&ListLoops{Head: head, PreviewChars: 10_000})
 	equal(r, "that a page of long ids has a few loops", pages[0] > 1 && pages[0] < 7, true)
 	l := r.loops(&ListLoops{Head: head, PageSize: 1, PreviewChars: 10_000}).RunLoops[0]
-	equal(r, "the calls listed and not", fmt.Sprint(len(l.ToolCalls), l.MoreToolCalls, l.Unanswered), "100 20 80")
+	equal(r, "the calls listed and not", fmt.Sprint(len(l.ToolCalls), l.MoreToolCalls, l.UnansweredCalls), "100 20 80")
 	answered := 0
 	for _, c := range l.ToolCalls {
 		if c.State == transcriptv1.ToolCallState_TOOL_CALL_STATE_OK {

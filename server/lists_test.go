@@ -327,9 +327,9 @@ func TestLargestNode(t *testing.T) {
 	r.fails(err, codes.ResourceExhausted, "USE_STREAM_ASSEMBLE", "")
 	small := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(id), OmitMessages: true}))
 	equal(r, "the aliases", len(small.Aliases), 100)
-	equal(r, "that there are more", small.MoreAliases, false)
+	equal(r, "that there are more", small.HasMoreAliases, false)
 	r.point("one more", id)
 	cut := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(id), OmitMessages: true}))
 	equal(r, "the aliases of 101", len(cut.Aliases), 100)
-	equal(r, "that there are more than 100", cut.MoreAliases, true)
+	equal(r, "that there are more than 100", cut.HasMoreAliases, true)
 }

@@ -66,13 +66,13 @@ func TestNodeFactsByName(t *testing.T) {
 			for _, e := range got.Nodes[i].Metadata {
 				told = append(told, e.Key, e.Value)
 			}
-			equal(r, "what is told of a node", fmt.Sprint(told, got.Nodes[i].MoreMetadata), want)
+			equal(r, "what is told of a node", fmt.Sprint(told, got.Nodes[i].HasMoreMetadata), want)
 		}
 		node := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(first)}))
-		equal(r, "its first put", got.Nodes[1].FirstPut.AsTime(), node.FirstPut.AsTime())
+		equal(r, "its first put", got.Nodes[1].FirstPutAt.AsTime(), node.FirstPutAt.AsTime())
 		bare := r.assemble(&Assemble{Head: byAlias("chat"), NodeDetail: ids, NodeFacts: &NodeFacts{}})
 		equal(r, "the metadata without keys", len(bare.Nodes[1].Metadata), 0)
-		equal(r, "the first put without keys", bare.Nodes[1].FirstPut.AsTime(), node.FirstPut.AsTime())
+		equal(r, "the first put without keys", bare.Nodes[1].FirstPutAt.AsTime(), node.FirstPutAt.AsTime())
 	})
 }
 
@@ -93,13 +93,13 @@ func TestNodeFactsFit(t *testing.T) {
 		id := must[*transcriptv1.PutNodeResponse](r)(r.PutNode(r.ctx(), &PutNode{Messages: []*Message{user("q")}, Metadata: all})).NodeId
 		return r.assemble(&Assemble{Head: byID(id), NodeDetail: ids, NodeFacts: &NodeFacts{MetadataKeys: keys}}).Nodes[0]
 	}
-	equal(r, "the entries of 16 KiB", fmt.Sprint(len(told().Metadata), told().MoreMetadata), "16 false")
+	equal(r, "the entries of 16 KiB", fmt.Sprint(len(told().Metadata), told().HasMoreMetadata), "16 false")
 	all[15].Value += "v"
-	equal(r, "the entries of a byte more", fmt.Sprint(len(told().Metadata), told().MoreMetadata), "15 true")
+	equal(r, "the entries of a byte more", fmt.Sprint(len(told().Metadata), told().HasMoreMetadata), "15 true")
 	all[15].Value = "v"
 	all[13].Value += "v"
 	n := told()
-	equal(r, "the entries beside one that is too large", fmt.Sprint(len(n.Metadata), n.MoreMetadata)+" "+n.Metadata[14].Key, "15 true k15")
+	equal(r, "the entries beside one that is too large", fmt.Sprint(len(n.Metadata), n.HasMoreMetadata)+" "+n.Metadata[14].Key, "15 true k15")
 }
 
 // factsProgram is a random tree whose nodes have metadata.
@@ -168,12 +168,12 @@ func (p *factsProgram) checkFacts(req *Assemble, keys []string) (left int) {
 	for _, n := range told.Nodes {
 		node := must[*transcriptv1.GetNodeResponse](p.rig)(p.GetNode(p.ctx(), &transcriptv1.GetNodeRequest{Namespace: p.namespace, Node: byID(n.NodeId)}))
 		want, more := factsModel(node.Metadata.GetEntries(), keys)
-		equal(p.rig, "the first put", n.FirstPut.AsTime(), node.FirstPut.AsTime())
-		equal(p.rig, "that metadata is left out", n.MoreMetadata, more)
+		equal(p.rig, "the first put", n.FirstPutAt.AsTime(), node.FirstPutAt.AsTime())
+		equal(p.rig, "that metadata is left out", n.HasMoreMetadata, more)
 		if !proto.Equal(&transcriptv1.Metadata{Entries: n.Metadata}, &transcriptv1.Metadata{Entries: want}) {
 			p.Errorf("the metadata of a node is %v, want %v", n.Metadata, want)
 		}
-		if n.FirstPut, n.Metadata, n.MoreMetadata = nil, nil, false; more {
+		if n.FirstPutAt, n.Metadata, n.HasMoreMetadata = nil, nil, false; more {
 			left++
 		}
 	}

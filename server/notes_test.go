@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // fullNote is a note of the largest size of what it has beside the model, which has so many bytes.
 func fullNote(model int) *transcriptv1.MessageNote {
 	return &transcriptv1.MessageNote{
-		SentAt: &timestamppb.Timestamp{Seconds: 253402300799, Nanos: 999_000_000}, TokenCount: proto.Uint32(1<<32 - 1), Estimated: true,
+		SentAt: &timestamppb.Timestamp{Seconds: 253402300799, Nanos: 999_000_000}, TokenCount: proto.Int32(math.MaxInt32), TokenCountEstimated: true,
 		Model: strings.Repeat("m", model),
 	}
 }
@@ -105,7 +106,7 @@ func TestNotesOfCopies(t *testing.T) {
 		} else if models > 0 {
 			t.Errorf("message %d has no model, one before it has", i)
 		}
-		if n.Messages[i].Origin == transcriptv1.Origin_ORIGIN_SHORTENED && (note.TokenCount != nil || note.Estimated || note.SentAt == nil) {
+		if n.Messages[i].Origin == transcriptv1.Origin_ORIGIN_SHORTENED && (note.TokenCount != nil || note.TokenCountEstimated || note.SentAt == nil) {
 			t.Errorf("the note of shortened message %d is %v", i, note)
 		}
 	}

@@ -33,7 +33,7 @@ func TestOpaqueBetweenCallAndResult(t *testing.T) {
 	for name, c := range map[string]struct {
 		between *Message
 		want    []*Message
-		repairs int64
+		repairs int32
 	}{
 		"opaque": {opaqueUser("state"), []*Message{ask, call, answer, reply}, 0},
 		"empty": {&Message{Role: transcriptv1.Role_ROLE_USER},
@@ -80,14 +80,14 @@ func TestOpaqueCounts(t *testing.T) {
 	r.sameMessages("the full view", whole.Messages, all...)
 	equal(r, "the tokens of the full view", whole.Report.Tokens, got.Effective.Tokens)
 	for _, n := range whole.Nodes {
-		equal(r, "that a node is whole in the full view", n.Verbatim, true)
+		equal(r, "that a node is whole in the full view", verbatim(n), true)
 	}
 	shown := v.asked(&Assemble{Head: byID(only.NodeId)})
 	r.sameMessages("the effective view", shown.Messages, put...)
 	equal(r, "its report", fmt.Sprint(shown.Report.Messages, shown.Report.Bytes, shown.Report.Repairs, len(shown.Report.Findings)), fmt.Sprint(3, size, 0, 0))
 	var nodes []string
 	for _, n := range shown.Nodes {
-		nodes = append(nodes, fmt.Sprint(n.MessageCount, n.Verbatim))
+		nodes = append(nodes, fmt.Sprint(n.MessageCount, verbatim(n)))
 	}
 	equal(r, "its nodes", fmt.Sprint(nodes), "[2 false 1 false 0 false]")
 	delta := v.asked(&Assemble{Head: byID(only.NodeId), AfterId: head})
@@ -111,14 +111,14 @@ func TestOpaqueBeforeResults(t *testing.T) {
 	equal(r, "the result replayed", calls[1].Result, "42")
 	equal(r, "the result recalled", said(r.recall(&Recall{Head: byID(head), ToolCallId: ptr("1")})), "42")
 	loop := r.loops(&ListLoops{Head: byID(head)}).RunLoops[0]
-	equal(r, "the loop", fmt.Sprint(loop.Messages, len(loop.ToolCalls), loop.Unanswered), "5 3 1")
+	equal(r, "the loop", fmt.Sprint(loop.Messages, len(loop.ToolCalls), loop.UnansweredCalls), "5 3 1")
 	r.clean("")
 }
 
 // TestOpaqueNotes: a note says when an opaque message was sent, and no tokens.
 func TestOpaqueNotes(t *testing.T) {
 	r := newRig(t)
-	put := &PutNode{Messages: []*Message{user("q"), opaqueUser("x")}, Notes: []*transcriptv1.MessageNote{{TokenCount: proto.Uint32(1)}, {TokenCount: proto.Uint32(0)}}}
+	put := &PutNode{Messages: []*Message{user("q"), opaqueUser("x")}, Notes: []*transcriptv1.MessageNote{{TokenCount: proto.Int32(1)}, {TokenCount: proto.Int32(0)}}}
 	_, err := r.PutNode(r.ctx(), put)
 	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "notes[1].token_count")
 	put.Notes[1].TokenCount = nil
@@ -228,7 +228,7 @@ func (w *opaqueTwins) compact() {
 func policies() []*Policy {
 	none := proto.Int32(0)
 	return []*Policy{
-		{}, {MaxRunLoops: proto.Int32(1)}, {KeepFullRuns: proto.Int32(2), MaxUserChars: proto.Int32(20)},
+		{}, {MaxRunLoops: proto.Int32(1)}, {KeepWholeRunLoops: proto.Int32(2), MaxUserChars: proto.Int32(20)},
 		{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, MaxRunLoops: none},
 		{MaxBytes: proto.Int64(900), MaxRunLoops: none}, {MaxTokens: proto.Int64(200)}, {ReplyTools: []string{"g"}, MaxRunLoops: proto.Int32(2)},
 	}

@@ -108,7 +108,7 @@ func TestOutcomes(t *testing.T) {
 				findings = append(findings, strings.TrimPrefix(f.Kind.String(), "FINDING_KIND_"))
 			}
 			equal(r, "the findings", strings.Join(findings, " "), c.findings)
-			equal(r, "the messages counted", reply.Counters.Effective.Messages, int64(len(reply.Messages)))
+			equal(r, "the messages counted", reply.Counters.Effective.Messages, int32(len(reply.Messages)))
 			equal(r, "the bytes counted", reply.Counters.Effective.Bytes, reply.Report.Bytes)
 			at := 0
 			for _, n := range reply.Nodes {
@@ -120,7 +120,7 @@ func TestOutcomes(t *testing.T) {
 				n := reply.Nodes[slices.IndexFunc(reply.Nodes, func(n *transcriptv1.NodeInfo) bool { return n.NodeId == ids[k] })]
 				equal(r, "the messages of the node that ends the run", int(n.MessageCount), len(c.chain[k].messages)+1)
 			}
-			whole := r.assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: &Policy{Preset: transcriptv1.Preset_PRESET_UNBOUNDED, KeepFullRuns: proto.Int32(99), MaxBytes: proto.Int64(1 << 40)}})
+			whole := r.assemble(&Assemble{Head: byAlias("chat"), View: conversation, Policy: &Policy{Preset: transcriptv1.Preset_PRESET_UNBOUNDED, KeepWholeRunLoops: proto.Int32(99), MaxBytes: proto.Int64(1 << 40)}})
 			if !strings.Contains(c.findings, "LEAD_IN") {
 				equal(r, "the conversation with all loops whole", inWords(whole.Messages), c.view)
 			}

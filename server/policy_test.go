@@ -77,7 +77,7 @@ func (c *dated) shapes(p *Policy) string {
 func hours(n int) *durationpb.Duration { return durationpb.New(time.Duration(n) * time.Hour) }
 
 // wholeWithin shows the loops before the last whole that are so many hours older at most.
-func wholeWithin(n int) *Policy { return &Policy{KeepFullRuns: proto.Int32(9), MaxAge: hours(n)} }
+func wholeWithin(n int) *Policy { return &Policy{KeepWholeRunLoops: proto.Int32(9), MaxAge: hours(n)} }
 
 // TestOldLoopsAreCondensed: max_age takes from old loops what is richer than condensed, and drops none.
 func TestOldLoopsAreCondensed(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOldLoopsAreCondensed(t *testing.T) {
 		c.loop(string(rune('a'+i)), at, -1)
 	}
 	traced := func(age *durationpb.Duration) *Policy {
-		return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, KeepFullRuns: proto.Int32(1), MaxAge: age}
+		return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, KeepWholeRunLoops: proto.Int32(1), MaxAge: age}
 	}
 	for _, x := range []struct {
 		name   string
@@ -94,11 +94,11 @@ func TestOldLoopsAreCondensed(t *testing.T) {
 		want   string
 	}{
 		{"no policy", nil, "a condensed, b condensed, c condensed, d whole"},
-		{"the default age", &Policy{KeepFullRuns: proto.Int32(9)}, "a condensed, b condensed, c whole, d whole"},
+		{"the default age", &Policy{KeepWholeRunLoops: proto.Int32(9)}, "a condensed, b condensed, c whole, d whole"},
 		{"an age that reaches a loop to the millisecond", wholeWithin(169), "a condensed, b whole, c whole, d whole"},
-		{"an age of a millisecond less", &Policy{KeepFullRuns: proto.Int32(9), MaxAge: durationpb.New(169*time.Hour - time.Millisecond)}, "a condensed, b condensed, c whole, d whole"},
+		{"an age of a millisecond less", &Policy{KeepWholeRunLoops: proto.Int32(9), MaxAge: durationpb.New(169*time.Hour - time.Millisecond)}, "a condensed, b condensed, c whole, d whole"},
 		{"any age", wholeWithin(0), "a whole, b whole, c whole, d whole"},
-		{"an age that keep_full_runs bounds", traced(hours(200)), "a condensed, b traced, c whole, d whole"},
+		{"an age that keep_whole_run_loops bounds", traced(hours(200)), "a condensed, b traced, c whole, d whole"},
 		{"an age that no loop has", traced(durationpb.New(time.Second)), "a condensed, b condensed, c condensed, d whole"},
 		{"any age, traced", traced(hours(0)), "a traced, b traced, c whole, d whole"},
 	} {
@@ -113,7 +113,7 @@ func TestPoliciesReadNoClock(t *testing.T) {
 	for i := range 14 {
 		c.loop(fmt.Sprint(i), 20*i, -1)
 	}
-	for _, p := range []*Policy{nil, {}, unbounded(), wholeWithin(100), {MaxBytes: proto.Int64(3000), MaxAge: hours(30), KeepFullRuns: proto.Int32(5)}} {
+	for _, p := range []*Policy{nil, {}, unbounded(), wholeWithin(100), {MaxBytes: proto.Int64(3000), MaxAge: hours(30), KeepWholeRunLoops: proto.Int32(5)}} {
 		seen := map[string]bool{}
 		for _, at := range []int{260, 0, -1000, 300, 500, 5000, 100_000} {
 			c.set(at)
@@ -159,7 +159,7 @@ func TestTimesOfCopies(t *testing.T) {
 	c.loop("b", 100, -1)
 	c.loop("c", 120, 110)
 	c.set(50)
-	c.head = c.compact(&Compact{Head: byID(c.head), ThroughId: c.head, Policy: &Policy{KeepFullRuns: proto.Int32(3), MaxAge: hours(0)}}).NodeId
+	c.head = c.compact(&Compact{Head: byID(c.head), ThroughId: c.head, Policy: &Policy{KeepWholeRunLoops: proto.Int32(3), MaxAge: hours(0)}}).NodeId
 	info := must[*transcriptv1.GetNodeResponse](c.rig)(c.GetNode(c.ctx(), &transcriptv1.GetNodeRequest{Node: byID(c.head)})).Info
 	var sent []string
 	for _, n := range info.Notes {
@@ -217,7 +217,7 @@ func TestPresets(t *testing.T) {
 	}
 	kept := func(p *Policy) string {
 		report := r.compact(&Compact{Head: byID(head), Policy: p, DryRun: true}).Report
-		return fmt.Sprint(report.LoopsDropped, " dropped, ", report.Shortened, " cut")
+		return fmt.Sprint(report.RunLoopsDropped, " dropped, ", report.ShortenedMessages, " cut")
 	}
 	with := func(change func(*Policy)) *Policy {
 		p := unbounded()

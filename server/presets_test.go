@@ -24,12 +24,12 @@ const (
 func resolved(clear *Clears) *Policy {
 	return &Policy{
 		MaxRunLoops: proto.Int32(10), MaxAge: durationpb.New(168 * time.Hour), MaxBytes: new(int64), MaxTokens: new(int64),
-		MaxUserChars: proto.Int32(500), MaxReplyChars: proto.Int32(500), KeepFullRuns: new(int32), ClearToolResults: clear,
+		MaxUserChars: proto.Int32(500), MaxReplyChars: proto.Int32(500), KeepWholeRunLoops: new(int32), ClearToolResults: clear,
 	}
 }
 
 func keeping(n int32, arguments bool) *Clears {
-	return &Clears{Keep: &n, Arguments: &arguments, CachedPercent: proto.Int32(10)}
+	return &Clears{Keep: &n, ClearArguments: &arguments, CachedPercent: proto.Int32(10)}
 }
 
 // writes is a call of a tool whose arguments are long, and its result.
@@ -63,7 +63,7 @@ func TestPresetsResolve(t *testing.T) {
 		presetLong: resolved(keeping(10, false)), presetFrugal: resolved(keeping(2, true)),
 		transcriptv1.Preset_PRESET_UNBOUNDED: {
 			MaxRunLoops: new(int32), MaxAge: durationpb.New(0), MaxBytes: new(int64), MaxTokens: new(int64),
-			MaxUserChars: new(int32), MaxReplyChars: new(int32), KeepFullRuns: new(int32), ClearToolResults: &Clears{},
+			MaxUserChars: new(int32), MaxReplyChars: new(int32), KeepWholeRunLoops: new(int32), ClearToolResults: &Clears{},
 		},
 	} {
 		want.ToolTrace = transcriptv1.ToolTrace_TOOL_TRACE_DROP

@@ -133,7 +133,7 @@ func (p *program) checkContinues(policy *Policy, before, after *transcriptv1.Ass
 	same := len(before.Messages)
 	if cleared(before, after) || before.Counters.Effective.RunLoops != after.Counters.Effective.RunLoops {
 		starts := loopStarts(before.Messages)
-		same = starts[max(0, len(starts)-1-int(policy.GetKeepFullRuns()))]
+		same = starts[max(0, len(starts)-1-int(policy.GetKeepWholeRunLoops()))]
 	}
 	if len(after.Messages) < same || !samePrefix(before.Messages, after.Messages, same) {
 		p.Errorf("the first %d messages are not those of the head: of\n%v\nbecame\n%v", same, brief(before.Messages), brief(after.Messages))

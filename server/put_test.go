@@ -22,7 +22,7 @@ func TestPutNodeAndGetItBack(t *testing.T) {
 	sent := timestamppb.New(time.Date(2026, 1, 2, 3, 4, 5, 678_999_999, time.UTC))
 	req := &PutNode{
 		Parent: byID(root), Messages: []*Message{user("hello"), assistant("hi")},
-		Notes:       []*transcriptv1.MessageNote{{SentAt: sent}, {TokenCount: proto.Uint32(3), Estimated: true}},
+		Notes:       []*transcriptv1.MessageNote{{SentAt: sent}, {TokenCount: proto.Int32(3), TokenCountEstimated: true}},
 		Metadata:    []*transcriptv1.MetadataEntry{{Key: "var/x", Value: "1"}, {Key: "a", Value: "b"}},
 		Salt:        []byte("0123456789abcdef"),
 		SpawnedFrom: &transcriptv1.SpawnedFromRef{NodeId: root, ToolCallId: proto.String("")},
@@ -54,7 +54,7 @@ func TestPutNodeAndGetItBack(t *testing.T) {
 		equal(r, "the aliases", strings.Join(n.Aliases, " "), "chat/1")
 		equal(r, "the roles", slices.Equal(n.Roles, []transcriptv1.Role{transcriptv1.Role_ROLE_USER, transcriptv1.Role_ROLE_ASSISTANT}), true)
 		equal(r, "that digests are there", len(n.Info.Envelope.PayloadDigest)+len(n.Info.Envelope.MetadataDigest), 128)
-		equal(r, "that it was put just now", time.Since(n.FirstPut.AsTime()) < time.Minute, true)
+		equal(r, "that it was put just now", time.Since(n.FirstPutAt.AsTime()) < time.Minute, true)
 	}
 	n := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(put.NodeId), OmitMessages: true}))
 	equal(r, "the messages left out", len(n.Messages), 0)

@@ -158,7 +158,7 @@ func TestRecallAfterCompactions(t *testing.T) {
 	}
 	two := int32(2)
 	for name, policy := range map[string]*Policy{
-		"default": nil, "lines": {ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS}, "whole": {KeepFullRuns: &two, ClearToolResults: clears(new(int32))},
+		"default": nil, "lines": {ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS}, "whole": {KeepWholeRunLoops: &two, ClearToolResults: clears(new(int32))},
 	} {
 		lines := 0
 		c := &compacted{rig: r, alias: name, policy: policy}

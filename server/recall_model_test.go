@@ -128,7 +128,7 @@ func (t *talk) loops() (loops []*transcriptv1.RunLoop) {
 func (t *talk) loop(start, end int, last bool) *transcriptv1.RunLoop {
 	l := &transcriptv1.RunLoop{
 		First: t.all[start].place(), Last: t.all[end-1].place(), LeadIn: !t.all[start].is(transcriptv1.Role_ROLE_USER),
-		Messages: int64(end - start), TokensEstimated: true,
+		Messages: int32(end - start), TokensEstimated: true,
 	}
 	replied, replyLast := false, false
 	for i, m := range t.all[start:end] {
@@ -145,22 +145,22 @@ func (t *talk) loop(start, end int, last bool) *transcriptv1.RunLoop {
 			continue
 		}
 		if c.result < 0 {
-			l.Unanswered++
+			l.UnansweredCalls++
 		}
 		if len(l.ToolCalls) == 100 {
 			l.MoreToolCalls++
 			continue
 		}
-		s := &transcriptv1.ToolCallSummary{Id: c.Id, Name: c.Name, State: toolState(c, t.all), Call: t.all[c.at].place()}
+		s := &transcriptv1.ToolCallSummary{Id: c.Id, Name: c.Name, State: toolState(c, t.all), CallPlace: t.all[c.at].place()}
 		if c.result >= 0 {
-			s.Result = t.all[c.result].place()
+			s.ResultPlace = t.all[c.result].place()
 		}
 		l.ToolCalls = append(l.ToolCalls, s)
 	}
 	switch {
 	case last && (l.LeadIn || !replyLast):
 		l.State = transcriptv1.RunLoopState_RUN_LOOP_STATE_OPEN
-	case !replied || l.Unanswered > 0:
+	case !replied || l.UnansweredCalls > 0:
 		l.State = transcriptv1.RunLoopState_RUN_LOOP_STATE_INTERRUPTED
 	default:
 		l.State = transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED

@@ -63,7 +63,7 @@ func (r *rig) drawCompaction(rt *rapid.T, all *tree, head string) {
 	dry := proto.CloneOf(req)
 	dry.DryRun = true
 	reply, err := r.Compact(r.ctx(), dry)
-	if err == nil && reply.NotWritten == 0 {
+	if err == nil && reply.NotWrittenReason == 0 {
 		req.ThroughId = reply.ThroughId
 		reply, err = r.Compact(r.ctx(), req)
 	}
@@ -145,7 +145,7 @@ func TestRecallOfRandomChains(t *testing.T) {
 func (r *rig) sameRecall(model *talk, req *Recall, c *modelCall, result, earlier int) {
 	r.Helper()
 	got, _ := r.recallWhole(req)
-	want := &Recalled{EarlierOccurrences: int64(earlier), At: got.At, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_OK}
+	want := &Recalled{EarlierOccurrences: int32(earlier), SentAt: got.SentAt, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_OK}
 	if c != nil {
 		want.Call, want.CallPlace, want.State = c.ToolCall, model.all[c.at].place(), toolState(c, model.all)
 	}

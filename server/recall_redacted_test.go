@@ -18,9 +18,9 @@ func secretParts(secret string) []*transcriptv1.Part {
 	return []*transcriptv1.Part{
 		{Extras: `{"x":"` + secret + `"}`, Kind: &transcriptv1.Part_Text{Text: strings.Repeat("é", 50) + " key " + secret + " end"}},
 		{Kind: &transcriptv1.Part_Json{Json: `{"key":"` + secret + `","n":1}`}},
-		{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: secret, Signature: secret, Redacted: []byte(secret)}}},
-		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/" + secret, Source: &transcriptv1.Media_Uri{Uri: "https://x/?token=" + secret}}}},
-		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "text/plain", Source: &transcriptv1.Media_Inline{Inline: []byte("key " + secret)}}}},
+		{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: secret, Signature: secret, RedactedData: []byte(secret)}}},
+		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "image/" + secret, Source: &transcriptv1.Media_Uri{Uri: "https://x/?token=" + secret}}}},
+		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "text/plain", Source: &transcriptv1.Media_Inline{Inline: []byte("key " + secret)}}}},
 		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Source: &transcriptv1.Media_Inline{Inline: []byte{0xff, 0, 1}}}}},
 		{Kind: &transcriptv1.Part_Text{Text: "nothing secret"}},
 	}
@@ -35,7 +35,7 @@ func TestRecallRedacts(t *testing.T) {
 	plain, _ := r.recallWhole(&Recall{Head: head, ToolCallId: ptr("id:" + githubKey)})
 	equal(r, "how often it stands there as it was put", strings.Count(protojson.Format(plain), githubKey), 3+7)
 	want := secretParts("[redacted]")
-	want[2].GetReasoning().Redacted = []byte("[redacted]")
+	want[2].GetReasoning().RedactedData = []byte("[redacted]")
 	for _, size := range []int32{1, 2, 3, 5, 8, 60, 100, 111, 500, 0} {
 		whole, _ := r.recallWhole(&Recall{Head: head, ToolCallId: ptr("id:" + githubKey), PageBytes: size, Redact: true})
 		if strings.Contains(protojson.Format(whole), githubKey[:8]) || !proto.Equal(&Message{Parts: whole.Parts}, &Message{Parts: want}) {

@@ -36,8 +36,8 @@ func (r *rig) recallWhole(req *Recall) (whole *Recalled, pages int) {
 			whole = page
 		} else {
 			equal(r, "whether a later page has the call", page.Call == nil, true)
-			equal(r, "what a later page says of the places", fmt.Sprint(page.CallPlace, page.ResultPlace, page.State, page.ResultBytes, page.At),
-				fmt.Sprint(whole.CallPlace, whole.ResultPlace, whole.State, whole.ResultBytes, whole.At))
+			equal(r, "what a later page says of the places", fmt.Sprint(page.CallPlace, page.ResultPlace, page.State, page.ResultBytes, page.SentAt),
+				fmt.Sprint(whole.CallPlace, whole.ResultPlace, whole.State, whole.ResultBytes, whole.SentAt))
 			if page.Continues {
 				last := whole.Parts[len(whole.Parts)-1].Kind.(*transcriptv1.Part_Text)
 				last.Text += page.Parts[0].Kind.(*transcriptv1.Part_Text).Text
@@ -85,7 +85,7 @@ func TestRecallPairs(t *testing.T) {
 			for n, want := range c.want {
 				got := r.recall(&Recall{Head: head, ToolCallId: c.id, Occurrence: int32(n)})
 				equal(r, "the call's node", got.CallPlace.NodeId, ids[want.call])
-				equal(r, "the earlier calls", got.EarlierOccurrences, int64(len(c.want)-1-n))
+				equal(r, "the earlier calls", got.EarlierOccurrences, int32(len(c.want)-1-n))
 				if want.result < 0 {
 					equal(r, "the state", got.State, transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED)
 					equal(r, "whether there is a result", got.ResultPlace != nil || len(got.Parts) > 0, false)
@@ -132,8 +132,8 @@ func TestRecallTimes(t *testing.T) {
 		Messages: []*Message{calling("f", "1", "2"), result("1", "x")}, Notes: []*transcriptv1.MessageNote{{SentAt: sent}, {}},
 	}))
 	node := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(reply.NodeId)}))
-	equal(r, "a result's time", r.recall(&Recall{Head: byID(reply.NodeId), ToolCallId: ptr("1")}).At.AsTime(), node.FirstPut.AsTime())
-	equal(r, "a call's time", r.recall(&Recall{Head: byID(reply.NodeId), ToolCallId: ptr("2")}).At.AsTime(), sent.AsTime())
+	equal(r, "a result's time", r.recall(&Recall{Head: byID(reply.NodeId), ToolCallId: ptr("1")}).SentAt.AsTime(), node.FirstPutAt.AsTime())
+	equal(r, "a call's time", r.recall(&Recall{Head: byID(reply.NodeId), ToolCallId: ptr("2")}).SentAt.AsTime(), sent.AsTime())
 }
 
 // TestRecallPages: any page size gives the same result, cut between code points, and JSON and media whole.
@@ -145,7 +145,7 @@ func TestRecallPages(t *testing.T) {
 		&transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: `{"a":["` + strings.Repeat("x", 100) + `"]}`}},
 		&transcriptv1.Part{Kind: &transcriptv1.Part_Text{}},
 		&transcriptv1.Part{Extras: `{"cache_control":{"type":"ephemeral"}}`, Kind: &transcriptv1.Part_Text{Text: long}},
-		&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png", Source: &transcriptv1.Media_Inline{Inline: make([]byte, 500)}}}},
+		&transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "image/png", Source: &transcriptv1.Media_Inline{Inline: make([]byte, 500)}}}},
 		&transcriptv1.Part{Extras: `{"empty":"` + strings.Repeat("x", 50) + `"}`, Kind: &transcriptv1.Part_Text{}},
 		&transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: "end"}},
 	)
@@ -218,7 +218,7 @@ func TestRecallOfAMovedAlias(t *testing.T) {
 	equal(r, "both pages", said(first)+said(second), long)
 	equal(r, "that the second goes on", second.Continues && !first.Continues, true)
 	req.Occurrence, req.PageToken = 1, ""
-	equal(r, "the one before", r.recall(req).EarlierOccurrences, int64(0))
+	equal(r, "the one before", r.recall(req).EarlierOccurrences, int32(0))
 }
 
 // TestRecallCountsEarlier: many calls of one id, across several pages of the index and of two in a message.
@@ -229,13 +229,13 @@ func TestRecallCountsEarlier(t *testing.T) {
 		chain = append(chain, calling("f", "1", "1"), result("1", fmt.Sprint(i, "a")), result("1", fmt.Sprint(i, "b")))
 	}
 	ids := r.chain("chat", chain...)
-	for n, earlier := range map[int32]int64{0: 1000, 1: 1000, 198: 1000, 199: 1000, 200: 999, 201: 998, 1197: 2, 1198: 1, 1199: 0} {
+	for n, earlier := range map[int32]int32{0: 1000, 1: 1000, 198: 1000, 199: 1000, 200: 999, 201: 998, 1197: 2, 1198: 1, 1199: 0} {
 		got := r.recall(&Recall{Head: byAlias("chat"), ToolCallId: ptr("1"), Occurrence: n})
 		equal(r, fmt.Sprint("the earlier calls at ", n), got.EarlierOccurrences, earlier)
 		equal(r, "the result", said(got), fmt.Sprint(599-n/2, map[int32]string{0: "b", 1: "a"}[n%2]))
 	}
 	got := r.recall(&Recall{Head: byAlias("chat"), Place: ids[2] + ".0"})
-	equal(r, "by place, the earlier calls", got.EarlierOccurrences, int64(1))
+	equal(r, "by place, the earlier calls", got.EarlierOccurrences, int32(1))
 	_, err := r.RecallToolCall(r.ctx(), &Recall{Head: byAlias("chat"), ToolCallId: ptr("1"), Occurrence: 1<<31 - 1})
 	r.fails(err, codes.NotFound, "TOOL_CALL_NOT_FOUND", "")
 }

@@ -59,7 +59,7 @@ func TestReplayOfALargeGroup(t *testing.T) {
 			}
 		}
 		equal(r, "the calls shown", fmt.Sprint(shown), fmt.Sprint(want[max(0, len(want)-int(c)):]))
-		equal(r, "more", got.More, true)
+		equal(r, "more", got.HasMoreCalls, true)
 	}
 }
 
@@ -148,7 +148,7 @@ func modelReplay(n *treeNode) (all []string) {
 func asModel(calls []*transcriptv1.ReplayedCall) (all []string) {
 	nth := map[string]int{}
 	for _, c := range slices.Backward(calls) {
-		at := fmt.Sprintf("%s.%d", c.Call.NodeId, c.Call.MessageIndex)
+		at := fmt.Sprintf("%s.%d", c.CallPlace.NodeId, c.CallPlace.MessageIndex)
 		nth[at]++
 		result := ""
 		if p := c.ResultPlace; p != nil {
@@ -186,8 +186,8 @@ func TestReplayPairsAsTheModel(t *testing.T) {
 		want := withoutNth(modelReplay(head))
 		req := &Replay{Namespace: namespace, Head: byID(head.id), MaxCalls: 200, MaxChars: 200_000, MaxItemChars: 1}
 		whole := must[*transcriptv1.ReplayToolsResponse](r)(r.ReplayTools(r.ctx(), req))
-		if got := asModel(whole.Calls); !slices.Equal(got, want) || whole.More {
-			t.Fatalf("the calls are\n%v, more %t\nwant\n%v", got, whole.More, want)
+		if got := asModel(whole.Calls); !slices.Equal(got, want) || whole.HasMoreCalls {
+			t.Fatalf("the calls are\n%v, more %t\nwant\n%v", got, whole.HasMoreCalls, want)
 		}
 		largest := 0
 		for _, n := range head.path() {
@@ -208,8 +208,8 @@ func TestReplayPairsAsTheModel(t *testing.T) {
 				t.Fatalf("with %d bytes the calls are\n%v\nnot some of\n%v", most, shown, want)
 			}
 		}
-		if got.More != (len(shown) < len(want)) {
-			t.Fatalf("%d of %d calls are shown, more %t", len(shown), len(want), got.More)
+		if got.HasMoreCalls != (len(shown) < len(want)) {
+			t.Fatalf("%d of %d calls are shown, more %t", len(shown), len(want), got.HasMoreCalls)
 		}
 		if len(shown) < len(want) {
 			cut++

@@ -39,8 +39,8 @@ func TestReplayOfPastLoops(t *testing.T) {
 	} {
 		c.req.Head, c.req.PastLoopsOnly = byID(c.head), true
 		got := r.replay(c.req)
-		if callIDs(got.Calls) != c.want || got.More != c.more {
-			t.Errorf("%s: %s, more %t; want %s, %t", c.what, callIDs(got.Calls), got.More, c.want, c.more)
+		if callIDs(got.Calls) != c.want || got.HasMoreCalls != c.more {
+			t.Errorf("%s: %s, more %t; want %s, %t", c.what, callIDs(got.Calls), got.HasMoreCalls, c.want, c.more)
 		}
 	}
 	got := r.replay(&Replay{Head: byID(behind), PastLoopsOnly: true})
@@ -75,8 +75,8 @@ func TestReplayOfPastLoopsDoesNotReadTheLast(t *testing.T) {
 	}
 	counter.bytes = 0
 	got := r.replay(&Replay{Head: byID(head), PastLoopsOnly: true})
-	if callIDs(got.Calls) != "a" || got.More || counter.bytes > 1000 {
-		t.Errorf("%v, more %t, %d bytes were read", got.Calls, got.More, counter.bytes)
+	if callIDs(got.Calls) != "a" || got.HasMoreCalls || counter.bytes > 1000 {
+		t.Errorf("%v, more %t, %d bytes were read", got.Calls, got.HasMoreCalls, counter.bytes)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestReplayOfPastLoopsIsThatWithoutTheLast(t *testing.T) {
 		want := all.Calls
 		if len(loops.RunLoops) > 0 {
 			want = slices.DeleteFunc(slices.Clone(all.Calls), func(c *transcriptv1.ReplayedCall) bool {
-				return proto.Equal(c.RunLoop, loops.RunLoops[0].First)
+				return proto.Equal(c.RunLoopPlace, loops.RunLoops[0].First)
 			})
 		}
 		if len(want) < len(all.Calls) && len(want) > 0 {
@@ -107,15 +107,15 @@ func TestReplayOfPastLoopsIsThatWithoutTheLast(t *testing.T) {
 		}
 		req.PastLoopsOnly = true
 		got := must[*transcriptv1.ReplayToolsResponse](r)(r.ReplayTools(r.ctx(), req))
-		if got.More || !sameCalls(got.Calls, want) {
-			t.Fatalf("the calls are\n%v, more %t\nwant\n%v", got.Calls, got.More, want)
+		if got.HasMoreCalls || !sameCalls(got.Calls, want) {
+			t.Fatalf("the calls are\n%v, more %t\nwant\n%v", got.Calls, got.HasMoreCalls, want)
 		}
 		most := rapid.IntRange(1, 200).Draw(t, "most")
 		some := must[*transcriptv1.ReplayToolsResponse](r)((&replay.Replayer{Store: counter, MaxBytes: most}).Tools(r.ctx(), req))
-		if some.More != (len(some.Calls) < len(want)) {
-			t.Fatalf("%d of %d calls are shown, more %t", len(some.Calls), len(want), some.More)
+		if some.HasMoreCalls != (len(some.Calls) < len(want)) {
+			t.Fatalf("%d of %d calls are shown, more %t", len(some.Calls), len(want), some.HasMoreCalls)
 		}
-		if some.More {
+		if some.HasMoreCalls {
 			cut++
 		}
 		next := 0

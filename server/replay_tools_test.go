@@ -62,8 +62,8 @@ func TestReplayShowsOldestFirst(t *testing.T) {
 	} {
 		c.req.Head = byID(head)
 		got := r.replay(c.req)
-		if callIDs(got.Calls) != c.want || got.More != c.more {
-			t.Errorf("%v gives %s, more %t; want %s, %t", c.req, callIDs(got.Calls), got.More, c.want, c.more)
+		if callIDs(got.Calls) != c.want || got.HasMoreCalls != c.more {
+			t.Errorf("%v gives %s, more %t; want %s, %t", c.req, callIDs(got.Calls), got.HasMoreCalls, c.want, c.more)
 		}
 	}
 	got := r.replay(&Replay{Head: byID(head)})
@@ -72,8 +72,8 @@ func TestReplayShowsOldestFirst(t *testing.T) {
 	equal(r, "the text", got.Text, want)
 	b := got.Calls[1]
 	equal(r, "state", b.State.String(), "TOOL_CALL_STATE_ERROR")
-	equal(r, "place", fmt.Sprint(b.Call.NodeId == at[3], b.ResultPlace.NodeId == at[4], b.RunLoop.NodeId == at[0]), "true true true")
-	equal(r, "loop", got.Calls[2].RunLoop.NodeId, at[6])
+	equal(r, "place", fmt.Sprint(b.CallPlace.NodeId == at[3], b.ResultPlace.NodeId == at[4], b.RunLoopPlace.NodeId == at[0]), "true true true")
+	equal(r, "loop", got.Calls[2].RunLoopPlace.NodeId, at[6])
 	equal(r, "unanswered", got.Calls[6].State.String(), "TOOL_CALL_STATE_UNANSWERED")
 	r.compact(&Compact{Head: byAlias("chat"), ThroughId: at[11]})
 	after := r.put2("chat", result("e", "ran"))
@@ -120,8 +120,8 @@ func TestReplayCutsInAll(t *testing.T) {
 		limit := map[bool]int{true: 8000, false: int(req.MaxChars)}[req.MaxChars == 0]
 		c := got.Calls[0]
 		items := utf8.RuneCountInString(c.Arguments) + utf8.RuneCountInString(c.Result)
-		if len(got.Calls) != 1 || !got.More || !c.ResultCut || utf8.RuneCountInString(got.Text) != limit || items > limit {
-			t.Errorf("%v gives %d calls, %d and %d characters, more %t", req, len(got.Calls), utf8.RuneCountInString(got.Text), items, got.More)
+		if len(got.Calls) != 1 || !got.HasMoreCalls || !c.ResultCut || utf8.RuneCountInString(got.Text) != limit || items > limit {
+			t.Errorf("%v gives %d calls, %d and %d characters, more %t", req, len(got.Calls), utf8.RuneCountInString(got.Text), items, got.HasMoreCalls)
 		}
 	}
 }

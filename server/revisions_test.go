@@ -73,7 +73,7 @@ func TestADeletedAliasIsToldFromOneNeverSet(t *testing.T) {
 		return nil
 	}
 	history := must[*transcriptv1.ListAliasHistoryResponse](r)(r.ListAliasHistory(r.ctx(), &transcriptv1.ListAliasHistoryRequest{Name: "x"}))
-	want := &transcriptv1.DeletedAlias{Revision: 2, DeletedAt: history.Entries[0].At, PreviousId: id}
+	want := &transcriptv1.DeletedAlias{Revision: 2, DeletedAt: history.Entries[0].BeganAt, PreviousId: id}
 	if got := told("x"); !proto.Equal(got, want) {
 		t.Errorf("of a deleted alias %v is told, want %v", got, want)
 	}

@@ -37,9 +37,9 @@ func (p *program) checkCalls(head string, chars int) (calls, answered, cut int) 
 		}
 		for _, c := range l.ToolCalls {
 			calls++
-			key := fmt.Sprint(c.Call.NodeId, c.Call.MessageIndex)
+			key := fmt.Sprint(c.CallPlace.NodeId, c.CallPlace.MessageIndex)
 			var all []*transcriptv1.ToolCall
-			for _, part := range p.node(c.Call.NodeId).messages[c.Call.MessageIndex].Parts {
+			for _, part := range p.node(c.CallPlace.NodeId).messages[c.CallPlace.MessageIndex].Parts {
 				if part.GetToolCall() != nil {
 					all = append(all, part.GetToolCall())
 				}
@@ -48,11 +48,11 @@ func (p *program) checkCalls(head string, chars int) (calls, answered, cut int) 
 			seen[key]++
 			equal(p.rig, "that arguments are cut", c.ArgumentsCut, chars > 0 && len(want) > chars)
 			equal(p.rig, "the arguments", c.Arguments, string(want[:min(len(want), chars)]))
-			equal(p.rig, "when a call was made", c.CalledAt.AsTime().UnixMilli(), p.timeOf(c.Call).UnixMilli())
-			equal(p.rig, "that it has a time of its answer", c.AnsweredAt != nil, c.Result != nil)
-			if c.Result != nil {
+			equal(p.rig, "when a call was made", c.CalledAt.AsTime().UnixMilli(), p.timeOf(c.CallPlace).UnixMilli())
+			equal(p.rig, "that it has a time of its answer", c.AnsweredAt != nil, c.ResultPlace != nil)
+			if c.ResultPlace != nil {
 				answered++
-				equal(p.rig, "when it was answered", c.AnsweredAt.AsTime().UnixMilli(), p.timeOf(c.Result).UnixMilli())
+				equal(p.rig, "when it was answered", c.AnsweredAt.AsTime().UnixMilli(), p.timeOf(c.ResultPlace).UnixMilli())
 			}
 			if c.ArgumentsCut {
 				cut++

@@ -88,7 +88,7 @@ func drawSearched(t *rapid.T) *Message {
 		case 2:
 			p.Kind = &transcriptv1.Part_Json{Json: drawWords(t)}
 		case 3:
-			p.Kind = &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "error", Source: &transcriptv1.Media_Inline{Inline: []byte("error")}}}
+			p.Kind = &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "error", Source: &transcriptv1.Media_Inline{Inline: []byte("error")}}}
 		case 5, 6:
 			p.Kind = &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{Id: id(), Name: name(), Arguments: drawWords(t)}}
 		}
@@ -330,16 +330,16 @@ func (e *expectedHit) match(req *SearchRequest, re *regexp.Regexp) bool {
 func (e *expectedHit) check(t *rapid.T, got *SearchHit, chars int) {
 	want := &SearchHit{
 		Place: &transcriptv1.MessagePlace{NodeId: e.node.id, MessageIndex: int32(e.index)}, Role: e.node.messages[e.index].Role,
-		Alias: e.alias, PartIndex: int32(e.part), Field: e.field, At: timestamppb.New(e.node.at[e.index]),
-		Excerpt: got.Excerpt, Matches: got.Matches, ToolName: e.tool, RunLoop: got.RunLoop,
+		Alias: e.alias, PartIndex: int32(e.part), Field: e.field, SentAt: timestamppb.New(e.node.at[e.index]),
+		Excerpt: got.Excerpt, Matches: got.Matches, ToolName: e.tool, RunLoopPlace: got.RunLoopPlace,
 		ToolCallId: e.node.messages[e.index].ToolCallId,
 	}
 	if !proto.Equal(got, want) {
 		t.Fatalf("a hit is\n%v\nwant\n%v", got, want)
 	}
 	loop := ""
-	if got.RunLoop != nil {
-		loop = fmt.Sprintf("%s.%d", got.RunLoop.NodeId, got.RunLoop.MessageIndex)
+	if got.RunLoopPlace != nil {
+		loop = fmt.Sprintf("%s.%d", got.RunLoopPlace.NodeId, got.RunLoopPlace.MessageIndex)
 	}
 	if loop != e.loop {
 		t.Fatalf("the run loop of %v is %q, want %q", e, loop, e.loop)
@@ -380,7 +380,7 @@ func searchPages(t *rapid.T, search searcher, req *SearchRequest, between func()
 		if size := int(req.PageSize); size > 0 && len(page.Hits) > size {
 			t.Fatalf("%d hits in a page of %d", len(page.Hits), size)
 		}
-		hits, nodes = append(hits, page.Hits...), nodes+page.ScannedNodes
+		hits, nodes = append(hits, page.Hits...), nodes+int64(page.ScannedNodes)
 		if req.PageToken = page.NextPageToken; req.PageToken == "" {
 			return hits, nodes
 		}

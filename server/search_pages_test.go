@@ -72,7 +72,7 @@ func TestSearchOfSlowMessages(t *testing.T) {
 		for _, h := range page.Hits {
 			found = append(found, fmt.Sprintf("%s.%d", h.Place.NodeId, h.Place.MessageIndex))
 		}
-		equal(r, "the nodes that a page has looked at", page.ScannedNodes, int64(1))
+		equal(r, "the nodes that a page has looked at", page.ScannedNodes, int32(1))
 		req.PageToken = page.NextPageToken
 	}
 	equal(r, "the hits", fmt.Sprint(found), fmt.Sprint([]string{head + ".0", root + ".1", root + ".0"}))
@@ -90,7 +90,7 @@ func TestSearchCountsWhatItReads(t *testing.T) {
 	}))
 	search := searchWith(store, searchLimits{Bytes: 5000, Span: 1, Rows: 1})
 	req := inChain(byID(labelled.NodeId), "needle")
-	var nodes []int64
+	var nodes []int32
 	for {
 		page := must[*SearchResponse](r)(search(r.ctx(), req))
 		nodes = append(nodes, page.ScannedNodes)

@@ -125,7 +125,7 @@ func TestSearchNamesToolsAndLoops(t *testing.T) {
 		if hits[i].GetToolName() != deref(want) || (hits[i].ToolName == nil) != (want == nil) {
 			t.Errorf("hit %d: %v", i, hits[i])
 		}
-		equal(r, "the loop", hits[i].RunLoop.GetNodeId(), ids[1])
+		equal(r, "the loop", hits[i].RunLoopPlace.GetNodeId(), ids[1])
 	}
 	equal(r, "the call's id", hits[2].GetToolCallId(), "2")
 	req := inChain(byAlias("chat"), "e")
@@ -164,7 +164,7 @@ func TestSearchLooksAtWhatWasPut(t *testing.T) {
 	equal(r, "hits", len(hits), 4)
 	for i, id := range []string{last, ids[3], ids[2], ids[1]} {
 		equal(r, "the node", hits[i].Place.NodeId, id)
-		equal(r, "the loop", hits[i].RunLoop.GetNodeId(), []string{ids[3], ids[3], ids[1], ids[1]}[i])
+		equal(r, "the loop", hits[i].RunLoopPlace.GetNodeId(), []string{ids[3], ids[3], ids[1], ids[1]}[i])
 	}
 }
 

@@ -316,7 +316,7 @@ func (c *turns) askable() *asking {
 	c.put("traced", node(user("and now?")), node(assistant("so")))
 	c.grow("lines", 10, 2, usual)
 	w.before = c.head("lines")
-	once, err := c.Compact(c.Context(), &Compact{Head: byAlias("lines"), ThroughId: w.before, Policy: &Policy{KeepFullRuns: proto.Int32(5)}, Summary: "so far"})
+	once, err := c.Compact(c.Context(), &Compact{Head: byAlias("lines"), ThroughId: w.before, Policy: &Policy{KeepWholeRunLoops: proto.Int32(5)}, Summary: "so far"})
 	if err != nil || !once.Written {
 		c.Fatalf("%v, %v", once, err)
 	}
@@ -351,7 +351,7 @@ func lines() *Policy {
 
 // tracing keeps the results of condensed loops as lines.
 func tracing() *Policy {
-	return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, ClearToolResults: clears(proto.Int32(1)), KeepFullRuns: proto.Int32(3)}
+	return &Policy{ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS, ClearToolResults: clears(proto.Int32(1)), KeepWholeRunLoops: proto.Int32(3)}
 }
 
 func (w *asking) table() (all []storeCalls) {
@@ -442,8 +442,8 @@ func (w *asking) lists() []storeCalls {
 		{"ResolveAlias", "one", 1, "", asks(w, w.ResolveAlias, &transcriptv1.ResolveAliasRequest{Name: "chat"})},
 		{"ListAliases", "a page", 1, "", asks(w, w.ListAliases, list(""))},
 		{"ListAliases", "the next page", 1, "", then(w, w.ListAliases, list(""), list, same[*transcriptv1.ListAliasesResponse])},
-		{"ListAliases", "a page with loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{Loops: true})},
-		{"ListAliases", "a page of open loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{Loops: true, OpenOnly: true})},
+		{"ListAliases", "a page with loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{IncludeLoops: true})},
+		{"ListAliases", "a page of open loops", 1, "", asks(w, w.ListAliases, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true})},
 		{"ListAliasHistory", "a page", 1, "", asks(w, w.ListAliasHistory, &transcriptv1.ListAliasHistoryRequest{Name: "chat"})},
 	}
 }
@@ -566,6 +566,6 @@ func (w *asking) finds() []storeCalls {
 		{"Describe", "a subagent that has its spawner's past", 5, depth, asks(w, w.Describe, &Describe{Head: byAlias("chat/on"), Mode: modePreview})},
 		{"Describe", "a subagent with a chain of its own", 4, depth, asks(w, w.Describe, &Describe{Head: byAlias("chat/sub"), Mode: modePreview})},
 		{"Describe", "a subagent 70 deep", 4, depth, asks(w, w.Describe, &Describe{Head: byAlias(fmt.Sprint("deep/", w.deep-1)), Mode: modePreview})},
-		{"Describe", "some of the variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Names: &transcriptv1.VariableNames{Exact: []string{"c0"}, Prefix: id("t")}})},
+		{"Describe", "some of the variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), VariableNames: &transcriptv1.VariableNames{Exact: []string{"c0"}, Prefix: id("t")}})},
 	}
 }

@@ -20,7 +20,7 @@ func (t *transcripts) StreamAssemble(req *transcriptv1.StreamAssembleRequest, ou
 	w := &frames.Writer{Out: out, First: &transcriptv1.StreamAssembleResponse{
 		HeadId: a.HeadID(), BaseId: a.BaseID(), Etag: a.Etag, NotModified: a.NotModified, Counters: a.Counters(),
 	}}
-	w.First.Begin, w.First.MoreBefore = a.Begin()
+	w.First.Begin, w.First.HasMoreBefore = a.Begin()
 	if a.NotModified {
 		return w.Send(&chainview.Frame{}, &transcriptv1.Report{})
 	}

@@ -66,8 +66,8 @@ func TestPartsAreOneStream(t *testing.T) {
 		t.Fatalf("%d messages came otherwise than the %d that were put", len(got), len(put))
 	}
 	report := frames[len(frames)-1].Report
-	found := int64(len(report.Findings)) + report.MoreFindings
-	if report.Messages != int64(len(put)) || found != 140 || len(report.Findings) != 100 {
+	found := int32(len(report.Findings)) + report.MoreFindings
+	if report.Messages != int32(len(put)) || found != 140 || len(report.Findings) != 100 {
 		t.Errorf("%d messages, %d findings, %d listed", report.Messages, found, len(report.Findings))
 	}
 	for i, f := range report.Findings[1:] {

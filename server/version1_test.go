@@ -76,10 +76,10 @@ func allPresets() map[string]*Policy {
 		out[name] = &Policy{Preset: transcriptv1.Preset(preset)}
 	}
 	traced := clearsAll()
-	traced.KeepFullRuns, traced.ToolTrace = nil, transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
+	traced.KeepWholeRunLoops, traced.ToolTrace = nil, transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	bounded := clearsAll()
 	bounded.MaxBytes = proto.Int64(9_000)
-	small := &Policy{Preset: presetFrugal, MaxRunLoops: proto.Int32(2), KeepFullRuns: proto.Int32(1)}
+	small := &Policy{Preset: presetFrugal, MaxRunLoops: proto.Int32(2), KeepWholeRunLoops: proto.Int32(1)}
 	out["traced"], out["by bytes"], out["small"] = traced, bounded, small
 	return out
 }
@@ -128,7 +128,7 @@ func TestClearedWithOldHeaders(t *testing.T) {
 		equal(r, name+": the report", replies["1"].Report.String(), replies["2"].Report.String())
 		equal(r, name+": the etag", replies["1"].Etag, replies["2"].Etag)
 		more := rows["1"] - rows["2"]
-		if arguments := replies["2"].Report.Policy.ClearToolResults.GetArguments(); more > withCalls || (more > 0) != arguments {
+		if arguments := replies["2"].Report.Policy.ClearToolResults.GetClearArguments(); more > withCalls || (more > 0) != arguments {
 			t.Errorf("%s: %d rows are read, %d with old headers; %d have calls", name, rows["2"], rows["1"], withCalls)
 		}
 		if rows["2"] > len(put) {
@@ -142,8 +142,8 @@ func TestSavingsOfCopies(t *testing.T) {
 	store := memstore.New(memstore.Options{})
 	r := newPlainRig(t, store)
 	r.chain("chat", severalLoops()...)
-	clear := &Clears{Keep: proto.Int32(2), Arguments: proto.Bool(true), CachedPercent: proto.Int32(100)}
-	made := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{ClearToolResults: clear, KeepFullRuns: proto.Int32(1)}})
+	clear := &Clears{Keep: proto.Int32(2), ClearArguments: proto.Bool(true), CachedPercent: proto.Int32(100)}
+	made := r.compact(&Compact{Head: byAlias("chat"), Policy: &Policy{ClearToolResults: clear, KeepWholeRunLoops: proto.Int32(1)}})
 	equal(r, "that it is written", made.Written, true)
 	node := must[*transcriptv1.GetNodeResponse](r)(r.GetNode(r.ctx(), &transcriptv1.GetNodeRequest{Node: byID(made.NodeId)}))
 	c := must[chainstore.Chain](r)(store.Chain(r.ctx(), "default", chainstore.Ref{Alias: "chat"}, nil))

@@ -111,7 +111,7 @@ func (c *turns) benchmarkMaxBytes(b *testing.B) {
 // benchmarkManyTurns: conversations of 1,000 turns, and the full view of the same turns.
 func (c *turns) benchmarkManyTurns(b *testing.B) {
 	whole, uncut := byLoops(1000), byLoops(1000)
-	whole.KeepFullRuns = proto.Int32(1000)
+	whole.KeepWholeRunLoops = proto.Int32(1000)
 	uncut.MaxUserChars, uncut.MaxReplyChars = proto.Int32(0), proto.Int32(0)
 	for _, x := range []struct {
 		name, alias string
@@ -165,7 +165,7 @@ func (c *turns) benchmarkDescribe(b *testing.B) {
 // and what is written.
 func (c *turns) benchmarkCompact(b *testing.B) {
 	many := byLoops(250)
-	many.KeepFullRuns, many.OmitLeftOutLine = proto.Int32(250), true // as many messages as a node may have
+	many.KeepWholeRunLoops, many.OmitLeftOutLine = proto.Int32(250), true // as many messages as a node may have
 	for _, x := range []struct {
 		name   string
 		policy *Policy

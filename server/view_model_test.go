@@ -58,8 +58,8 @@ func (v *viewModel) node(id string) *modelNode {
 	}
 	reply := must[*transcriptv1.GetNodeResponse](v.rig)(v.GetNode(v.ctx(), &transcriptv1.GetNodeRequest{Namespace: v.namespace, Node: byID(id)}))
 	n := &modelNode{
-		id: id, parent: reply.Info.Envelope.ParentId, covers: reply.Info.Envelope.CoversThrough,
-		firstPut: reply.FirstPut.AsTime().UnixMilli(), messages: reply.Messages, notes: reply.Info.Notes,
+		id: id, parent: reply.Info.Envelope.ParentId, covers: reply.Info.Envelope.CoversThroughId,
+		firstPut: reply.FirstPutAt.AsTime().UnixMilli(), messages: reply.Messages, notes: reply.Info.Notes,
 	}
 	v.verifyNodes(reply.Messages, []*transcriptv1.NodeInfo{reply.Info})
 	if n.covers != "" {
@@ -108,7 +108,7 @@ func (n *modelNode) shown() []modelMessage {
 				one.sentAt = at.AsTime().UnixMilli()
 			}
 			if c := n.notes[i].TokenCount; c != nil {
-				one.note = runloop.Note{Tokens: *c, HasTokens: true, Estimated: n.notes[i].Estimated}
+				one.note = runloop.Note{Tokens: uint32(*c), HasTokens: true, Estimated: n.notes[i].TokenCountEstimated}
 			}
 		}
 		out[i] = one
@@ -237,13 +237,13 @@ func (v *viewModel) conversation(head string, policy compaction.Policy, condense
 	r := &out.report
 	was, is := linesIn(bare(all)), linesIn(out.messages)
 	r.LeftOut = &transcriptv1.LeftOut{
-		Messages: total.Messages - was.Messages - (r.Messages - is.Messages), Bytes: total.Bytes - was.Bytes - (r.Bytes - is.Bytes),
+		Messages: int32(total.Messages-was.Messages) - (r.Messages - int32(is.Messages)), Bytes: total.Bytes - was.Bytes - (r.Bytes - is.Bytes),
 		Tokens:   max(0, total.Tokens-was.Tokens-(r.Tokens-is.Tokens)),
-		RunLoops: s.Effective.Loops - plan.Condensed - plan.Whole,
+		RunLoops: int32(s.Effective.Loops - plan.Condensed - plan.Whole),
 	}
 	r.LimitExceeded = plan.LimitExceeded
 	if plan.HasLoops {
-		r.Window = &transcriptv1.Window{RunLoops: plan.Condensed + plan.Whole}
+		r.Window = &transcriptv1.Window{RunLoops: int32(plan.Condensed + plan.Whole)}
 		if plan.LeadIn {
 			r.Window.RunLoops++
 		}
@@ -323,7 +323,7 @@ func (s *modelSum) add(all []modelMessage, i int, action compaction.Action) {
 	tokens, estimated := s.briefs[i].Tokens()
 	size := int64(len(canonical.EncodePayload([]*Message{m})))
 	if changed || m.Origin == transcriptv1.Origin_ORIGIN_SHORTENED {
-		s.report.Shortened++
+		s.report.ShortenedMessages++
 	}
 	if changed {
 		tokens, estimated = (size+3)/4, true
@@ -380,7 +380,7 @@ func (v *viewModel) unsourced(messages []*Message) []*Message {
 		was := reply.Messages[index]
 		equal(v.rig, "the result's parts", strconv.Itoa(canonical.Facts([]*Message{was})[0].PartsLength), found[1])
 		equal(v.rig, "the result's call", cmp.Or(was.GetToolCallId(), "-"), cmp.Or(m.GetToolCallId(), "-"))
-		equal(v.rig, "what made the node", reply.Info.Envelope.CoversThrough, "")
+		equal(v.rig, "what made the node", reply.Info.Envelope.CoversThroughId, "")
 		c := proto.Clone(m).(*Message)
 		at := strings.LastIndex(c.Parts[0].GetText(), " ")
 		c.Parts = text(c.Parts[0].GetText()[:at] + " " + modelSource + ".0]")
@@ -414,7 +414,7 @@ func (r *rig) streamed(req *Assemble) (*transcriptv1.AssembleResponse, error) {
 		}
 		proto.Merge(out, &transcriptv1.AssembleResponse{
 			Messages: f.Messages, HeadId: f.HeadId, BaseId: f.BaseId, Etag: f.Etag, NotModified: f.NotModified,
-			Counters: f.Counters, Report: f.Report, Nodes: f.Nodes, Begin: f.Begin, MoreBefore: f.MoreBefore,
+			Counters: f.Counters, Report: f.Report, Nodes: f.Nodes, Begin: f.Begin, HasMoreBefore: f.HasMoreBefore,
 		})
 	}
 }
@@ -430,9 +430,9 @@ func (r *rig) verifyNodes(messages []*Message, nodes []*transcriptv1.NodeInfo) {
 		equal(r, "that there are notes for all messages, or none", len(n.Notes) == 0 || len(n.Notes) == int(n.MessageCount), true)
 		envelope := canonical.Envelope{
 			PayloadDigest: canonical.PayloadDigest(e.Salt, own), Parent: r.digest(e.ParentId),
-			MetadataDigest: r.digest(e.MetadataDigest), CoversThrough: r.digest(e.CoversThrough),
+			MetadataDigest: r.digest(e.MetadataDigest), CoversThrough: r.digest(e.CoversThroughId),
 		}
-		if !n.Verbatim {
+		if !verbatim(n) {
 			equal(r, "that there is a payload digest", e.PayloadDigest != "", true)
 			envelope.PayloadDigest = *r.digest(e.PayloadDigest)
 		}

@@ -197,7 +197,7 @@ func unbounded() *Policy { return &Policy{Preset: transcriptv1.Preset_PRESET_UNB
 
 // wholeWhereRecent leaves about ten loops, about half of them whole.
 func wholeWhereRecent() *Policy {
-	return &Policy{MaxRunLoops: proto.Int32(10), KeepFullRuns: proto.Int32(10), MaxAge: durationpb.New(5 * time.Minute)}
+	return &Policy{MaxRunLoops: proto.Int32(10), KeepWholeRunLoops: proto.Int32(10), MaxAge: durationpb.New(5 * time.Minute)}
 }
 
 func byBytes(n int64) *Policy {
@@ -315,7 +315,7 @@ func TestReadsOfManyTurns(t *testing.T) {
 	c := openTurns(t, t.TempDir(), badgerstore.Options{})
 	c.put("another", node(user("the first change asks for the namespace's number")))
 	whole, uncut := byLoops(1000), byLoops(1000)
-	whole.KeepFullRuns = proto.Int32(1000)
+	whole.KeepWholeRunLoops = proto.Int32(1000)
 	uncut.MaxUserChars, uncut.MaxReplyChars = proto.Int32(0), proto.Int32(0)
 	for _, x := range []struct {
 		name   string
@@ -373,7 +373,7 @@ func TestCompactTakesMemoryForWhatItWrites(t *testing.T) {
 	c := serveTurns(t, w, store)
 	c.grow("chat", deepTurns(), 0, sizes{question: 20, arguments: 20, result: 200, reply: 20})
 	whole := byLoops(250)
-	whole.KeepFullRuns, whole.OmitLeftOutLine = proto.Int32(250), true // as many messages as a node may have
+	whole.KeepWholeRunLoops, whole.OmitLeftOutLine = proto.Int32(250), true // as many messages as a node may have
 	for name, policy := range map[string]*Policy{
 		"default": nil, "max_bytes": byBytes(20_000), "250 whole loops": whole,
 	} {

@@ -60,7 +60,7 @@ func drawNote(t *rapid.T) *transcriptv1.MessageNote {
 		}
 	}
 	if rapid.Bool().Draw(t, "counted") {
-		n.TokenCount, n.Estimated = proto.Uint32(rapid.Uint32Range(0, 50).Draw(t, "tokens")), rapid.Bool().Draw(t, "estimated")
+		n.TokenCount, n.TokenCountEstimated = proto.Int32(rapid.Int32Range(0, 50).Draw(t, "tokens")), rapid.Bool().Draw(t, "estimated")
 	}
 	return n
 }
@@ -147,7 +147,7 @@ func drawPolicy(t *rapid.T) *Policy {
 		p.MaxReplyChars = proto.Int32(rapid.Int32Range(0, 60).Draw(t, "max_reply_chars"))
 	}
 	if rapid.Bool().Draw(t, "whole") {
-		p.KeepFullRuns = proto.Int32(rapid.Int32Range(0, 2).Draw(t, "keep_full_runs"))
+		p.KeepWholeRunLoops = proto.Int32(rapid.Int32Range(0, 2).Draw(t, "keep_whole_run_loops"))
 	}
 	if rapid.Bool().Draw(t, "results") {
 		p.ClearToolResults = drawClear(t)
@@ -166,7 +166,7 @@ func drawClear(t *rapid.T) *transcriptv1.ClearToolResults {
 	}
 	c := clears(proto.Int32(rapid.Int32Range(0, 2).Draw(t, "keep")))
 	if rapid.Bool().Draw(t, "arguments said") {
-		c.Arguments = proto.Bool(rapid.Bool().Draw(t, "arguments"))
+		c.ClearArguments = proto.Bool(rapid.Bool().Draw(t, "arguments"))
 	}
 	if c.CachedPercent = nil; rapid.Bool().Draw(t, "percent") {
 		c.CachedPercent = proto.Int32(rapid.SampledFrom([]int32{0, 10, 50, 90, 100}).Draw(t, "cached_percent"))
@@ -210,14 +210,14 @@ func parsed(p *Policy) compaction.Policy {
 	if c := p.ClearToolResults; c != nil {
 		out.Clear = compaction.Clear{}
 		if c.Keep != nil {
-			out.Clear = compaction.Clear{On: true, Keep: int(*c.Keep), Arguments: c.GetArguments(), CachedPercent: 10}
+			out.Clear = compaction.Clear{On: true, Keep: int(*c.Keep), Arguments: c.GetClearArguments(), CachedPercent: 10}
 		}
 		if c.CachedPercent != nil {
 			out.Clear.CachedPercent = int(*c.CachedPercent)
 		}
 	}
 	out.MaxBytes, out.MaxTokens = p.GetMaxBytes(), p.GetMaxTokens()
-	out.KeepFullRuns = int(p.GetKeepFullRuns())
+	out.KeepWholeRunLoops = int(p.GetKeepWholeRunLoops())
 	out.OmitLeftOutLine = p.OmitLeftOutLine
 	out.TraceRequests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	return out
@@ -294,7 +294,7 @@ func (p *program) checkConversation(head string) (shortened bool) {
 			v.Errorf("read from the start of the window the reply is\n%v\nread whole\n%v", got, all)
 		}
 	}
-	return got.Report.Shortened > 0
+	return got.Report.ShortenedMessages > 0
 }
 
 // checkWindow checks that the window names the message that it begins with, by the nodes told of.

@@ -88,7 +88,7 @@ func parseRedacted(t *providerjson.Taker) *transcriptv1.Part {
 	if !ok {
 		return nil
 	}
-	return providerjson.ReasoningPart(&transcriptv1.Reasoning{Redacted: data}, "")
+	return providerjson.ReasoningPart(&transcriptv1.Reasoning{RedactedData: data}, "")
 }
 
 // parseCall makes a call of a tool_use block. The arguments are the input as JSON text, empty where there is none.
@@ -121,7 +121,7 @@ func parseMedia(t *providerjson.Taker, kind string) *transcriptv1.Part {
 	case "url":
 		if url := takeString(rest, "url"); url != nil {
 			return providerjson.MediaPart(&transcriptv1.Media{
-				Type: kind, Source: &transcriptv1.Media_Uri{Uri: url.Text},
+				MediaType: kind, Source: &transcriptv1.Media_Uri{Uri: url.Text},
 			}, "")
 		}
 	case "base64":
@@ -132,7 +132,7 @@ func parseMedia(t *providerjson.Taker, kind string) *transcriptv1.Part {
 		}
 		if data, ok := providerjson.Base64(text.Text); ok {
 			return providerjson.MediaPart(&transcriptv1.Media{
-				Type: mediaType.Text, Source: &transcriptv1.Media_Inline{Inline: data},
+				MediaType: mediaType.Text, Source: &transcriptv1.Media_Inline{Inline: data},
 			}, "")
 		}
 	}
@@ -178,8 +178,8 @@ func textBlock(text string) *providerjson.Node {
 }
 
 func thinkingBlock(r *transcriptv1.Reasoning) *providerjson.Node {
-	if len(r.GetRedacted()) > 0 && r.GetText() == "" && r.GetSignature() == "" {
-		return block("redacted_thinking").Set("data", providerjson.Text(providerjson.EncodeBase64(r.GetRedacted())))
+	if len(r.GetRedactedData()) > 0 && r.GetText() == "" && r.GetSignature() == "" {
+		return block("redacted_thinking").Set("data", providerjson.Text(providerjson.EncodeBase64(r.GetRedactedData())))
 	}
 	n := block("thinking").Set("thinking", providerjson.Text(r.GetText()))
 	if r.GetSignature() != "" {
@@ -204,7 +204,7 @@ func callBlock(call *transcriptv1.ToolCall) *providerjson.Node {
 // mediaBlock is the block that Anthropic has for a piece of media; a text where it has none.
 func mediaBlock(m *transcriptv1.Media) *providerjson.Node {
 	kind := typeDocument
-	if isImage(m.GetType()) {
+	if isImage(m.GetMediaType()) {
 		kind = typeImage
 	}
 	source := providerjson.NewObject()
@@ -213,10 +213,10 @@ func mediaBlock(m *transcriptv1.Media) *providerjson.Node {
 		source.Set("type", providerjson.Text("url")).Set("url", providerjson.Text(s.Uri))
 	case *transcriptv1.Media_Inline:
 		source.Set("type", providerjson.Text("base64")).
-			Set("media_type", providerjson.Text(m.GetType())).
+			Set("media_type", providerjson.Text(m.GetMediaType())).
 			Set("data", providerjson.Text(providerjson.EncodeBase64(s.Inline)))
 	default:
-		return textBlock(providerjson.Placeholder(m.GetType()))
+		return textBlock(providerjson.Placeholder(m.GetMediaType()))
 	}
 	return block(kind).Set("source", source)
 }

@@ -60,7 +60,7 @@ func (m *model) item(p *transcriptv1.Part, path string, role transcriptv1.Role, 
 		}
 		return m.call(k.ToolCall, path, id), nil
 	case *transcriptv1.Part_Media:
-		return m.orPlaceholder(mediaItem(k.Media), path, role, k.Media.GetType()), nil
+		return m.orPlaceholder(mediaItem(k.Media), path, role, k.Media.GetMediaType()), nil
 	case *transcriptv1.Part_Json:
 		it, kind := m.jsonItem(k.Json, role)
 		return m.orPlaceholder(it, path, role, kind), nil
@@ -77,7 +77,7 @@ func (m *model) blankText(path, text string) {
 
 // thinking is the block of reasoning that Anthropic signed or encrypted; no other is accepted.
 func (m *model) thinking(r *transcriptv1.Reasoning, path string, role transcriptv1.Role) item {
-	encrypted := len(r.GetRedacted()) > 0 && r.GetText() == "" && r.GetSignature() == ""
+	encrypted := len(r.GetRedactedData()) > 0 && r.GetText() == "" && r.GetSignature() == ""
 	switch {
 	case role != transcriptv1.Role_ROLE_ASSISTANT:
 		m.change(path, LeftOut, "only an assistant thinks")
@@ -149,22 +149,22 @@ func (m *model) partExtras(it item, path string, extras *providerjson.Value) {
 // source.
 func mediaItem(media *transcriptv1.Media) item {
 	kind := typeDocument
-	if isImage(media.GetType()) {
+	if isImage(media.GetMediaType()) {
 		kind = typeImage
 	}
 	switch s := media.GetSource().(type) {
 	case *transcriptv1.Media_Inline:
-		switch media.GetType() {
+		switch media.GetMediaType() {
 		case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
 			if len(s.Inline) > 0 {
 				return item{node: mediaBlock(media), kind: kind}
 			}
 		}
-		if media.GetType() == "text/plain" && utf8.Valid(s.Inline) && !blank(string(s.Inline)) {
+		if media.GetMediaType() == "text/plain" && utf8.Valid(s.Inline) && !blank(string(s.Inline)) {
 			return item{node: block(typeDocument).Set("source", plainSource(string(s.Inline))), kind: typeDocument}
 		}
 	case *transcriptv1.Media_Uri:
-		known := kind == typeImage || media.GetType() == typeDocument || media.GetType() == "application/pdf"
+		known := kind == typeImage || media.GetMediaType() == typeDocument || media.GetMediaType() == "application/pdf"
 		if known && (strings.HasPrefix(s.Uri, "https://") || strings.HasPrefix(s.Uri, "http://")) {
 			return item{node: mediaBlock(media), kind: kind}
 		}

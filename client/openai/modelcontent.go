@@ -71,7 +71,7 @@ func (m *model) content(i int, c *content) error {
 		case *transcriptv1.Part_Reasoning:
 			m.change(path, LeftOut, "reasoning is not sent back")
 		case *transcriptv1.Part_Media:
-			m.part(c, message, path, mediaItem(k.Media, extras), k.Media.GetType())
+			m.part(c, message, path, mediaItem(k.Media, extras), k.Media.GetMediaType())
 			m.partExtras(path, p, extras)
 		case *transcriptv1.Part_Json:
 			n, kind := jsonItem(p, message.GetRole())
@@ -186,7 +186,7 @@ func mediaClass(media *transcriptv1.Media) string {
 		if len(s.Inline) == 0 {
 			return ""
 		}
-		switch media.GetType() {
+		switch media.GetMediaType() {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
 			return typeImageURL
 		case "audio/wav", "audio/mp3":
@@ -196,13 +196,13 @@ func mediaClass(media *transcriptv1.Media) string {
 		}
 	case *transcriptv1.Media_Uri:
 		isWeb := strings.HasPrefix(s.Uri, "https://") || strings.HasPrefix(s.Uri, "http://")
-		isImage := media.GetType() == typeImageURL || media.GetType() == "image" ||
-			strings.HasPrefix(media.GetType(), "image/")
+		isImage := media.GetMediaType() == typeImageURL || media.GetMediaType() == "image" ||
+			strings.HasPrefix(media.GetMediaType(), "image/")
 		inline := inlineType(s.Uri)
 		if isImage && (isWeb || strings.HasPrefix(inline, "image/")) {
 			return typeImageURL
 		}
-		if media.GetType() == typeFile && inline == "application/pdf" {
+		if media.GetMediaType() == typeFile && inline == "application/pdf" {
 			return typeFile
 		}
 	}

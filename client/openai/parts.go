@@ -103,13 +103,13 @@ func parseFile(t *providerjson.Taker) *transcriptv1.Part {
 
 func inline(mediaType string, data []byte) *transcriptv1.Part {
 	return providerjson.MediaPart(&transcriptv1.Media{
-		Type: mediaType, Source: &transcriptv1.Media_Inline{Inline: data},
+		MediaType: mediaType, Source: &transcriptv1.Media_Inline{Inline: data},
 	}, "")
 }
 
 func uri(mediaType, uri string) *transcriptv1.Part {
 	return providerjson.MediaPart(&transcriptv1.Media{
-		Type: mediaType, Source: &transcriptv1.Media_Uri{Uri: uri},
+		MediaType: mediaType, Source: &transcriptv1.Media_Uri{Uri: uri},
 	}, "")
 }
 
@@ -140,8 +140,8 @@ func textNode(text string) *providerjson.Node {
 
 // mediaNode is the part that OpenAI has for a piece of media; a text where it has none.
 func mediaNode(m *transcriptv1.Media) *providerjson.Node {
-	isImage := m.GetType() == typeImageURL || m.GetType() == "image" || strings.HasPrefix(m.GetType(), "image/")
-	format, isAudio := strings.CutPrefix(m.GetType(), "audio/")
+	isImage := m.GetMediaType() == typeImageURL || m.GetMediaType() == "image" || strings.HasPrefix(m.GetMediaType(), "image/")
+	format, isAudio := strings.CutPrefix(m.GetMediaType(), "audio/")
 	switch s := m.GetSource().(type) {
 	case *transcriptv1.Media_Uri:
 		if isImage {
@@ -154,13 +154,13 @@ func mediaNode(m *transcriptv1.Media) *providerjson.Node {
 			n.Get(typeAudio).Set("format", providerjson.Text(format))
 			return n
 		}
-		url := providerjson.MakeDataURL(m.GetType(), s.Inline)
+		url := providerjson.MakeDataURL(m.GetMediaType(), s.Inline)
 		if isImage {
 			return nested(typeImageURL, "url", url)
 		}
 		return nested(typeFile, "file_data", url)
 	}
-	return textNode(providerjson.Placeholder(m.GetType()))
+	return textNode(providerjson.Placeholder(m.GetMediaType()))
 }
 
 // nested is {"type":KIND,KIND:{MEMBER:VALUE}}.

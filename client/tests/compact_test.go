@@ -91,7 +91,7 @@ func TestCompactAThread(t *testing.T) {
 	shows(t, thread, append(short(3), asks)...)
 
 	res = must(thread.Compact(ctx, keepAll))(t)
-	if res.Written || res.NotWritten != transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS {
+	if res.Written || res.NotWrittenReason != transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_NOTHING_SHRINKS {
 		t.Errorf("again: %v", res)
 	}
 	_, err := thread.Compact(ctx, client.Compaction{Through: other.Head()[:10]})

@@ -34,7 +34,7 @@ func ExampleQuery_facts() {
 		}
 	}
 
-	fmt.Println(a.Nodes[0].FirstPut.IsValid())
+	fmt.Println(a.Nodes[0].FirstPutAt.IsValid())
 	// Output:
 	// 1 message
 	// 1 message

@@ -133,8 +133,8 @@ func TestAChatThatHasJustBegunIsNotStale(t *testing.T) {
 	}
 	for a, err := range c.AliasRuns(ctx, client.AliasScope{}, true) {
 		ok(t, err)
-		if since := a.Now.Sub(a.MovedAt.AsTime()); a.Name != "chat/new" || a.Idle() != max(0, since) || a.Loop.LastPut.AsTime().After(run.Now) {
-			t.Errorf("%s is idle for %v, was moved %v ago, and put last at %v", a.Name, a.Idle(), since, a.Loop.LastPut.AsTime())
+		if since := a.Now.Sub(a.MovedAt.AsTime()); a.Name != "chat/new" || a.Idle() != max(0, since) || a.Loop.LastPutAt.AsTime().After(run.Now) {
+			t.Errorf("%s is idle for %v, was moved %v ago, and put last at %v", a.Name, a.Idle(), since, a.Loop.LastPutAt.AsTime())
 		}
 	}
 	if at := must(c.Resolve(ctx, "chat/old"))(t); at.Alias.NodeId != ended.NodeID {

@@ -39,7 +39,7 @@ func TestLeftOutLine(t *testing.T) {
 	}
 
 	res := must(thread.Compact(ctx, client.Compaction{Policy: policy}))(t)
-	if !res.Written || res.Report.LoopsDropped != 3 {
+	if !res.Written || res.Report.RunLoopsDropped != 3 {
 		t.Fatalf("compacted: %v", res)
 	}
 	shows(t, thread, append(messages{system, canonical.LeftOut(3)}, condensed(2)...)...)

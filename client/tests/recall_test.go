@@ -72,7 +72,7 @@ func TestRecallOfRepeatedIDs(t *testing.T) {
 	head := client.ByID(thread.Head())
 	for back := range 3 {
 		got := must(c.Recall(ctx, head, client.Recall{ID: "call-1", HasID: true, Occurrence: back}))(t)
-		if got.Parts[0].GetText() != fmt.Sprint(2-back) || got.EarlierOccurrences != int64(2-back) {
+		if got.Parts[0].GetText() != fmt.Sprint(2-back) || got.EarlierOccurrences != int32(2-back) {
 			t.Errorf("%d back: %v", back, got)
 		}
 	}

@@ -317,7 +317,7 @@ func TestATurnPointsItsChatAlong(t *testing.T) {
 func TestAppendNode(t *testing.T) {
 	ctx, c := t.Context(), newLink(t).client(client.WithVerification())
 	thread := begun(t, c)
-	tokens := uint32(7)
+	tokens := int32(7)
 	res := must(thread.AppendNode(ctx, client.Node{
 		Messages: messages{answer}, Notes: []*transcriptv1.MessageNote{{TokenCount: &tokens, Model: "m", OutputTokens: proto.Int32(9), Attributes: map[string]string{"k": "v"}}},
 		Metadata: map[string]string{"z": "1", "a": "2"}, Salt: []byte("0123456789abcdef"),

@@ -96,7 +96,7 @@ func TestRecallTool(t *testing.T) {
 	picture := client.Result(call, "")
 	picture.Parts = []*transcriptv1.Part{
 		{Kind: &transcriptv1.Part_Json{Json: `{"a":1}`}},
-		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{Type: "image/png", Source: &transcriptv1.Media_Uri{Uri: "u"}}}},
+		{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{MediaType: "image/png", Source: &transcriptv1.Media_Uri{Uri: "u"}}}},
 	}
 	for _, m := range []*transcriptv1.Message{
 		client.Assistant("", bare), client.Result(bare, "nameless"), hello, asks, failed, answer,
@@ -290,7 +290,7 @@ func TestSearchToolFindsWhatStandsBesideItsCall(t *testing.T) {
 	}
 	reasoning := &transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: "A NEEDLE, then"}}}
 	media := &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
-		Type: "needle/png", Source: &transcriptv1.Media_Uri{Uri: "needle"},
+		MediaType: "needle/png", Source: &transcriptv1.Media_Uri{Uri: "needle"},
 	}}}
 	long := strings.Repeat("ä", 500)
 	search, recall := call("search_history", `{"query":"needle"}`), call("recall_tool_call", `{"call_id":"needle"}`)

@@ -182,7 +182,7 @@ func TestForksOfCompactedChainsVerify(t *testing.T) {
 		branch := put(t, c, ids[at], messages{client.User("Otherwise?")})[0]
 		a := must(c.Assemble(t.Context(), client.ByID(branch), client.Query{}))(t)
 		begins := slices.IndexFunc(a.Nodes, func(n *transcriptv1.NodeInfo) bool {
-			return n.Envelope.CoversThrough != "" && n.MessageCount > 0
+			return n.Envelope.CoversThroughId != "" && n.MessageCount > 0
 		})
 		if sees == "" && begins >= 0 || sees != "" && (begins < 0 || a.Nodes[begins].NodeId != ids[sees]) {
 			t.Errorf("a branch at %s does not see %q", at, sees)
@@ -254,7 +254,7 @@ func refused(err error) bool {
 // deny makes a node one that came repaired, with the true digest of what was put in it.
 func deny(p *piece) {
 	digest := canonical.PayloadDigest(p.info.Envelope.Salt, canonical.EncodePayload(p.messages))
-	p.info.Verbatim, p.info.Envelope.PayloadDigest = false, hex.EncodeToString(digest[:])
+	p.info.Content, p.info.Envelope.PayloadDigest = transcriptv1.NodeContent_NODE_CONTENT_MADE, hex.EncodeToString(digest[:])
 }
 
 func TestAForgedViewOfACompactedChainIsFound(t *testing.T) {
@@ -279,10 +279,10 @@ func TestAForgedViewOfACompactedChainIsFound(t *testing.T) {
 	for name, change := range map[string]func(p []piece) []piece{
 		"nothing": nil,
 		"another covers_through": func(p []piece) []piece {
-			p[at(p, "C2")].info.Envelope.CoversThrough = ids["w1.3"]
+			p[at(p, "C2")].info.Envelope.CoversThroughId = ids["w1.3"]
 			return p
 		},
-		"covers nothing": func(p []piece) []piece { p[at(p, "C2")].info.Envelope.CoversThrough = ""; return p },
+		"covers nothing": func(p []piece) []piece { p[at(p, "C2")].info.Envelope.CoversThroughId = ""; return p },
 		"a node before the compaction left out": func(p []piece) []piece {
 			return slices.Delete(p, at(p, "w3.1"), at(p, "w3.1")+1)
 		},

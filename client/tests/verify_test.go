@@ -175,11 +175,11 @@ func TestATamperingServerIsFound(t *testing.T) {
 		"metadata":                          func(m *response) { m.Nodes[1].Envelope.MetadataDigest = "" },
 		"spawner":                           func(m *response) { m.Nodes[0].Envelope.SpawnedFrom.NodeId = other.NodeId },
 		"spawner dropped":                   func(m *response) { m.Nodes[0].Envelope.SpawnedFrom = nil },
-		"covers":                            func(m *response) { m.Nodes[1].Envelope.CoversThrough = ids[0] },
+		"covers":                            func(m *response) { m.Nodes[1].Envelope.CoversThroughId = ids[0] },
 		"no envelope":                       func(m *response) { m.Nodes[1].Envelope = nil },
 		"id":                                func(m *response) { m.Nodes[0].NodeId = other.NodeId },
 		"a node twice":                      func(m *response) { m.Nodes = append(m.Nodes, m.Nodes[len(m.Nodes)-1]) },
-		"called repaired, without a digest": func(m *response) { m.Nodes[1].Verbatim = false },
+		"called repaired, without a digest": func(m *response) { m.Nodes[1].Content = transcriptv1.NodeContent_NODE_CONTENT_MADE },
 		"a stub from nowhere": func(m *response) {
 			stub := client.Result(call, "what was never said")
 			stub.Origin = transcriptv1.Origin_ORIGIN_STUB
@@ -236,7 +236,7 @@ func TestMessagesCalledRepaired(t *testing.T) {
 		l.change = tamper(t, func(m *response) *response {
 			if len(m.Nodes) > 1 { // else it is a node as it was put
 				digest := canonical.PayloadDigest(nil, canonical.EncodePayload(m.Messages[1:3]))
-				m.Nodes[1].Verbatim, m.Nodes[1].Envelope.PayloadDigest = false, hex.EncodeToString(digest[:])
+				m.Nodes[1].Content, m.Nodes[1].Envelope.PayloadDigest = transcriptv1.NodeContent_NODE_CONTENT_MADE, hex.EncodeToString(digest[:])
 				change(m)
 			}
 			return m
@@ -269,8 +269,8 @@ func TestALastNodeCalledRepaired(t *testing.T) {
 		own := m.Messages[len(m.Messages)-int(m.Nodes[len(m.Nodes)-1].MessageCount):]
 		digest := canonical.PayloadDigest(nil, canonical.EncodePayload(own))
 		info := m.Nodes[len(m.Nodes)-1]
-		if info.Verbatim {
-			info.Verbatim, info.Envelope.PayloadDigest = false, hex.EncodeToString(digest[:])
+		if info.Content == transcriptv1.NodeContent_NODE_CONTENT_VERBATIM {
+			info.Content, info.Envelope.PayloadDigest = transcriptv1.NodeContent_NODE_CONTENT_MADE, hex.EncodeToString(digest[:])
 		}
 		return last(m)
 	})
@@ -298,7 +298,7 @@ func TestANodeSettledWithTheWholeChain(t *testing.T) {
 		if len(l.asked) == 1 {
 			m.Messages = append(messages{system}, m.Messages...)
 			m.Nodes[1].MessageCount++
-			m.Nodes[1].Verbatim, m.Nodes[1].Envelope.PayloadDigest = false, hex.EncodeToString(digest[:])
+			m.Nodes[1].Content, m.Nodes[1].Envelope.PayloadDigest = transcriptv1.NodeContent_NODE_CONTENT_MADE, hex.EncodeToString(digest[:])
 		}
 		return m
 	})

@@ -31,5 +31,5 @@ func (s *session) printState(e *transcriptv1.AliasHistoryEntry) error {
 	if where == "" {
 		where = "deleted"
 	}
-	return s.printLine("%-*s  %s  rev %d", shortDigits, where, clock(e.GetAt()), e.GetRevision())
+	return s.printLine("%-*s  %s  rev %d", shortDigits, where, clock(e.GetBeganAt()), e.GetRevision())
 }

@@ -186,11 +186,11 @@ func (s *session) tellReport(r *transcriptv1.Report) {
 		s.remark("%s: results without a call left out, or stand-ins for missing results added; see --view full", count(n, "repair"))
 	}
 	switch out := r.GetLeftOut(); {
-	case out == nil && r.GetShortened() > 0:
-		s.remark("shortened by a compaction: %s; see --view full", count(r.GetShortened(), "message"))
-	case out.GetMessages() > 0 || r.GetShortened() > 0:
+	case out == nil && r.GetShortenedMessages() > 0:
+		s.remark("shortened by a compaction: %s; see --view full", count(r.GetShortenedMessages(), "message"))
+	case out.GetMessages() > 0 || r.GetShortenedMessages() > 0:
 		s.remark("left out: %s, %s; shortened: %s; see --view effective", count(out.GetMessages(), "message"),
-			size(out.GetBytes()), count(r.GetShortened(), "message"))
+			size(out.GetBytes()), count(r.GetShortenedMessages(), "message"))
 	}
 	if r.GetLimitExceeded() {
 		s.remark("what is always shown exceeds --max-bytes or --max-tokens: see --keep-tool-results, or 'transcriptctl compact --summary'")

@@ -99,7 +99,7 @@ func (c *compactCommand) print(s *session, res *transcriptv1.CompactResponse) er
 	r := res.GetReport()
 	done := res.GetNodeId()
 	switch {
-	case res.GetNotWritten() != transcriptv1.NotWritten_NOT_WRITTEN_UNSPECIFIED:
+	case res.GetNotWrittenReason() != transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_UNSPECIFIED:
 		done = "nothing: it would not get smaller"
 	case !res.GetWritten():
 		done = "nothing: a dry run"
@@ -113,7 +113,7 @@ func (c *compactCommand) print(s *session, res *transcriptv1.CompactResponse) er
 		{"through", orDash(res.GetThroughId())},
 		{"before", fmt.Sprintf("%s, %s, about %s", count(r.GetMessagesBefore(), "message"), size(before), count(r.GetTokensBefore(), "token"))},
 		{"after", fmt.Sprintf("%s, %s, about %s (%s)", count(r.GetMessagesAfter(), "message"), size(after), count(r.GetTokensAfter(), "token"), percent(after, before))},
-		{"run loops", fmt.Sprintf("%d dropped, %d condensed, %d whole", r.GetLoopsDropped(), r.GetLoopsCondensed(), r.GetLoopsWhole())},
+		{"run loops", fmt.Sprintf("%d dropped, %d condensed, %d whole", r.GetRunLoopsDropped(), r.GetRunLoopsCondensed(), r.GetRunLoopsWhole())},
 	}...))
 }
 

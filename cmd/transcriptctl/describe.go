@@ -44,7 +44,7 @@ func (c *describeCommand) Run(ctx context.Context, s *session) error {
 		Mode: transcriptv1.DescribeMode_DESCRIBE_MODE_METADATA, Redact: c.Redact, MaxItems: c.MaxItems,
 	}
 	if len(c.Variable) > 0 || c.VariablePrefix != nil {
-		req.Names = &transcriptv1.VariableNames{Exact: c.Variable, Prefix: c.VariablePrefix}
+		req.VariableNames = &transcriptv1.VariableNames{Exact: c.Variable, Prefix: c.VariablePrefix}
 	}
 	if c.Preview {
 		req.Mode = transcriptv1.DescribeMode_DESCRIBE_MODE_PREVIEW

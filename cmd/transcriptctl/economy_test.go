@@ -117,7 +117,7 @@ func TestEconomyBadLine(t *testing.T) {
 // are not hidden; what shows them has none.
 func TestEconomyInterrupted(t *testing.T) {
 	s := newStack(t)
-	args := []string{"economy", "testdata/agent.jsonl", "--preset", "unbounded", "--keep-full-runs", "1"}
+	args := []string{"economy", "testdata/agent.jsonl", "--preset", "unbounded", "--keep-whole-run-loops", "1"}
 	want := []int64{0, 2, 2, 2, 2, 2, 0}
 	rows := economyRows(t, s.must(append(args, "--json")...))
 	for i, row := range rows {

@@ -334,7 +334,7 @@ func (i *importer) storedNodes(ctx context.Context, head string) (nodes []stored
 		for _, info := range frame.Nodes {
 			n := min(int(info.GetMessageCount()), len(messages))
 			nodes = append(nodes, storedNode{
-				id: info.GetNodeId(), payload: bytes.Join(messages[:n], nil), compaction: info.GetEnvelope().GetCoversThrough() != "",
+				id: info.GetNodeId(), payload: bytes.Join(messages[:n], nil), compaction: info.GetEnvelope().GetCoversThroughId() != "",
 			})
 			messages = messages[n:]
 		}

@@ -129,7 +129,7 @@ func (k *checker) explain(ctx context.Context, head string, repairs []repair, re
 			return fmt.Errorf("%w: message %d, which the report says was repaired", errUnexplained, r.message)
 		}
 	}
-	if int64(total) != report.GetRepairs() {
+	if int64(total) != int64(report.GetRepairs()) {
 		return fmt.Errorf("%w: it has %s, and the report tells of %d", errUnexplained,
 			count(int64(total), "repair"), report.GetRepairs())
 	}

@@ -69,7 +69,7 @@ func TestCheckForged(t *testing.T) {
 		}
 		n := f.Nodes[len(f.Nodes)-1]
 		digest := canonical.PayloadDigest(nil, canonical.AppendMessage(nil, f.Messages[last]))
-		n.Verbatim, n.MessageCount, n.Envelope.PayloadDigest = false, 0, fmt.Sprintf("%x", digest)
+		n.Content, n.MessageCount, n.Envelope.PayloadDigest = transcriptv1.NodeContent_NODE_CONTENT_MADE, 0, fmt.Sprintf("%x", digest)
 		f.Messages = f.Messages[:last]
 	}
 	const broken, agent, atEnd = "testdata/broken.jsonl", "testdata/agent.jsonl", "-"

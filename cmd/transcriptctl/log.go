@@ -62,20 +62,20 @@ func (s *session) printLogEntry(n *transcriptv1.GetNodeResponse) error {
 	if s.json {
 		return s.printReply(n)
 	}
-	return s.printLine("%s  %s  %s", short(n.GetInfo().GetNodeId()), clock(n.GetFirstPut()),
+	return s.printLine("%s  %s  %s", short(n.GetInfo().GetNodeId()), clock(n.GetFirstPutAt()),
 		nodeLine(n))
 }
 
 // nodeLine is roles, beginning and aliases of a node.
 func nodeLine(n *transcriptv1.GetNodeResponse) string {
 	words := []string{fmt.Sprintf("%-9s", roleNames(n.GetRoles()))}
-	if through := n.GetInfo().GetEnvelope().GetCoversThrough(); through != "" {
+	if through := n.GetInfo().GetEnvelope().GetCoversThroughId(); through != "" {
 		words = []string{compactionText(through)}
 	} else if line := firstLine(n.GetMessages()); line != "" {
 		words = append(words, line)
 	}
 	if aliases := n.GetAliases(); len(aliases) > 0 {
-		words = append(words, aliasText(aliases, n.GetMoreAliases()))
+		words = append(words, aliasText(aliases, n.GetHasMoreAliases()))
 	}
 	return strings.TrimRight(strings.Join(words, "  "), " ")
 }

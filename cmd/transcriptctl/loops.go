@@ -42,7 +42,7 @@ func (c *loopsCommand) Run(ctx context.Context, s *session) error {
 		if s.json {
 			return s.printReply(l)
 		}
-		calls := int64(len(l.GetToolCalls())) + l.GetMoreToolCalls()
+		calls := int64(len(l.GetToolCalls())) + int64(l.GetMoreToolCalls())
 		begins := preview(l.GetUserPreview())
 		if l.GetLeadIn() {
 			begins = "(lead-in)"

@@ -38,7 +38,7 @@ type staleLine struct {
 	Alias       string  `json:"alias"`
 	NodeID      string  `json:"node_id"`
 	StartedAt   string  `json:"started_at"`
-	LastPut     string  `json:"last_put"`
+	LastPutAt   string  `json:"last_put_at"`
 	IdleSeconds float64 `json:"idle_seconds"`
 	// Fate is "ended" or "moved_on"; empty where nothing is to be ended.
 	Fate    string   `json:"fate,omitempty"`
@@ -94,7 +94,7 @@ func (c *loopsCommand) stale(ctx context.Context, s *session) error {
 func (g *guard) run(ctx context.Context, run *client.AliasRun) error {
 	g.stale++
 	l := &staleLine{
-		Alias: run.Name, NodeID: run.NodeId, StartedAt: exact(run.Loop.GetStartedAt()), LastPut: exact(run.Loop.GetLastPut()),
+		Alias: run.Name, NodeID: run.NodeId, StartedAt: exact(run.Loop.GetStartedAt()), LastPutAt: exact(run.Loop.GetLastPutAt()),
 		IdleSeconds: run.Idle().Seconds(),
 	}
 	names, fate := name(run.Name), ""

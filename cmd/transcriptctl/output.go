@@ -91,7 +91,7 @@ func clock(t *timestamppb.Timestamp) string {
 }
 
 // count is a number with its noun: "1 node", "2 nodes".
-func count(n int64, noun string) string {
+func count[N int32 | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -199,10 +199,10 @@ func partLine(p *transcriptv1.Part) string {
 }
 
 func mediaName(m *transcriptv1.Media) string {
-	if m.GetType() == "" {
+	if m.GetMediaType() == "" {
 		return "media"
 	}
-	return m.GetType()
+	return m.GetMediaType()
 }
 
 // roleName is a role as people write it: "assistant".

@@ -16,7 +16,7 @@ func TestPresets(t *testing.T) {
 	s.putJSON("chat/1", `[`+userJSON+`,`+replyJSON+`]`)
 	none, loops := &transcriptv1.ClearToolResults{}, int32(10)
 	clear := func(keep int32, arguments bool, cached int32) *transcriptv1.ClearToolResults {
-		return &transcriptv1.ClearToolResults{Keep: &keep, Arguments: &arguments, CachedPercent: &cached}
+		return &transcriptv1.ClearToolResults{Keep: &keep, ClearArguments: &arguments, CachedPercent: &cached}
 	}
 	named := map[string]bool{}
 	for _, test := range []struct {

@@ -42,7 +42,7 @@ func (c *replayCommand) Run(ctx context.Context, s *session) error {
 	if s.json {
 		return s.printReply(reply)
 	}
-	if reply.GetMore() {
+	if reply.GetHasMoreCalls() {
 		s.remark("there are other calls, not shown; see --max-calls and --max-chars")
 	}
 	if reply.GetText() == "" {

@@ -47,7 +47,7 @@ func (c *searchCommand) Run(ctx context.Context, s *session) error {
 			alias = "  " + name(hit.GetAlias())
 		}
 		return s.printLine("%s.%d  %s  %-9s%s  %s", short(hit.GetPlace().GetNodeId()), hit.GetPlace().GetMessageIndex(),
-			clock(hit.GetAt()), roleName(hit.GetRole()), alias, visible(strings.Join(strings.Fields(hit.GetExcerpt()), " ")))
+			clock(hit.GetSentAt()), roleName(hit.GetRole()), alias, visible(strings.Join(strings.Fields(hit.GetExcerpt()), " ")))
 	})
 	if err != nil || n > 0 || c.Prefix == nil {
 		return err

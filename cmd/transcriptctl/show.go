@@ -52,7 +52,7 @@ func (c *showCommand) Run(ctx context.Context, s *session) error {
 func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 	envelope := n.GetInfo().GetEnvelope()
 	rows := [][2]string{{"node", n.GetInfo().GetNodeId()}, {"parent", orDash(envelope.GetParentId())}}
-	if through := envelope.GetCoversThrough(); through != "" {
+	if through := envelope.GetCoversThroughId(); through != "" {
 		rows = append(rows, [2]string{"compaction", "stands for all before it behind the preamble, through " + through})
 	}
 	if from := envelope.GetSpawnedFrom(); from != nil {
@@ -61,7 +61,7 @@ func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 	if len(envelope.GetSalt()) > 0 {
 		rows = append(rows, [2]string{"salt", fmt.Sprintf("%x", envelope.GetSalt())})
 	}
-	rows = append(rows, [2]string{"put", clock(n.GetFirstPut())},
+	rows = append(rows, [2]string{"put", clock(n.GetFirstPutAt())},
 		[2]string{"messages", roleNames(n.GetRoles()) + ", " + size(n.GetInfo().GetSizeBytes())})
 	for _, e := range n.GetMetadata().GetEntries() {
 		rows = append(rows, [2]string{"metadata", name(e.GetKey() + "=" + e.GetValue())})
@@ -69,7 +69,7 @@ func nodeRows(n *transcriptv1.GetNodeResponse) [][2]string {
 	for _, a := range n.GetAliases() {
 		rows = append(rows, [2]string{"alias", name(a)})
 	}
-	if n.GetMoreAliases() {
+	if n.GetHasMoreAliases() {
 		rows = append(rows, [2]string{"alias", "there may be more"})
 	}
 	return append(rows, counterRows(n.GetCounters())...)
@@ -150,7 +150,7 @@ func opaqueText(o *transcriptv1.Opaque) string {
 
 func reasoningText(r *transcriptv1.Reasoning) string {
 	if r.GetText() == "" {
-		return fmt.Sprintf("[reasoning, %s not readable]", size(int64(len(r.GetRedacted())+len(r.GetSignature()))))
+		return fmt.Sprintf("[reasoning, %s not readable]", size(int64(len(r.GetRedactedData())+len(r.GetSignature()))))
 	}
 	return "[reasoning] " + r.GetText()
 }

@@ -23,7 +23,7 @@ func (c *treeCommand) Help() string {
     transcriptctl tree chat/42 --root
     transcriptctl tree --prefix chat/
 
-With --output json it is a line a node, parents first: nodeId, parentId, coversThrough (of a compaction), roles, aliases, more (children not drawn).`
+With --output json it is a line a node, parents first: nodeId, parentId, coversThroughId (of a compaction), roles, aliases, more (children not drawn).`
 }
 
 // Run draws a tree.
@@ -98,12 +98,12 @@ func (s *session) printTreeNodes(n *treeNode) error {
 			roles[i] = roleName(r)
 		}
 		err := s.printJSON(struct {
-			NodeID        string   `json:"nodeId"`
-			ParentID      string   `json:"parentId,omitempty"`
-			CoversThrough string   `json:"coversThrough,omitempty"`
-			Roles         []string `json:"roles"`
-			Aliases       []string `json:"aliases,omitempty"`
-			More          bool     `json:"more,omitempty"`
+			NodeID          string   `json:"nodeId"`
+			ParentID        string   `json:"parentId,omitempty"`
+			CoversThroughID string   `json:"coversThroughId,omitempty"`
+			Roles           []string `json:"roles"`
+			Aliases         []string `json:"aliases,omitempty"`
+			More            bool     `json:"more,omitempty"`
 		}{n.id, n.parent, n.through, roles, n.aliases, n.more})
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func (s *session) readTreeNode(ctx context.Context, ref client.Ref) (*treeNode, 
 	}
 	return &treeNode{
 		id: n.GetInfo().GetNodeId(), parent: n.GetInfo().GetEnvelope().GetParentId(),
-		through: n.GetInfo().GetEnvelope().GetCoversThrough(),
+		through: n.GetInfo().GetEnvelope().GetCoversThroughId(),
 		roles:   n.GetRoles(), preview: firstLine(n.GetMessages()), aliases: n.GetAliases(),
 	}, nil
 }
@@ -120,7 +120,7 @@ func (f *forest) child(parent *treeNode, info *transcriptv1.NodeInfo, messages [
 		return n
 	}
 	n := &treeNode{
-		id: id, parent: parent.id, through: info.GetEnvelope().GetCoversThrough(), preview: firstLine(messages),
+		id: id, parent: parent.id, through: info.GetEnvelope().GetCoversThroughId(), preview: firstLine(messages),
 	}
 	for _, m := range messages {
 		n.roles = append(n.roles, m.GetRole())

@@ -119,12 +119,12 @@ func TestUsageOfConversations(t *testing.T) {
 // TestNoteText tells everything that a note has of what its message cost.
 func TestNoteText(t *testing.T) {
 	n := &transcriptv1.MessageNote{
-		TokenCount: proto.Uint32(1), FinishReason: "stop", OutputTokens: proto.Int32(0), Attributes: map[string]string{"b": "2", "a": "1"},
+		TokenCount: proto.Int32(1), FinishReason: "stop", OutputTokens: proto.Int32(0), Attributes: map[string]string{"b": "2", "a": "1"},
 	}
 	if got := noteText(n); got != "stop, 0 tokens out, a=1, b=2" {
 		t.Errorf("it is told as %q", got)
 	}
-	if got := noteText(&transcriptv1.MessageNote{TokenCount: proto.Uint32(1)}); got != "" {
+	if got := noteText(&transcriptv1.MessageNote{TokenCount: proto.Int32(1)}); got != "" {
 		t.Errorf("a note of no cost is told as %q", got)
 	}
 }

@@ -35,7 +35,7 @@ func TestWindowIsEconomy(t *testing.T) {
 		quoted, hidden int64
 	}{
 		{"testdata/agent.jsonl", []string{"chat/trip"}, []string{
-			"--max-run-loops", "2", "--keep-full-runs", "1", "--tool-trace", "--max-reply-chars", "9",
+			"--max-run-loops", "2", "--keep-whole-run-loops", "1", "--tool-trace", "--max-reply-chars", "9",
 		}, 0, 0},
 		{economyFile, []string{"chat/turns", "chat/work"}, []string{"--preset", "frugal"}, 9, 6},
 	} {
@@ -183,7 +183,7 @@ func TestWindowAges(t *testing.T) {
 	s.must("put", "--role", "assistant", "--text", "answer", "--parent", "a", "--alias", "a")
 	whole := windowRows(t, s.must("window", "a", "--output", "json", "--preset", "unbounded"))
 	shown := func(args ...string) (less [3]bool) {
-		args = append([]string{"window", "a", "--output", "json", "--max-user-chars", "5", "--keep-full-runs", "9"}, args...)
+		args = append([]string{"window", "a", "--output", "json", "--max-user-chars", "5", "--keep-whole-run-loops", "9"}, args...)
 		for i, row := range windowRows(t, s.must(args...)) {
 			if less[i] = row.ShownBytes < whole[i].ShownBytes; row.ShownMessages != int64(1+2*i) {
 				t.Errorf("%v: %d messages in request %d", args, row.ShownMessages, i)

@@ -22,7 +22,7 @@ func TestThirtyLoopsOverFortyDays(t *testing.T) {
 	c := s.agent("gardener")
 	chat := must[*client.Thread](s)(c.Chat(s.ctx(), "garden", client.System("You water a garden.")))
 	window := &policy{
-		MaxRunLoops: proto.Int32(10), KeepFullRuns: proto.Int32(3), MaxAge: durationpb.New(72 * time.Hour),
+		MaxRunLoops: proto.Int32(10), KeepWholeRunLoops: proto.Int32(3), MaxAge: durationpb.New(72 * time.Hour),
 	}
 	days := &days{service: s, chat: chat, window: window}
 	for i := 1; i <= 30; i++ {

@@ -78,11 +78,11 @@ func TestStored(t *testing.T) {
 // someClears are those of somePolicy.
 var someClears = []*transcriptv1.ClearToolResults{
 	{Keep: proto.Int32(0), CachedPercent: proto.Int32(100)},
-	{Keep: proto.Int32(1), Arguments: proto.Bool(true), CachedPercent: proto.Int32(100)},
+	{Keep: proto.Int32(1), ClearArguments: proto.Bool(true), CachedPercent: proto.Int32(100)},
 	{Keep: proto.Int32(0)},
-	{Keep: proto.Int32(2), Arguments: proto.Bool(true), CachedPercent: proto.Int32(50)},
+	{Keep: proto.Int32(2), ClearArguments: proto.Bool(true), CachedPercent: proto.Int32(50)},
 	{Keep: proto.Int32(1), CachedPercent: proto.Int32(30)},
-	{Keep: proto.Int32(0), Arguments: proto.Bool(true), CachedPercent: proto.Int32(10)},
+	{Keep: proto.Int32(0), ClearArguments: proto.Bool(true), CachedPercent: proto.Int32(10)},
 	nil,
 	{},
 	{Keep: proto.Int32(3), CachedPercent: proto.Int32(1)},
@@ -92,7 +92,7 @@ var someClears = []*transcriptv1.ClearToolResults{
 func somePolicy(i int) *transcriptv1.Policy {
 	n := func(modulus int) *int32 { return proto.Int32(int32(i % modulus)) }
 	p := &transcriptv1.Policy{
-		MaxRunLoops: n(4), KeepFullRuns: n(3), ClearToolResults: proto.CloneOf(someClears[i/2%len(someClears)]), MaxUserChars: n(2), MaxReplyChars: n(7),
+		MaxRunLoops: n(4), KeepWholeRunLoops: n(3), ClearToolResults: proto.CloneOf(someClears[i/2%len(someClears)]), MaxUserChars: n(2), MaxReplyChars: n(7),
 		ToolTrace: transcriptv1.ToolTrace(i % 3), OmitLeftOutLine: i%5 == 4,
 	}
 	if i/4%2 == 1 {
@@ -158,7 +158,7 @@ func spelled(text string) *transcriptv1.NewNode {
 			m.Role = user
 		case 'A':
 			// Where code points may be wide, four bytes are counted for each that a limit leaves.
-			m, note.TokenCount = saying(assistant, "wide "+strings.Repeat("x", 17)+"é"), proto.Uint32(14)
+			m, note.TokenCount = saying(assistant, "wide "+strings.Repeat("x", 17)+"é"), proto.Int32(14)
 		case 'e':
 			m.Parts = nil
 		case 'c', 'C', 'K':

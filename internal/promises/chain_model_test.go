@@ -95,7 +95,7 @@ func (m *message) with(content *transcriptv1.Message) *message {
 	out := *m
 	out.Message, out.bytes = content, encoded(content)
 	out.note = m.noted()
-	out.note.TokenCount, out.note.Estimated = nil, false
+	out.note.TokenCount, out.note.TokenCountEstimated = nil, false
 	return &out
 }
 
@@ -141,7 +141,7 @@ func (m *message) tokens() (n int64, estimated bool) {
 		return 0, false
 	}
 	if m.note != nil && m.note.TokenCount != nil {
-		return int64(*m.note.TokenCount), m.note.Estimated
+		return int64(*m.note.TokenCount), m.note.TokenCountEstimated
 	}
 	return int64(len(m.bytes)+3) / 4, true
 }

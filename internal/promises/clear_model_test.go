@@ -176,7 +176,7 @@ func (p *policy) resolved() *transcriptv1.Policy {
 	out := &transcriptv1.Policy{
 		MaxRunLoops: proto.Int32(int32(p.loops)), MaxAge: milliseconds(p.age), MaxBytes: &p.bytes, MaxTokens: &p.tokens,
 		MaxUserChars: proto.Int32(int32(p.userChars)), MaxReplyChars: proto.Int32(int32(p.replyChars)),
-		KeepFullRuns: proto.Int32(int32(p.keepRuns)), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP,
+		KeepWholeRunLoops: proto.Int32(int32(p.keepRuns)), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP,
 		OmitLeftOutLine: p.omitLine, ClearToolResults: &transcriptv1.ClearToolResults{},
 	}
 	if p.requests {
@@ -184,7 +184,7 @@ func (p *policy) resolved() *transcriptv1.Policy {
 	}
 	if c := p.clear; c != nil {
 		out.ClearToolResults = &transcriptv1.ClearToolResults{
-			Keep: proto.Int32(int32(c.keep)), Arguments: &c.arguments, CachedPercent: proto.Int32(int32(c.cached)),
+			Keep: proto.Int32(int32(c.keep)), ClearArguments: &c.arguments, CachedPercent: proto.Int32(int32(c.cached)),
 		}
 	}
 	return out

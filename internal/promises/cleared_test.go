@@ -52,9 +52,9 @@ func (w *tree) holdResolved(head *node, a *asking, was *conversation) {
 		return
 	}
 	for _, other := range []*transcriptv1.ClearToolResults{
-		{Keep: proto.Int32(*c.Keep + 1), Arguments: c.Arguments, CachedPercent: c.CachedPercent},
-		{Keep: c.Keep, Arguments: proto.Bool(!c.GetArguments()), CachedPercent: c.CachedPercent},
-		{Keep: c.Keep, Arguments: c.Arguments, CachedPercent: proto.Int32((*c.CachedPercent + 50) % 101)},
+		{Keep: proto.Int32(*c.Keep + 1), ClearArguments: c.ClearArguments, CachedPercent: c.CachedPercent},
+		{Keep: c.Keep, ClearArguments: proto.Bool(!c.GetClearArguments()), CachedPercent: c.CachedPercent},
+		{Keep: c.Keep, ClearArguments: c.ClearArguments, CachedPercent: proto.Int32((*c.CachedPercent + 50) % 101)},
 		{},
 	} {
 		told.policy.ClearToolResults = other

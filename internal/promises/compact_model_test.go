@@ -49,11 +49,11 @@ func compact(head, through *node, p *policy, summary string, summaryOnly bool) *
 		start = n
 	}
 	if len(loops) > 0 && !loops[0].leadIn {
-		c.report.LoopsDropped = start
+		c.report.RunLoopsDropped = int32(start)
 	}
 	if given == nil {
 		var line *message
-		early, line = p.leftOut(early, c.report.LoopsDropped)
+		early, line = p.leftOut(early, int64(c.report.RunLoopsDropped))
 		early = append(early, one(line)...)
 	}
 	c.after = append(c.after, early...)
@@ -81,22 +81,22 @@ func (c *compacted) loop(p *policy, loops []*loop, i, n int64, summarized bool) 
 		switch {
 		case l.leadIn:
 		case len(out) == len(l.messages):
-			c.report.LoopsWhole++
+			c.report.RunLoopsWhole++
 		default:
-			c.report.LoopsCondensed++
+			c.report.RunLoopsCondensed++
 		}
 	case i >= n || p.wholeOf(loops, i, n):
 		if !l.leadIn {
-			c.report.LoopsWhole++
+			c.report.RunLoopsWhole++
 		}
 		out = taken(p.whole(l))
 	default:
-		c.report.LoopsCondensed++
+		c.report.RunLoopsCondensed++
 		out = taken(p.condensed(l, p.recent(loops, i)))
 	}
 	for _, m := range out {
 		if !slices.Contains(l.messages, m) {
-			c.report.Shortened++
+			c.report.ShortenedMessages++
 		}
 	}
 	return out

@@ -119,7 +119,7 @@ func (d *draw) part() *transcriptv1.Part {
 		return &transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{Text: d.text()}}}
 	case 14:
 		return &transcriptv1.Part{Kind: &transcriptv1.Part_Media{Media: &transcriptv1.Media{
-			Type: "image/png", Source: &transcriptv1.Media_Inline{Inline: make([]byte, d.n(200))},
+			MediaType: "image/png", Source: &transcriptv1.Media_Inline{Inline: make([]byte, d.n(200))},
 		}}}
 	case 13:
 		return &transcriptv1.Part{Kind: &transcriptv1.Part_Json{Json: `{"a":"` + strings.Repeat("j", d.n(120)) + `"}`}}
@@ -195,7 +195,7 @@ func (d *draw) text() string {
 func (d *draw) noteOf(m *transcriptv1.Message) *transcriptv1.MessageNote {
 	n := d.note()
 	if len(m.Parts) == 1 && isOpaque(m.Parts[0]) {
-		n.TokenCount, n.Estimated = nil, false
+		n.TokenCount, n.TokenCountEstimated = nil, false
 	}
 	return n
 }
@@ -223,8 +223,8 @@ func (d *draw) note() *transcriptv1.MessageNote {
 		n.SentAt = d.time()
 	}
 	if d.one(2) {
-		n.TokenCount = proto.Uint32(uint32(d.n(60)))
-		n.Estimated = d.one(2)
+		n.TokenCount = proto.Int32(int32(d.n(60)))
+		n.TokenCountEstimated = d.one(2)
 	}
 	if d.one(4) {
 		n.Model, n.FinishReason = d.word("", "model-1", "model-2"), d.word("", "stop", "length")
@@ -381,7 +381,7 @@ func (d *draw) clears() *transcriptv1.ClearToolResults {
 	}
 	c := &transcriptv1.ClearToolResults{Keep: proto.Int32(int32(d.n(3)))}
 	if d.one(2) {
-		c.Arguments = proto.Bool(!d.one(4))
+		c.ClearArguments = proto.Bool(!d.one(4))
 	}
 	if percent := []int32{100, 50, 10, 1, 0, -1}[d.n(5)]; percent >= 0 {
 		c.CachedPercent = &percent
@@ -397,7 +397,7 @@ func (d *draw) policy() *transcriptv1.Policy {
 	p := &transcriptv1.Policy{
 		MaxRunLoops: d.int32(5), MaxUserChars: d.int32(20), MaxReplyChars: d.int32(20),
 		MaxBytes: d.int64(50, 30), MaxTokens: d.int64(15, 30),
-		KeepFullRuns: d.int32(3), ClearToolResults: d.clears(), ToolTrace: transcriptv1.ToolTrace(d.n(2)),
+		KeepWholeRunLoops: d.int32(3), ClearToolResults: d.clears(), ToolTrace: transcriptv1.ToolTrace(d.n(2)),
 	}
 	if d.one(2) {
 		p.MaxAge = durationpb.New(time.Duration(d.n(40)) * time.Second)

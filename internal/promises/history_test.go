@@ -30,7 +30,7 @@ func (w *tree) holdRecall(head *node) {
 		}
 		want := &transcriptv1.RecallToolCallResponse{
 			Call: c.call, CallPlace: place(c.in.home, c.in.index), State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
-			At: reply.At, EarlierOccurrences: int64(count(calls[:i], same)),
+			SentAt: reply.SentAt, EarlierOccurrences: int32(count(calls[:i], same)),
 		}
 		if r := c.result; r != nil {
 			want.State = stateOf(r)
@@ -55,7 +55,7 @@ func (w *tree) holdLeftOut(head *node, m *message) {
 		w.t.Fatalf("recall what is left out: %v\n%s", err, w.show(head))
 	}
 	want := &transcriptv1.RecallToolCallResponse{
-		State: stateOf(m), LeftOut: true, At: reply.At, EarlierOccurrences: reply.EarlierOccurrences,
+		State: stateOf(m), LeftOut: true, SentAt: reply.SentAt, EarlierOccurrences: reply.EarlierOccurrences,
 		ResultPlace: place(m.home, m.index), Parts: m.Parts, ResultBytes: partsSize(m),
 	}
 	if !proto.Equal(reply, want) {
@@ -185,7 +185,7 @@ func loopList(c *chain) (out []*transcriptv1.RunLoop) {
 			if slices.Contains(l.messages, p.in) {
 				r.ToolCalls = append(r.ToolCalls, summaryOf(p))
 				if p.result == nil {
-					r.Unanswered++
+					r.UnansweredCalls++
 				}
 			}
 		}
@@ -195,9 +195,9 @@ func loopList(c *chain) (out []*transcriptv1.RunLoop) {
 }
 
 func summaryOf(p *pairedCall) *transcriptv1.ToolCallSummary {
-	s := &transcriptv1.ToolCallSummary{Id: p.call.Id, Name: p.call.Name, Call: place(p.in.home, p.in.index), State: stateOf(p.result)}
+	s := &transcriptv1.ToolCallSummary{Id: p.call.Id, Name: p.call.Name, CallPlace: place(p.in.home, p.in.index), State: stateOf(p.result)}
 	if p.result != nil {
-		s.Result = place(p.result.home, p.result.index)
+		s.ResultPlace = place(p.result.home, p.result.index)
 	}
 	return s
 }

@@ -119,8 +119,8 @@ var mutations = []mutation{
 		"w.shown.bytes > policy.MaxBytes/2", "w.shown.bytes > policy.MaxBytes",
 	},
 	{
-		"loops that keep_full_runs has passed are weighed whole", "compaction/window.go",
-		"p.last() - 1 - int64(p.o.Policy.KeepFullRuns)", "p.last() - 1",
+		"loops that keep_whole_run_loops has passed are weighed whole", "compaction/window.go",
+		"p.last() - 1 - int64(p.o.Policy.KeepWholeRunLoops)", "p.last() - 1",
 	},
 	{
 		"the lead-in stays once a user spoke", "compaction/planner.go",

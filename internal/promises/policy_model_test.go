@@ -65,7 +65,7 @@ func policyOf(p *transcriptv1.Policy) policy {
 	if c := p.ClearToolResults; c != nil {
 		out.clear = clearsOf(c)
 	}
-	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepFullRuns())
+	out.bytes, out.tokens, out.keepRuns = p.GetMaxBytes(), p.GetMaxTokens(), int(p.GetKeepWholeRunLoops())
 	out.omitLine = p.OmitLeftOutLine
 	out.requests = p.ToolTrace == transcriptv1.ToolTrace_TOOL_TRACE_REQUESTS
 	out.replyTools = p.ReplyTools
@@ -76,7 +76,7 @@ func clearsOf(c *transcriptv1.ClearToolResults) *clears {
 	if c.Keep == nil {
 		return nil
 	}
-	out := &clears{keep: int(*c.Keep), arguments: c.GetArguments(), cached: 10}
+	out := &clears{keep: int(*c.Keep), arguments: c.GetClearArguments(), cached: 10}
 	if c.CachedPercent != nil {
 		out.cached = int64(*c.CachedPercent)
 	}

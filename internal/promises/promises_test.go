@@ -58,7 +58,7 @@ type tally struct {
 //   - a cut counts bytes over several parts
 //   - a cut may give more text than there was
 //   - a window over its limit is cut to the limit, not to half
-//   - loops that keep_full_runs has passed are weighed whole
+//   - loops that keep_whole_run_loops has passed are weighed whole
 //   - the lead-in stays once a user spoke
 //   - summary_only keeps the last closed loop
 //   - a compaction may be as large as what it stands for

@@ -141,11 +141,11 @@ func (w *tree) compact(req *transcriptv1.CompactRequest, head, through *node, fo
 	} else {
 		w.outcomes["written"]++
 	}
-	notWritten := transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS
+	notWritten := transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_NOTHING_SHRINKS
 	if model.shrinks {
-		notWritten = transcriptv1.NotWritten_NOT_WRITTEN_UNSPECIFIED
+		notWritten = transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_UNSPECIFIED
 	}
-	if dry.Written || dry.NotWritten != notWritten || dry.NodeId != "" || dry.HeadId != head.id || dry.ThroughId != covered.id || len(dry.Aliases) != 0 {
+	if dry.Written || dry.NotWrittenReason != notWritten || dry.NodeId != "" || dry.HeadId != head.id || dry.ThroughId != covered.id || len(dry.Aliases) != 0 {
 		w.t.Fatalf("a dry run says %v; the model shrinks: %v\n%s", dry, model.shrinks, what())
 	}
 	w.counters(head, dry.Counters)
@@ -157,7 +157,7 @@ func (w *tree) compact(req *transcriptv1.CompactRequest, head, through *node, fo
 	if err != nil {
 		w.t.Fatalf("compact: %v, but the dry run succeeded\n%s", err, what())
 	}
-	if !proto.Equal(reply.Report, dry.Report) || reply.NotWritten != dry.NotWritten || reply.Written != model.shrinks ||
+	if !proto.Equal(reply.Report, dry.Report) || reply.NotWrittenReason != dry.NotWrittenReason || reply.Written != model.shrinks ||
 		reply.HeadId != head.id || reply.ThroughId != covered.id || (reply.NodeId != "") != reply.Written {
 		w.t.Fatalf("compact says %v, the dry run said %v\n%s", reply, dry, what())
 	}
@@ -227,7 +227,7 @@ func (w *tree) written(n *node, what func() string) {
 	if id := canonical.NodeID(envelope); hex.EncodeToString(id[:]) != n.id {
 		w.t.Fatalf("the node's id is not that of what it holds\n%s", what())
 	}
-	if c := reply.Info.Envelope.CoversThrough; c != n.covers.id {
+	if c := reply.Info.Envelope.CoversThroughId; c != n.covers.id {
 		w.t.Fatalf("the node covers %s\n%s", c, what())
 	}
 	for i, m := range n.messages {
@@ -275,7 +275,7 @@ func (n *node) viewed(put int) int {
 
 func (w *tree) count(n *node, view string, nodes int, messages []*message, repaired *chain, got *transcriptv1.Counters) {
 	w.t.Helper()
-	want := &transcriptv1.Counters{Messages: int64(len(messages)), Nodes: int64(nodes)}
+	want := &transcriptv1.Counters{Messages: int32(len(messages)), Nodes: int32(nodes)}
 	for _, m := range messages {
 		if (m.Role == user || m.Role == assistant) && !m.isOpaque() {
 			want.Depth++

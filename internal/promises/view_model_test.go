@@ -231,7 +231,7 @@ func (p *policy) recent(loops []*loop, i int64) bool {
 	return p.age == 0 || loops[i].leadIn || timeOf(loops, i) >= timeOf(loops, int64(len(loops))-1)-p.age
 }
 
-// wholeOf tells whether keep_full_runs shows loop i whole, if n count.
+// wholeOf tells whether keep_whole_run_loops shows loop i whole, if n count.
 func (p *policy) wholeOf(loops []*loop, i, n int64) bool {
 	return i >= n-int64(p.keepRuns) && p.recent(loops, i)
 }

@@ -60,7 +60,7 @@ func (w *tree) consistent(req *transcriptv1.AssembleRequest, reply *rawReply) {
 		if size > int64(len(reply.messages)) {
 			break
 		}
-		if known := w.byID[n.NodeId]; known == nil || n.Verbatim && !bytes.Equal(reply.messages[from:size], joined(known.messages)) {
+		if known := w.byID[n.NodeId]; known == nil || verbatim(n) && !bytes.Equal(reply.messages[from:size], joined(known.messages)) {
 			w.t.Fatalf("%v: node %s is not verbatim", req, n.NodeId)
 		}
 		if n.Notes != nil && len(n.Notes) != int(n.MessageCount) {
@@ -68,13 +68,13 @@ func (w *tree) consistent(req *transcriptv1.AssembleRequest, reply *rawReply) {
 		}
 	}
 	if req.NodeDetail == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED {
-		messages, size = reply.Report.Messages, int64(len(reply.messages))
+		messages, size = int64(reply.Report.Messages), int64(len(reply.messages))
 	}
-	if r := reply.Report; messages != r.Messages || size != r.Bytes || size != int64(len(reply.messages)) {
+	if r := reply.Report; messages != int64(r.Messages) || size != r.Bytes || size != int64(len(reply.messages)) {
 		w.t.Fatalf("%v: nodes have %d messages, %d bytes; the report %v; the reply %d bytes", req, messages, size, r, len(reply.messages))
 	}
-	if n := w.shortened(reply.messages); n != reply.Report.Shortened {
-		w.t.Fatalf("%v: %d messages are shortened, the report says %d", req, n, reply.Report.Shortened)
+	if n := w.shortened(reply.messages); n != int64(reply.Report.ShortenedMessages) {
+		w.t.Fatalf("%v: %d messages are shortened, the report says %d", req, n, reply.Report.ShortenedMessages)
 	}
 	w.counters(w.byID[reply.HeadId], reply.Counters)
 	before, ok := w.etags[reply.Etag]
@@ -141,7 +141,7 @@ func (w *tree) told(req *transcriptv1.AssembleRequest, reply *rawReply, head *no
 		for len(left) > 0 && left[0].belongs() == known {
 			own, left = append(own, left[0]), left[1:]
 		}
-		if len(own) != int(n.MessageCount) || len(own) > 0 && n.Verbatim != bytes.Equal(joined(own), joined(known.messages)) {
+		if len(own) != int(n.MessageCount) || len(own) > 0 && verbatim(n) != bytes.Equal(joined(own), joined(known.messages)) {
 			w.t.Fatalf("%v: %v, but %d messages of the node are shown\n%s", req, n, len(own), w.show(head))
 		}
 		for i, m := range own {
@@ -217,7 +217,7 @@ func (w *tree) found(req *transcriptv1.AssembleRequest, reply *rawReply, head *n
 	if req.View == viewEffective {
 		repairs = head.repairs(depth)
 	}
-	if r.Repairs != repairs {
+	if int64(r.Repairs) != repairs {
 		w.t.Fatalf("%v: %d repairs, the model's %d\n%s", req, r.Repairs, repairs, w.show(head))
 	}
 	if head.compaction() != nil && req.View == viewEffective {
@@ -252,7 +252,7 @@ func (w *tree) tokens(req *transcriptv1.AssembleRequest, reply *rawReply, shown 
 		n, e := m.tokens()
 		tokens, estimated = tokens+n, estimated || e
 	}
-	if r := reply.Report; r.Tokens != tokens || r.TokensEstimated != estimated || r.Messages != int64(len(shown)) {
+	if r := reply.Report; r.Tokens != tokens || r.TokensEstimated != estimated || r.Messages != int32(len(shown)) {
 		w.t.Fatalf("%v: %d tokens (%v) of %d messages, the report has %v", req, tokens, estimated, len(shown), r)
 	}
 }
@@ -319,7 +319,7 @@ func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.R
 	want := &transcriptv1.Report{
 		Messages: got.Messages, Bytes: got.Bytes, Tokens: got.Tokens, TokensEstimated: got.TokensEstimated,
 		Repairs: got.Repairs, Findings: got.Findings, MoreFindings: got.MoreFindings,
-		LeftOut:       &transcriptv1.LeftOut{Messages: int64(len(all) - len(shown)), Bytes: int64(len(joined(all)) - len(joined(shown)))},
+		LeftOut:       &transcriptv1.LeftOut{Messages: int32(len(all) - len(shown)), Bytes: int64(len(joined(all)) - len(joined(shown)))},
 		LimitExceeded: c.limitExceeded, Policy: a.model.resolved(),
 	}
 	var before, after int64
@@ -331,17 +331,17 @@ func (w *tree) holdReport(req *transcriptv1.AssembleRequest, got *transcriptv1.R
 		n, _ := m.tokens()
 		after += n
 		if m.Origin == asShortened {
-			want.Shortened++
+			want.ShortenedMessages++
 		}
 	}
 	want.LeftOut.Tokens = max(0, before-after)
 	if len(c.loops) > 0 {
 		first := c.loops[c.start]
 		if !first.leadIn {
-			want.LeftOut.RunLoops = c.start
+			want.LeftOut.RunLoops = int32(c.start)
 		}
 		m := first.messages[0]
-		want.Window = &transcriptv1.Window{NodeId: m.home.id, MessageIndex: int32(m.index), RunLoops: int64(len(c.shown))}
+		want.Window = &transcriptv1.Window{NodeId: m.home.id, MessageIndex: int32(m.index), RunLoops: int32(len(c.shown))}
 	}
 	if !proto.Equal(got, want) {
 		w.t.Fatalf("%v: report\n%v\nthe model's\n%v\n%s", req, got, want, w.show(head))
@@ -510,4 +510,9 @@ func timesRise(messages []*message) bool {
 func countsFewer(m *message) bool {
 	tokens, _ := m.tokens()
 	return tokens < int64(len(m.bytes)+3)/4
+}
+
+// verbatim tells whether a reply has a node's messages as they are hashed.
+func verbatim(n *transcriptv1.NodeInfo) bool {
+	return n.Content == transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
 }

@@ -242,7 +242,7 @@ func refOf(r chainstore.Ref) *transcriptv1.NodeRef {
 
 func totalsOf(c *transcriptv1.Counters) runloop.Totals {
 	return runloop.Totals{
-		Nodes: c.GetNodes(), Messages: c.GetMessages(), Depth: c.GetDepth(), Loops: c.GetRunLoops(),
+		Nodes: int64(c.GetNodes()), Messages: int64(c.GetMessages()), Depth: int64(c.GetDepth()), Loops: int64(c.GetRunLoops()),
 		Bytes: c.GetBytes(), Tokens: c.GetTokens(), Estimated: c.GetTokensEstimated(),
 	}
 }

@@ -73,7 +73,7 @@ func (c *wireChain) Spawned(ctx context.Context, limit int) (headers []*chainsto
 		}
 		headers = append(headers, h)
 	}
-	return headers, d.Lineage.MoreSpawned, nil
+	return headers, d.Lineage.HasMoreSpawned, nil
 }
 
 // SpawnDepth describes the head; a description counts at most 64.
@@ -139,7 +139,7 @@ func (n *wireNode) verify() error {
 	if envelope.SpawnedFrom, err = canonical.ParseSpawnedFrom(e.SpawnedFrom); err != nil {
 		return err
 	}
-	if id := chainstore.ID(canonical.NodeID(envelope)); id.String() != n.info.NodeId || !n.info.Verbatim {
+	if id := chainstore.ID(canonical.NodeID(envelope)); id.String() != n.info.NodeId || n.info.Content != transcriptv1.NodeContent_NODE_CONTENT_VERBATIM {
 		return fmt.Errorf("node %s does not verify: it is %s", n.info.NodeId, id)
 	}
 	return nil
@@ -277,7 +277,7 @@ func (c *wireChain) headerOf(ctx context.Context, id string, payload []byte) (*c
 		return nil, fmt.Errorf("node %s is not what was assembled", id)
 	}
 	h := &chainstore.Header{
-		Seq: uint32(n.Ancestors), FirstPut: n.FirstPut.AsTime().UnixMilli(), Salt: n.Info.Envelope.Salt,
+		Seq: uint32(n.Ancestors), FirstPut: n.FirstPutAt.AsTime().UnixMilli(), Salt: n.Info.Envelope.Salt,
 		PayloadLength: len(stored), MetadataLength: len(canonical.AppendMetadata(nil, n.Metadata.GetEntries())),
 		DetailsLength: len(detailsOf(n.Info.Notes)),
 	}
@@ -303,8 +303,8 @@ func headerMessages(n *transcriptv1.GetNodeResponse) []runloop.Brief {
 			if f.Note.HasSentAt {
 				f.Note.SentAt = notes[i].SentAt.AsTime().UnixMilli()
 			}
-			f.Note.HasTokens, f.Note.Tokens = notes[i].TokenCount != nil, notes[i].GetTokenCount()
-			f.Note.Estimated = notes[i].Estimated
+			f.Note.HasTokens, f.Note.Tokens = notes[i].TokenCount != nil, uint32(notes[i].GetTokenCount())
+			f.Note.Estimated = notes[i].TokenCountEstimated
 		}
 		messages = append(messages, runloop.BriefOf(&f, runloop.Mark{}))
 	}

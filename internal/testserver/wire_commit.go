@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/transcriptd/transcriptd/canonical"
@@ -163,12 +164,12 @@ func notesOf(messages []runloop.Facts, details []chainstore.Detail) []*transcrip
 	var notes []*transcriptv1.MessageNote
 	put := details != nil
 	for i, m := range messages {
-		note := &transcriptv1.MessageNote{Estimated: m.Note.Estimated}
+		note := &transcriptv1.MessageNote{TokenCountEstimated: m.Note.Estimated}
 		if m.Note.HasSentAt {
 			note.SentAt = timestamppb.New(time.UnixMilli(m.Note.SentAt))
 		}
 		if m.Note.HasTokens {
-			note.TokenCount = &m.Note.Tokens
+			note.TokenCount = proto.Int32(int32(m.Note.Tokens))
 		}
 		if details != nil {
 			addDetail(note, &details[i])

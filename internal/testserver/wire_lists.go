@@ -92,7 +92,7 @@ func (c *wireChain) found(ctx context.Context, n *transcriptv1.GetNodeResponse) 
 	if err != nil {
 		return nil, err
 	}
-	covers, err := digest(n.Info.Envelope.CoversThrough)
+	covers, err := digest(n.Info.Envelope.CoversThroughId)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (w *wire) Children(ctx context.Context, namespace string, node chainstore.R
 	}
 	var out []*chainstore.Header
 	for _, c := range reply.Children {
-		h := &chainstore.Header{Seq: uint32(parent.Ancestors) + 1, FirstPut: c.FirstPut.AsTime().UnixMilli(), PayloadLength: int(c.SizeBytes)}
+		h := &chainstore.Header{Seq: uint32(parent.Ancestors) + 1, FirstPut: c.FirstPutAt.AsTime().UnixMilli(), PayloadLength: int(c.SizeBytes)}
 		if h.ID, err = chainstore.ParseID(c.NodeId); err != nil {
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func loopOf(l *transcriptv1.AliasLoop) *chainstore.AliasLoop {
 	if l == nil {
 		return nil
 	}
-	out := &chainstore.AliasLoop{LastPut: l.LastPut.AsTime().UnixMilli()}
+	out := &chainstore.AliasLoop{LastPut: l.LastPutAt.AsTime().UnixMilli()}
 	if l.StartedAt != nil {
 		out.StartedAt = l.StartedAt.AsTime().UnixMilli()
 	}
@@ -221,7 +221,7 @@ func loopOf(l *transcriptv1.AliasLoop) *chainstore.AliasLoop {
 // Aliases goes on behind a cursor with the token that came with it. Lists do not tell totals.
 func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.AliasQuery) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
 	req := &transcriptv1.ListAliasesRequest{
-		Namespace: spelled(namespace), PageSize: int32(query.Limit), Loops: query.Loops, OpenOnly: query.OpenOnly,
+		Namespace: spelled(namespace), PageSize: int32(query.Limit), IncludeLoops: query.Loops, OpenOnly: query.OpenOnly,
 	}
 	if query.Reverse {
 		req.Order = transcriptv1.SortOrder_SORT_ORDER_DESCENDING
@@ -273,7 +273,7 @@ func (w *wire) ChainNamed(ctx context.Context, namespace string, head chainstore
 	}
 	c, err := w.Chain(ctx, namespace, chainstore.Ref{ID: id}, nil)
 	at := min(limit, len(n.Aliases))
-	return c, slices.Clip(n.Aliases)[:at], n.MoreAliases || at < len(n.Aliases), err
+	return c, slices.Clip(n.Aliases)[:at], n.HasMoreAliases || at < len(n.Aliases), err
 }
 
 // AliasHistory reads all pages of a history, in small ones.
@@ -287,7 +287,7 @@ func (w *wire) AliasHistory(ctx context.Context, namespace, name string) ([]chai
 			return nil, domain(err)
 		}
 		for _, e := range reply.Entries {
-			st := chainstore.AliasState{Deleted: e.NodeId == "", At: e.At.AsTime().UnixMilli(), Revision: e.Revision}
+			st := chainstore.AliasState{Deleted: e.NodeId == "", At: e.BeganAt.AsTime().UnixMilli(), Revision: e.Revision}
 			if !st.Deleted {
 				if st.Node, err = chainstore.ParseID(e.NodeId); err != nil {
 					return nil, err

@@ -197,9 +197,9 @@ func part(t *rapid.T) *transcriptv1.Part {
 		p.Kind = &transcriptv1.Part_Text{Text: Text().Draw(t, "text")}
 	case 2:
 		p.Kind = &transcriptv1.Part_Reasoning{Reasoning: &transcriptv1.Reasoning{
-			Text:      rapid.SampledFrom([]string{"", "hm"}).Draw(t, "thinking"),
-			Signature: rapid.SampledFrom([]string{"", "sig"}).Draw(t, "signature"),
-			Redacted:  []byte(rapid.SampledFrom([]string{"", "secret"}).Draw(t, "redacted")),
+			Text:         rapid.SampledFrom([]string{"", "hm"}).Draw(t, "thinking"),
+			Signature:    rapid.SampledFrom([]string{"", "sig"}).Draw(t, "signature"),
+			RedactedData: []byte(rapid.SampledFrom([]string{"", "secret"}).Draw(t, "redacted")),
 		}}
 	case 3, 4:
 		p.Kind = &transcriptv1.Part_Media{Media: media(t)}
@@ -215,7 +215,7 @@ func part(t *rapid.T) *transcriptv1.Part {
 }
 
 func media(t *rapid.T) *transcriptv1.Media {
-	m := &transcriptv1.Media{Type: rapid.SampledFrom([]string{
+	m := &transcriptv1.Media{MediaType: rapid.SampledFrom([]string{
 		"", "image/png", "image/tiff", "image_url", "image", "file", "document", "application/pdf", "audio/wav", "audio/ogg",
 		"text/plain", "日本",
 	}).Draw(t, "type")}

@@ -121,7 +121,7 @@ func textsOf(p *transcriptv1.Part) map[string][]string {
 		return map[string][]string{"": stringsIn(v)}
 	case *transcriptv1.Part_Media:
 		data := providerjson.EncodeBase64(k.Media.GetInline())
-		if k.Media.GetType() == "text/plain" {
+		if k.Media.GetMediaType() == "text/plain" {
 			data = string(k.Media.GetInline())
 		}
 		return map[string][]string{"": {data, k.Media.GetUri()}}

@@ -591,7 +591,7 @@ type Reasoning struct {
 	// The provider's signature of the reasoning. May be empty.
 	Signature string `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
 	// The encrypted data that the provider returned in place of text. May be empty.
-	Redacted      []byte `protobuf:"bytes,3,opt,name=redacted,proto3" json:"redacted,omitempty"`
+	RedactedData  []byte `protobuf:"bytes,3,opt,name=redacted_data,json=redactedData,proto3" json:"redacted_data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -640,9 +640,9 @@ func (x *Reasoning) GetSignature() string {
 	return ""
 }
 
-func (x *Reasoning) GetRedacted() []byte {
+func (x *Reasoning) GetRedactedData() []byte {
 	if x != nil {
-		return x.Redacted
+		return x.RedactedData
 	}
 	return nil
 }
@@ -651,7 +651,7 @@ func (x *Reasoning) GetRedacted() []byte {
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The media type, such as "image/png", or the provider's own name for it. May be empty.
-	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	MediaType string `protobuf:"bytes,1,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// The source of the content. May be absent.
 	//
 	// Types that are valid to be assigned to Source:
@@ -694,9 +694,9 @@ func (*Media) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_message_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Media) GetType() string {
+func (x *Media) GetMediaType() string {
 	if x != nil {
-		return x.Type
+		return x.MediaType
 	}
 	return ""
 }
@@ -750,7 +750,8 @@ type Media_Uri struct {
 }
 
 type Media_BlobDigest struct {
-	// The SHA-256 digest, 32 bytes, of a blob that is kept elsewhere.
+	// The SHA-256 digest, 32 bytes, of a blob that the server keeps beside the nodes. A server that does not list the feature "blobs" in
+	// ServerInfo refuses it. Use inline or uri then.
 	BlobDigest []byte `protobuf:"bytes,10,opt,name=blob_digest,json=blobDigest,proto3,oneof"`
 }
 
@@ -909,13 +910,14 @@ const file_transcript_v1_message_proto_rawDesc = "" +
 	"\x04json\x18\v \x01(\tH\x00R\x04json\x126\n" +
 	"\ttool_call\x18\f \x01(\v2\x17.transcript.v1.ToolCallH\x00R\btoolCall\x12/\n" +
 	"\x06opaque\x18\r \x01(\v2\x15.transcript.v1.OpaqueH\x00R\x06opaqueB\x06\n" +
-	"\x04kind\"Y\n" +
+	"\x04kind\"b\n" +
 	"\tReasoning\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1c\n" +
-	"\tsignature\x18\x02 \x01(\tR\tsignature\x12\x1a\n" +
-	"\bredacted\x18\x03 \x01(\fR\bredacted\"v\n" +
-	"\x05Media\x12\x12\n" +
-	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
+	"\tsignature\x18\x02 \x01(\tR\tsignature\x12#\n" +
+	"\rredacted_data\x18\x03 \x01(\fR\fredactedData\"\x81\x01\n" +
+	"\x05Media\x12\x1d\n" +
+	"\n" +
+	"media_type\x18\x01 \x01(\tR\tmediaType\x12\x18\n" +
 	"\x06inline\x18\b \x01(\fH\x00R\x06inline\x12\x12\n" +
 	"\x03uri\x18\t \x01(\tH\x00R\x03uri\x12!\n" +
 	"\vblob_digest\x18\n" +

@@ -307,6 +307,59 @@ func (NodeDetail) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
 }
 
+// How a node's messages in a reply stand to those that its id is computed from. Later versions have more values.
+type NodeContent int32
+
+const (
+	// Never sent.
+	NodeContent_NODE_CONTENT_UNSPECIFIED NodeContent = 0
+	// They are exactly the node's messages, byte for byte as they are hashed.
+	NodeContent_NODE_CONTENT_VERBATIM NodeContent = 1
+	// The server made them of the node's: some are not in the reply, or were cut or replaced, or stubs were added.
+	NodeContent_NODE_CONTENT_MADE NodeContent = 2
+)
+
+// Enum value maps for NodeContent.
+var (
+	NodeContent_name = map[int32]string{
+		0: "NODE_CONTENT_UNSPECIFIED",
+		1: "NODE_CONTENT_VERBATIM",
+		2: "NODE_CONTENT_MADE",
+	}
+	NodeContent_value = map[string]int32{
+		"NODE_CONTENT_UNSPECIFIED": 0,
+		"NODE_CONTENT_VERBATIM":    1,
+		"NODE_CONTENT_MADE":        2,
+	}
+)
+
+func (x NodeContent) Enum() *NodeContent {
+	p := new(NodeContent)
+	*p = x
+	return p
+}
+
+func (x NodeContent) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NodeContent) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
+}
+
+func (NodeContent) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
+}
+
+func (x NodeContent) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NodeContent.Descriptor instead.
+func (NodeContent) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
+}
+
 // What was found in a chain. Findings are facts about what was put; they fail no request.
 type FindingKind int32
 
@@ -365,11 +418,11 @@ func (x FindingKind) String() string {
 }
 
 func (FindingKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[5].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
 }
 
 func (FindingKind) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[5]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
 }
 
 func (x FindingKind) Number() protoreflect.EnumNumber {
@@ -378,57 +431,57 @@ func (x FindingKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindingKind.Descriptor instead.
 func (FindingKind) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
 }
 
 // Why Compact wrote nothing.
-type NotWritten int32
+type NotWrittenReason int32
 
 const (
 	// It wrote, or would have but for dry_run.
-	NotWritten_NOT_WRITTEN_UNSPECIFIED NotWritten = 0
+	NotWrittenReason_NOT_WRITTEN_REASON_UNSPECIFIED NotWrittenReason = 0
 	// The new node's messages would not be fewer bytes than those that they stand for, or none would be left without
 	// summary_only.
-	NotWritten_NOT_WRITTEN_NOTHING_SHRINKS NotWritten = 1
+	NotWrittenReason_NOT_WRITTEN_REASON_NOTHING_SHRINKS NotWrittenReason = 1
 )
 
-// Enum value maps for NotWritten.
+// Enum value maps for NotWrittenReason.
 var (
-	NotWritten_name = map[int32]string{
-		0: "NOT_WRITTEN_UNSPECIFIED",
-		1: "NOT_WRITTEN_NOTHING_SHRINKS",
+	NotWrittenReason_name = map[int32]string{
+		0: "NOT_WRITTEN_REASON_UNSPECIFIED",
+		1: "NOT_WRITTEN_REASON_NOTHING_SHRINKS",
 	}
-	NotWritten_value = map[string]int32{
-		"NOT_WRITTEN_UNSPECIFIED":     0,
-		"NOT_WRITTEN_NOTHING_SHRINKS": 1,
+	NotWrittenReason_value = map[string]int32{
+		"NOT_WRITTEN_REASON_UNSPECIFIED":     0,
+		"NOT_WRITTEN_REASON_NOTHING_SHRINKS": 1,
 	}
 )
 
-func (x NotWritten) Enum() *NotWritten {
-	p := new(NotWritten)
+func (x NotWrittenReason) Enum() *NotWrittenReason {
+	p := new(NotWrittenReason)
 	*p = x
 	return p
 }
 
-func (x NotWritten) String() string {
+func (x NotWrittenReason) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (NotWritten) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[6].Descriptor()
+func (NotWrittenReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
 }
 
-func (NotWritten) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[6]
+func (NotWrittenReason) Type() protoreflect.EnumType {
+	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
 }
 
-func (x NotWritten) Number() protoreflect.EnumNumber {
+func (x NotWrittenReason) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use NotWritten.Descriptor instead.
-func (NotWritten) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
+// Deprecated: Use NotWrittenReason.Descriptor instead.
+func (NotWrittenReason) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
 }
 
 // Where a run loop stands.
@@ -474,11 +527,11 @@ func (x RunLoopState) String() string {
 }
 
 func (RunLoopState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[7].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
 }
 
 func (RunLoopState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[7]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
 }
 
 func (x RunLoopState) Number() protoreflect.EnumNumber {
@@ -487,7 +540,7 @@ func (x RunLoopState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunLoopState.Descriptor instead.
 func (RunLoopState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
 }
 
 // How a run ended, as its agent said with the metadata "run/end" of a node: replied, stopped, failed or cancelled. It ends the run
@@ -536,11 +589,11 @@ func (x RunOutcome) String() string {
 }
 
 func (RunOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[8].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
 }
 
 func (RunOutcome) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[8]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
 }
 
 func (x RunOutcome) Number() protoreflect.EnumNumber {
@@ -549,7 +602,7 @@ func (x RunOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunOutcome.Descriptor instead.
 func (RunOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
 // What became of a tool call.
@@ -593,11 +646,11 @@ func (x ToolCallState) String() string {
 }
 
 func (ToolCallState) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[9].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
 }
 
 func (ToolCallState) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[9]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
 }
 
 func (x ToolCallState) Number() protoreflect.EnumNumber {
@@ -606,7 +659,7 @@ func (x ToolCallState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolCallState.Descriptor instead.
 func (ToolCallState) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
 // What of a message Search looked at.
@@ -658,11 +711,11 @@ func (x SearchField) String() string {
 }
 
 func (SearchField) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[10].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
 }
 
 func (SearchField) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[10]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
 }
 
 func (x SearchField) Number() protoreflect.EnumNumber {
@@ -671,7 +724,7 @@ func (x SearchField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchField.Descriptor instead.
 func (SearchField) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
 }
 
 // How much Describe tells.
@@ -715,11 +768,11 @@ func (x DescribeMode) String() string {
 }
 
 func (DescribeMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[11].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[12].Descriptor()
 }
 
 func (DescribeMode) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[11]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[12]
 }
 
 func (x DescribeMode) Number() protoreflect.EnumNumber {
@@ -728,7 +781,7 @@ func (x DescribeMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DescribeMode.Descriptor instead.
 func (DescribeMode) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{12}
 }
 
 // What a spawned chain has of its spawner's, as who spawned it says: metadata "spawn/inherits" of its first node.
@@ -772,11 +825,11 @@ func (x Inheritance) String() string {
 }
 
 func (Inheritance) Descriptor() protoreflect.EnumDescriptor {
-	return file_transcript_v1_transcript_service_proto_enumTypes[12].Descriptor()
+	return file_transcript_v1_transcript_service_proto_enumTypes[13].Descriptor()
 }
 
 func (Inheritance) Type() protoreflect.EnumType {
-	return &file_transcript_v1_transcript_service_proto_enumTypes[12]
+	return &file_transcript_v1_transcript_service_proto_enumTypes[13]
 }
 
 func (x Inheritance) Number() protoreflect.EnumNumber {
@@ -785,7 +838,7 @@ func (x Inheritance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inheritance.Descriptor instead.
 func (Inheritance) EnumDescriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{12}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{13}
 }
 
 // A node, by its id or by an alias that points to it.
@@ -880,10 +933,11 @@ type MessageNote struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When the message was sent or received, to the millisecond, from 1970 to 9999; absent where not known.
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	// How many tokens the message has for the model at hand; absent where not known. Refused for an opaque message, which has none.
-	TokenCount *uint32 `protobuf:"varint,2,opt,name=token_count,json=tokenCount,proto3,oneof" json:"token_count,omitempty"`
+	// How many tokens the message has for the model at hand; absent where not known; not negative. Refused for an opaque message, which
+	// has none.
+	TokenCount *int32 `protobuf:"varint,2,opt,name=token_count,json=tokenCount,proto3,oneof" json:"token_count,omitempty"`
 	// Whether token_count is an estimate. Needs token_count.
-	Estimated bool `protobuf:"varint,3,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	TokenCountEstimated bool `protobuf:"varint,3,opt,name=token_count_estimated,json=tokenCountEstimated,proto3" json:"token_count_estimated,omitempty"`
 	// The model that made the message, as its provider names it; empty where not known. This field and those below tell what the message
 	// cost: no view and no count reads them. Encoded they are at most 1 KiB a message, and 64 KiB a node.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
@@ -938,16 +992,16 @@ func (x *MessageNote) GetSentAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *MessageNote) GetTokenCount() uint32 {
+func (x *MessageNote) GetTokenCount() int32 {
 	if x != nil && x.TokenCount != nil {
 		return *x.TokenCount
 	}
 	return 0
 }
 
-func (x *MessageNote) GetEstimated() bool {
+func (x *MessageNote) GetTokenCountEstimated() bool {
 	if x != nil {
-		return x.Estimated
+		return x.TokenCountEstimated
 	}
 	return false
 }
@@ -1385,13 +1439,13 @@ func (x *AliasResult) GetRevised() bool {
 type Counters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Nodes.
-	Nodes int64 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Nodes int32 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Messages.
-	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	Messages int32 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
 	// User and assistant messages, opaque ones aside: the N of "[depth:N]".
-	Depth int64 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
+	Depth int32 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
 	// Run loops that a user began.
-	RunLoops int64 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	RunLoops int32 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	// Bytes of the messages as encoded in a reply.
 	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Tokens: those of the notes, else a quarter of a message's bytes, rounded up; none of opaque messages.
@@ -1432,28 +1486,28 @@ func (*Counters) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Counters) GetNodes() int64 {
+func (x *Counters) GetNodes() int32 {
 	if x != nil {
 		return x.Nodes
 	}
 	return 0
 }
 
-func (x *Counters) GetMessages() int64 {
+func (x *Counters) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
 	return 0
 }
 
-func (x *Counters) GetDepth() int64 {
+func (x *Counters) GetDepth() int32 {
 	if x != nil {
 		return x.Depth
 	}
 	return 0
 }
 
-func (x *Counters) GetRunLoops() int64 {
+func (x *Counters) GetRunLoops() int32 {
 	if x != nil {
 		return x.RunLoops
 	}
@@ -2417,7 +2471,7 @@ type AliasLoop struct {
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	// When anything but a compaction was put last: the first put of the last node of the chain that is no compaction node, by the
 	// server's clock.
-	LastPut       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_put,json=lastPut,proto3" json:"last_put,omitempty"`
+	LastPutAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_put_at,json=lastPutAt,proto3" json:"last_put_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2480,9 +2534,9 @@ func (x *AliasLoop) GetStartedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *AliasLoop) GetLastPut() *timestamppb.Timestamp {
+func (x *AliasLoop) GetLastPutAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.LastPut
+		return x.LastPutAt
 	}
 	return nil
 }
@@ -2614,8 +2668,8 @@ type ListAliasesRequest struct {
 	// next_page_token of the page before, with the same scope, order and open_only; empty: the first page.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Tell of each alias where the last run loop of its chain stands.
-	Loops bool `protobuf:"varint,6,opt,name=loops,proto3" json:"loops,omitempty"`
-	// Only aliases whose last run loop is open; only with loops. A page looks at 1,000 aliases at most, so it may be empty and still
+	IncludeLoops bool `protobuf:"varint,6,opt,name=include_loops,json=includeLoops,proto3" json:"include_loops,omitempty"`
+	// Only aliases whose last run loop is open; only with include_loops. A page looks at 1,000 aliases at most, so it may be empty and still
 	// not be the last.
 	OpenOnly bool `protobuf:"varint,7,opt,name=open_only,json=openOnly,proto3" json:"open_only,omitempty"`
 	// The order: of names with a prefix and without a scope, of moved_at with a folder. Unspecified: names ascending; moved_at descending,
@@ -2701,9 +2755,9 @@ func (x *ListAliasesRequest) GetPageToken() string {
 	return ""
 }
 
-func (x *ListAliasesRequest) GetLoops() bool {
+func (x *ListAliasesRequest) GetIncludeLoops() bool {
 	if x != nil {
-		return x.Loops
+		return x.IncludeLoops
 	}
 	return false
 }
@@ -2746,12 +2800,12 @@ func (*ListAliasesRequest_Folder) isListAliasesRequest_Scope() {}
 type ListAliasesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The aliases. A page ends at about 1 MiB, and where it has looked at 10,000 rows: aliases, names that were deleted, and
-	// what is left of earlier moves; with loops also where it has read 10,000 nodes before the heads. So it may hold fewer than
+	// what is left of earlier moves; with include_loops also where it has read 10,000 nodes before the heads. So it may hold fewer than
 	// asked, or none, and still not be the last.
 	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// For the next page; empty: this was the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// With loops: the server's clock, which the times of the loops' last puts can be held against.
+	// With include_loops: the server's clock, which the times of the loops' last puts can be held against.
 	Now           *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2887,7 +2941,7 @@ type AliasHistoryEntry struct {
 	// The node that it pointed to, 64 hex digits; empty: it was deleted.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// From when on.
-	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	BeganAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
 	// The revision of the change with which the state began. Changes of labels alone begin no state: theirs are those between.
 	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2931,9 +2985,9 @@ func (x *AliasHistoryEntry) GetNodeId() string {
 	return ""
 }
 
-func (x *AliasHistoryEntry) GetAt() *timestamppb.Timestamp {
+func (x *AliasHistoryEntry) GetBeganAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.BeganAt
 	}
 	return nil
 }
@@ -3011,7 +3065,7 @@ type Policy struct {
 	// in steps, so that what a provider has cached of the messages before keeps hitting. Default 10. The start is 0 if n is
 	// at most this L, else s * ceil((n - L) / s) where s = max(1, floor(L / 2)).
 	MaxRunLoops *int32 `protobuf:"varint,1,opt,name=max_run_loops,json=maxRunLoops,proto3,oneof" json:"max_run_loops,omitempty"`
-	// How much older than the last loop one may be that is shown richer than condensed, by keep_full_runs or tool_trace; nothing is
+	// How much older than the last loop one may be that is shown richer than condensed, by keep_whole_run_loops or tool_trace; nothing is
 	// dropped by it. Default 168 hours; from 1 second to 100 years. A loop's time is the latest time of a user message
 	// through its first message: the note's sent_at, but not later than the first put of its node; else that first put. In a
 	// compaction node messages have the times that they counted with.
@@ -3026,7 +3080,7 @@ type Policy struct {
 	// Default 500. Code points of text kept of the final reply of a condensed loop.
 	MaxReplyChars *int32 `protobuf:"varint,6,opt,name=max_reply_chars,json=maxReplyChars,proto3,oneof" json:"max_reply_chars,omitempty"`
 	// Default 0. The newest loops before the last that are shown whole.
-	KeepFullRuns *int32 `protobuf:"varint,7,opt,name=keep_full_runs,json=keepFullRuns,proto3,oneof" json:"keep_full_runs,omitempty"`
+	KeepWholeRunLoops *int32 `protobuf:"varint,7,opt,name=keep_whole_run_loops,json=keepWholeRunLoops,proto3,oneof" json:"keep_whole_run_loops,omitempty"`
 	// Absent: what the preset says, which is none by default. Makes old results of loops shown whole lines, where that pays.
 	ClearToolResults *ClearToolResults `protobuf:"bytes,8,opt,name=clear_tool_results,json=clearToolResults,proto3" json:"clear_tool_results,omitempty"`
 	// Default TOOL_TRACE_DROP.
@@ -3123,9 +3177,9 @@ func (x *Policy) GetMaxReplyChars() int32 {
 	return 0
 }
 
-func (x *Policy) GetKeepFullRuns() int32 {
-	if x != nil && x.KeepFullRuns != nil {
-		return *x.KeepFullRuns
+func (x *Policy) GetKeepWholeRunLoops() int32 {
+	if x != nil && x.KeepWholeRunLoops != nil {
+		return *x.KeepWholeRunLoops
 	}
 	return 0
 }
@@ -3178,7 +3232,7 @@ type ClearToolResults struct {
 	// {"left_out": "N bytes"}. Only where a call gets at least 200 bytes shorter. The message has origin SHORTENED then. Calls that
 	// TOOL_TRACE_REQUESTS keeps in condensed loops are shortened in the same way. RecallToolCall gives arguments back whole. A model may
 	// come to write what it sees in its own past calls.
-	Arguments *bool `protobuf:"varint,2,opt,name=arguments,proto3,oneof" json:"arguments,omitempty"`
+	ClearArguments *bool `protobuf:"varint,2,opt,name=clear_arguments,json=clearArguments,proto3,oneof" json:"clear_arguments,omitempty"`
 	// What a byte costs that the provider has cached, in percent of one that it has not: from 0 to 100, default 10. 100 says that it
 	// caches nothing: results go at once. 0 says that cached bytes cost nothing: no result goes.
 	CachedPercent *int32 `protobuf:"varint,3,opt,name=cached_percent,json=cachedPercent,proto3,oneof" json:"cached_percent,omitempty"`
@@ -3223,9 +3277,9 @@ func (x *ClearToolResults) GetKeep() int32 {
 	return 0
 }
 
-func (x *ClearToolResults) GetArguments() bool {
-	if x != nil && x.Arguments != nil {
-		return *x.Arguments
+func (x *ClearToolResults) GetClearArguments() bool {
+	if x != nil && x.ClearArguments != nil {
+		return *x.ClearArguments
 	}
 	return false
 }
@@ -3237,7 +3291,7 @@ func (x *ClearToolResults) GetCachedPercent() int32 {
 	return 0
 }
 
-// What else to tell of each node. Present, NodeInfo has first_put; with keys, metadata too.
+// What else to tell of each node. Present, NodeInfo has first_put_at; with keys, metadata too.
 type NodeFacts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Keys of metadata whose values to tell, such as "message_id": at most 16, each once, 1 to 256 bytes.
@@ -3454,22 +3508,22 @@ type NodeInfo struct {
 	MessageCount int32 `protobuf:"varint,2,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// Their bytes, as encoded in this reply.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// Whether they are exactly the node's messages, byte for byte as they are hashed.
-	Verbatim bool `protobuf:"varint,4,opt,name=verbatim,proto3" json:"verbatim,omitempty"`
+	// Whether they are exactly the node's messages. Always set.
+	Content NodeContent `protobuf:"varint,4,opt,name=content,proto3,enum=transcript.v1.NodeContent" json:"content,omitempty"`
 	// The notes of these messages, one for each; none where none were put. That of a stub or a left-out line is empty. That of a message
 	// that is cut or became a line has no token_count.
 	Notes []*MessageNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
 	// What the id is computed from; where asked for.
 	Envelope *EnvelopeInfo `protobuf:"bytes,6,opt,name=envelope,proto3" json:"envelope,omitempty"`
 	// With node_facts: when it was first put, by the server's clock.
-	FirstPut *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_put,json=firstPut,proto3" json:"first_put,omitempty"`
+	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
 	// With node_facts: its metadata of the keys asked for, sorted by the bytes of the keys; values are whole. A value over 1 KiB is
 	// left out, and so is one with which keys and values of the node would be over 16 KiB. Nothing proves it: GetNode has all.
 	Metadata []*MetadataEntry `protobuf:"bytes,8,rep,name=metadata,proto3" json:"metadata,omitempty"`
 	// With node_facts: whether the node has a key asked for whose value is left out.
-	MoreMetadata  bool `protobuf:"varint,9,opt,name=more_metadata,json=moreMetadata,proto3" json:"more_metadata,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	HasMoreMetadata bool `protobuf:"varint,9,opt,name=has_more_metadata,json=hasMoreMetadata,proto3" json:"has_more_metadata,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *NodeInfo) Reset() {
@@ -3523,11 +3577,11 @@ func (x *NodeInfo) GetSizeBytes() int64 {
 	return 0
 }
 
-func (x *NodeInfo) GetVerbatim() bool {
+func (x *NodeInfo) GetContent() NodeContent {
 	if x != nil {
-		return x.Verbatim
+		return x.Content
 	}
-	return false
+	return NodeContent_NODE_CONTENT_UNSPECIFIED
 }
 
 func (x *NodeInfo) GetNotes() []*MessageNote {
@@ -3544,9 +3598,9 @@ func (x *NodeInfo) GetEnvelope() *EnvelopeInfo {
 	return nil
 }
 
-func (x *NodeInfo) GetFirstPut() *timestamppb.Timestamp {
+func (x *NodeInfo) GetFirstPutAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.FirstPut
+		return x.FirstPutAt
 	}
 	return nil
 }
@@ -3558,9 +3612,9 @@ func (x *NodeInfo) GetMetadata() []*MetadataEntry {
 	return nil
 }
 
-func (x *NodeInfo) GetMoreMetadata() bool {
+func (x *NodeInfo) GetHasMoreMetadata() bool {
 	if x != nil {
-		return x.MoreMetadata
+		return x.HasMoreMetadata
 	}
 	return false
 }
@@ -3570,12 +3624,12 @@ type EnvelopeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The parent's id; empty for a root.
 	ParentId string `protobuf:"bytes,1,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
-	// The digest of the messages. Empty where the node is verbatim: hash the messages.
+	// The digest of the messages. Empty where the node is VERBATIM: hash the messages.
 	PayloadDigest string `protobuf:"bytes,2,opt,name=payload_digest,json=payloadDigest,proto3" json:"payload_digest,omitempty"`
 	// The digest of the metadata; empty without metadata.
 	MetadataDigest string `protobuf:"bytes,3,opt,name=metadata_digest,json=metadataDigest,proto3" json:"metadata_digest,omitempty"`
 	// On compaction nodes: the last ancestor that this node stands for.
-	CoversThrough string `protobuf:"bytes,4,opt,name=covers_through,json=coversThrough,proto3" json:"covers_through,omitempty"`
+	CoversThroughId string `protobuf:"bytes,4,opt,name=covers_through_id,json=coversThroughId,proto3" json:"covers_through_id,omitempty"`
 	// What started the chain that this node begins.
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,5,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
 	// The salt; empty without one.
@@ -3635,9 +3689,9 @@ func (x *EnvelopeInfo) GetMetadataDigest() string {
 	return ""
 }
 
-func (x *EnvelopeInfo) GetCoversThrough() string {
+func (x *EnvelopeInfo) GetCoversThroughId() string {
 	if x != nil {
-		return x.CoversThrough
+		return x.CoversThroughId
 	}
 	return ""
 }
@@ -3733,22 +3787,22 @@ func (x *Finding) GetCount() int32 {
 type Report struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages in this reply.
-	Messages int64 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Their bytes, as encoded in this reply.
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Messages left out and stubs added by repair. Opaque messages are no repairs.
-	Repairs int64 `protobuf:"varint,3,opt,name=repairs,proto3" json:"repairs,omitempty"`
+	Repairs int32 `protobuf:"varint,3,opt,name=repairs,proto3" json:"repairs,omitempty"`
 	// The findings in the part of the chain that this reply covers, in order, at most 100. INTERRUPTED_LOOP and LEAD_IN are
 	// as they were found when the node was put.
 	Findings []*Finding `protobuf:"bytes,4,rep,name=findings,proto3" json:"findings,omitempty"`
-	// How many more findings there are.
-	MoreFindings int64 `protobuf:"varint,5,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
+	// How many findings there are that findings does not list.
+	MoreFindings int32 `protobuf:"varint,5,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
 	// The tokens of the messages in this reply: the notes' where they are shown as put, else a quarter of their bytes.
 	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Whether some of the tokens are estimated.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
 	// Of the messages in this reply: those that were cut or became a line, for this reply or by a compaction.
-	Shortened int64 `protobuf:"varint,8,opt,name=shortened,proto3" json:"shortened,omitempty"`
+	ShortenedMessages int32 `protobuf:"varint,8,opt,name=shortened_messages,json=shortenedMessages,proto3" json:"shortened_messages,omitempty"`
 	// VIEW_CONVERSATION: what the effective view has and this reply does not show, left-out lines aside.
 	LeftOut *LeftOut `protobuf:"bytes,9,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	// VIEW_CONVERSATION: where the run loops shown begin; absent where there are none.
@@ -3793,7 +3847,7 @@ func (*Report) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
-func (x *Report) GetMessages() int64 {
+func (x *Report) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
@@ -3807,7 +3861,7 @@ func (x *Report) GetBytes() int64 {
 	return 0
 }
 
-func (x *Report) GetRepairs() int64 {
+func (x *Report) GetRepairs() int32 {
 	if x != nil {
 		return x.Repairs
 	}
@@ -3821,7 +3875,7 @@ func (x *Report) GetFindings() []*Finding {
 	return nil
 }
 
-func (x *Report) GetMoreFindings() int64 {
+func (x *Report) GetMoreFindings() int32 {
 	if x != nil {
 		return x.MoreFindings
 	}
@@ -3842,9 +3896,9 @@ func (x *Report) GetTokensEstimated() bool {
 	return false
 }
 
-func (x *Report) GetShortened() int64 {
+func (x *Report) GetShortenedMessages() int32 {
 	if x != nil {
-		return x.Shortened
+		return x.ShortenedMessages
 	}
 	return 0
 }
@@ -3881,13 +3935,13 @@ func (x *Report) GetPolicy() *Policy {
 type LeftOut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages that are not shown at all.
-	Messages int64 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Bytes, of messages not shown and of what is cut from others.
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Tokens, likewise.
 	Tokens int64 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Run loops that are not shown at all, the lead-in aside.
-	RunLoops      int64 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	RunLoops      int32 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3922,7 +3976,7 @@ func (*LeftOut) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
-func (x *LeftOut) GetMessages() int64 {
+func (x *LeftOut) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
@@ -3943,7 +3997,7 @@ func (x *LeftOut) GetTokens() int64 {
 	return 0
 }
 
-func (x *LeftOut) GetRunLoops() int64 {
+func (x *LeftOut) GetRunLoops() int32 {
 	if x != nil {
 		return x.RunLoops
 	}
@@ -3959,7 +4013,7 @@ type Window struct {
 	// The message's place in that node, from 0.
 	MessageIndex int32 `protobuf:"varint,2,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
 	// How many run loops are shown, the lead-in and the last included.
-	RunLoops      int64 `protobuf:"varint,3,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	RunLoops      int32 `protobuf:"varint,3,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4008,7 +4062,7 @@ func (x *Window) GetMessageIndex() int32 {
 	return 0
 }
 
-func (x *Window) GetRunLoops() int64 {
+func (x *Window) GetRunLoops() int32 {
 	if x != nil {
 		return x.RunLoops
 	}
@@ -4036,13 +4090,13 @@ type AssembleResponse struct {
 	// What this reply holds and what was found.
 	Report *Report `protobuf:"bytes,7,opt,name=report,proto3" json:"report,omitempty"`
 	// The nodes of the messages, where asked for. With last_messages or last_bytes those from the node of the first message on; of a
-	// node that the reply has only a part of, only that is told, and it is not verbatim.
+	// node that the reply has only a part of, only that is told, and its content is MADE.
 	Nodes []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// With last_messages or last_bytes: where the reply begins, which is before for the messages before these. Absent: the reply has no
 	// message.
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
 	// With last_messages or last_bytes: whether the view has messages before these.
-	MoreBefore    bool `protobuf:"varint,10,opt,name=more_before,json=moreBefore,proto3" json:"more_before,omitempty"`
+	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4140,9 +4194,9 @@ func (x *AssembleResponse) GetBegin() *MessagePlace {
 	return nil
 }
 
-func (x *AssembleResponse) GetMoreBefore() bool {
+func (x *AssembleResponse) GetHasMoreBefore() bool {
 	if x != nil {
-		return x.MoreBefore
+		return x.HasMoreBefore
 	}
 	return false
 }
@@ -4294,7 +4348,7 @@ func (x *StreamAssembleRequest) GetBefore() *MessagePlace {
 
 // One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse; the frames'
 // messages laid end to end are that reply's messages. Only a node that repair makes larger than 4 MiB - 128 KiB comes
-// in parts, in several frames, each with a NodeInfo of the same node_id and verbatim = false.
+// in parts, in several frames, each with a NodeInfo of the same node_id and content MADE.
 type StreamAssembleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages of this frame.
@@ -4316,7 +4370,7 @@ type StreamAssembleResponse struct {
 	// First frame: as in AssembleResponse.
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
 	// First frame: as in AssembleResponse.
-	MoreBefore    bool `protobuf:"varint,10,opt,name=more_before,json=moreBefore,proto3" json:"more_before,omitempty"`
+	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4414,9 +4468,9 @@ func (x *StreamAssembleResponse) GetBegin() *MessagePlace {
 	return nil
 }
 
-func (x *StreamAssembleResponse) GetMoreBefore() bool {
+func (x *StreamAssembleResponse) GetHasMoreBefore() bool {
 	if x != nil {
-		return x.MoreBefore
+		return x.HasMoreBefore
 	}
 	return false
 }
@@ -4495,20 +4549,20 @@ type GetNodeResponse struct {
 	// Its metadata, sorted by the bytes of the keys.
 	Metadata *Metadata `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// When it was first put, by the server's clock.
-	FirstPut *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=first_put,json=firstPut,proto3" json:"first_put,omitempty"`
+	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
 	// The totals of the chain that ends in it.
 	Counters *ChainCounters `protobuf:"bytes,5,opt,name=counters,proto3" json:"counters,omitempty"`
 	// How many ancestors it has.
-	Ancestors int64 `protobuf:"varint,6,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	Ancestors int32 `protobuf:"varint,6,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// The aliases that point to it, in the order of their names, at most 100.
 	Aliases []string `protobuf:"bytes,7,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// The roles of its messages, in order.
 	Roles []Role `protobuf:"varint,8,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
 	// Whether more aliases point to it, or may: the list ends where it has looked at 10,000 rows, those of aliases that left the node
 	// lately counted.
-	MoreAliases   bool `protobuf:"varint,9,opt,name=more_aliases,json=moreAliases,proto3" json:"more_aliases,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	HasMoreAliases bool `protobuf:"varint,9,opt,name=has_more_aliases,json=hasMoreAliases,proto3" json:"has_more_aliases,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetNodeResponse) Reset() {
@@ -4562,9 +4616,9 @@ func (x *GetNodeResponse) GetMetadata() *Metadata {
 	return nil
 }
 
-func (x *GetNodeResponse) GetFirstPut() *timestamppb.Timestamp {
+func (x *GetNodeResponse) GetFirstPutAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.FirstPut
+		return x.FirstPutAt
 	}
 	return nil
 }
@@ -4576,7 +4630,7 @@ func (x *GetNodeResponse) GetCounters() *ChainCounters {
 	return nil
 }
 
-func (x *GetNodeResponse) GetAncestors() int64 {
+func (x *GetNodeResponse) GetAncestors() int32 {
 	if x != nil {
 		return x.Ancestors
 	}
@@ -4597,9 +4651,9 @@ func (x *GetNodeResponse) GetRoles() []Role {
 	return nil
 }
 
-func (x *GetNodeResponse) GetMoreAliases() bool {
+func (x *GetNodeResponse) GetHasMoreAliases() bool {
 	if x != nil {
-		return x.MoreAliases
+		return x.HasMoreAliases
 	}
 	return false
 }
@@ -4811,7 +4865,7 @@ type ChildNode struct {
 	// Its id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// When it was first put, by the server's clock.
-	FirstPut *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=first_put,json=firstPut,proto3" json:"first_put,omitempty"`
+	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
 	// The bytes of its messages as encoded in a reply.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// The roles of its messages, in order.
@@ -4857,9 +4911,9 @@ func (x *ChildNode) GetNodeId() string {
 	return ""
 }
 
-func (x *ChildNode) GetFirstPut() *timestamppb.Timestamp {
+func (x *ChildNode) GetFirstPutAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.FirstPut
+		return x.FirstPutAt
 	}
 	return nil
 }
@@ -5238,7 +5292,7 @@ type CompactResponse struct {
 	// Whether the node was written, or was there already. False on a dry run.
 	Written bool `protobuf:"varint,1,opt,name=written,proto3" json:"written,omitempty"`
 	// Why it was not, and on a dry run would not be.
-	NotWritten NotWritten `protobuf:"varint,2,opt,name=not_written,json=notWritten,proto3,enum=transcript.v1.NotWritten" json:"not_written,omitempty"`
+	NotWrittenReason NotWrittenReason `protobuf:"varint,2,opt,name=not_written_reason,json=notWrittenReason,proto3,enum=transcript.v1.NotWrittenReason" json:"not_written_reason,omitempty"`
 	// The compaction node: 64 hex digits; empty where none was written. It is what the head's alias points to now.
 	NodeId string `protobuf:"bytes,3,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// The node that the compaction was made at: the head, or what its alias pointed to.
@@ -5293,11 +5347,11 @@ func (x *CompactResponse) GetWritten() bool {
 	return false
 }
 
-func (x *CompactResponse) GetNotWritten() NotWritten {
+func (x *CompactResponse) GetNotWrittenReason() NotWrittenReason {
 	if x != nil {
-		return x.NotWritten
+		return x.NotWrittenReason
 	}
-	return NotWritten_NOT_WRITTEN_UNSPECIFIED
+	return NotWrittenReason_NOT_WRITTEN_REASON_UNSPECIFIED
 }
 
 func (x *CompactResponse) GetNodeId() string {
@@ -5346,13 +5400,13 @@ func (x *CompactResponse) GetReport() *CompactReport {
 type CompactReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages, bytes and tokens that the effective view showed behind the preamble, through through_id.
-	MessagesBefore int64 `protobuf:"varint,1,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
+	MessagesBefore int32 `protobuf:"varint,1,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
 	// Their bytes.
 	BytesBefore int64 `protobuf:"varint,2,opt,name=bytes_before,json=bytesBefore,proto3" json:"bytes_before,omitempty"`
 	// Their tokens.
 	TokensBefore int64 `protobuf:"varint,3,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
 	// Messages that the new node has in their place.
-	MessagesAfter int64 `protobuf:"varint,4,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
+	MessagesAfter int32 `protobuf:"varint,4,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
 	// Their bytes.
 	BytesAfter int64 `protobuf:"varint,5,opt,name=bytes_after,json=bytesAfter,proto3" json:"bytes_after,omitempty"`
 	// Their tokens.
@@ -5360,13 +5414,13 @@ type CompactReport struct {
 	// Whether some of the tokens are estimated.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
 	// Run loops that are dropped, the lead-in aside.
-	LoopsDropped int64 `protobuf:"varint,8,opt,name=loops_dropped,json=loopsDropped,proto3" json:"loops_dropped,omitempty"`
+	RunLoopsDropped int32 `protobuf:"varint,8,opt,name=run_loops_dropped,json=runLoopsDropped,proto3" json:"run_loops_dropped,omitempty"`
 	// Run loops that are condensed, the lead-in aside.
-	LoopsCondensed int64 `protobuf:"varint,9,opt,name=loops_condensed,json=loopsCondensed,proto3" json:"loops_condensed,omitempty"`
+	RunLoopsCondensed int32 `protobuf:"varint,9,opt,name=run_loops_condensed,json=runLoopsCondensed,proto3" json:"run_loops_condensed,omitempty"`
 	// Run loops that stay whole, the lead-in aside.
-	LoopsWhole int64 `protobuf:"varint,10,opt,name=loops_whole,json=loopsWhole,proto3" json:"loops_whole,omitempty"`
+	RunLoopsWhole int32 `protobuf:"varint,10,opt,name=run_loops_whole,json=runLoopsWhole,proto3" json:"run_loops_whole,omitempty"`
 	// Messages that were cut or became a line.
-	Shortened int64 `protobuf:"varint,11,opt,name=shortened,proto3" json:"shortened,omitempty"`
+	ShortenedMessages int32 `protobuf:"varint,11,opt,name=shortened_messages,json=shortenedMessages,proto3" json:"shortened_messages,omitempty"`
 	// Whether a summary was there before, and was replaced.
 	SummaryReplaced bool `protobuf:"varint,12,opt,name=summary_replaced,json=summaryReplaced,proto3" json:"summary_replaced,omitempty"`
 	// The policy as it was applied, as Report.policy tells it.
@@ -5405,7 +5459,7 @@ func (*CompactReport) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
-func (x *CompactReport) GetMessagesBefore() int64 {
+func (x *CompactReport) GetMessagesBefore() int32 {
 	if x != nil {
 		return x.MessagesBefore
 	}
@@ -5426,7 +5480,7 @@ func (x *CompactReport) GetTokensBefore() int64 {
 	return 0
 }
 
-func (x *CompactReport) GetMessagesAfter() int64 {
+func (x *CompactReport) GetMessagesAfter() int32 {
 	if x != nil {
 		return x.MessagesAfter
 	}
@@ -5454,30 +5508,30 @@ func (x *CompactReport) GetTokensEstimated() bool {
 	return false
 }
 
-func (x *CompactReport) GetLoopsDropped() int64 {
+func (x *CompactReport) GetRunLoopsDropped() int32 {
 	if x != nil {
-		return x.LoopsDropped
+		return x.RunLoopsDropped
 	}
 	return 0
 }
 
-func (x *CompactReport) GetLoopsCondensed() int64 {
+func (x *CompactReport) GetRunLoopsCondensed() int32 {
 	if x != nil {
-		return x.LoopsCondensed
+		return x.RunLoopsCondensed
 	}
 	return 0
 }
 
-func (x *CompactReport) GetLoopsWhole() int64 {
+func (x *CompactReport) GetRunLoopsWhole() int32 {
 	if x != nil {
-		return x.LoopsWhole
+		return x.RunLoopsWhole
 	}
 	return 0
 }
 
-func (x *CompactReport) GetShortened() int64 {
+func (x *CompactReport) GetShortenedMessages() int32 {
 	if x != nil {
-		return x.Shortened
+		return x.ShortenedMessages
 	}
 	return 0
 }
@@ -5561,9 +5615,9 @@ type ToolCallSummary struct {
 	// What became of it.
 	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
 	// Where the call was put.
-	Call *MessagePlace `protobuf:"bytes,4,opt,name=call,proto3" json:"call,omitempty"`
+	CallPlace *MessagePlace `protobuf:"bytes,4,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
 	// Where its result was put; absent without one.
-	Result *MessagePlace `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
+	ResultPlace *MessagePlace `protobuf:"bytes,5,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
 	// When the call was sent, else first put.
 	CalledAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
 	// When its result was sent, else first put; absent without one.
@@ -5627,16 +5681,16 @@ func (x *ToolCallSummary) GetState() ToolCallState {
 	return ToolCallState_TOOL_CALL_STATE_UNSPECIFIED
 }
 
-func (x *ToolCallSummary) GetCall() *MessagePlace {
+func (x *ToolCallSummary) GetCallPlace() *MessagePlace {
 	if x != nil {
-		return x.Call
+		return x.CallPlace
 	}
 	return nil
 }
 
-func (x *ToolCallSummary) GetResult() *MessagePlace {
+func (x *ToolCallSummary) GetResultPlace() *MessagePlace {
 	if x != nil {
-		return x.Result
+		return x.ResultPlace
 	}
 	return nil
 }
@@ -5791,7 +5845,7 @@ type RunLoop struct {
 	// The beginning of the text of its final reply, as asked.
 	ReplyPreview string `protobuf:"bytes,8,opt,name=reply_preview,json=replyPreview,proto3" json:"reply_preview,omitempty"`
 	// Its messages, with results that answer nothing; opaque messages are in no run loop.
-	Messages int64 `protobuf:"varint,9,opt,name=messages,proto3" json:"messages,omitempty"`
+	Messages int32 `protobuf:"varint,9,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Their bytes.
 	Bytes int64 `protobuf:"varint,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Their tokens.
@@ -5801,9 +5855,9 @@ type RunLoop struct {
 	// Its tool calls in order, at most 100.
 	ToolCalls []*ToolCallSummary `protobuf:"bytes,13,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	// How many more there are.
-	MoreToolCalls int64 `protobuf:"varint,14,opt,name=more_tool_calls,json=moreToolCalls,proto3" json:"more_tool_calls,omitempty"`
+	MoreToolCalls int32 `protobuf:"varint,14,opt,name=more_tool_calls,json=moreToolCalls,proto3" json:"more_tool_calls,omitempty"`
 	// How many of all its calls have no result.
-	Unanswered int64 `protobuf:"varint,15,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
+	UnansweredCalls int32 `protobuf:"varint,15,opt,name=unanswered_calls,json=unansweredCalls,proto3" json:"unanswered_calls,omitempty"`
 	// How it ended, where it did so by an outcome.
 	Outcome       RunOutcome `protobuf:"varint,16,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5896,7 +5950,7 @@ func (x *RunLoop) GetReplyPreview() string {
 	return ""
 }
 
-func (x *RunLoop) GetMessages() int64 {
+func (x *RunLoop) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
@@ -5931,16 +5985,16 @@ func (x *RunLoop) GetToolCalls() []*ToolCallSummary {
 	return nil
 }
 
-func (x *RunLoop) GetMoreToolCalls() int64 {
+func (x *RunLoop) GetMoreToolCalls() int32 {
 	if x != nil {
 		return x.MoreToolCalls
 	}
 	return 0
 }
 
-func (x *RunLoop) GetUnanswered() int64 {
+func (x *RunLoop) GetUnansweredCalls() int32 {
 	if x != nil {
-		return x.Unanswered
+		return x.UnansweredCalls
 	}
 	return 0
 }
@@ -6145,12 +6199,12 @@ type RecallToolCallResponse struct {
 	// The bytes of the whole result's parts, as encoded when they were put, with redact too.
 	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
 	// When the result was sent, else first put; of the call, where there is none.
-	At *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
+	SentAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	// For the rest of the result; empty: this was the last page.
 	NextPageToken string `protobuf:"bytes,10,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// First page: how many earlier calls with this id the chain has; at most 1,000 are counted, and those found by reading
 	// about 16 MiB.
-	EarlierOccurrences int64 `protobuf:"varint,11,opt,name=earlier_occurrences,json=earlierOccurrences,proto3" json:"earlier_occurrences,omitempty"`
+	EarlierOccurrences int32 `protobuf:"varint,11,opt,name=earlier_occurrences,json=earlierOccurrences,proto3" json:"earlier_occurrences,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -6241,9 +6295,9 @@ func (x *RecallToolCallResponse) GetResultBytes() int64 {
 	return 0
 }
 
-func (x *RecallToolCallResponse) GetAt() *timestamppb.Timestamp {
+func (x *RecallToolCallResponse) GetSentAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.SentAt
 	}
 	return nil
 }
@@ -6255,7 +6309,7 @@ func (x *RecallToolCallResponse) GetNextPageToken() string {
 	return ""
 }
 
-func (x *RecallToolCallResponse) GetEarlierOccurrences() int64 {
+func (x *RecallToolCallResponse) GetEarlierOccurrences() int32 {
 	if x != nil {
 		return x.EarlierOccurrences
 	}
@@ -6500,7 +6554,7 @@ type SearchHit struct {
 	// Its role.
 	Role Role `protobuf:"varint,2,opt,name=role,proto3,enum=transcript.v1.Role" json:"role,omitempty"`
 	// The first message of its run loop; absent before any loop.
-	RunLoop *MessagePlace `protobuf:"bytes,3,opt,name=run_loop,json=runLoop,proto3" json:"run_loop,omitempty"`
+	RunLoopPlace *MessagePlace `protobuf:"bytes,3,opt,name=run_loop_place,json=runLoopPlace,proto3" json:"run_loop_place,omitempty"`
 	// Scope alias_prefix: the alias by whose chain it was found.
 	Alias string `protobuf:"bytes,4,opt,name=alias,proto3" json:"alias,omitempty"`
 	// The part that matches first, from 0, and what of it.
@@ -6512,7 +6566,7 @@ type SearchHit struct {
 	// Where the excerpt matches, at most 10, in code points of the excerpt.
 	Matches []*TextRange `protobuf:"bytes,8,rep,name=matches,proto3" json:"matches,omitempty"`
 	// The message was sent, else first put, then.
-	At *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
+	SentAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	// Of a result: the id of its call.
 	ToolCallId *string `protobuf:"bytes,10,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
 	// Of a result or a call: the tool's name, where known.
@@ -6565,9 +6619,9 @@ func (x *SearchHit) GetRole() Role {
 	return Role_ROLE_UNSPECIFIED
 }
 
-func (x *SearchHit) GetRunLoop() *MessagePlace {
+func (x *SearchHit) GetRunLoopPlace() *MessagePlace {
 	if x != nil {
-		return x.RunLoop
+		return x.RunLoopPlace
 	}
 	return nil
 }
@@ -6607,9 +6661,9 @@ func (x *SearchHit) GetMatches() []*TextRange {
 	return nil
 }
 
-func (x *SearchHit) GetAt() *timestamppb.Timestamp {
+func (x *SearchHit) GetSentAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.SentAt
 	}
 	return nil
 }
@@ -6694,7 +6748,7 @@ type SearchResponse struct {
 	// Bytes of messages looked at for this page.
 	ScannedBytes int64 `protobuf:"varint,3,opt,name=scanned_bytes,json=scannedBytes,proto3" json:"scanned_bytes,omitempty"`
 	// Nodes looked at for this page.
-	ScannedNodes  int64 `protobuf:"varint,4,opt,name=scanned_nodes,json=scannedNodes,proto3" json:"scanned_nodes,omitempty"`
+	ScannedNodes  int32 `protobuf:"varint,4,opt,name=scanned_nodes,json=scannedNodes,proto3" json:"scanned_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6750,7 +6804,7 @@ func (x *SearchResponse) GetScannedBytes() int64 {
 	return 0
 }
 
-func (x *SearchResponse) GetScannedNodes() int64 {
+func (x *SearchResponse) GetScannedNodes() int32 {
 	if x != nil {
 		return x.ScannedNodes
 	}
@@ -6774,8 +6828,8 @@ type ReplayToolsRequest struct {
 	// Only calls of these tools, at most 64 of 1 KiB each, none empty; none: all.
 	ToolNames []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	// Leave out the last run loop of the chain, as ListRunLoops has it, open or closed: every view shows it whole (a closed one
-	// not with condense_last), so a prompt with the digest beside a view says nothing twice. The bounds and more are then of the calls before that loop: calls of it
-	// take no room, and are no others that more tells of. Where a compaction lies within the loop, its calls before that are
+	// not with condense_last), so a prompt with the digest beside a view says nothing twice. The bounds and has_more_calls are then of the calls before that loop: calls of it
+	// take no room, and are no others that has_more_calls tells of. Where a compaction lies within the loop, its calls before that are
 	// left out here too, whether the compaction kept them or not.
 	PastLoopsOnly bool `protobuf:"varint,7,opt,name=past_loops_only,json=pastLoopsOnly,proto3" json:"past_loops_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6879,13 +6933,13 @@ type ReplayedCall struct {
 	// Whether the result was cut, or has parts other than text and json.
 	ResultCut bool `protobuf:"varint,7,opt,name=result_cut,json=resultCut,proto3" json:"result_cut,omitempty"`
 	// Where the call was put.
-	Call *MessagePlace `protobuf:"bytes,8,opt,name=call,proto3" json:"call,omitempty"`
+	CallPlace *MessagePlace `protobuf:"bytes,8,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
 	// Where the result was put; NODE.I of RecallToolCall.
 	ResultPlace *MessagePlace `protobuf:"bytes,9,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
 	// The first message of the run loop.
-	RunLoop *MessagePlace `protobuf:"bytes,10,opt,name=run_loop,json=runLoop,proto3" json:"run_loop,omitempty"`
+	RunLoopPlace *MessagePlace `protobuf:"bytes,10,opt,name=run_loop_place,json=runLoopPlace,proto3" json:"run_loop_place,omitempty"`
 	// When the call was sent, else first put.
-	At *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=at,proto3" json:"at,omitempty"`
+	CalledAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
 	// The call as the text block shows it, made by the tool's renderer.
 	Text          string `protobuf:"bytes,12,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6971,9 +7025,9 @@ func (x *ReplayedCall) GetResultCut() bool {
 	return false
 }
 
-func (x *ReplayedCall) GetCall() *MessagePlace {
+func (x *ReplayedCall) GetCallPlace() *MessagePlace {
 	if x != nil {
-		return x.Call
+		return x.CallPlace
 	}
 	return nil
 }
@@ -6985,16 +7039,16 @@ func (x *ReplayedCall) GetResultPlace() *MessagePlace {
 	return nil
 }
 
-func (x *ReplayedCall) GetRunLoop() *MessagePlace {
+func (x *ReplayedCall) GetRunLoopPlace() *MessagePlace {
 	if x != nil {
-		return x.RunLoop
+		return x.RunLoopPlace
 	}
 	return nil
 }
 
-func (x *ReplayedCall) GetAt() *timestamppb.Timestamp {
+func (x *ReplayedCall) GetCalledAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.At
+		return x.CalledAt
 	}
 	return nil
 }
@@ -7016,7 +7070,7 @@ type ReplayToolsResponse struct {
 	// Whether the chain has calls that are not shown, those that past_loops_only leaves out aside: earlier ones; or, of a group of
 	// calls with over 16 MiB of messages, those
 	// that were answered before the last 16 MiB of them.
-	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	HasMoreCalls  bool `protobuf:"varint,3,opt,name=has_more_calls,json=hasMoreCalls,proto3" json:"has_more_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7065,9 +7119,9 @@ func (x *ReplayToolsResponse) GetText() string {
 	return ""
 }
 
-func (x *ReplayToolsResponse) GetMore() bool {
+func (x *ReplayToolsResponse) GetHasMoreCalls() bool {
 	if x != nil {
-		return x.More
+		return x.HasMoreCalls
 	}
 	return false
 }
@@ -7094,7 +7148,7 @@ type DescribeRequest struct {
 	// What "how long" counts to; absent: the server's clock.
 	Now *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
 	// The variables to tell of; absent: those set last.
-	Names         *VariableNames `protobuf:"bytes,10,opt,name=names,proto3" json:"names,omitempty"`
+	VariableNames *VariableNames `protobuf:"bytes,10,opt,name=variable_names,json=variableNames,proto3" json:"variable_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7192,9 +7246,9 @@ func (x *DescribeRequest) GetNow() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *DescribeRequest) GetNames() *VariableNames {
+func (x *DescribeRequest) GetVariableNames() *VariableNames {
 	if x != nil {
-		return x.Names
+		return x.VariableNames
 	}
 	return nil
 }
@@ -7260,7 +7314,7 @@ type DescribeResponse struct {
 	// The node that the chain ends in: 64 hex digits.
 	HeadId string `protobuf:"bytes,1,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
 	// When the head was first put.
-	HeadAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=head_at,json=headAt,proto3" json:"head_at,omitempty"`
+	HeadFirstPutAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=head_first_put_at,json=headFirstPutAt,proto3" json:"head_first_put_at,omitempty"`
 	// How long ago that is.
 	Age *durationpb.Duration `protobuf:"bytes,3,opt,name=age,proto3" json:"age,omitempty"`
 	// The chain's totals.
@@ -7274,11 +7328,11 @@ type DescribeResponse struct {
 	// How many more tool names are counted.
 	MoreTools int32 `protobuf:"varint,8,opt,name=more_tools,json=moreTools,proto3" json:"more_tools,omitempty"`
 	// The calls that tools does not list.
-	OtherCalls int64 `protobuf:"varint,9,opt,name=other_calls,json=otherCalls,proto3" json:"other_calls,omitempty"`
+	OtherCalls int32 `protobuf:"varint,9,opt,name=other_calls,json=otherCalls,proto3" json:"other_calls,omitempty"`
 	// Aliases that point to the head, in the order of their names, at most max_items.
 	Aliases []string `protobuf:"bytes,10,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// Whether more aliases point to the head, or may: see GetNodeResponse.
-	MoreAliases bool `protobuf:"varint,11,opt,name=more_aliases,json=moreAliases,proto3" json:"more_aliases,omitempty"`
+	HasMoreAliases bool `protobuf:"varint,11,opt,name=has_more_aliases,json=hasMoreAliases,proto3" json:"has_more_aliases,omitempty"`
 	// Variables that are set, or those of them that the request names, the latest set first, at most max_items.
 	Variables []*VariableInfo `protobuf:"bytes,12,rep,name=variables,proto3" json:"variables,omitempty"`
 	// How many more there are, of those that the request names.
@@ -7327,9 +7381,9 @@ func (x *DescribeResponse) GetHeadId() string {
 	return ""
 }
 
-func (x *DescribeResponse) GetHeadAt() *timestamppb.Timestamp {
+func (x *DescribeResponse) GetHeadFirstPutAt() *timestamppb.Timestamp {
 	if x != nil {
-		return x.HeadAt
+		return x.HeadFirstPutAt
 	}
 	return nil
 }
@@ -7376,7 +7430,7 @@ func (x *DescribeResponse) GetMoreTools() int32 {
 	return 0
 }
 
-func (x *DescribeResponse) GetOtherCalls() int64 {
+func (x *DescribeResponse) GetOtherCalls() int32 {
 	if x != nil {
 		return x.OtherCalls
 	}
@@ -7390,9 +7444,9 @@ func (x *DescribeResponse) GetAliases() []string {
 	return nil
 }
 
-func (x *DescribeResponse) GetMoreAliases() bool {
+func (x *DescribeResponse) GetHasMoreAliases() bool {
 	if x != nil {
-		return x.MoreAliases
+		return x.HasMoreAliases
 	}
 	return false
 }
@@ -7613,15 +7667,15 @@ func (x *PendingCall) GetName() string {
 type Lineage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many ancestors the head has.
-	Ancestors int64 `protobuf:"varint,1,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	Ancestors int32 `protobuf:"varint,1,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// How many nodes of the path are not their parent's first child.
-	Forks int64 `protobuf:"varint,2,opt,name=forks,proto3" json:"forks,omitempty"`
+	Forks int32 `protobuf:"varint,2,opt,name=forks,proto3" json:"forks,omitempty"`
 	// The nearest of them, nearest first, at most max_items.
 	ForkNodes []*PathNode `protobuf:"bytes,3,rep,name=fork_nodes,json=forkNodes,proto3" json:"fork_nodes,omitempty"`
 	// The nearest compaction nodes, nearest first, at most max_items; the first is the one that the effective view shows.
 	Compactions []*CompactionInfo `protobuf:"bytes,4,rep,name=compactions,proto3" json:"compactions,omitempty"`
 	// Whether there are more compaction nodes.
-	MoreCompactions bool `protobuf:"varint,5,opt,name=more_compactions,json=moreCompactions,proto3" json:"more_compactions,omitempty"`
+	HasMoreCompactions bool `protobuf:"varint,5,opt,name=has_more_compactions,json=hasMoreCompactions,proto3" json:"has_more_compactions,omitempty"`
 	// The call that started this chain, of the nearest node on the path that has one.
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,6,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
 	// The node that has it.
@@ -7633,7 +7687,7 @@ type Lineage struct {
 	// spawn itself.
 	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
 	// Whether there are more, or may be: what lies before the 256th nearest fork is not looked at.
-	MoreSpawned bool `protobuf:"varint,10,opt,name=more_spawned,json=moreSpawned,proto3" json:"more_spawned,omitempty"`
+	HasMoreSpawned bool `protobuf:"varint,10,opt,name=has_more_spawned,json=hasMoreSpawned,proto3" json:"has_more_spawned,omitempty"`
 	// How many spawns lie above the head: one for the call that started this chain, one for that which started its spawner's, and so
 	// on, at most 64. A link to a node that is not there is the last.
 	SpawnDepth int32 `protobuf:"varint,11,opt,name=spawn_depth,json=spawnDepth,proto3" json:"spawn_depth,omitempty"`
@@ -7673,14 +7727,14 @@ func (*Lineage) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
-func (x *Lineage) GetAncestors() int64 {
+func (x *Lineage) GetAncestors() int32 {
 	if x != nil {
 		return x.Ancestors
 	}
 	return 0
 }
 
-func (x *Lineage) GetForks() int64 {
+func (x *Lineage) GetForks() int32 {
 	if x != nil {
 		return x.Forks
 	}
@@ -7701,9 +7755,9 @@ func (x *Lineage) GetCompactions() []*CompactionInfo {
 	return nil
 }
 
-func (x *Lineage) GetMoreCompactions() bool {
+func (x *Lineage) GetHasMoreCompactions() bool {
 	if x != nil {
-		return x.MoreCompactions
+		return x.HasMoreCompactions
 	}
 	return false
 }
@@ -7736,9 +7790,9 @@ func (x *Lineage) GetSpawned() []*SpawnedChain {
 	return nil
 }
 
-func (x *Lineage) GetMoreSpawned() bool {
+func (x *Lineage) GetHasMoreSpawned() bool {
 	if x != nil {
-		return x.MoreSpawned
+		return x.HasMoreSpawned
 	}
 	return false
 }
@@ -7763,7 +7817,7 @@ type PathNode struct {
 	// Its id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// How many ancestors it has.
-	Ancestors     int64 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	Ancestors     int32 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7805,7 +7859,7 @@ func (x *PathNode) GetNodeId() string {
 	return ""
 }
 
-func (x *PathNode) GetAncestors() int64 {
+func (x *PathNode) GetAncestors() int32 {
 	if x != nil {
 		return x.Ancestors
 	}
@@ -7818,15 +7872,15 @@ type CompactionInfo struct {
 	// Its id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
 	// How many ancestors it has.
-	Ancestors int64 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
+	Ancestors int32 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// The last node that it stands for.
-	CoversThrough string `protobuf:"bytes,3,opt,name=covers_through,json=coversThrough,proto3" json:"covers_through,omitempty"`
+	CoversThroughId string `protobuf:"bytes,3,opt,name=covers_through_id,json=coversThroughId,proto3" json:"covers_through_id,omitempty"`
 	// Its messages.
-	Messages int64 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	MessageCount int32 `protobuf:"varint,4,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// Their bytes.
-	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// Whether its first message is a summary.
-	Summary       bool `protobuf:"varint,6,opt,name=summary,proto3" json:"summary,omitempty"`
+	HasSummary    bool `protobuf:"varint,6,opt,name=has_summary,json=hasSummary,proto3" json:"has_summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7868,37 +7922,37 @@ func (x *CompactionInfo) GetNodeId() string {
 	return ""
 }
 
-func (x *CompactionInfo) GetAncestors() int64 {
+func (x *CompactionInfo) GetAncestors() int32 {
 	if x != nil {
 		return x.Ancestors
 	}
 	return 0
 }
 
-func (x *CompactionInfo) GetCoversThrough() string {
+func (x *CompactionInfo) GetCoversThroughId() string {
 	if x != nil {
-		return x.CoversThrough
+		return x.CoversThroughId
 	}
 	return ""
 }
 
-func (x *CompactionInfo) GetMessages() int64 {
+func (x *CompactionInfo) GetMessageCount() int32 {
 	if x != nil {
-		return x.Messages
+		return x.MessageCount
 	}
 	return 0
 }
 
-func (x *CompactionInfo) GetBytes() int64 {
+func (x *CompactionInfo) GetSizeBytes() int64 {
 	if x != nil {
-		return x.Bytes
+		return x.SizeBytes
 	}
 	return 0
 }
 
-func (x *CompactionInfo) GetSummary() bool {
+func (x *CompactionInfo) GetHasSummary() bool {
 	if x != nil {
-		return x.Summary
+		return x.HasSummary
 	}
 	return false
 }
@@ -7964,7 +8018,7 @@ type ToolUse struct {
 	// Its name; absent for calls without one.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// Its calls.
-	Calls         int64 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
+	Calls         int32 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8006,7 +8060,7 @@ func (x *ToolUse) GetName() string {
 	return ""
 }
 
-func (x *ToolUse) GetCalls() int64 {
+func (x *ToolUse) GetCalls() int32 {
 	if x != nil {
 		return x.Calls
 	}
@@ -8122,12 +8176,12 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\aNodeRef\x12\x19\n" +
 	"\anode_id\x18\x01 \x01(\tH\x00R\x06nodeId\x12\x16\n" +
 	"\x05alias\x18\x02 \x01(\tH\x00R\x05aliasB\x05\n" +
-	"\x03ref\"\x8d\x04\n" +
+	"\x03ref\"\xa3\x04\n" +
 	"\vMessageNote\x123\n" +
 	"\asent_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12$\n" +
-	"\vtoken_count\x18\x02 \x01(\rH\x00R\n" +
-	"tokenCount\x88\x01\x01\x12\x1c\n" +
-	"\testimated\x18\x03 \x01(\bR\testimated\x12\x14\n" +
+	"\vtoken_count\x18\x02 \x01(\x05H\x00R\n" +
+	"tokenCount\x88\x01\x01\x122\n" +
+	"\x15token_count_estimated\x18\x03 \x01(\bR\x13tokenCountEstimated\x12\x14\n" +
 	"\x05model\x18\x04 \x01(\tR\x05model\x12#\n" +
 	"\rfinish_reason\x18\x05 \x01(\tR\ffinishReason\x12&\n" +
 	"\finput_tokens\x18\x06 \x01(\x05H\x01R\vinputTokens\x88\x01\x01\x12(\n" +
@@ -8174,10 +8228,10 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x18\n" +
 	"\arevised\x18\x05 \x01(\bR\arevised\"\xc8\x01\n" +
 	"\bCounters\x12\x14\n" +
-	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
-	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05depth\x18\x03 \x01(\x03R\x05depth\x12\x1b\n" +
-	"\trun_loops\x18\x04 \x01(\x03R\brunLoops\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\x05R\x05nodes\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x05R\bmessages\x12\x14\n" +
+	"\x05depth\x18\x03 \x01(\x05R\x05depth\x12\x1b\n" +
+	"\trun_loops\x18\x04 \x01(\x05R\brunLoops\x12\x14\n" +
 	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12\x16\n" +
 	"\x06tokens\x18\x06 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\"s\n" +
@@ -8247,28 +8301,28 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"deleted_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x1f\n" +
 	"\vprevious_id\x18\x03 \x01(\tR\n" +
-	"previousId\"\xfe\x01\n" +
+	"previousId\"\x83\x02\n" +
 	"\tAliasLoop\x121\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1b.transcript.v1.RunLoopStateR\x05state\x123\n" +
 	"\aoutcome\x18\x02 \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\x12\x17\n" +
 	"\alead_in\x18\x03 \x01(\bR\x06leadIn\x129\n" +
 	"\n" +
-	"started_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x125\n" +
-	"\blast_put\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\alastPut\"G\n" +
+	"started_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12:\n" +
+	"\vlast_put_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tlastPutAt\"G\n" +
 	"\x13ResolveAliasRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x80\x01\n" +
 	"\x14ResolveAliasResponse\x12.\n" +
 	"\x05alias\x18\x01 \x01(\v2\x18.transcript.v1.AliasInfoR\x05alias\x128\n" +
-	"\bcounters\x18\x02 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\"\x8e\x02\n" +
+	"\bcounters\x18\x02 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\"\x9d\x02\n" +
 	"\x12ListAliasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
 	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12\x18\n" +
 	"\x06folder\x18\x03 \x01(\tH\x00R\x06folder\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05loops\x18\x06 \x01(\bR\x05loops\x12\x1b\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12#\n" +
+	"\rinclude_loops\x18\x06 \x01(\bR\fincludeLoops\x12\x1b\n" +
 	"\topen_only\x18\a \x01(\bR\bopenOnly\x12.\n" +
 	"\x05order\x18\b \x01(\x0e2\x18.transcript.v1.SortOrderR\x05orderB\a\n" +
 	"\x05scope\"\x9f\x01\n" +
@@ -8281,14 +8335,14 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"t\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\x7f\n" +
 	"\x11AliasHistoryEntry\x12\x17\n" +
-	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12*\n" +
-	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x125\n" +
+	"\bbegan_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12\x1a\n" +
 	"\brevision\x18\x03 \x01(\x03R\brevision\"~\n" +
 	"\x18ListAliasHistoryResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .transcript.v1.AliasHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x05\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xad\x05\n" +
 	"\x06Policy\x12'\n" +
 	"\rmax_run_loops\x18\x01 \x01(\x05H\x00R\vmaxRunLoops\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12 \n" +
@@ -8296,8 +8350,8 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"max_tokens\x18\x04 \x01(\x03H\x02R\tmaxTokens\x88\x01\x01\x12)\n" +
 	"\x0emax_user_chars\x18\x05 \x01(\x05H\x03R\fmaxUserChars\x88\x01\x01\x12+\n" +
-	"\x0fmax_reply_chars\x18\x06 \x01(\x05H\x04R\rmaxReplyChars\x88\x01\x01\x12)\n" +
-	"\x0ekeep_full_runs\x18\a \x01(\x05H\x05R\fkeepFullRuns\x88\x01\x01\x12M\n" +
+	"\x0fmax_reply_chars\x18\x06 \x01(\x05H\x04R\rmaxReplyChars\x88\x01\x01\x124\n" +
+	"\x14keep_whole_run_loops\x18\a \x01(\x05H\x05R\x11keepWholeRunLoops\x88\x01\x01\x12M\n" +
 	"\x12clear_tool_results\x18\b \x01(\v2\x1f.transcript.v1.ClearToolResultsR\x10clearToolResults\x127\n" +
 	"\n" +
 	"tool_trace\x18\t \x01(\x0e2\x18.transcript.v1.ToolTraceR\ttoolTrace\x12-\n" +
@@ -8311,15 +8365,14 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"_max_bytesB\r\n" +
 	"\v_max_tokensB\x11\n" +
 	"\x0f_max_user_charsB\x12\n" +
-	"\x10_max_reply_charsB\x11\n" +
-	"\x0f_keep_full_runs\"\xa4\x01\n" +
+	"\x10_max_reply_charsB\x17\n" +
+	"\x15_keep_whole_run_loops\"\xb5\x01\n" +
 	"\x10ClearToolResults\x12\x17\n" +
-	"\x04keep\x18\x01 \x01(\x05H\x00R\x04keep\x88\x01\x01\x12!\n" +
-	"\targuments\x18\x02 \x01(\bH\x01R\targuments\x88\x01\x01\x12*\n" +
+	"\x04keep\x18\x01 \x01(\x05H\x00R\x04keep\x88\x01\x01\x12,\n" +
+	"\x0fclear_arguments\x18\x02 \x01(\bH\x01R\x0eclearArguments\x88\x01\x01\x12*\n" +
 	"\x0ecached_percent\x18\x03 \x01(\x05H\x02R\rcachedPercent\x88\x01\x01B\a\n" +
-	"\x05_keepB\f\n" +
-	"\n" +
-	"_argumentsB\x11\n" +
+	"\x05_keepB\x12\n" +
+	"\x10_clear_argumentsB\x11\n" +
 	"\x0f_cached_percent\"0\n" +
 	"\tNodeFacts\x12#\n" +
 	"\rmetadata_keys\x18\x01 \x03(\tR\fmetadataKeys\"\x85\x04\n" +
@@ -8339,53 +8392,54 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	" \x01(\x05R\flastMessages\x12\x1d\n" +
 	"\n" +
 	"last_bytes\x18\v \x01(\x05R\tlastBytes\x123\n" +
-	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\x86\x03\n" +
+	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\xac\x03\n" +
 	"\bNodeInfo\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_count\x18\x02 \x01(\x05R\fmessageCount\x12\x1d\n" +
 	"\n" +
-	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x1a\n" +
-	"\bverbatim\x18\x04 \x01(\bR\bverbatim\x120\n" +
+	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x124\n" +
+	"\acontent\x18\x04 \x01(\x0e2\x1a.transcript.v1.NodeContentR\acontent\x120\n" +
 	"\x05notes\x18\x05 \x03(\v2\x1a.transcript.v1.MessageNoteR\x05notes\x127\n" +
-	"\benvelope\x18\x06 \x01(\v2\x1b.transcript.v1.EnvelopeInfoR\benvelope\x127\n" +
-	"\tfirst_put\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bfirstPut\x128\n" +
-	"\bmetadata\x18\b \x03(\v2\x1c.transcript.v1.MetadataEntryR\bmetadata\x12#\n" +
-	"\rmore_metadata\x18\t \x01(\bR\fmoreMetadata\"\xf8\x01\n" +
+	"\benvelope\x18\x06 \x01(\v2\x1b.transcript.v1.EnvelopeInfoR\benvelope\x12<\n" +
+	"\ffirst_put_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"firstPutAt\x128\n" +
+	"\bmetadata\x18\b \x03(\v2\x1c.transcript.v1.MetadataEntryR\bmetadata\x12*\n" +
+	"\x11has_more_metadata\x18\t \x01(\bR\x0fhasMoreMetadata\"\xfd\x01\n" +
 	"\fEnvelopeInfo\x12\x1b\n" +
 	"\tparent_id\x18\x01 \x01(\tR\bparentId\x12%\n" +
 	"\x0epayload_digest\x18\x02 \x01(\tR\rpayloadDigest\x12'\n" +
-	"\x0fmetadata_digest\x18\x03 \x01(\tR\x0emetadataDigest\x12%\n" +
-	"\x0ecovers_through\x18\x04 \x01(\tR\rcoversThrough\x12@\n" +
+	"\x0fmetadata_digest\x18\x03 \x01(\tR\x0emetadataDigest\x12*\n" +
+	"\x11covers_through_id\x18\x04 \x01(\tR\x0fcoversThroughId\x12@\n" +
 	"\fspawned_from\x18\x05 \x01(\v2\x1d.transcript.v1.SpawnedFromRefR\vspawnedFrom\x12\x12\n" +
 	"\x04salt\x18\x06 \x01(\fR\x04salt\"\x8d\x01\n" +
 	"\aFinding\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.transcript.v1.FindingKindR\x04kind\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x03 \x01(\x05R\fmessageIndex\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x05R\x05count\"\xc6\x03\n" +
+	"\x05count\x18\x04 \x01(\x05R\x05count\"\xd7\x03\n" +
 	"\x06Report\x12\x1a\n" +
-	"\bmessages\x18\x01 \x01(\x03R\bmessages\x12\x14\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x18\n" +
-	"\arepairs\x18\x03 \x01(\x03R\arepairs\x122\n" +
+	"\arepairs\x18\x03 \x01(\x05R\arepairs\x122\n" +
 	"\bfindings\x18\x04 \x03(\v2\x16.transcript.v1.FindingR\bfindings\x12#\n" +
-	"\rmore_findings\x18\x05 \x01(\x03R\fmoreFindings\x12\x16\n" +
+	"\rmore_findings\x18\x05 \x01(\x05R\fmoreFindings\x12\x16\n" +
 	"\x06tokens\x18\x06 \x01(\x03R\x06tokens\x12)\n" +
-	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\x12\x1c\n" +
-	"\tshortened\x18\b \x01(\x03R\tshortened\x121\n" +
+	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\x12-\n" +
+	"\x12shortened_messages\x18\b \x01(\x05R\x11shortenedMessages\x121\n" +
 	"\bleft_out\x18\t \x01(\v2\x16.transcript.v1.LeftOutR\aleftOut\x12-\n" +
 	"\x06window\x18\n" +
 	" \x01(\v2\x15.transcript.v1.WindowR\x06window\x12%\n" +
 	"\x0elimit_exceeded\x18\v \x01(\bR\rlimitExceeded\x12-\n" +
 	"\x06policy\x18\f \x01(\v2\x15.transcript.v1.PolicyR\x06policy\"p\n" +
 	"\aLeftOut\x12\x1a\n" +
-	"\bmessages\x18\x01 \x01(\x03R\bmessages\x12\x14\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x16\n" +
 	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\x12\x1b\n" +
-	"\trun_loops\x18\x04 \x01(\x03R\brunLoops\"c\n" +
+	"\trun_loops\x18\x04 \x01(\x05R\brunLoops\"c\n" +
 	"\x06Window\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
 	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\x12\x1b\n" +
-	"\trun_loops\x18\x03 \x01(\x03R\brunLoops\"\x9b\x03\n" +
+	"\trun_loops\x18\x03 \x01(\x05R\brunLoops\"\xa2\x03\n" +
 	"\x10AssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -8395,10 +8449,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bcounters\x18\x06 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x06report\x18\a \x01(\v2\x15.transcript.v1.ReportR\x06report\x12-\n" +
 	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\x121\n" +
-	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12\x1f\n" +
-	"\vmore_before\x18\n" +
-	" \x01(\bR\n" +
-	"moreBefore\"\x8b\x04\n" +
+	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12&\n" +
+	"\x0fhas_more_before\x18\n" +
+	" \x01(\bR\rhasMoreBefore\"\x8b\x04\n" +
 	"\x15StreamAssembleRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12'\n" +
@@ -8415,7 +8468,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	" \x01(\x05R\flastMessages\x12\x1d\n" +
 	"\n" +
 	"last_bytes\x18\v \x01(\x05R\tlastBytes\x123\n" +
-	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\xa1\x03\n" +
+	"\x06before\x18\f \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06before\"\xa8\x03\n" +
 	"\x16StreamAssembleResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12\x17\n" +
 	"\ahead_id\x18\x02 \x01(\tR\x06headId\x12\x17\n" +
@@ -8425,24 +8478,24 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\bcounters\x18\x06 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x06report\x18\a \x01(\v2\x15.transcript.v1.ReportR\x06report\x12-\n" +
 	"\x05nodes\x18\b \x03(\v2\x17.transcript.v1.NodeInfoR\x05nodes\x121\n" +
-	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12\x1f\n" +
-	"\vmore_before\x18\n" +
-	" \x01(\bR\n" +
-	"moreBefore\"\x7f\n" +
+	"\x05begin\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05begin\x12&\n" +
+	"\x0fhas_more_before\x18\n" +
+	" \x01(\bR\rhasMoreBefore\"\x7f\n" +
 	"\x0eGetNodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12#\n" +
-	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xa0\x03\n" +
+	"\romit_messages\x18\x03 \x01(\bR\fomitMessages\"\xac\x03\n" +
 	"\x0fGetNodeResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.transcript.v1.MessageR\bmessages\x12+\n" +
 	"\x04info\x18\x02 \x01(\v2\x17.transcript.v1.NodeInfoR\x04info\x123\n" +
-	"\bmetadata\x18\x03 \x01(\v2\x17.transcript.v1.MetadataR\bmetadata\x127\n" +
-	"\tfirst_put\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bfirstPut\x128\n" +
+	"\bmetadata\x18\x03 \x01(\v2\x17.transcript.v1.MetadataR\bmetadata\x12<\n" +
+	"\ffirst_put_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"firstPutAt\x128\n" +
 	"\bcounters\x18\x05 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12\x1c\n" +
-	"\tancestors\x18\x06 \x01(\x03R\tancestors\x12\x18\n" +
+	"\tancestors\x18\x06 \x01(\x05R\tancestors\x12\x18\n" +
 	"\aaliases\x18\a \x03(\tR\aaliases\x12)\n" +
-	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12!\n" +
-	"\fmore_aliases\x18\t \x01(\bR\vmoreAliases\"o\n" +
+	"\x05roles\x18\b \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\x12(\n" +
+	"\x10has_more_aliases\x18\t \x01(\bR\x0ehasMoreAliases\"o\n" +
 	"\x0fGetNodesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x19\n" +
 	"\bnode_ids\x18\x02 \x03(\tR\anodeIds\x12#\n" +
@@ -8457,10 +8510,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04node\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04node\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"\xa7\x01\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xac\x01\n" +
 	"\tChildNode\x12\x17\n" +
-	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x127\n" +
-	"\tfirst_put\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bfirstPut\x12\x1d\n" +
+	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12<\n" +
+	"\ffirst_put_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"firstPutAt\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12)\n" +
 	"\x05roles\x18\x04 \x03(\x0e2\x13.transcript.v1.RoleR\x05roles\"t\n" +
@@ -8487,44 +8541,43 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\fsummary_only\x18\x06 \x01(\bR\vsummaryOnly\x12\x12\n" +
 	"\x04salt\x18\a \x01(\fR\x04salt\x12\x17\n" +
 	"\adry_run\x18\b \x01(\bR\x06dryRun\x124\n" +
-	"\aaliases\x18\t \x03(\v2\x1a.transcript.v1.AliasUpdateR\aaliases\"\xde\x02\n" +
+	"\aaliases\x18\t \x03(\v2\x1a.transcript.v1.AliasUpdateR\aaliases\"\xf1\x02\n" +
 	"\x0fCompactResponse\x12\x18\n" +
-	"\awritten\x18\x01 \x01(\bR\awritten\x12:\n" +
-	"\vnot_written\x18\x02 \x01(\x0e2\x19.transcript.v1.NotWrittenR\n" +
-	"notWritten\x12\x17\n" +
+	"\awritten\x18\x01 \x01(\bR\awritten\x12M\n" +
+	"\x12not_written_reason\x18\x02 \x01(\x0e2\x1f.transcript.v1.NotWrittenReasonR\x10notWrittenReason\x12\x17\n" +
 	"\anode_id\x18\x03 \x01(\tR\x06nodeId\x12\x17\n" +
 	"\ahead_id\x18\x04 \x01(\tR\x06headId\x12\x1d\n" +
 	"\n" +
 	"through_id\x18\x05 \x01(\tR\tthroughId\x124\n" +
 	"\aaliases\x18\x06 \x03(\v2\x1a.transcript.v1.AliasResultR\aaliases\x128\n" +
 	"\bcounters\x18\a \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x124\n" +
-	"\x06report\x18\b \x01(\v2\x1c.transcript.v1.CompactReportR\x06report\"\xfd\x03\n" +
+	"\x06report\x18\b \x01(\v2\x1c.transcript.v1.CompactReportR\x06report\"\xa3\x04\n" +
 	"\rCompactReport\x12'\n" +
-	"\x0fmessages_before\x18\x01 \x01(\x03R\x0emessagesBefore\x12!\n" +
+	"\x0fmessages_before\x18\x01 \x01(\x05R\x0emessagesBefore\x12!\n" +
 	"\fbytes_before\x18\x02 \x01(\x03R\vbytesBefore\x12#\n" +
 	"\rtokens_before\x18\x03 \x01(\x03R\ftokensBefore\x12%\n" +
-	"\x0emessages_after\x18\x04 \x01(\x03R\rmessagesAfter\x12\x1f\n" +
+	"\x0emessages_after\x18\x04 \x01(\x05R\rmessagesAfter\x12\x1f\n" +
 	"\vbytes_after\x18\x05 \x01(\x03R\n" +
 	"bytesAfter\x12!\n" +
 	"\ftokens_after\x18\x06 \x01(\x03R\vtokensAfter\x12)\n" +
-	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\x12#\n" +
-	"\rloops_dropped\x18\b \x01(\x03R\floopsDropped\x12'\n" +
-	"\x0floops_condensed\x18\t \x01(\x03R\x0eloopsCondensed\x12\x1f\n" +
-	"\vloops_whole\x18\n" +
-	" \x01(\x03R\n" +
-	"loopsWhole\x12\x1c\n" +
-	"\tshortened\x18\v \x01(\x03R\tshortened\x12)\n" +
+	"\x10tokens_estimated\x18\a \x01(\bR\x0ftokensEstimated\x12*\n" +
+	"\x11run_loops_dropped\x18\b \x01(\x05R\x0frunLoopsDropped\x12.\n" +
+	"\x13run_loops_condensed\x18\t \x01(\x05R\x11runLoopsCondensed\x12&\n" +
+	"\x0frun_loops_whole\x18\n" +
+	" \x01(\x05R\rrunLoopsWhole\x12-\n" +
+	"\x12shortened_messages\x18\v \x01(\x05R\x11shortenedMessages\x12)\n" +
 	"\x10summary_replaced\x18\f \x01(\bR\x0fsummaryReplaced\x12-\n" +
 	"\x06policy\x18\r \x01(\v2\x15.transcript.v1.PolicyR\x06policy\"L\n" +
 	"\fMessagePlace\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12#\n" +
-	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\"\xa2\x03\n" +
+	"\rmessage_index\x18\x02 \x01(\x05R\fmessageIndex\"\xb8\x03\n" +
 	"\x0fToolCallSummary\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x122\n" +
-	"\x05state\x18\x03 \x01(\x0e2\x1c.transcript.v1.ToolCallStateR\x05state\x12/\n" +
-	"\x04call\x18\x04 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04call\x123\n" +
-	"\x06result\x18\x05 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x06result\x127\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1c.transcript.v1.ToolCallStateR\x05state\x12:\n" +
+	"\n" +
+	"call_place\x18\x04 \x01(\v2\x1b.transcript.v1.MessagePlaceR\tcallPlace\x12>\n" +
+	"\fresult_place\x18\x05 \x01(\v2\x1b.transcript.v1.MessagePlaceR\vresultPlace\x127\n" +
 	"\tcalled_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bcalledAt\x12;\n" +
 	"\vanswered_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"answeredAt\x12\x1c\n" +
@@ -8540,7 +8593,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12#\n" +
 	"\rpreview_chars\x18\x05 \x01(\x05R\fpreviewChars\x12\x16\n" +
 	"\x06redact\x18\x06 \x01(\bR\x06redact\x12%\n" +
-	"\x0eargument_chars\x18\a \x01(\x05R\rargumentChars\"\xa4\x05\n" +
+	"\x0eargument_chars\x18\a \x01(\x05R\rargumentChars\"\xaf\x05\n" +
 	"\aRunLoop\x121\n" +
 	"\x05first\x18\x01 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05first\x12/\n" +
 	"\x04last\x18\x02 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04last\x129\n" +
@@ -8551,17 +8604,15 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\alead_in\x18\x06 \x01(\bR\x06leadIn\x12!\n" +
 	"\fuser_preview\x18\a \x01(\tR\vuserPreview\x12#\n" +
 	"\rreply_preview\x18\b \x01(\tR\freplyPreview\x12\x1a\n" +
-	"\bmessages\x18\t \x01(\x03R\bmessages\x12\x14\n" +
+	"\bmessages\x18\t \x01(\x05R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\n" +
 	" \x01(\x03R\x05bytes\x12\x16\n" +
 	"\x06tokens\x18\v \x01(\x03R\x06tokens\x12)\n" +
 	"\x10tokens_estimated\x18\f \x01(\bR\x0ftokensEstimated\x12=\n" +
 	"\n" +
 	"tool_calls\x18\r \x03(\v2\x1e.transcript.v1.ToolCallSummaryR\ttoolCalls\x12&\n" +
-	"\x0fmore_tool_calls\x18\x0e \x01(\x03R\rmoreToolCalls\x12\x1e\n" +
-	"\n" +
-	"unanswered\x18\x0f \x01(\x03R\n" +
-	"unanswered\x123\n" +
+	"\x0fmore_tool_calls\x18\x0e \x01(\x05R\rmoreToolCalls\x12)\n" +
+	"\x10unanswered_calls\x18\x0f \x01(\x05R\x0funansweredCalls\x123\n" +
 	"\aoutcome\x18\x10 \x01(\x0e2\x19.transcript.v1.RunOutcomeR\aoutcome\"s\n" +
 	"\x14ListRunLoopsResponse\x123\n" +
 	"\trun_loops\x18\x01 \x03(\v2\x16.transcript.v1.RunLoopR\brunLoops\x12&\n" +
@@ -8580,7 +8631,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\a \x01(\tR\tpageToken\x12\x16\n" +
 	"\x06redact\x18\b \x01(\bR\x06redactB\x0f\n" +
-	"\r_tool_call_id\"\x81\x04\n" +
+	"\r_tool_call_id\"\x8a\x04\n" +
 	"\x16RecallToolCallResponse\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.transcript.v1.ToolCallR\x04call\x12:\n" +
 	"\n" +
@@ -8590,11 +8641,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tcontinues\x18\x05 \x01(\bR\tcontinues\x12>\n" +
 	"\fresult_place\x18\x06 \x01(\v2\x1b.transcript.v1.MessagePlaceR\vresultPlace\x12\x19\n" +
 	"\bleft_out\x18\a \x01(\bR\aleftOut\x12!\n" +
-	"\fresult_bytes\x18\b \x01(\x03R\vresultBytes\x12*\n" +
-	"\x02at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12&\n" +
+	"\fresult_bytes\x18\b \x01(\x03R\vresultBytes\x123\n" +
+	"\asent_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12&\n" +
 	"\x0fnext_page_token\x18\n" +
 	" \x01(\tR\rnextPageToken\x12/\n" +
-	"\x13earlier_occurrences\x18\v \x01(\x03R\x12earlierOccurrences\"\x8c\x04\n" +
+	"\x13earlier_occurrences\x18\v \x01(\x05R\x12earlierOccurrences\"\x8c\x04\n" +
 	"\rSearchRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12,\n" +
 	"\x04head\x18\b \x01(\v2\x16.transcript.v1.NodeRefH\x00R\x04head\x12#\n" +
@@ -8615,18 +8666,18 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\rexcerpt_chars\x18\r \x01(\x05R\fexcerptChars\x12\x16\n" +
 	"\x06redact\x18\x0e \x01(\bR\x06redactB\a\n" +
 	"\x05scopeB\t\n" +
-	"\apattern\"\xe8\x03\n" +
+	"\apattern\"\xfc\x03\n" +
 	"\tSearchHit\x121\n" +
 	"\x05place\x18\x01 \x01(\v2\x1b.transcript.v1.MessagePlaceR\x05place\x12'\n" +
-	"\x04role\x18\x02 \x01(\x0e2\x13.transcript.v1.RoleR\x04role\x126\n" +
-	"\brun_loop\x18\x03 \x01(\v2\x1b.transcript.v1.MessagePlaceR\arunLoop\x12\x14\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x13.transcript.v1.RoleR\x04role\x12A\n" +
+	"\x0erun_loop_place\x18\x03 \x01(\v2\x1b.transcript.v1.MessagePlaceR\frunLoopPlace\x12\x14\n" +
 	"\x05alias\x18\x04 \x01(\tR\x05alias\x12\x1d\n" +
 	"\n" +
 	"part_index\x18\x05 \x01(\x05R\tpartIndex\x120\n" +
 	"\x05field\x18\x06 \x01(\x0e2\x1a.transcript.v1.SearchFieldR\x05field\x12\x18\n" +
 	"\aexcerpt\x18\a \x01(\tR\aexcerpt\x122\n" +
-	"\amatches\x18\b \x03(\v2\x18.transcript.v1.TextRangeR\amatches\x12*\n" +
-	"\x02at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12%\n" +
+	"\amatches\x18\b \x03(\v2\x18.transcript.v1.TextRangeR\amatches\x123\n" +
+	"\asent_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x12%\n" +
 	"\ftool_call_id\x18\n" +
 	" \x01(\tH\x00R\n" +
 	"toolCallId\x88\x01\x01\x12 \n" +
@@ -8641,7 +8692,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x04hits\x18\x01 \x03(\v2\x18.transcript.v1.SearchHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12#\n" +
 	"\rscanned_bytes\x18\x03 \x01(\x03R\fscannedBytes\x12#\n" +
-	"\rscanned_nodes\x18\x04 \x01(\x03R\fscannedNodes\"\x85\x02\n" +
+	"\rscanned_nodes\x18\x04 \x01(\x05R\fscannedNodes\"\x85\x02\n" +
 	"\x12ReplayToolsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12\x1b\n" +
@@ -8650,7 +8701,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\tmax_chars\x18\x05 \x01(\x05R\bmaxChars\x12\x1d\n" +
 	"\n" +
 	"tool_names\x18\x06 \x03(\tR\ttoolNames\x12&\n" +
-	"\x0fpast_loops_only\x18\a \x01(\bR\rpastLoopsOnly\"\xe3\x03\n" +
+	"\x0fpast_loops_only\x18\a \x01(\bR\rpastLoopsOnly\"\x86\x04\n" +
 	"\fReplayedCall\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x122\n" +
@@ -8659,19 +8710,20 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\rarguments_cut\x18\x05 \x01(\bR\fargumentsCut\x12\x16\n" +
 	"\x06result\x18\x06 \x01(\tR\x06result\x12\x1d\n" +
 	"\n" +
-	"result_cut\x18\a \x01(\bR\tresultCut\x12/\n" +
-	"\x04call\x18\b \x01(\v2\x1b.transcript.v1.MessagePlaceR\x04call\x12>\n" +
-	"\fresult_place\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\vresultPlace\x126\n" +
-	"\brun_loop\x18\n" +
-	" \x01(\v2\x1b.transcript.v1.MessagePlaceR\arunLoop\x12*\n" +
-	"\x02at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"result_cut\x18\a \x01(\bR\tresultCut\x12:\n" +
+	"\n" +
+	"call_place\x18\b \x01(\v2\x1b.transcript.v1.MessagePlaceR\tcallPlace\x12>\n" +
+	"\fresult_place\x18\t \x01(\v2\x1b.transcript.v1.MessagePlaceR\vresultPlace\x12A\n" +
+	"\x0erun_loop_place\x18\n" +
+	" \x01(\v2\x1b.transcript.v1.MessagePlaceR\frunLoopPlace\x127\n" +
+	"\tcalled_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\bcalledAt\x12\x12\n" +
 	"\x04text\x18\f \x01(\tR\x04textB\x05\n" +
 	"\x03_idB\a\n" +
-	"\x05_name\"p\n" +
+	"\x05_name\"\x82\x01\n" +
 	"\x13ReplayToolsResponse\x121\n" +
 	"\x05calls\x18\x01 \x03(\v2\x1b.transcript.v1.ReplayedCallR\x05calls\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"\xaa\x03\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12$\n" +
+	"\x0ehas_more_calls\x18\x03 \x01(\bR\fhasMoreCalls\"\xbb\x03\n" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12*\n" +
 	"\x04head\x18\x02 \x01(\v2\x16.transcript.v1.NodeRefR\x04head\x12/\n" +
@@ -8682,16 +8734,16 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\vstale_after\x18\a \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"staleAfter\x12\x16\n" +
 	"\x06redact\x18\b \x01(\bR\x06redact\x12,\n" +
-	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x122\n" +
-	"\x05names\x18\n" +
-	" \x01(\v2\x1c.transcript.v1.VariableNamesR\x05names\"M\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12C\n" +
+	"\x0evariable_names\x18\n" +
+	" \x01(\v2\x1c.transcript.v1.VariableNamesR\rvariableNames\"M\n" +
 	"\rVariableNames\x12\x14\n" +
 	"\x05exact\x18\x01 \x03(\tR\x05exact\x12\x1b\n" +
 	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x88\x01\x01B\t\n" +
-	"\a_prefix\"\xc9\x04\n" +
+	"\a_prefix\"\xe2\x04\n" +
 	"\x10DescribeResponse\x12\x17\n" +
-	"\ahead_id\x18\x01 \x01(\tR\x06headId\x123\n" +
-	"\ahead_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06headAt\x12+\n" +
+	"\ahead_id\x18\x01 \x01(\tR\x06headId\x12E\n" +
+	"\x11head_first_put_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eheadFirstPutAt\x12+\n" +
 	"\x03age\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03age\x128\n" +
 	"\bcounters\x18\x04 \x01(\v2\x1c.transcript.v1.ChainCountersR\bcounters\x12-\n" +
 	"\x04loop\x18\x05 \x01(\v2\x19.transcript.v1.LoopStatusR\x04loop\x120\n" +
@@ -8699,11 +8751,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x05tools\x18\a \x03(\v2\x16.transcript.v1.ToolUseR\x05tools\x12\x1d\n" +
 	"\n" +
 	"more_tools\x18\b \x01(\x05R\tmoreTools\x12\x1f\n" +
-	"\vother_calls\x18\t \x01(\x03R\n" +
+	"\vother_calls\x18\t \x01(\x05R\n" +
 	"otherCalls\x12\x18\n" +
 	"\aaliases\x18\n" +
-	" \x03(\tR\aaliases\x12!\n" +
-	"\fmore_aliases\x18\v \x01(\bR\vmoreAliases\x129\n" +
+	" \x03(\tR\aaliases\x12(\n" +
+	"\x10has_more_aliases\x18\v \x01(\bR\x0ehasMoreAliases\x129\n" +
 	"\tvariables\x18\f \x03(\v2\x1b.transcript.v1.VariableInfoR\tvariables\x12%\n" +
 	"\x0emore_variables\x18\r \x01(\x05R\rmoreVariables\x12\x12\n" +
 	"\x04text\x18\x0e \x01(\tR\x04text\"\xe6\x03\n" +
@@ -8726,39 +8778,41 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01B\x05\n" +
 	"\x03_idB\a\n" +
-	"\x05_name\"\xb5\x04\n" +
+	"\x05_name\"\xc3\x04\n" +
 	"\aLineage\x12\x1c\n" +
-	"\tancestors\x18\x01 \x01(\x03R\tancestors\x12\x14\n" +
-	"\x05forks\x18\x02 \x01(\x03R\x05forks\x126\n" +
+	"\tancestors\x18\x01 \x01(\x05R\tancestors\x12\x14\n" +
+	"\x05forks\x18\x02 \x01(\x05R\x05forks\x126\n" +
 	"\n" +
 	"fork_nodes\x18\x03 \x03(\v2\x17.transcript.v1.PathNodeR\tforkNodes\x12?\n" +
-	"\vcompactions\x18\x04 \x03(\v2\x1d.transcript.v1.CompactionInfoR\vcompactions\x12)\n" +
-	"\x10more_compactions\x18\x05 \x01(\bR\x0fmoreCompactions\x12@\n" +
+	"\vcompactions\x18\x04 \x03(\v2\x1d.transcript.v1.CompactionInfoR\vcompactions\x120\n" +
+	"\x14has_more_compactions\x18\x05 \x01(\bR\x12hasMoreCompactions\x12@\n" +
 	"\fspawned_from\x18\x06 \x01(\v2\x1d.transcript.v1.SpawnedFromRefR\vspawnedFrom\x12&\n" +
 	"\x0fspawned_node_id\x18\a \x01(\tR\rspawnedNodeId\x12<\n" +
 	"\vinheritance\x18\b \x01(\x0e2\x1a.transcript.v1.InheritanceR\vinheritance\x125\n" +
-	"\aspawned\x18\t \x03(\v2\x1b.transcript.v1.SpawnedChainR\aspawned\x12!\n" +
-	"\fmore_spawned\x18\n" +
-	" \x01(\bR\vmoreSpawned\x12\x1f\n" +
+	"\aspawned\x18\t \x03(\v2\x1b.transcript.v1.SpawnedChainR\aspawned\x12(\n" +
+	"\x10has_more_spawned\x18\n" +
+	" \x01(\bR\x0ehasMoreSpawned\x12\x1f\n" +
 	"\vspawn_depth\x18\v \x01(\x05R\n" +
 	"spawnDepth\x12/\n" +
 	"\x14spawn_depth_at_least\x18\f \x01(\bR\x11spawnDepthAtLeast\"A\n" +
 	"\bPathNode\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1c\n" +
-	"\tancestors\x18\x02 \x01(\x03R\tancestors\"\xba\x01\n" +
+	"\tancestors\x18\x02 \x01(\x05R\tancestors\"\xd8\x01\n" +
 	"\x0eCompactionInfo\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1c\n" +
-	"\tancestors\x18\x02 \x01(\x03R\tancestors\x12%\n" +
-	"\x0ecovers_through\x18\x03 \x01(\tR\rcoversThrough\x12\x1a\n" +
-	"\bmessages\x18\x04 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12\x18\n" +
-	"\asummary\x18\x06 \x01(\bR\asummary\"i\n" +
+	"\tancestors\x18\x02 \x01(\x05R\tancestors\x12*\n" +
+	"\x11covers_through_id\x18\x03 \x01(\tR\x0fcoversThroughId\x12#\n" +
+	"\rmessage_count\x18\x04 \x01(\x05R\fmessageCount\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x1f\n" +
+	"\vhas_summary\x18\x06 \x01(\bR\n" +
+	"hasSummary\"i\n" +
 	"\fSpawnedChain\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12@\n" +
 	"\fspawned_from\x18\x02 \x01(\v2\x1d.transcript.v1.SpawnedFromRefR\vspawnedFrom\"A\n" +
 	"\aToolUse\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x14\n" +
-	"\x05calls\x18\x02 \x01(\x03R\x05callsB\a\n" +
+	"\x05calls\x18\x02 \x01(\x05R\x05callsB\a\n" +
 	"\x05_name\"\x83\x02\n" +
 	"\fVariableInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -8795,7 +8849,11 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"NodeDetail\x12\x1b\n" +
 	"\x17NODE_DETAIL_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_DETAIL_IDS\x10\x01\x12\x19\n" +
-	"\x15NODE_DETAIL_ENVELOPES\x10\x02*\x8f\x02\n" +
+	"\x15NODE_DETAIL_ENVELOPES\x10\x02*]\n" +
+	"\vNodeContent\x12\x1c\n" +
+	"\x18NODE_CONTENT_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15NODE_CONTENT_VERBATIM\x10\x01\x12\x15\n" +
+	"\x11NODE_CONTENT_MADE\x10\x02*\x8f\x02\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dFINDING_KIND_DUPLICATE_RESULT\x10\x01\x12\x1c\n" +
@@ -8804,11 +8862,10 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x1cFINDING_KIND_UNANSWERED_CALL\x10\x04\x12\"\n" +
 	"\x1eFINDING_KIND_DUPLICATE_CALL_ID\x10\x05\x12!\n" +
 	"\x1dFINDING_KIND_INTERRUPTED_LOOP\x10\x06\x12\x18\n" +
-	"\x14FINDING_KIND_LEAD_IN\x10\a*J\n" +
-	"\n" +
-	"NotWritten\x12\x1b\n" +
-	"\x17NOT_WRITTEN_UNSPECIFIED\x10\x00\x12\x1f\n" +
-	"\x1bNOT_WRITTEN_NOTHING_SHRINKS\x10\x01*\x82\x01\n" +
+	"\x14FINDING_KIND_LEAD_IN\x10\a*^\n" +
+	"\x10NotWrittenReason\x12\"\n" +
+	"\x1eNOT_WRITTEN_REASON_UNSPECIFIED\x10\x00\x12&\n" +
+	"\"NOT_WRITTEN_REASON_NOTHING_SHRINKS\x10\x01*\x82\x01\n" +
 	"\fRunLoopState\x12\x1e\n" +
 	"\x1aRUN_LOOP_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RUN_LOOP_STATE_OPEN\x10\x01\x12\x19\n" +
@@ -8875,7 +8932,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_transcript_service_proto_rawDescData
 }
 
-var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
+var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
 var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
@@ -8883,314 +8940,316 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(ToolTrace)(0),                   // 2: transcript.v1.ToolTrace
 	(Preset)(0),                      // 3: transcript.v1.Preset
 	(NodeDetail)(0),                  // 4: transcript.v1.NodeDetail
-	(FindingKind)(0),                 // 5: transcript.v1.FindingKind
-	(NotWritten)(0),                  // 6: transcript.v1.NotWritten
-	(RunLoopState)(0),                // 7: transcript.v1.RunLoopState
-	(RunOutcome)(0),                  // 8: transcript.v1.RunOutcome
-	(ToolCallState)(0),               // 9: transcript.v1.ToolCallState
-	(SearchField)(0),                 // 10: transcript.v1.SearchField
-	(DescribeMode)(0),                // 11: transcript.v1.DescribeMode
-	(Inheritance)(0),                 // 12: transcript.v1.Inheritance
-	(*NodeRef)(nil),                  // 13: transcript.v1.NodeRef
-	(*MessageNote)(nil),              // 14: transcript.v1.MessageNote
-	(*SpawnedFromRef)(nil),           // 15: transcript.v1.SpawnedFromRef
-	(*AliasPrecondition)(nil),        // 16: transcript.v1.AliasPrecondition
-	(*Labels)(nil),                   // 17: transcript.v1.Labels
-	(*AliasUpdate)(nil),              // 18: transcript.v1.AliasUpdate
-	(*AliasResult)(nil),              // 19: transcript.v1.AliasResult
-	(*Counters)(nil),                 // 20: transcript.v1.Counters
-	(*ChainCounters)(nil),            // 21: transcript.v1.ChainCounters
-	(*PutNodeRequest)(nil),           // 22: transcript.v1.PutNodeRequest
-	(*PutNodeResponse)(nil),          // 23: transcript.v1.PutNodeResponse
-	(*NewNode)(nil),                  // 24: transcript.v1.NewNode
-	(*PutNodesRequest)(nil),          // 25: transcript.v1.PutNodesRequest
-	(*PutNodesResponse)(nil),         // 26: transcript.v1.PutNodesResponse
-	(*AliasMove)(nil),                // 27: transcript.v1.AliasMove
-	(*AliasRequest)(nil),             // 28: transcript.v1.AliasRequest
-	(*AliasResponse)(nil),            // 29: transcript.v1.AliasResponse
-	(*DeleteAliasRequest)(nil),       // 30: transcript.v1.DeleteAliasRequest
-	(*DeleteAliasResponse)(nil),      // 31: transcript.v1.DeleteAliasResponse
-	(*AliasInfo)(nil),                // 32: transcript.v1.AliasInfo
-	(*DeletedAlias)(nil),             // 33: transcript.v1.DeletedAlias
-	(*AliasLoop)(nil),                // 34: transcript.v1.AliasLoop
-	(*ResolveAliasRequest)(nil),      // 35: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 36: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 37: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 38: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 39: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 40: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 41: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 42: transcript.v1.Policy
-	(*ClearToolResults)(nil),         // 43: transcript.v1.ClearToolResults
-	(*NodeFacts)(nil),                // 44: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 45: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 46: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 47: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 48: transcript.v1.Finding
-	(*Report)(nil),                   // 49: transcript.v1.Report
-	(*LeftOut)(nil),                  // 50: transcript.v1.LeftOut
-	(*Window)(nil),                   // 51: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 52: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 53: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 54: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 55: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 56: transcript.v1.GetNodeResponse
-	(*GetNodesRequest)(nil),          // 57: transcript.v1.GetNodesRequest
-	(*GetNodesResponse)(nil),         // 58: transcript.v1.GetNodesResponse
-	(*ListChildrenRequest)(nil),      // 59: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 60: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 61: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 62: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 63: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 64: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 65: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 66: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 67: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 68: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 69: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 70: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 71: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 72: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 73: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 74: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 75: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 76: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 77: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 78: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 79: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 80: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 81: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 82: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 83: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 84: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 85: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 86: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 87: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 88: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 89: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 90: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 91: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 92: transcript.v1.VariableInfo
-	nil,                              // 93: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 94: transcript.v1.Labels.EntriesEntry
-	nil,                              // 95: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 96: google.protobuf.Timestamp
-	(*Message)(nil),                  // 97: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 98: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 99: google.protobuf.Duration
-	(*Metadata)(nil),                 // 100: transcript.v1.Metadata
-	(Role)(0),                        // 101: transcript.v1.Role
-	(*ToolCall)(nil),                 // 102: transcript.v1.ToolCall
-	(*Part)(nil),                     // 103: transcript.v1.Part
+	(NodeContent)(0),                 // 5: transcript.v1.NodeContent
+	(FindingKind)(0),                 // 6: transcript.v1.FindingKind
+	(NotWrittenReason)(0),            // 7: transcript.v1.NotWrittenReason
+	(RunLoopState)(0),                // 8: transcript.v1.RunLoopState
+	(RunOutcome)(0),                  // 9: transcript.v1.RunOutcome
+	(ToolCallState)(0),               // 10: transcript.v1.ToolCallState
+	(SearchField)(0),                 // 11: transcript.v1.SearchField
+	(DescribeMode)(0),                // 12: transcript.v1.DescribeMode
+	(Inheritance)(0),                 // 13: transcript.v1.Inheritance
+	(*NodeRef)(nil),                  // 14: transcript.v1.NodeRef
+	(*MessageNote)(nil),              // 15: transcript.v1.MessageNote
+	(*SpawnedFromRef)(nil),           // 16: transcript.v1.SpawnedFromRef
+	(*AliasPrecondition)(nil),        // 17: transcript.v1.AliasPrecondition
+	(*Labels)(nil),                   // 18: transcript.v1.Labels
+	(*AliasUpdate)(nil),              // 19: transcript.v1.AliasUpdate
+	(*AliasResult)(nil),              // 20: transcript.v1.AliasResult
+	(*Counters)(nil),                 // 21: transcript.v1.Counters
+	(*ChainCounters)(nil),            // 22: transcript.v1.ChainCounters
+	(*PutNodeRequest)(nil),           // 23: transcript.v1.PutNodeRequest
+	(*PutNodeResponse)(nil),          // 24: transcript.v1.PutNodeResponse
+	(*NewNode)(nil),                  // 25: transcript.v1.NewNode
+	(*PutNodesRequest)(nil),          // 26: transcript.v1.PutNodesRequest
+	(*PutNodesResponse)(nil),         // 27: transcript.v1.PutNodesResponse
+	(*AliasMove)(nil),                // 28: transcript.v1.AliasMove
+	(*AliasRequest)(nil),             // 29: transcript.v1.AliasRequest
+	(*AliasResponse)(nil),            // 30: transcript.v1.AliasResponse
+	(*DeleteAliasRequest)(nil),       // 31: transcript.v1.DeleteAliasRequest
+	(*DeleteAliasResponse)(nil),      // 32: transcript.v1.DeleteAliasResponse
+	(*AliasInfo)(nil),                // 33: transcript.v1.AliasInfo
+	(*DeletedAlias)(nil),             // 34: transcript.v1.DeletedAlias
+	(*AliasLoop)(nil),                // 35: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 36: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 37: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 38: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 39: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 40: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 41: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 42: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 43: transcript.v1.Policy
+	(*ClearToolResults)(nil),         // 44: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 45: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 46: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 47: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 48: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 49: transcript.v1.Finding
+	(*Report)(nil),                   // 50: transcript.v1.Report
+	(*LeftOut)(nil),                  // 51: transcript.v1.LeftOut
+	(*Window)(nil),                   // 52: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 53: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 54: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 55: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 56: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 57: transcript.v1.GetNodeResponse
+	(*GetNodesRequest)(nil),          // 58: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 59: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 60: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 61: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 62: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 63: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 64: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 65: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 66: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 67: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 68: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 69: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 70: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 71: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 72: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 73: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 74: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 75: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 76: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 77: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 78: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 79: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 80: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 81: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 82: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 83: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 84: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 85: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 86: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 87: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 88: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 89: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 90: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 91: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 92: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 93: transcript.v1.VariableInfo
+	nil,                              // 94: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 95: transcript.v1.Labels.EntriesEntry
+	nil,                              // 96: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 97: google.protobuf.Timestamp
+	(*Message)(nil),                  // 98: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 99: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 100: google.protobuf.Duration
+	(*Metadata)(nil),                 // 101: transcript.v1.Metadata
+	(Role)(0),                        // 102: transcript.v1.Role
+	(*ToolCall)(nil),                 // 103: transcript.v1.ToolCall
+	(*Part)(nil),                     // 104: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	96,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	93,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	94,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
-	16,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
-	17,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
-	20,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
-	20,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
-	13,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	97,  // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
-	14,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	98,  // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
-	15,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	18,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	19,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
-	21,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	13,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	97,  // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
-	14,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	98,  // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
-	15,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	18,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
-	24,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
-	23,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
-	13,  // 23: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
-	16,  // 24: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
-	17,  // 25: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
-	27,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
-	19,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
-	16,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	96,  // 29: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	95,  // 30: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	34,  // 31: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	96,  // 32: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
-	7,   // 33: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	8,   // 34: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	96,  // 35: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	96,  // 36: transcript.v1.AliasLoop.last_put:type_name -> google.protobuf.Timestamp
-	32,  // 37: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	21,  // 38: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	97,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	94,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	95,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	17,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
+	18,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
+	21,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
+	21,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
+	14,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
+	98,  // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	15,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
+	99,  // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	16,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	19,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	20,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
+	22,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	14,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
+	98,  // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	15,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
+	99,  // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	16,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	19,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
+	25,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
+	24,  // 22: transcript.v1.PutNodesResponse.nodes:type_name -> transcript.v1.PutNodeResponse
+	14,  // 23: transcript.v1.AliasMove.target:type_name -> transcript.v1.NodeRef
+	17,  // 24: transcript.v1.AliasMove.precondition:type_name -> transcript.v1.AliasPrecondition
+	18,  // 25: transcript.v1.AliasMove.labels:type_name -> transcript.v1.Labels
+	28,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
+	20,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
+	17,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
+	97,  // 29: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	96,  // 30: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	35,  // 31: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	97,  // 32: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	8,   // 33: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	9,   // 34: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	97,  // 35: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	97,  // 36: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
+	33,  // 37: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	22,  // 38: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	0,   // 39: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
-	32,  // 40: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	96,  // 41: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	96,  // 42: transcript.v1.AliasHistoryEntry.at:type_name -> google.protobuf.Timestamp
-	40,  // 43: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	99,  // 44: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	43,  // 45: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	33,  // 40: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	97,  // 41: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	97,  // 42: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
+	41,  // 43: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	100, // 44: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	44,  // 45: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
 	2,   // 46: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	3,   // 47: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	13,  // 48: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	14,  // 48: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
 	1,   // 49: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
 	4,   // 50: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	42,  // 51: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	44,  // 52: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	68,  // 53: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	14,  // 54: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	47,  // 55: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	96,  // 56: transcript.v1.NodeInfo.first_put:type_name -> google.protobuf.Timestamp
-	98,  // 57: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	15,  // 58: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	5,   // 59: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	48,  // 60: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	50,  // 61: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	51,  // 62: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	42,  // 63: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	97,  // 64: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	21,  // 65: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	49,  // 66: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	46,  // 67: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	68,  // 68: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	13,  // 69: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 70: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 71: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	42,  // 72: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	44,  // 73: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	68,  // 74: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	97,  // 75: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	21,  // 76: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	49,  // 77: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	46,  // 78: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	68,  // 79: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	13,  // 80: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	97,  // 81: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	46,  // 82: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	100, // 83: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	96,  // 84: transcript.v1.GetNodeResponse.first_put:type_name -> google.protobuf.Timestamp
-	21,  // 85: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	101, // 86: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	56,  // 87: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	13,  // 88: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	96,  // 89: transcript.v1.ChildNode.first_put:type_name -> google.protobuf.Timestamp
-	101, // 90: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	60,  // 91: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	63,  // 92: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	13,  // 93: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	42,  // 94: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	18,  // 95: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	6,   // 96: transcript.v1.CompactResponse.not_written:type_name -> transcript.v1.NotWritten
-	19,  // 97: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	21,  // 98: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	67,  // 99: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	42,  // 100: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	9,   // 101: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	68,  // 102: transcript.v1.ToolCallSummary.call:type_name -> transcript.v1.MessagePlace
-	68,  // 103: transcript.v1.ToolCallSummary.result:type_name -> transcript.v1.MessagePlace
-	96,  // 104: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	96,  // 105: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	13,  // 106: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	68,  // 107: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	68,  // 108: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	96,  // 109: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	96,  // 110: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	7,   // 111: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	69,  // 112: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	8,   // 113: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	71,  // 114: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	13,  // 115: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	102, // 116: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	68,  // 117: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	9,   // 118: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	103, // 119: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	68,  // 120: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	96,  // 121: transcript.v1.RecallToolCallResponse.at:type_name -> google.protobuf.Timestamp
-	13,  // 122: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	101, // 123: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	96,  // 124: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	96,  // 125: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	68,  // 126: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	101, // 127: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	68,  // 128: transcript.v1.SearchHit.run_loop:type_name -> transcript.v1.MessagePlace
-	10,  // 129: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	77,  // 130: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	96,  // 131: transcript.v1.SearchHit.at:type_name -> google.protobuf.Timestamp
-	76,  // 132: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	13,  // 133: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	9,   // 134: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	68,  // 135: transcript.v1.ReplayedCall.call:type_name -> transcript.v1.MessagePlace
-	68,  // 136: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	68,  // 137: transcript.v1.ReplayedCall.run_loop:type_name -> transcript.v1.MessagePlace
-	96,  // 138: transcript.v1.ReplayedCall.at:type_name -> google.protobuf.Timestamp
-	80,  // 139: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	13,  // 140: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	11,  // 141: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	99,  // 142: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	96,  // 143: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	83,  // 144: transcript.v1.DescribeRequest.names:type_name -> transcript.v1.VariableNames
-	96,  // 145: transcript.v1.DescribeResponse.head_at:type_name -> google.protobuf.Timestamp
-	99,  // 146: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	21,  // 147: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	85,  // 148: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	87,  // 149: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	91,  // 150: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	92,  // 151: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	7,   // 152: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	68,  // 153: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	96,  // 154: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	99,  // 155: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	86,  // 156: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	8,   // 157: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	88,  // 158: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	89,  // 159: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	15,  // 160: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	12,  // 161: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	90,  // 162: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	15,  // 163: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	88,  // 164: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	96,  // 165: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	22,  // 166: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	25,  // 167: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	28,  // 168: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	30,  // 169: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	35,  // 170: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	37,  // 171: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	39,  // 172: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	45,  // 173: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	53,  // 174: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	55,  // 175: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	57,  // 176: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	59,  // 177: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	65,  // 178: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	70,  // 179: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	73,  // 180: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	75,  // 181: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	79,  // 182: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	82,  // 183: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	23,  // 184: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	26,  // 185: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	29,  // 186: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	31,  // 187: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	36,  // 188: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	38,  // 189: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	41,  // 190: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	52,  // 191: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	54,  // 192: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	56,  // 193: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	58,  // 194: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	61,  // 195: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	66,  // 196: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	72,  // 197: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	74,  // 198: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	78,  // 199: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	81,  // 200: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	84,  // 201: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	184, // [184:202] is the sub-list for method output_type
-	166, // [166:184] is the sub-list for method input_type
-	166, // [166:166] is the sub-list for extension type_name
-	166, // [166:166] is the sub-list for extension extendee
-	0,   // [0:166] is the sub-list for field type_name
+	43,  // 51: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	45,  // 52: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	69,  // 53: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	5,   // 54: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
+	15,  // 55: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	48,  // 56: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	97,  // 57: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
+	99,  // 58: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	16,  // 59: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	6,   // 60: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	49,  // 61: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	51,  // 62: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	52,  // 63: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	43,  // 64: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	98,  // 65: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	22,  // 66: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	50,  // 67: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	47,  // 68: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	69,  // 69: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	14,  // 70: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 71: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 72: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	43,  // 73: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	45,  // 74: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	69,  // 75: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	98,  // 76: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	22,  // 77: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	50,  // 78: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	47,  // 79: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	69,  // 80: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	14,  // 81: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	98,  // 82: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	47,  // 83: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	101, // 84: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	97,  // 85: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
+	22,  // 86: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	102, // 87: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	57,  // 88: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	14,  // 89: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	97,  // 90: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
+	102, // 91: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	61,  // 92: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	64,  // 93: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	14,  // 94: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	43,  // 95: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	19,  // 96: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	7,   // 97: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
+	20,  // 98: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	22,  // 99: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	68,  // 100: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	43,  // 101: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	10,  // 102: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	69,  // 103: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
+	69,  // 104: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
+	97,  // 105: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	97,  // 106: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	14,  // 107: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	69,  // 108: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	69,  // 109: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	97,  // 110: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	97,  // 111: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	8,   // 112: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	70,  // 113: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	9,   // 114: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	72,  // 115: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	14,  // 116: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	103, // 117: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	69,  // 118: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	10,  // 119: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	104, // 120: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	69,  // 121: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	97,  // 122: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
+	14,  // 123: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	102, // 124: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	97,  // 125: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	97,  // 126: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	69,  // 127: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	102, // 128: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	69,  // 129: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
+	11,  // 130: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	78,  // 131: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	97,  // 132: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
+	77,  // 133: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	14,  // 134: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 135: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	69,  // 136: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
+	69,  // 137: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	69,  // 138: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
+	97,  // 139: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
+	81,  // 140: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	14,  // 141: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	12,  // 142: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	100, // 143: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	97,  // 144: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	84,  // 145: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
+	97,  // 146: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
+	100, // 147: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	22,  // 148: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	86,  // 149: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	88,  // 150: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	92,  // 151: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	93,  // 152: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	8,   // 153: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	69,  // 154: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	97,  // 155: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	100, // 156: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	87,  // 157: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	9,   // 158: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	89,  // 159: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	90,  // 160: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	16,  // 161: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	13,  // 162: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	91,  // 163: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	16,  // 164: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	89,  // 165: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	97,  // 166: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	23,  // 167: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	26,  // 168: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	29,  // 169: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	31,  // 170: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	36,  // 171: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	38,  // 172: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	40,  // 173: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	46,  // 174: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	54,  // 175: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	56,  // 176: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	58,  // 177: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	60,  // 178: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	66,  // 179: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	71,  // 180: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	74,  // 181: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	76,  // 182: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	80,  // 183: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	83,  // 184: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	24,  // 185: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	27,  // 186: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	30,  // 187: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	32,  // 188: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	37,  // 189: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	39,  // 190: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	42,  // 191: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	53,  // 192: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	55,  // 193: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	57,  // 194: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	59,  // 195: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	62,  // 196: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	67,  // 197: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	73,  // 198: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	75,  // 199: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	79,  // 200: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	82,  // 201: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	85,  // 202: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	185, // [185:203] is the sub-list for method output_type
+	167, // [167:185] is the sub-list for method input_type
+	167, // [167:167] is the sub-list for extension type_name
+	167, // [167:167] is the sub-list for extension extendee
+	0,   // [0:167] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -9236,7 +9295,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
-			NumEnums:      13,
+			NumEnums:      14,
 			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -214,11 +214,11 @@ func (c *Compacted) Node(parent chainstore.Parent, through chainstore.ID, salt [
 
 func (c *Compacted) Report() *transcriptv1.CompactReport {
 	return &transcriptv1.CompactReport{
-		MessagesBefore: c.before.Messages, BytesBefore: c.before.Bytes, TokensBefore: c.before.Tokens,
-		MessagesAfter: c.after.Messages, BytesAfter: c.after.Bytes, TokensAfter: c.after.Tokens,
+		MessagesBefore: wire.Count(c.before.Messages), BytesBefore: c.before.Bytes, TokensBefore: c.before.Tokens,
+		MessagesAfter: wire.Count(c.after.Messages), BytesAfter: c.after.Bytes, TokensAfter: c.after.Tokens,
 		TokensEstimated: c.before.Estimated || c.after.Estimated,
-		LoopsDropped:    c.plan.Dropped, LoopsCondensed: c.plan.Condensed, LoopsWhole: c.plan.Whole,
-		Shortened: c.shortened, SummaryReplaced: c.replaced,
+		RunLoopsDropped: wire.Count(c.plan.Dropped), RunLoopsCondensed: wire.Count(c.plan.Condensed), RunLoopsWhole: wire.Count(c.plan.Whole),
+		ShortenedMessages: wire.Count(c.shortened), SummaryReplaced: c.replaced,
 		Policy: wire.ResolvedPolicy(c.policy),
 	}
 }

@@ -61,7 +61,7 @@ func (c *conversation) etag(detail transcriptv1.NodeDetail, facts *wire.NodeFact
 	p := &c.policy
 	for _, n := range []int64{
 		int64(p.MaxRunLoops), p.MaxAge, p.MaxBytes, p.MaxTokens, int64(p.MaxUserChars), int64(p.MaxReplyChars),
-		int64(p.KeepFullRuns), int64(boolToInt(p.Clear.On)), int64(p.Clear.Keep), int64(boolToInt(p.Clear.Arguments)),
+		int64(p.KeepWholeRunLoops), int64(boolToInt(p.Clear.On)), int64(p.Clear.Keep), int64(boolToInt(p.Clear.Arguments)),
 		int64(p.Clear.CachedPercent),
 	} {
 		b = binary.AppendVarint(b, n)
@@ -96,13 +96,13 @@ func (c *conversation) complete(r *Report) {
 	lines.Messages, lines.Bytes, lines.Tokens = lines.Messages-r.line.Messages, lines.Bytes-r.line.Bytes, lines.Tokens-r.line.Tokens
 	loops := c.plan.Condensed + c.plan.Whole
 	r.leftOut = &transcriptv1.LeftOut{
-		Messages: t.Messages - r.messages - lines.Messages, Bytes: t.Bytes - r.bytes - lines.Bytes,
+		Messages: wire.Count(t.Messages - r.messages - lines.Messages), Bytes: t.Bytes - r.bytes - lines.Bytes,
 		Tokens:   max(0, t.Tokens-r.tokens-lines.Tokens),
-		RunLoops: t.Loops - loops,
+		RunLoops: wire.Count(t.Loops - loops),
 	}
 	r.limitExceeded = c.plan.LimitExceeded
 	r.policy = &c.policy
 	if r.window != nil {
-		r.window.RunLoops = loops + int64(boolToInt(c.plan.LeadIn))
+		r.window.RunLoops = wire.Count(loops + int64(boolToInt(c.plan.LeadIn)))
 	}
 }

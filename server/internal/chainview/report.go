@@ -29,8 +29,8 @@ type Report struct {
 
 func (r *Report) proto() *transcriptv1.Report {
 	out := &transcriptv1.Report{
-		Messages: r.messages, Bytes: r.bytes, Repairs: r.repairs, Findings: r.findings, MoreFindings: r.more,
-		Tokens: r.tokens, TokensEstimated: r.estimated, Shortened: r.shortened, LeftOut: r.leftOut, Window: r.window,
+		Messages: wire.Count(r.messages), Bytes: r.bytes, Repairs: wire.Count(r.repairs), Findings: r.findings, MoreFindings: wire.Count(r.more),
+		Tokens: r.tokens, TokensEstimated: r.estimated, ShortenedMessages: wire.Count(r.shortened), LeftOut: r.leftOut, Window: r.window,
 		LimitExceeded: r.limitExceeded,
 	}
 	if r.policy != nil {

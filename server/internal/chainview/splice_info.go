@@ -19,7 +19,7 @@ func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) (*tra
 		return nil, nil
 	}
 	info := &transcriptv1.NodeInfo{
-		NodeId: h.ID.String(), MessageCount: int32(p.messages), SizeBytes: int64(p.bytes), Verbatim: p.verbatim,
+		NodeId: h.ID.String(), MessageCount: int32(p.messages), SizeBytes: int64(p.bytes), Content: p.content(),
 		Notes: p.notes,
 	}
 	if err := s.facts.Tell(info, h, row.Metadata); err != nil || s.detail != transcriptv1.NodeDetail_NODE_DETAIL_ENVELOPES {
@@ -30,12 +30,20 @@ func (s *splicer) info(row *chainstore.Row, h *chainstore.Header, p *part) (*tra
 		s.link(h.Seq-1, &info.Envelope.ParentId)
 	}
 	if h.Covers.Present {
-		s.link(h.Covers.Seq, &info.Envelope.CoversThrough)
+		s.link(h.Covers.Seq, &info.Envelope.CoversThroughId)
 	}
 	if !p.verbatim {
 		info.Envelope.PayloadDigest = wire.PayloadDigest(h, row.Payload)
 	}
 	return info, nil
+}
+
+// content is how the part's messages stand to the node's.
+func (p *part) content() transcriptv1.NodeContent {
+	if p.verbatim {
+		return transcriptv1.NodeContent_NODE_CONTENT_VERBATIM
+	}
+	return transcriptv1.NodeContent_NODE_CONTENT_MADE
 }
 
 // unnamed is a link whose id no row that was seen has told.

@@ -124,7 +124,7 @@ func (c *request) run(ctx context.Context) (*transcriptv1.CompactResponse, error
 		Report: made.Report(),
 	}
 	if !made.Shrinks(c.req.SummaryOnly) {
-		reply.NotWritten = transcriptv1.NotWritten_NOT_WRITTEN_NOTHING_SHRINKS
+		reply.NotWrittenReason = transcriptv1.NotWrittenReason_NOT_WRITTEN_REASON_NOTHING_SHRINKS
 		return reply, nil
 	}
 	if made.TooLarge {

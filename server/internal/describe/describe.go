@@ -82,7 +82,7 @@ func (d *description) parse(req *transcriptv1.DescribeRequest) (err error) {
 	if d.items, err = wire.Bounded("max_items", req.MaxItems, defaultItems, maxItems); err != nil {
 		return err
 	}
-	if d.names, err = parseNames(req.Names, d.items); err != nil {
+	if d.names, err = parseNames(req.VariableNames, d.items); err != nil {
 		return err
 	}
 	d.preview.Redact = req.Redact
@@ -122,9 +122,9 @@ func parseStaleAfter(after *durationpb.Duration) (int64, error) {
 func (d *description) tell(ctx context.Context) (reply *transcriptv1.DescribeResponse, err error) {
 	h := d.head()
 	reply = &transcriptv1.DescribeResponse{
-		HeadId: h.ID.String(), HeadAt: wire.Timestamp(h.FirstPut), Age: d.since(h.FirstPut),
+		HeadId: h.ID.String(), HeadFirstPutAt: wire.Timestamp(h.FirstPut), Age: d.since(h.FirstPut),
 		Counters: wire.ChainCounters(h.State.Full.Totals, h.State.Effective.Totals),
-		Aliases:  d.aliases, MoreAliases: d.moreAliases,
+		Aliases:  d.aliases, HasMoreAliases: d.moreAliases,
 	}
 	d.loop(reply)
 	if err := d.lineage(ctx, reply); err != nil {
@@ -155,7 +155,7 @@ func (d *description) since(ms int64) *durationpb.Duration {
 }
 
 func pathNode(id chainstore.ID, seq uint32) *transcriptv1.PathNode {
-	return &transcriptv1.PathNode{NodeId: id.String(), Ancestors: int64(seq)}
+	return &transcriptv1.PathNode{NodeId: id.String(), Ancestors: wire.Count(seq)}
 }
 
 // redactNames takes secrets out of all names and ids of a description that callers chose.

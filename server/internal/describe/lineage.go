@@ -13,7 +13,7 @@ import (
 // lineage tells where the chain comes from and what it started.
 func (d *description) lineage(ctx context.Context, reply *transcriptv1.DescribeResponse) error {
 	h := d.head()
-	reply.Lineage = &transcriptv1.Lineage{Ancestors: int64(h.Seq), Forks: int64(h.Forks)}
+	reply.Lineage = &transcriptv1.Lineage{Ancestors: wire.Count(h.Seq), Forks: wire.Count(h.Forks)}
 	d.forks(reply.Lineage)
 	if err := d.spawnedFrom(ctx, reply.Lineage); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (d *description) forks(lineage *transcriptv1.Lineage) {
 		if run.From == 0 {
 			continue
 		}
-		fork := &transcriptv1.PathNode{Ancestors: int64(run.From)}
+		fork := &transcriptv1.PathNode{Ancestors: wire.Count(run.From)}
 		lineage.ForkNodes = append(lineage.ForkNodes, fork)
 		d.rows.header(run.From, func(h *chainstore.Header) error {
 			fork.NodeId = h.ID.String()
@@ -52,17 +52,17 @@ func (d *description) compactions(ctx context.Context, reply *transcriptv1.Descr
 	if err != nil {
 		return err
 	}
-	reply.Lineage.MoreCompactions = more
+	reply.Lineage.HasMoreCompactions = more
 	last := int64(d.head().Seq)
 	for _, h := range headers {
 		info := &transcriptv1.CompactionInfo{
-			NodeId: h.ID.String(), Ancestors: int64(h.Seq),
-			Messages: int64(len(h.Messages)), Bytes: int64(h.PayloadLength),
-			Summary: len(h.Messages) > 0 && h.Messages[0].Summary,
+			NodeId: h.ID.String(), Ancestors: wire.Count(h.Seq),
+			MessageCount: int32(len(h.Messages)), SizeBytes: int64(h.PayloadLength),
+			HasSummary: len(h.Messages) > 0 && h.Messages[0].Summary,
 		}
 		reply.Lineage.Compactions = append(reply.Lineage.Compactions, info)
 		d.rows.header(h.Covers.Seq, func(covered *chainstore.Header) error {
-			info.CoversThrough = covered.ID.String()
+			info.CoversThroughId = covered.ID.String()
 			return nil
 		})
 		if int64(h.Seq) == last {
@@ -114,6 +114,6 @@ func (d *description) spawned(ctx context.Context, lineage *transcriptv1.Lineage
 		one := &transcriptv1.SpawnedChain{NodeId: h.ID.String(), SpawnedFrom: spawnedFromRef(h.SpawnedFrom)}
 		lineage.Spawned = append(lineage.Spawned, one)
 	}
-	lineage.MoreSpawned = more
+	lineage.HasMoreSpawned = more
 	return nil
 }

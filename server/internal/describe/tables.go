@@ -27,13 +27,14 @@ func (d *description) tables(ctx context.Context, reply *transcriptv1.DescribeRe
 
 // tools lists tools in the order of their first call, and counts the calls of those that it does not list.
 func (d *description) tools(tables *chainstore.Tables, reply *transcriptv1.DescribeResponse) {
-	reply.OtherCalls = tables.OtherCalls
+	others := tables.OtherCalls
 	for i, tool := range tables.Tools {
 		if i >= d.items {
 			reply.MoreTools++
-			reply.OtherCalls += tool.Calls
+			others += tool.Calls
 			continue
 		}
-		reply.Tools = append(reply.Tools, &transcriptv1.ToolUse{Name: wire.OptionalText(tool.Name), Calls: tool.Calls})
+		reply.Tools = append(reply.Tools, &transcriptv1.ToolUse{Name: wire.OptionalText(tool.Name), Calls: wire.Count(tool.Calls)})
 	}
+	reply.OtherCalls = wire.Count(others)
 }

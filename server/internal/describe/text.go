@@ -179,9 +179,9 @@ func (b *block) lineage(l *transcriptv1.Lineage) {
 		forks = append(forks, nodeText(n))
 	}
 	for _, c := range l.Compactions {
-		text := fmt.Sprintf("%s at %d through %s (%s, %s", short(c.NodeId), c.Ancestors, short(c.CoversThrough),
-			counted(c.Messages, "message"), counted(c.Bytes, "byte"))
-		if c.Summary {
+		text := fmt.Sprintf("%s at %d through %s (%s, %s", short(c.NodeId), c.Ancestors, short(c.CoversThroughId),
+			counted(c.MessageCount, "message"), counted(c.SizeBytes, "byte"))
+		if c.HasSummary {
 			text += ", summary"
 		}
 		compactions = append(compactions, text+")")
@@ -190,14 +190,14 @@ func (b *block) lineage(l *transcriptv1.Lineage) {
 		spawned = append(spawned, fmt.Sprintf("%s by %s", short(s.NodeId), callText(s.SpawnedFrom)))
 	}
 	b.list(fmt.Sprintf("forks: %d, nearest ", l.Forks), forks, "")
-	b.list("compactions: ", compactions, moreText(l.MoreCompactions))
+	b.list("compactions: ", compactions, moreText(l.HasMoreCompactions))
 	if l.SpawnedFrom != nil {
 		b.line("spawned from: %s, began at %s%s, %s above", callText(l.SpawnedFrom), short(l.SpawnedNodeId), inheritanceText(l.Inheritance), depthText(l))
 	}
-	if len(spawned) == 0 && l.MoreSpawned {
+	if len(spawned) == 0 && l.HasMoreSpawned {
 		b.line("spawned: none near the head; what lies farther back was not looked at")
 	}
-	b.list("spawned: ", spawned, moreText(l.MoreSpawned))
+	b.list("spawned: ", spawned, moreText(l.HasMoreSpawned))
 }
 
 func inheritanceText(i transcriptv1.Inheritance) string {
@@ -217,7 +217,7 @@ func depthText(l *transcriptv1.Lineage) string {
 	if l.SpawnDepthAtLeast {
 		return fmt.Sprintf("%d or more spawns", l.SpawnDepth)
 	}
-	return counted(int64(l.SpawnDepth), "spawn")
+	return counted(l.SpawnDepth, "spawn")
 }
 
 func (b *block) tools(r *transcriptv1.DescribeResponse) {
@@ -237,7 +237,7 @@ func (b *block) aliases(r *transcriptv1.DescribeResponse) {
 	for _, a := range r.Aliases {
 		names = append(names, nameText(a))
 	}
-	b.list("aliases: ", names, moreText(r.MoreAliases))
+	b.list("aliases: ", names, moreText(r.HasMoreAliases))
 }
 
 // variables writes a line for each variable; since is how long ago a time was.
@@ -296,7 +296,7 @@ func needsQuotes(c rune) bool {
 }
 
 // counted is a number of things.
-func counted(n int64, thing string) string {
+func counted[N int32 | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

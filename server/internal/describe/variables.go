@@ -26,18 +26,18 @@ func parseNames(names *transcriptv1.VariableNames, items int) (*variableNames, e
 	case names == nil:
 		return nil, nil
 	case len(names.Exact) == 0 && names.Prefix == nil:
-		return nil, wire.InvalidField("names", "must have exact names or a prefix")
+		return nil, wire.InvalidField("variable_names", "must have exact names or a prefix")
 	case len(names.Exact) > items:
-		return nil, wire.OverLimit("names.exact", "must be at most max_items, which is %d", items)
+		return nil, wire.OverLimit("variable_names.exact", "must be at most max_items, which is %d", items)
 	case len(names.GetPrefix()) > canonical.MaxVariableNameBytes:
-		return nil, wire.OverLimit("names.prefix", "must be at most %d bytes", canonical.MaxVariableNameBytes)
+		return nil, wire.OverLimit("variable_names.prefix", "must be at most %d bytes", canonical.MaxVariableNameBytes)
 	}
 	for i, name := range names.Exact {
 		switch {
 		case name == "":
-			return nil, wire.InvalidField(wire.Indexed("names.exact", i), "must not be empty")
+			return nil, wire.InvalidField(wire.Indexed("variable_names.exact", i), "must not be empty")
 		case len(name) > canonical.MaxVariableNameBytes:
-			return nil, wire.OverLimit(wire.Indexed("names.exact", i), "must be at most %d bytes", canonical.MaxVariableNameBytes)
+			return nil, wire.OverLimit(wire.Indexed("variable_names.exact", i), "must be at most %d bytes", canonical.MaxVariableNameBytes)
 		}
 	}
 	return &variableNames{exact: names.Exact, prefix: names.Prefix}, nil

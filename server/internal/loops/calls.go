@@ -19,7 +19,7 @@ func (s *loopScan) list(m *transcriptv1.Message, place *transcriptv1.MessagePlac
 			break
 		}
 		listed := &transcriptv1.ToolCallSummary{
-			Id: c.Id, Name: c.Name, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED, Call: place, CalledAt: at,
+			Id: c.Id, Name: c.Name, State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED, CallPlace: place, CalledAt: at,
 		}
 		listed.Arguments, listed.ArgumentsCut = s.argumentsOf(c)
 		s.reply.ToolCalls = append(s.reply.ToolCalls, listed)
@@ -51,7 +51,7 @@ func answer(
 		return wire.Optional(c.Id) == wire.Optional(result.ToolCallId)
 	})
 	if ok {
-		c.State, c.Result, c.AnsweredAt = transcriptv1.ToolCallState_TOOL_CALL_STATE_OK, place, at
+		c.State, c.ResultPlace, c.AnsweredAt = transcriptv1.ToolCallState_TOOL_CALL_STATE_OK, place, at
 		if result.IsError {
 			c.State = transcriptv1.ToolCallState_TOOL_CALL_STATE_ERROR
 		}

@@ -42,7 +42,8 @@ type loopScan struct {
 	// wanted says that calls of the group at hand are listed; listed are the rows with these calls and their results.
 	wanted bool
 	listed rowRange
-	seen   int64 // calls so far
+	// Of the loop so far: messages, calls, and calls without a result.
+	counted, seen, unanswered int64
 
 	payloads payloadScan
 }
@@ -110,7 +111,7 @@ func (s *loopScan) add(h *chainstore.Header, i int) {
 		return
 	}
 	tokens, estimated := m.Tokens()
-	r.Messages++
+	s.counted++
 	r.Bytes += int64(m.Length)
 	r.Tokens += tokens
 	r.TokensEstimated = r.TokensEstimated || estimated
@@ -154,9 +155,9 @@ func (s *loopScan) addCalls(m *runloop.Brief, seq uint32) {
 			s.listed.add(seq)
 		}
 		s.seen += int64(m.Calls)
-		s.reply.Unanswered += int64(m.Calls)
+		s.unanswered += int64(m.Calls)
 	case m.Role == runloop.Tool && m.Mark.LeftOut == runloop.Shown:
-		s.reply.Unanswered--
+		s.unanswered--
 		if s.wanted {
 			s.listed.add(seq)
 		}
@@ -258,7 +259,8 @@ func (s *loopScan) asks(b *runloop.Brief) bool {
 
 // finish completes the reply, once all rows were taken.
 func (s *loopScan) finish() {
-	s.reply.MoreToolCalls = s.seen - int64(len(s.reply.ToolCalls))
+	s.reply.Messages, s.reply.UnansweredCalls = wire.Count(s.counted), wire.Count(s.unanswered)
+	s.reply.MoreToolCalls = wire.Count(s.seen - int64(len(s.reply.ToolCalls)))
 	if s.preview.Redact {
 		redactCalls(s.reply.ToolCalls)
 	}

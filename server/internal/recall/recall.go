@@ -142,13 +142,13 @@ func (r *request) findID(ctx context.Context) (*recalled, error) {
 
 // reply tells of what was found and lays a page of the result into it.
 func (r *request) reply(ctx context.Context, found *recalled) (*transcriptv1.RecallToolCallResponse, error) {
-	reply := &transcriptv1.RecallToolCallResponse{State: found.state(), EarlierOccurrences: found.earlier}
+	reply := &transcriptv1.RecallToolCallResponse{State: found.state(), EarlierOccurrences: wire.Count(found.earlier)}
 	full := false
 	if err := r.messages(ctx, found); err != nil {
 		return nil, err
 	}
 	if c := found.call; c != nil {
-		reply.CallPlace, reply.At = wire.MessagePlace(c.h, c.index), c.at()
+		reply.CallPlace, reply.SentAt = wire.MessagePlace(c.h, c.index), c.at()
 		if !r.later {
 			call, err := r.call(ctx, c, found.nth)
 			if err != nil {
@@ -172,7 +172,7 @@ func (r *request) result(ctx context.Context, at *putPlace, full bool, reply *tr
 	if err != nil {
 		return err
 	}
-	reply.ResultPlace, reply.At = wire.MessagePlace(at.h, at.index), at.at()
+	reply.ResultPlace, reply.SentAt = wire.MessagePlace(at.h, at.index), at.at()
 	reply.LeftOut = at.brief().Mark.LeftOut != runloop.Shown
 	reply.ResultBytes = int64(canonical.FactsOf(m).PartsLength)
 	parts := m.Parts

@@ -70,7 +70,7 @@ func redactedPart(p *transcriptv1.Part) *transcriptv1.Part {
 		k.Json = redactedText(k.Json)
 	case *transcriptv1.Part_Reasoning:
 		r := k.Reasoning
-		r.Text, r.Signature, r.Redacted = redactedText(r.Text), redactedText(r.Signature), redactedBytes(r.Redacted)
+		r.Text, r.Signature, r.RedactedData = redactedText(r.Text), redactedText(r.Signature), redactedBytes(r.RedactedData)
 	case *transcriptv1.Part_Media:
 		redactMedia(k.Media)
 	case *transcriptv1.Part_ToolCall:
@@ -80,7 +80,7 @@ func redactedPart(p *transcriptv1.Part) *transcriptv1.Part {
 }
 
 func redactMedia(m *transcriptv1.Media) {
-	m.Type = redactedText(m.Type)
+	m.MediaType = redactedText(m.MediaType)
 	switch source := m.Source.(type) {
 	case *transcriptv1.Media_Inline:
 		source.Inline = redactedBytes(source.Inline)

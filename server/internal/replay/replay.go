@@ -138,7 +138,7 @@ func (r *request) finish(ctx context.Context) (*transcriptv1.ReplayToolsResponse
 	}
 	slices.Reverse(r.shown)
 	slices.Reverse(r.blocks)
-	return &transcriptv1.ReplayToolsResponse{Calls: r.shown, More: r.more, Text: strings.Join(r.blocks, "\n\n")}, nil
+	return &transcriptv1.ReplayToolsResponse{Calls: r.shown, HasMoreCalls: r.more, Text: strings.Join(r.blocks, "\n\n")}, nil
 }
 
 // fit cuts what is shown of a call to so many code points: its text, and arguments and result together.
@@ -160,7 +160,7 @@ func (r *request) replayed(g *group, one *replayed) *transcriptv1.ReplayedCall {
 	}
 	c := &transcriptv1.ReplayedCall{
 		Id: wire.OptionalText(source.ID), Name: wire.OptionalText(source.Name), State: transcriptv1.ToolCallState_TOOL_CALL_STATE_UNANSWERED,
-		Call: wire.MessagePlace(n.Header, i), At: wire.Timestamp(n.Header.Messages[i].SentAt(n.Header.FirstPut)),
+		CallPlace: wire.MessagePlace(n.Header, i), CalledAt: wire.Timestamp(n.Header.Messages[i].SentAt(n.Header.FirstPut)),
 	}
 	if one.result != nil {
 		r.result(one, c, &source)
@@ -248,7 +248,7 @@ func (l *loopPlaces) name(ctx context.Context, chain chainstore.Chain) error {
 	}
 	for i, c := range l.calls {
 		k, _ := slices.BinarySearch(seqs, l.starts[i].Seq)
-		c.RunLoop = &transcriptv1.MessagePlace{NodeId: ids[k].String(), MessageIndex: int32(l.starts[i].Index)}
+		c.RunLoopPlace = &transcriptv1.MessagePlace{NodeId: ids[k].String(), MessageIndex: int32(l.starts[i].Index)}
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func (n *nodeScan) hit(ctx context.Context, i int, f *field, found []textRange) 
 		Alias:     n.span.alias,
 		PartIndex: int32(f.part),
 		Field:     f.kind,
-		At:        wire.Timestamp(n.header.Messages[i].SentAt(n.header.FirstPut)),
+		SentAt:    wire.Timestamp(n.header.Messages[i].SentAt(n.header.FirstPut)),
 	}
 	switch {
 	case h.Role == transcriptv1.Role_ROLE_TOOL:

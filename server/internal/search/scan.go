@@ -13,6 +13,7 @@ import (
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 // scannedChain is a chain being searched.
@@ -55,7 +56,7 @@ func (c *scannedChain) placeLoops(ctx context.Context) error {
 	}
 	for _, h := range c.unplaced {
 		i, _ := slices.BinarySearch(seqs, h.loop.Start.Seq)
-		h.RunLoop.NodeId = ids[i].String()
+		h.RunLoopPlace.NodeId = ids[i].String()
 	}
 	c.unplaced = nil
 	return nil
@@ -167,7 +168,7 @@ func (r *chainRead) row(ctx context.Context, row *chainstore.Row) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	r.reply.ScannedNodes += int64(s.nodes)
+	r.reply.ScannedNodes = wire.Count(int(r.reply.ScannedNodes) + s.nodes)
 	r.scans, r.rows = r.scans[1:], s.goodSize()
 	r.next = r.take(r.chain, s)
 	return !r.ended() && r.next == s.left && len(r.scans) > 0 && r.scans[0].size() <= 2*r.rows, nil
@@ -199,9 +200,9 @@ func (p *page) take(chain *scannedChain, s *spanScan) (next runloop.Place) {
 	}
 	for i, h := range slices.Backward(s.hits) {
 		if h.loop.Phase != runloop.None {
-			h.RunLoop = &transcriptv1.MessagePlace{NodeId: chainstore.ID{}.String(), MessageIndex: int32(h.loop.Start.Index)}
+			h.RunLoopPlace = &transcriptv1.MessagePlace{NodeId: chainstore.ID{}.String(), MessageIndex: int32(h.loop.Start.Index)}
 			if start := h.loop.Start.Seq; start >= s.from {
-				h.RunLoop.NodeId = p.ids[start-s.from].String()
+				h.RunLoopPlace.NodeId = p.ids[start-s.from].String()
 			} else {
 				chain.unplaced = append(chain.unplaced, h)
 			}

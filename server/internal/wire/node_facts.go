@@ -58,7 +58,7 @@ func (f *NodeFacts) Tell(info *transcriptv1.NodeInfo, h *chainstore.Header, meta
 	if f == nil {
 		return nil
 	}
-	info.FirstPut = Timestamp(h.FirstPut)
+	info.FirstPutAt = Timestamp(h.FirstPut)
 	if len(f.keys) == 0 || len(metadata) == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (f *NodeFacts) Tell(info *transcriptv1.NodeInfo, h *chainstore.Header, meta
 		}
 		size := len(e.Key) + len(e.Value)
 		if len(e.Value) > maxFactValue || size > left {
-			info.MoreMetadata = true
+			info.HasMoreMetadata = true
 			continue
 		}
 		left -= size

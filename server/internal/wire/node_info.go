@@ -17,7 +17,7 @@ func EnvelopeInfo(h *chainstore.Header, metadata []byte, l Links) *transcriptv1.
 		e.ParentId = l.Parent.String()
 	}
 	if l.Covers != nil {
-		e.CoversThrough = l.Covers.String()
+		e.CoversThroughId = l.Covers.String()
 	}
 	if len(metadata) > 0 {
 		e.MetadataDigest = chainstore.ID(canonical.MetadataDigest(h.Salt, metadata)).String()

@@ -41,16 +41,19 @@ func ParseNotes(notes []*transcriptv1.MessageNote, messages int) ([]runloop.Note
 			return nil, nil, err
 		}
 		if bytes += DetailBytes(&details[i]); bytes > MaxDetailBytes {
-			return nil, nil, OverLimit("notes", "must be at most %d bytes in all, beside each sent_at, token_count and estimated", MaxDetailBytes)
+			return nil, nil, OverLimit("notes", "must be at most %d bytes in all, beside each sent_at, token_count and token_count_estimated", MaxDetailBytes)
 		}
 	}
 	return parsed, details, nil
 }
 
 func parseNote(field string, note *transcriptv1.MessageNote) (runloop.Note, error) {
-	n := runloop.Note{Tokens: note.GetTokenCount(), HasTokens: note.TokenCount != nil, Estimated: note.GetEstimated()}
+	if note.GetTokenCount() < 0 {
+		return runloop.Note{}, InvalidField(field+".token_count", "must not be negative")
+	}
+	n := runloop.Note{Tokens: uint32(note.GetTokenCount()), HasTokens: note.TokenCount != nil, Estimated: note.GetTokenCountEstimated()}
 	if n.Estimated && !n.HasTokens {
-		return n, InvalidField(field+".estimated", "must not be set without token_count")
+		return n, InvalidField(field+".token_count_estimated", "must not be set without token_count")
 	}
 	if note.GetSentAt() == nil {
 		return n, nil
@@ -88,7 +91,7 @@ func parseDetail(field string, note *transcriptv1.MessageNote) (d chainstore.Det
 			return d, err
 		}
 		if DetailBytes(&d) > maxNoteBytes {
-			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside sent_at, token_count and estimated", maxNoteBytes)
+			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside sent_at, token_count and token_count_estimated", maxNoteBytes)
 		}
 	}
 	return d, nil
@@ -168,12 +171,12 @@ func (l *NoteList) Add(n *runloop.Note, detail *chainstore.Detail) {
 func (l *NoteList) List() []*transcriptv1.MessageNote { return l.notes }
 
 func messageNote(n *runloop.Note, d *chainstore.Detail) *transcriptv1.MessageNote {
-	note := &transcriptv1.MessageNote{Estimated: n.Estimated}
+	note := &transcriptv1.MessageNote{TokenCountEstimated: n.Estimated}
 	if n.HasSentAt {
 		note.SentAt = Timestamp(n.SentAt)
 	}
 	if n.HasTokens {
-		tokens := n.Tokens // n is part of a header whose memory serves other rows
+		tokens := Count(n.Tokens) // stores of format 1 may have more than replies can tell
 		note.TokenCount = &tokens
 	}
 	if d == nil {

@@ -37,7 +37,7 @@ func ParsePolicy(field string, p *transcriptv1.Policy) (compaction.Policy, error
 		setBound(field+".max_tokens", p.MaxTokens, &out.MaxTokens),
 		setBound(field+".max_user_chars", p.MaxUserChars, &out.MaxUserChars),
 		setBound(field+".max_reply_chars", p.MaxReplyChars, &out.MaxReplyChars),
-		setBound(field+".keep_full_runs", p.KeepFullRuns, &out.KeepFullRuns),
+		setBound(field+".keep_whole_run_loops", p.KeepWholeRunLoops, &out.KeepWholeRunLoops),
 		parseClear(field+".clear_tool_results", p.ClearToolResults, &out.Clear),
 	} {
 		if err != nil {
@@ -69,8 +69,8 @@ func parseClear(field string, c *transcriptv1.ClearToolResults, to *compaction.C
 	switch {
 	case c == nil:
 		return nil
-	case c.Keep == nil && c.Arguments != nil:
-		return InvalidField(field+".arguments", "must be absent where keep is, which says how many results stay")
+	case c.Keep == nil && c.ClearArguments != nil:
+		return InvalidField(field+".clear_arguments", "must be absent where keep is, which says how many results stay")
 	case c.Keep == nil && c.CachedPercent != nil:
 		return InvalidField(field+".cached_percent", "must be absent where keep is, which says how many results stay")
 	case c.Keep == nil:
@@ -81,7 +81,7 @@ func parseClear(field string, c *transcriptv1.ClearToolResults, to *compaction.C
 	case c.CachedPercent != nil && (*c.CachedPercent < 0 || *c.CachedPercent > 100):
 		return InvalidField(field+".cached_percent", "must be from 0 to 100")
 	}
-	*to = compaction.Clear{On: true, Keep: int(*c.Keep), Arguments: c.GetArguments(), CachedPercent: compaction.CachedPercent}
+	*to = compaction.Clear{On: true, Keep: int(*c.Keep), Arguments: c.GetClearArguments(), CachedPercent: compaction.CachedPercent}
 	if c.CachedPercent != nil {
 		to.CachedPercent = int(*c.CachedPercent)
 	}
@@ -95,7 +95,7 @@ func ResolvedPolicy(p *compaction.Policy) *transcriptv1.Policy {
 		MaxRunLoops: proto.Int32(int32(p.MaxRunLoops)), MaxAge: durationpb.New(time.Duration(p.MaxAge) * time.Millisecond),
 		MaxBytes: proto.Int64(p.MaxBytes), MaxTokens: proto.Int64(p.MaxTokens),
 		MaxUserChars: proto.Int32(int32(p.MaxUserChars)), MaxReplyChars: proto.Int32(int32(p.MaxReplyChars)),
-		KeepFullRuns: proto.Int32(int32(p.KeepFullRuns)), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP,
+		KeepWholeRunLoops: proto.Int32(int32(p.KeepWholeRunLoops)), ToolTrace: transcriptv1.ToolTrace_TOOL_TRACE_DROP,
 		OmitLeftOutLine: p.OmitLeftOutLine,
 	}
 	if p.TraceRequests {
@@ -104,7 +104,7 @@ func ResolvedPolicy(p *compaction.Policy) *transcriptv1.Policy {
 	out.ClearToolResults = &transcriptv1.ClearToolResults{}
 	if c := &p.Clear; c.On {
 		out.ClearToolResults = &transcriptv1.ClearToolResults{
-			Keep: proto.Int32(int32(c.Keep)), Arguments: proto.Bool(c.Arguments), CachedPercent: proto.Int32(int32(c.CachedPercent)),
+			Keep: proto.Int32(int32(c.Keep)), ClearArguments: proto.Bool(c.Arguments), CachedPercent: proto.Int32(int32(c.CachedPercent)),
 		}
 	}
 	return out

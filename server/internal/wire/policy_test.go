@@ -17,7 +17,7 @@ func drawPolicy(t *rapid.T) *transcriptv1.Policy {
 		Preset:      transcriptv1.Preset(rapid.IntRange(0, len(transcriptv1.Preset_name)-1).Draw(t, "preset")),
 		MaxRunLoops: maybe(t, "max_run_loops", rapid.Int32Min(0)), MaxBytes: maybe(t, "max_bytes", rapid.Int64Min(0)),
 		MaxTokens: maybe(t, "max_tokens", rapid.Int64Min(0)), MaxUserChars: maybe(t, "max_user_chars", rapid.Int32Min(0)),
-		MaxReplyChars: maybe(t, "max_reply_chars", rapid.Int32Min(0)), KeepFullRuns: maybe(t, "keep_full_runs", rapid.Int32Min(0)),
+		MaxReplyChars: maybe(t, "max_reply_chars", rapid.Int32Min(0)), KeepWholeRunLoops: maybe(t, "keep_whole_run_loops", rapid.Int32Min(0)),
 		ToolTrace:       transcriptv1.ToolTrace(rapid.IntRange(0, len(transcriptv1.ToolTrace_name)-1).Draw(t, "tool_trace")),
 		OmitLeftOutLine: rapid.Bool().Draw(t, "omit_left_out_line"), MaxAge: drawAge(t), ClearToolResults: drawClear(t),
 		ReplyTools: rapid.SliceOfN(rapid.SampledFrom([]string{"reply", "send", "a"}), 0, 4).Draw(t, "reply_tools"),
@@ -53,7 +53,7 @@ func drawClear(t *rapid.T) *transcriptv1.ClearToolResults {
 		return &transcriptv1.ClearToolResults{}
 	}
 	return &transcriptv1.ClearToolResults{
-		Keep: proto.Int32(rapid.Int32Min(0).Draw(t, "keep")), Arguments: maybe(t, "arguments", rapid.Bool()),
+		Keep: proto.Int32(rapid.Int32Min(0).Draw(t, "keep")), ClearArguments: maybe(t, "arguments", rapid.Bool()),
 		CachedPercent: maybe(t, "cached_percent", rapid.Int32Range(0, 100)),
 	}
 }

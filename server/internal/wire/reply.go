@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -49,10 +50,13 @@ func ChainCounters(full, effective runloop.Totals) *transcriptv1.ChainCounters {
 
 func counters(t runloop.Totals) *transcriptv1.Counters {
 	return &transcriptv1.Counters{
-		Nodes: t.Nodes, Messages: t.Messages, Depth: t.Depth, RunLoops: t.Loops, Bytes: t.Bytes,
+		Nodes: Count(t.Nodes), Messages: Count(t.Messages), Depth: Count(t.Depth), RunLoops: Count(t.Loops), Bytes: t.Bytes,
 		Tokens: t.Tokens, TokensEstimated: t.Estimated,
 	}
 }
+
+// Count is a count as replies have it, so that JSON has a number. One above 2147483647 is told as that.
+func Count[N int | int64 | uint32](n N) int32 { return int32(min(int64(n), math.MaxInt32)) }
 
 // MessagePlace is where message i of a node lies, as the wire has it.
 func MessagePlace(h *chainstore.Header, i int) *transcriptv1.MessagePlace {
