@@ -95,15 +95,20 @@ type Chain interface {
 	WithCalls(ctx context.Context, through uint32, limit int) ([]CallNode, error)
 	// Tables returns the tools called on the path and the variables set on it.
 	Tables(ctx context.Context) (Tables, error)
-	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in the order in which
-	// they were first put; nodes that lie on the path themselves are passed over. Those of the latest spawner are chosen
-	// first, of one spawner those put first, at most limit and SpawnedReach. more says that there are more, or that there may
-	// be: it looks no further than SpawnedReach.
+	// Spawned returns the headers of the nodes whose SpawnedFrom names a node of the path, as of now, in PutOrder; nodes that
+	// lie on the path themselves are passed over. Those of the latest spawner are chosen first, of one spawner the first in
+	// PutOrder, at most limit and SpawnedReach. more says that there are more, or that there may be: it looks no further than
+	// SpawnedReach.
 	Spawned(ctx context.Context, limit int) (spawned []*Header, more bool, err error)
 	// SpawnDepth counts the spawns above the head: the nearest node of the path that has a SpawnedFrom, the nearest one on the path to
 	// the node that this names, and so on, at most limit; more says that there are more. It ends at a name of a node that is not there.
 	SpawnDepth(ctx context.Context, limit int) (depth int, more bool, err error)
 }
+
+// PutOrder is an order of nodes: always the same, and about that in which they were first put. Of two nodes, the one that was put
+// PutOrder later, or more, by the store's clock, comes behind. Nothing is said of nodes that were put at about the same time, or in
+// one change: several servers over one database do not agree which of them was first.
+const PutOrder = time.Second
 
 // SpawnedReach bounds what Spawned looks at: runs of the path, nearest to the head first, and nodes that it passes over,
 // counted together. Part of the contract: may only grow.
@@ -195,9 +200,9 @@ type TreeReader interface {
 	// Nodes yields the nodes with some ids, in the order of these and without those that are not there, until yield fails, and returns
 	// that error. While yield runs, the engine may hold what it reads with: it must not wait for anybody.
 	Nodes(ctx context.Context, namespace string, ids []ID, yield func(*FoundNode) error) error
-	// Children returns the headers of a node's children in the order in which they were first put, at most limit,
-	// beginning behind the child named by after. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound
-	// where after is no child of it.
+	// Children returns the headers of a node's children in PutOrder, at most limit, beginning behind the child named by after. One that
+	// is put meanwhile may come before that child. ErrNodeNotFound and ErrAliasNotFound for the node; ErrNodeNotFound where after is no
+	// child of it.
 	Children(ctx context.Context, namespace string, node Ref, after *ID, limit int) ([]*Header, error)
 }
 

@@ -33,6 +33,8 @@ func TestContract(t *testing.T) {
 		},
 		Reopen: open,
 		Model:  model,
+		// Its segments are numbered as they begin.
+		PutOrder: true,
 	})
 }
 
@@ -56,8 +58,9 @@ func TestContractOfARestlessStore(t *testing.T) {
 			r.open()
 			return r
 		},
-		Model: model,
-		Skip:  skip,
+		Model:    model,
+		PutOrder: true,
+		Skip:     skip,
 	})
 	t.Logf("%d changes", commits.Load())
 }

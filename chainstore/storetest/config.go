@@ -36,6 +36,9 @@ type Config struct {
 	Reopen func(tb testing.TB, o Options) chainstore.Store
 	// Encoding makes nodes and judges them; the zero Encoding stands for Simple().
 	Encoding Encoding
+	// PutOrder says that children and spawned nodes are listed exactly in the order in which they were put, which is more than the
+	// contract asks for; the model must do so too. The random programs then compare it.
+	PutOrder bool
 	// Skip lists the categories that do not apply, each with the reason.
 	Skip map[Category]string
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -113,6 +114,9 @@ func (d *dumper) around(ctx context.Context, s chainstore.Store, id chainstore.I
 	if err != nil {
 		return d.absentOr("children", err)
 	}
+	if !d.f.cfg.PutOrder {
+		slices.SortFunc(children, func(a, b *chainstore.Header) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	}
 	for _, h := range children {
 		d.line(" child %s %d %d", h.ID.Prefix(), h.FirstPut, len(h.Messages))
 	}
@@ -171,7 +175,15 @@ func (d *dumper) spawned(ctx context.Context, s chainstore.Store, head chainstor
 		if err != nil {
 			return err
 		}
-		d.line(" spawned %v, more %t", childIDs(found), more)
+		ids := childIDs(found)
+		switch {
+		case d.f.cfg.PutOrder:
+		case more: // of one spawner it may be any
+			ids = make([]chainstore.ID, len(ids))
+		default:
+			ids = sortedIDs(ids)
+		}
+		d.line(" spawned %v, more %t", ids, more)
 		depth, above, err := c.SpawnDepth(ctx, limit)
 		if err != nil {
 			return err

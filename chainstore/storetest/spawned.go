@@ -34,7 +34,14 @@ func spawn(parent chainstore.Parent, by chainstore.ID, text string) Node {
 // spawns puts a root that a node spawned.
 func (f *fixture) spawns(by chainstore.ID, text string) chainstore.ID {
 	f.Helper()
-	return f.put(spawn(chainstore.Parent{}, by, text))
+	return f.putLater(spawn(chainstore.Parent{}, by, text))
+}
+
+// putLater puts a node so much later than any before that it comes behind them in chainstore.PutOrder.
+func (f *fixture) putLater(n Node) chainstore.ID {
+	f.Helper()
+	f.clock.Advance(chainstore.PutOrder)
+	return f.put(n)
 }
 
 // spawned asserts what the path to a head spawned.
@@ -53,7 +60,7 @@ func spawnedInOrder(f *fixture) {
 	f.spawned(head, 10, false)
 	late := f.spawns(head, "a")
 	early := f.spawns(ids[1], "b")
-	earlyToo := f.put(Node{Messages: []Message{user("b")}, SpawnedFrom: &chainstore.SpawnedFrom{Node: ids[1]}})
+	earlyToo := f.putLater(Node{Messages: []Message{user("b")}, SpawnedFrom: &chainstore.SpawnedFrom{Node: ids[1]}})
 	latest := f.spawns(head, "c")
 	equal(f, "a node that was put again", f.spawns(ids[1], "b"), early)
 	ofRoot := f.spawns(ids[0], "d")
@@ -123,8 +130,31 @@ func spawnedBeforeSpawner(f *fixture) {
 	f.clean()
 }
 
-// spawnedManyWait: however many wait for a spawner, it can be put, and those of them that were put first are found, and those
-// that are put behind it, where they can be asked for.
+// spawnedOf asserts that of some nodes as many as are asked for are found, always the same; where the store says so, those put first.
+func (f *fixture) spawnedOf(head chainstore.ID, limit int, more bool, all []chainstore.ID) []chainstore.ID {
+	f.Helper()
+	found, gotMore, err := f.head(idRef(head), nil).Spawned(f.ctx(), limit)
+	f.ok(err)
+	got := childIDs(found)
+	equal(f, "that there are more", gotMore, more)
+	f.spawned(head, limit, more, got...)
+	known := map[chainstore.ID]bool{}
+	for _, id := range all {
+		known[id] = true
+	}
+	for _, id := range got {
+		equal(f, "that it was spawned, and is listed once", known[id], true)
+		known[id] = false
+	}
+	equal(f, "the spawned that are shown", len(got), min(limit, len(all)))
+	if f.cfg.PutOrder {
+		equalSlices(f, "those put first", got, all[:len(got)])
+	}
+	return got
+}
+
+// spawnedManyWait: however many wait for a spawner, it can be put, and as many as can be asked for are found, also of those that are
+// put behind it.
 func spawnedManyWait(f *fixture) {
 	const asked = 64
 	for _, waiting := range []int{asked - 2, 3 * chainstore.SpawnedReach} {
@@ -141,8 +171,13 @@ func spawnedManyWait(f *fixture) {
 		}
 		f.put(spawner)
 		all = append(all, f.spawns(id, "behind it"))
-		f.spawned(id, asked, len(all) > asked, all[:min(asked, len(all))]...)
-		f.spawned(f.put(under(byID(id), result(fmt.Sprint(waiting), "r"))), 1, true, all[0])
+		shown := f.spawnedOf(id, asked, len(all) > asked, all)
+		if len(all) <= asked {
+			f.order("the spawned", shown, all)
+			equal(f, "the one that was put last", shown[waiting], all[waiting])
+		}
+		behind := f.put(under(byID(id), result(fmt.Sprint(waiting), "r")))
+		equal(f, "the first", f.spawnedOf(behind, 1, true, all)[0], shown[0])
 	}
 	f.clean()
 }
@@ -151,7 +186,7 @@ func spawnedManyWait(f *fixture) {
 func spawnedOnThePath(f *fixture) {
 	at := f.chain(chainstore.Parent{}, user("u"), calling("task", "1", "2", "3"))[1]
 	inherits := f.put(spawn(byID(at), at, "1"))
-	forked := f.put(spawn(byID(at), at, "2"))
+	forked := f.putLater(spawn(byID(at), at, "2"))
 	apart := f.spawns(at, "3")
 	f.spawned(at, 10, false, inherits, forked, apart)
 	f.spawned(f.put(under(byID(at), result("1", "r"))), 10, false, inherits, forked, apart)
@@ -196,6 +231,7 @@ func spawnedReachOnThePath(f *fixture) {
 		nodes = append(nodes, spawn(previous(), at, fmt.Sprint(i)))
 	}
 	nodes[0].Parent = byID(at)
+	f.clock.Advance(chainstore.PutOrder)
 	path := f.commit(nodes).Nodes
 	behind := f.spawns(at, "behind")
 	const passed = chainstore.SpawnedReach - 1 // for the one run is looked at too

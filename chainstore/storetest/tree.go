@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
@@ -112,13 +114,25 @@ func childIDs(children []*chainstore.Header) []chainstore.ID {
 	return ids
 }
 
+// order asserts that a list has what was put at about the same time, in any order, or, where the store says so, in that of the puts.
+func (f *fixture) order(what string, got, put []chainstore.ID) {
+	f.Helper()
+	if !f.cfg.PutOrder {
+		got, put = sortedIDs(got), sortedIDs(put)
+	}
+	equalSlices(f, what, got, put)
+}
+
+func sortedIDs(ids []chainstore.ID) []chainstore.ID {
+	return slices.SortedFunc(slices.Values(ids), func(a, b chainstore.ID) int { return bytes.Compare(a[:], b[:]) })
+}
+
 func childrenInOrder(f *fixture) {
 	top := f.put(root(system("s")), set("top", 0, anything()))
 	other := f.put(root(system("another")))
 	var want []chainstore.ID
 	for i := range 12 {
-		f.clock.Advance(1e6)
-		id := f.put(under(byID(top), user(fmt.Sprint(i)), assistant("a")))
+		id := f.putLater(under(byID(top), user(fmt.Sprint(i)), assistant("a")))
 		want = append(want, id)
 		f.put(under(byID(id), user("grandchild")))
 		f.put(under(byID(other), user(fmt.Sprint(i))))
@@ -130,7 +144,7 @@ func childrenInOrder(f *fixture) {
 		equalSlices(f, "the children", childIDs(got), want)
 		for i, h := range got {
 			equal(f, "the place", h.Seq, 1)
-			equal(f, "the first put", h.FirstPut, millis(f.clock.Now())-int64(11-i))
+			equal(f, "the first put", h.FirstPut, millis(f.clock.Now().Add(-time.Duration(11-i)*chainstore.PutOrder)))
 			equal(f, "the messages", len(h.Messages), 2)
 			equal(f, "the role", h.Messages[1].Role, runloop.Assistant)
 		}
@@ -150,10 +164,14 @@ func childrenInPages(f *fixture) {
 	for i := range 250 {
 		nodes = append(nodes, under(byID(top), user(fmt.Sprint(i))))
 	}
-	var want []chainstore.ID
+	var put []chainstore.ID
 	for _, p := range f.commit(nodes).Nodes {
-		want = append(want, p.ID)
+		put = append(put, p.ID)
 	}
+	whole, err := f.store.Children(f.ctx(), f.ns, idRef(top), nil, len(put)+1)
+	f.ok(err)
+	want := childIDs(whole)
+	f.order("the children", want, put)
 	for _, limit := range []int{1, 7, 100, 250, 300} {
 		var all []chainstore.ID
 		var after *chainstore.ID
@@ -171,7 +189,11 @@ func childrenInPages(f *fixture) {
 		}
 		equalSlices(f, "the children of all pages", all, want)
 	}
-	grandchild := f.put(under(byID(want[0]), user("x")))
+	last := f.putLater(under(byID(top), user("behind all")))
+	whole, err = f.store.Children(f.ctx(), f.ns, idRef(top), nil, len(put)+1)
+	f.ok(err)
+	equalSlices(f, "the children, and one that was put later", childIDs(whole), append(want, last))
+	grandchild := f.put(under(byID(last), user("x")))
 	for _, id := range []chainstore.ID{top, grandchild, unknownID(1)} {
 		_, err := f.store.Children(f.ctx(), f.ns, idRef(top), &id, 10)
 		f.fails(err, chainstore.ErrNodeNotFound)

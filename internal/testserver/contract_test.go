@@ -43,6 +43,7 @@ func overTheWire(t *testing.T, open func(testing.TB, storetest.Options) chainsto
 		},
 		Model:    func(o storetest.Options) chainstore.Store { return memstore.New(memstore.Options{Now: o.Now}) },
 		Encoding: storetest.Encoding{Make: testserver.Make},
+		PutOrder: true, // as both engines
 		Skip: map[storetest.Category]string{
 			storetest.Headers:    "marks, loops, groups and forks of a header are not on the wire",
 			storetest.Mixed:      "a call puts nodes with aliases on them, or moves aliases, and deletes some; it never does both",
