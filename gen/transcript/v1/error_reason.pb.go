@@ -71,8 +71,8 @@ const (
 	// INVALID_ARGUMENT. Several nodes have ids with this prefix. The detail AmbiguousPrefix lists some. Send
 	// more digits.
 	ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX ErrorReason = 5
-	// INVALID_ARGUMENT. The page token is not one that this call returned for these arguments. Start again with
-	// the first page.
+	// INVALID_ARGUMENT. The page token is not one that this call returned for these arguments in the last 29 days.
+	// Start again with the first page.
 	ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN ErrorReason = 6
 	// INVALID_ARGUMENT. The group at the end of the parent's chain would have more than 1,024 tool calls, or
 	// more than 128 KiB of call ids and tool names. Put the results first.

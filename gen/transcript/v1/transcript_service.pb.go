@@ -7682,9 +7682,8 @@ type Lineage struct {
 	SpawnedNodeId string `protobuf:"bytes,7,opt,name=spawned_node_id,json=spawnedNodeId,proto3" json:"spawned_node_id,omitempty"`
 	// What the spawned chain has of its spawner's, as its first node says.
 	Inheritance Inheritance `protobuf:"varint,8,opt,name=inheritance,proto3,enum=transcript.v1.Inheritance" json:"inheritance,omitempty"`
-	// What the nodes of the whole path spawned, at most max_items, that of the latest nodes chosen first, in the order in
-	// which it was first put. Nodes of the path itself are not among them: a chain that goes on from its spawner did not
-	// spawn itself.
+	// What the nodes of the whole path spawned, at most max_items, that of the latest nodes chosen first. The order is that of
+	// ListChildren. Nodes of the path itself are not among them: a chain that goes on from its spawner did not spawn itself.
 	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
 	// Whether there are more, or may be: what lies before the 256th nearest fork is not looked at.
 	HasMoreSpawned bool `protobuf:"varint,10,opt,name=has_more_spawned,json=hasMoreSpawned,proto3" json:"has_more_spawned,omitempty"`

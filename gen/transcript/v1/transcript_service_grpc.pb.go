@@ -117,7 +117,8 @@ type TranscriptServiceClient interface {
 	// that no node has are told in the reply and are no error. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE)
 	// where the first node alone does not fit: see GetNode; DATA_LOSS.
 	GetNodes(ctx context.Context, in *GetNodesRequest, opts ...grpc.CallOption) (*GetNodesResponse, error)
-	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
+	// ListChildren lists the nodes whose parent a node is. The order is stable, and about that in which they were first put: of
+	// nodes that were put within a second, or in one call, any may come first.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
 	ListChildren(ctx context.Context, in *ListChildrenRequest, opts ...grpc.CallOption) (*ListChildrenResponse, error)
 	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
@@ -427,7 +428,8 @@ type TranscriptServiceServer interface {
 	// that no node has are told in the reply and are no error. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE)
 	// where the first node alone does not fit: see GetNode; DATA_LOSS.
 	GetNodes(context.Context, *GetNodesRequest) (*GetNodesResponse, error)
-	// ListChildren lists the nodes whose parent a node is, in the order in which they were first put.
+	// ListChildren lists the nodes whose parent a node is. The order is stable, and about that in which they were first put: of
+	// nodes that were put within a second, or in one call, any may come first.
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
 	ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error)
 	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
