@@ -271,6 +271,7 @@ func (c *conversations) writes() []*program {
 		{name: "PutNode, a turn that forks", calls: 8, next: counted(func(i int) call { return fork("", c.long.ids[500], i) })},
 		{name: "PutNode, a turn and what it cost", calls: 8, next: func() call { return noted(&long, cost) }},
 		{name: "PutNode, a turn", calls: 8, next: func() call { return noted(&long, nil) }},
+		{name: "PutNode, a small message", calls: 8, next: c.small()},
 		{name: "DeleteAlias", calls: 8, next: counted(c.deletion)},
 		{name: "Compact, 100 turns", calls: 3, next: counted(c.compaction)},
 	}
@@ -283,6 +284,18 @@ func (c *conversations) append() call {
 	return unary(transcriptv1.TranscriptService_PutNode_FullMethodName, &transcriptv1.PutNodeRequest{
 		Parent: node.Parent, Messages: node.Messages, Aliases: c.grown.moved(before),
 	})
+}
+
+// small puts messages of a few words, one behind the other, each with a salt as a Thread gives it.
+func (c *conversations) small() func() call {
+	parent, salt, put := c.short.last, []byte("0123456789abcdef"), 100
+	return func() call {
+		put++
+		messages := []*transcriptv1.Message{said(transcriptv1.Role_ROLE_USER, fmt.Sprintf("And what is in number %d?", put))}
+		req := &transcriptv1.PutNodeRequest{Parent: byID(fmt.Sprintf("%x", parent)), Messages: messages, Salt: salt}
+		parent = canonical.NodeID(canonical.NewNode(messages, nil, salt).Envelope(&parent, nil))
+		return unary(transcriptv1.TranscriptService_PutNode_FullMethodName, req)
+	}
 }
 
 // noted puts the next turn of a chain, with a note for each message of the model; nil: without notes.
