@@ -48,6 +48,7 @@ replace (
 	github.com/transcriptd/transcriptd/canonical => ../../canonical
 	github.com/transcriptd/transcriptd/client => ../../client
 	github.com/transcriptd/transcriptd/compaction/runloop => ../../compaction/runloop
+	github.com/transcriptd/transcriptd/conformance => ../../conformance
 	github.com/transcriptd/transcriptd/gen => ../../gen
 	github.com/transcriptd/transcriptd/redact => ../../redact
 )
