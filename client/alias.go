@@ -3,6 +3,10 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -51,6 +55,54 @@ func (c *Client) DeleteAlias(ctx context.Context, name string, condition Conditi
 	}
 	res, _, err := call(ctx, c, when(repeatableDelete(condition.condition)), c.rpc.DeleteAlias, req)
 	return res.GetPreviousId(), err
+}
+
+// AliasDeletion says which aliases to delete.
+type AliasDeletion struct {
+	// Prefix: those whose names begin so. All: every alias of the namespace; then Prefix is empty. One of them is required.
+	Prefix string
+	All    bool
+	// MovedBefore: only those that were created or last moved before this time, by the server's clock. Zero: those that are there when
+	// the deletion begins.
+	MovedBefore time.Time
+	// DryRun tells what would be deleted, and deletes nothing.
+	DryRun bool
+}
+
+// DeleteAliases deletes aliases in the order of their names, page after page as it goes, and yields each as it was; what follows
+// who stops stays. What others move meanwhile stays, too. Nodes and histories stay. A page whose reply is lost is asked for again: then what it
+// deleted may not be yielded. An error ends it; to go on, delete again with the same MovedBefore.
+func (c *Client) DeleteAliases(ctx context.Context, d AliasDeletion) iter.Seq2[*transcriptv1.AliasInfo, error] {
+	req := &transcriptv1.DeleteAliasesRequest{Namespace: c.options.namespace, DryRun: d.DryRun, PageSize: pageSize}
+	if req.Scope = (&transcriptv1.DeleteAliasesRequest_Prefix{Prefix: d.Prefix}); d.All && d.Prefix == "" {
+		req.Scope = &transcriptv1.DeleteAliasesRequest_All{All: true}
+	}
+	if !d.MovedBefore.IsZero() {
+		req.MovedBefore = timestamppb.New(d.MovedBefore)
+	}
+	return pages(func(token string) ([]*transcriptv1.AliasInfo, string, error) {
+		if req.MovedBefore == nil {
+			begun, err := c.beginsNow(ctx, req)
+			if err != nil {
+				return nil, "", err
+			}
+			req.MovedBefore = begun
+		}
+		req.PageToken = token
+		res, _, err := call(ctx, c, when(true), c.rpc.DeleteAliases, req)
+		return res.GetAliases(), res.GetNextPageToken(), err
+	})
+}
+
+// beginsNow asks the server for the time with which a deletion may be repeated.
+func (c *Client) beginsNow(ctx context.Context, req *transcriptv1.DeleteAliasesRequest) (*timestamppb.Timestamp, error) {
+	ask := proto.CloneOf(req)
+	ask.DryRun, ask.PageSize = true, 1
+	res, err := read(ctx, c, c.rpc.DeleteAliases, ask)
+	if err == nil && res.MovedBefore == nil {
+		err = fault(ErrBadReply, "a dry run without its moved_before")
+	}
+	return res.GetMovedBefore(), err
 }
 
 // Resolve tells which node an alias points to, its revision, and the totals of the chain that ends there. Errors: ErrAliasNotFound, of

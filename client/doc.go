@@ -25,7 +25,7 @@
 // absent, node ids, the node before, or aliases that the same call conditions on a head, and which names no alias, or sets one with
 // MustNotExist or HeadIs, or has one with RevisionIs or HeadAt, or does no more to aliases than delete them with HeadIs; Compact with
 // Through; SetAliases if each move has RevisionIs or HeadAt, and a node id or itself as target, or MustNotExist or HeadIs, a node id as
-// target, and no labels, or is a delete with HeadIs, RevisionIs or HeadAt; DeleteAlias with one of these three. A repeat of any other
+// target, and no labels, or is a delete with HeadIs, RevisionIs or HeadAt; DeleteAlias with one of these three; DeleteAliases. A repeat of any other
 // could undo what others did since, or do it twice.
 //
 // A precondition without a revision also holds where the alias already points to the node that the call would set it to, one with a

@@ -37,6 +37,9 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 		"Client.DeleteAlias": func(ctx context.Context, c *Client, _ *Thread) error {
 			return second(c.DeleteAlias(ctx, "a", Condition{}))
 		},
+		"Client.DeleteAliases": func(ctx context.Context, c *Client, _ *Thread) error {
+			return last(c.DeleteAliases(ctx, AliasDeletion{Prefix: "a"}))
+		},
 		"Client.Variables": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Variables(ctx, ByID("x"), "v")) },
 		"Client.Describe":  func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Describe(ctx, ByID("x"), nil)) },
 		"Client.EndRun": func(ctx context.Context, c *Client, _ *Thread) error {

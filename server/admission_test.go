@@ -149,6 +149,10 @@ func (c *crowd) writes(put func(context.Context) error) map[string]func(context.
 			_, err := c.DeleteAlias(ctx, &transcriptv1.DeleteAliasRequest{})
 			return err
 		},
+		"DeleteAliases": func(ctx context.Context) error {
+			_, err := c.DeleteAliases(ctx, &transcriptv1.DeleteAliasesRequest{})
+			return err
+		},
 		"Compact": func(ctx context.Context) error {
 			_, err := c.Compact(ctx, &transcriptv1.CompactRequest{})
 			return err

@@ -330,6 +330,8 @@ func badAliases() []bad {
 		return func(r *rig) error { _, err := r.DeleteAlias(r.ctx(), req); return err }
 	}
 	move := func(m *transcriptv1.AliasMove) func(*rig) error { return callAlias(m) }
+	removeAll := func(req *DeleteAliases) func(*rig) error { return asked((*rig).DeleteAliases, req) }
+	all := &transcriptv1.DeleteAliasesRequest_All{All: true}
 	var many []*transcriptv1.AliasMove
 	for i := range 1001 {
 		many = append(many, &transcriptv1.AliasMove{Name: fmt.Sprint(i), Target: byID(absent)})
@@ -358,5 +360,12 @@ func badAliases() []bad {
 			Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: "x"}}}), invalid, badField, "precondition.head_id"},
 		{"a delete that must exist", remove(&transcriptv1.DeleteAliasRequest{Name: "nobody", Precondition: &transcriptv1.AliasPrecondition{
 			Condition: &transcriptv1.AliasPrecondition_MustExist{MustExist: true}}}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
+		{"a deletion of nobody knows what", removeAll(&DeleteAliases{}), invalid, badField, "prefix"},
+		{"a deletion of an empty prefix", removeAll(&DeleteAliases{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{}}), invalid, badField, "prefix"},
+		{"a deletion of a long prefix", removeAll(&DeleteAliases{Scope: startingWith(strings.Repeat("a", 513))}), invalid, overLimit, "prefix"},
+		{"a deletion of not all", removeAll(&DeleteAliases{Scope: &transcriptv1.DeleteAliasesRequest_All{}}), invalid, badField, "all"},
+		{"a deletion before 1970", removeAll(&DeleteAliases{Scope: all, MovedBefore: &timestamppb.Timestamp{Seconds: -1}}), invalid, badField, "moved_before"},
+		{"a deletion in negative pages", removeAll(&DeleteAliases{Scope: all, PageSize: -1}), invalid, badField, "page_size"},
+		{"a deletion with another's token", removeAll(&DeleteAliases{Scope: all, PageToken: "AAAA"}), invalid, "INVALID_PAGE_TOKEN", "page_token"},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -18,8 +19,11 @@ import (
 func goodReads(w *planted) map[string][]proto.Message {
 	chat := byAlias("chat")
 	return map[string][]proto.Message{
-		"ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
-		"ListAliases":      {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true}},
+		"ResolveAlias": {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
+		"ListAliases":  {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true}},
+		"DeleteAliases": {&transcriptv1.DeleteAliasesRequest{
+			Scope: &transcriptv1.DeleteAliasesRequest_All{All: true}, DryRun: true, MovedBefore: timestamppb.New(time.UnixMilli(1)),
+		}},
 		"ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: "chat"}},
 		"Assemble":         {&Assemble{Head: chat, View: conversation, NodeDetail: ids, NodeFacts: &NodeFacts{}, Policy: &Policy{}}, &Assemble{Head: chat, AfterId: w.chat[3]}, lastBefore(chat, w.chat[3], 0)},
 		"StreamAssemble": {

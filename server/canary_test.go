@@ -93,6 +93,8 @@ func TestCanaryInGoodCalls(t *testing.T) {
 	add(err)
 	_, err = r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Namespace: canary, Name: name})
 	add(err)
+	_, err = r.DeleteAliases(r.ctx(), &transcriptv1.DeleteAliasesRequest{Namespace: canary, Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: canary}})
+	add(err)
 	add(send(r.Conn, t, transcriptv1.AdminService_Verify_FullMethodName, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), canary)))
 	for i, err := range errs {
 		if err != nil {
@@ -100,7 +102,7 @@ func TestCanaryInGoodCalls(t *testing.T) {
 		}
 	}
 	r.silent(errs...)
-	for _, method := range []string{"PutNode", "PutNodes", "Alias", "DeleteAlias", "ListChildren", "StreamAssemble", "Verify"} {
+	for _, method := range []string{"PutNode", "PutNodes", "Alias", "DeleteAlias", "DeleteAliases", "ListChildren", "StreamAssemble", "Verify"} {
 		if !strings.Contains(r.logs.String(), `"grpc.method":"`+method+`"`) {
 			t.Errorf("%s was not logged", method)
 		}

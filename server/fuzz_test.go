@@ -28,6 +28,7 @@ func seeds() map[string][]proto.Message {
 		}}},
 		transcripts + "Alias":            {&transcriptv1.AliasRequest{Aliases: []*transcriptv1.AliasMove{{Name: "b", Target: ref}}}},
 		transcripts + "DeleteAlias":      {&transcriptv1.DeleteAliasRequest{Name: "b"}},
+		transcripts + "DeleteAliases":    {&transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "b"}, PageSize: 1}},
 		transcripts + "ResolveAlias":     {&transcriptv1.ResolveAliasRequest{Name: ref.GetAlias()}},
 		transcripts + "ListAliases":      {&transcriptv1.ListAliasesRequest{PageSize: 1, Scope: &transcriptv1.ListAliasesRequest_Folder{Folder: canary}}},
 		transcripts + "ListAliasHistory": {&transcriptv1.ListAliasHistoryRequest{Name: ref.GetAlias(), PageSize: 1}},

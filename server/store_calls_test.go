@@ -420,6 +420,8 @@ func (w *asking) writes() []storeCalls {
 			{Name: "a", Target: byAlias("chat")}, {Name: "b", Target: byID(w.root)},
 		}})},
 		{"DeleteAlias", "one", 1, "", asks(w, w.DeleteAlias, &transcriptv1.DeleteAliasRequest{Name: "b"})},
+		{"DeleteAliases", "those of a prefix", 2, "a list and the commit", asks(w, w.DeleteAliases, &transcriptv1.DeleteAliasesRequest{
+			Scope: &transcriptv1.DeleteAliasesRequest_Prefix{Prefix: "a"}})},
 		{"Compact", "a dry run, lines of copies", 4, "the chain; headers to plan with; rows that are kept; where what becomes lines was put", asks(w, w.Compact, dry)},
 		{"Compact", "through a node", 4, "the node's header; the rows, as above; nothing shrinks", asks(w, w.Compact, &Compact{Head: byAlias("open"), ThroughId: behind})},
 		{"Compact", "with a call open at the head", 4, "and the last node at which none is; nothing shrinks", asks(w, w.Compact, &Compact{Head: byAlias("open")})},

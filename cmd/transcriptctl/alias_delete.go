@@ -2,13 +2,21 @@ package main
 
 import (
 	"context"
+	"time"
+
+	"github.com/transcriptd/transcriptd/client"
 )
 
 type aliasDeleteCommand struct {
-	Name     string `arg:"" help:"The alias."`
+	Name     string `arg:"" optional:"" help:"The alias."`
 	IfExists bool   `xor:"condition" help:"Fail if there is no such alias."`
 	IfHead   string `xor:"condition" placeholder:"REF" help:"Only if the alias points to this node."`
 	revisionFlag
+	Prefix      string     `xor:"many" placeholder:"TEXT" help:"Every alias that begins so, instead of NAME; end the name of a folder with a slash."`
+	All         bool       `xor:"many" help:"Every alias of the namespace, instead of NAME."`
+	MovedBefore *time.Time `placeholder:"TIME" help:"With --prefix or --all: only those last moved before this time, such as 2026-11-21T12:00:00Z. Default: those that are there now."`
+	DryRun      bool       `xor:"sure" help:"With --prefix or --all: tell what would be deleted."`
+	Yes         bool       `xor:"sure" help:"With --prefix or --all: delete."`
 }
 
 func (c *aliasDeleteCommand) Help() string {
@@ -16,11 +24,25 @@ func (c *aliasDeleteCommand) Help() string {
 
     transcriptctl alias delete branch/try
     transcriptctl alias delete branch/try --if-head 3f9a1c2b
-    transcriptctl alias delete branch/try --if-revision 4`
+    transcriptctl alias delete branch/try --if-revision 4
+    transcriptctl alias delete --prefix tmp/ --dry-run
+    transcriptctl alias delete --prefix tmp/ --moved-before 2026-11-21T12:00:00Z --yes
+
+Of many, what others move meanwhile stays. A deletion that was cut is given again.`
 }
 
-// Run deletes an alias.
+// Run deletes an alias, or many.
 func (c *aliasDeleteCommand) Run(ctx context.Context, s *session) error {
+	switch many := c.Prefix != "" || c.All; {
+	case many && (c.Name != "" || c.IfExists || c.IfHead != "" || c.IfRevision != nil):
+		return usagef("--prefix and --all go without NAME and its conditions")
+	case many:
+		return c.many(ctx, s)
+	case c.Name == "":
+		return usagef("give NAME, --prefix or --all")
+	case c.MovedBefore != nil || c.DryRun || c.Yes:
+		return usagef("--moved-before, --dry-run and --yes go with --prefix or --all")
+	}
 	flags := conditionFlags{IfExists: c.IfExists, IfHead: c.IfHead, revisionFlag: c.revisionFlag}
 	condition, err := flags.condition(ctx, s)
 	if err != nil {
@@ -40,4 +62,22 @@ func (c *aliasDeleteCommand) Run(ctx context.Context, s *session) error {
 		return s.printRows([][2]string{{"deleted", "no, it was not there"}})
 	}
 	return s.printRows([][2]string{{"deleted", name(c.Name) + " (pointed to " + short(previous) + ")"}})
+}
+
+// many deletes the aliases of a prefix, or all.
+func (c *aliasDeleteCommand) many(ctx context.Context, s *session) error {
+	if !c.DryRun && !c.Yes {
+		return usagef("this deletes many aliases: see which with --dry-run, then give --yes")
+	}
+	d := client.AliasDeletion{Prefix: c.Prefix, All: c.All, DryRun: c.DryRun}
+	if c.MovedBefore != nil {
+		d.MovedBefore = *c.MovedBefore
+	}
+	n, err := printSome(s, s.DeleteAliases(ctx, d), 0, s.printAlias)
+	if c.DryRun {
+		s.remark("a dry run: %d would be deleted", n)
+	} else {
+		s.remark("%d deleted", n)
+	}
+	return err
 }

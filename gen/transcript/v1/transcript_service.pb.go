@@ -2300,6 +2300,205 @@ func (x *DeleteAliasResponse) GetRevision() int64 {
 	return 0
 }
 
+// Request of DeleteAliases.
+type DeleteAliasesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Which aliases. Required.
+	//
+	// Types that are valid to be assigned to Scope:
+	//
+	//	*DeleteAliasesRequest_Prefix
+	//	*DeleteAliasesRequest_All
+	Scope isDeleteAliasesRequest_Scope `protobuf_oneof:"scope"`
+	// Only aliases that were created, or last moved to another node, before this time, by the server's clock. Absent: before the first page was
+	// asked for, that is all that are there then. A change of labels is no move.
+	MovedBefore *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=moved_before,json=movedBefore,proto3" json:"moved_before,omitempty"`
+	// Tell what would be deleted, and delete nothing.
+	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Look at most at this many aliases; 0: 100; at most 1,000; negative is refused.
+	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with the same scope, moved_before and dry_run; empty: the first page.
+	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAliasesRequest) Reset() {
+	*x = DeleteAliasesRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAliasesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAliasesRequest) ProtoMessage() {}
+
+func (x *DeleteAliasesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAliasesRequest.ProtoReflect.Descriptor instead.
+func (*DeleteAliasesRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DeleteAliasesRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DeleteAliasesRequest) GetScope() isDeleteAliasesRequest_Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *DeleteAliasesRequest) GetPrefix() string {
+	if x != nil {
+		if x, ok := x.Scope.(*DeleteAliasesRequest_Prefix); ok {
+			return x.Prefix
+		}
+	}
+	return ""
+}
+
+func (x *DeleteAliasesRequest) GetAll() bool {
+	if x != nil {
+		if x, ok := x.Scope.(*DeleteAliasesRequest_All); ok {
+			return x.All
+		}
+	}
+	return false
+}
+
+func (x *DeleteAliasesRequest) GetMovedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MovedBefore
+	}
+	return nil
+}
+
+func (x *DeleteAliasesRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *DeleteAliasesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *DeleteAliasesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type isDeleteAliasesRequest_Scope interface {
+	isDeleteAliasesRequest_Scope()
+}
+
+type DeleteAliasesRequest_Prefix struct {
+	// Those whose names begin with these bytes, 1 to 512. "chat/4" begins "chat/42", too: end the name of a folder with a slash.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof"`
+}
+
+type DeleteAliasesRequest_All struct {
+	// Every alias of the namespace. Only true is meaningful; false is refused.
+	All bool `protobuf:"varint,3,opt,name=all,proto3,oneof"`
+}
+
+func (*DeleteAliasesRequest_Prefix) isDeleteAliasesRequest_Scope() {}
+
+func (*DeleteAliasesRequest_All) isDeleteAliasesRequest_Scope() {}
+
+// Response of DeleteAliases.
+type DeleteAliasesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was deleted, or with dry_run would be, in the order of names: each alias as it was. The revision of its deletion is one higher. A
+	// page ends at about 1 MiB, and where ListAliases ends one. So it may hold fewer than asked, or none, and still not be the last.
+	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
+	// moved_before of the request, or the time that stood for it. With the moved_before of a dry run, a call deletes what that told of, and
+	// nothing that was moved since.
+	MovedBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=moved_before,json=movedBefore,proto3" json:"moved_before,omitempty"`
+	// For the next page; empty: this was the last.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAliasesResponse) Reset() {
+	*x = DeleteAliasesResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAliasesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAliasesResponse) ProtoMessage() {}
+
+func (x *DeleteAliasesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAliasesResponse.ProtoReflect.Descriptor instead.
+func (*DeleteAliasesResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DeleteAliasesResponse) GetAliases() []*AliasInfo {
+	if x != nil {
+		return x.Aliases
+	}
+	return nil
+}
+
+func (x *DeleteAliasesResponse) GetMovedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MovedBefore
+	}
+	return nil
+}
+
+func (x *DeleteAliasesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // An alias and where it points.
 type AliasInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2324,7 +2523,7 @@ type AliasInfo struct {
 
 func (x *AliasInfo) Reset() {
 	*x = AliasInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2336,7 +2535,7 @@ func (x *AliasInfo) String() string {
 func (*AliasInfo) ProtoMessage() {}
 
 func (x *AliasInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[19]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2349,7 +2548,7 @@ func (x *AliasInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasInfo.ProtoReflect.Descriptor instead.
 func (*AliasInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{19}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AliasInfo) GetName() string {
@@ -2409,7 +2608,7 @@ type DeletedAlias struct {
 
 func (x *DeletedAlias) Reset() {
 	*x = DeletedAlias{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2421,7 +2620,7 @@ func (x *DeletedAlias) String() string {
 func (*DeletedAlias) ProtoMessage() {}
 
 func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[20]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2434,7 +2633,7 @@ func (x *DeletedAlias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletedAlias.ProtoReflect.Descriptor instead.
 func (*DeletedAlias) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{20}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeletedAlias) GetRevision() int64 {
@@ -2478,7 +2677,7 @@ type AliasLoop struct {
 
 func (x *AliasLoop) Reset() {
 	*x = AliasLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2689,7 @@ func (x *AliasLoop) String() string {
 func (*AliasLoop) ProtoMessage() {}
 
 func (x *AliasLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[21]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2702,7 @@ func (x *AliasLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasLoop.ProtoReflect.Descriptor instead.
 func (*AliasLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{21}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AliasLoop) GetState() RunLoopState {
@@ -2554,7 +2753,7 @@ type ResolveAliasRequest struct {
 
 func (x *ResolveAliasRequest) Reset() {
 	*x = ResolveAliasRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2765,7 @@ func (x *ResolveAliasRequest) String() string {
 func (*ResolveAliasRequest) ProtoMessage() {}
 
 func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[22]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2778,7 @@ func (x *ResolveAliasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAliasRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{22}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResolveAliasRequest) GetNamespace() string {
@@ -2609,7 +2808,7 @@ type ResolveAliasResponse struct {
 
 func (x *ResolveAliasResponse) Reset() {
 	*x = ResolveAliasResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2820,7 @@ func (x *ResolveAliasResponse) String() string {
 func (*ResolveAliasResponse) ProtoMessage() {}
 
 func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[23]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2833,7 @@ func (x *ResolveAliasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAliasResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAliasResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{23}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResolveAliasResponse) GetAlias() *AliasInfo {
@@ -2681,7 +2880,7 @@ type ListAliasesRequest struct {
 
 func (x *ListAliasesRequest) Reset() {
 	*x = ListAliasesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2892,7 @@ func (x *ListAliasesRequest) String() string {
 func (*ListAliasesRequest) ProtoMessage() {}
 
 func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[24]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2905,7 @@ func (x *ListAliasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{24}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListAliasesRequest) GetNamespace() string {
@@ -2813,7 +3012,7 @@ type ListAliasesResponse struct {
 
 func (x *ListAliasesResponse) Reset() {
 	*x = ListAliasesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2825,7 +3024,7 @@ func (x *ListAliasesResponse) String() string {
 func (*ListAliasesResponse) ProtoMessage() {}
 
 func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[25]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2838,7 +3037,7 @@ func (x *ListAliasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasesResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{25}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListAliasesResponse) GetAliases() []*AliasInfo {
@@ -2879,7 +3078,7 @@ type ListAliasHistoryRequest struct {
 
 func (x *ListAliasHistoryRequest) Reset() {
 	*x = ListAliasHistoryRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2891,7 +3090,7 @@ func (x *ListAliasHistoryRequest) String() string {
 func (*ListAliasHistoryRequest) ProtoMessage() {}
 
 func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[26]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2904,7 +3103,7 @@ func (x *ListAliasHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{26}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListAliasHistoryRequest) GetNamespace() string {
@@ -2950,7 +3149,7 @@ type AliasHistoryEntry struct {
 
 func (x *AliasHistoryEntry) Reset() {
 	*x = AliasHistoryEntry{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3161,7 @@ func (x *AliasHistoryEntry) String() string {
 func (*AliasHistoryEntry) ProtoMessage() {}
 
 func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[27]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3174,7 @@ func (x *AliasHistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasHistoryEntry.ProtoReflect.Descriptor instead.
 func (*AliasHistoryEntry) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{27}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AliasHistoryEntry) GetNodeId() string {
@@ -3012,7 +3211,7 @@ type ListAliasHistoryResponse struct {
 
 func (x *ListAliasHistoryResponse) Reset() {
 	*x = ListAliasHistoryResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3024,7 +3223,7 @@ func (x *ListAliasHistoryResponse) String() string {
 func (*ListAliasHistoryResponse) ProtoMessage() {}
 
 func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[28]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3037,7 +3236,7 @@ func (x *ListAliasHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAliasHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListAliasHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{28}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListAliasHistoryResponse) GetEntries() []*AliasHistoryEntry {
@@ -3107,7 +3306,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3119,7 +3318,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[29]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3132,7 +3331,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{29}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Policy) GetMaxRunLoops() int32 {
@@ -3242,7 +3441,7 @@ type ClearToolResults struct {
 
 func (x *ClearToolResults) Reset() {
 	*x = ClearToolResults{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +3453,7 @@ func (x *ClearToolResults) String() string {
 func (*ClearToolResults) ProtoMessage() {}
 
 func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[30]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +3466,7 @@ func (x *ClearToolResults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearToolResults.ProtoReflect.Descriptor instead.
 func (*ClearToolResults) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{30}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ClearToolResults) GetKeep() int32 {
@@ -3302,7 +3501,7 @@ type NodeFacts struct {
 
 func (x *NodeFacts) Reset() {
 	*x = NodeFacts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3314,7 +3513,7 @@ func (x *NodeFacts) String() string {
 func (*NodeFacts) ProtoMessage() {}
 
 func (x *NodeFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[31]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3327,7 +3526,7 @@ func (x *NodeFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeFacts.ProtoReflect.Descriptor instead.
 func (*NodeFacts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{31}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeFacts) GetMetadataKeys() []string {
@@ -3382,7 +3581,7 @@ type AssembleRequest struct {
 
 func (x *AssembleRequest) Reset() {
 	*x = AssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3394,7 +3593,7 @@ func (x *AssembleRequest) String() string {
 func (*AssembleRequest) ProtoMessage() {}
 
 func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[32]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3407,7 +3606,7 @@ func (x *AssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleRequest.ProtoReflect.Descriptor instead.
 func (*AssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{32}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AssembleRequest) GetNamespace() string {
@@ -3528,7 +3727,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3540,7 +3739,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[33]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3553,7 +3752,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{33}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *NodeInfo) GetNodeId() string {
@@ -3640,7 +3839,7 @@ type EnvelopeInfo struct {
 
 func (x *EnvelopeInfo) Reset() {
 	*x = EnvelopeInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3652,7 +3851,7 @@ func (x *EnvelopeInfo) String() string {
 func (*EnvelopeInfo) ProtoMessage() {}
 
 func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[34]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3665,7 +3864,7 @@ func (x *EnvelopeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvelopeInfo.ProtoReflect.Descriptor instead.
 func (*EnvelopeInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{34}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EnvelopeInfo) GetParentId() string {
@@ -3727,7 +3926,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3739,7 +3938,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[35]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3752,7 +3951,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{35}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Finding) GetKind() FindingKind {
@@ -3819,7 +4018,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3831,7 +4030,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[36]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3844,7 +4043,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{36}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Report) GetMessages() int32 {
@@ -3948,7 +4147,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3960,7 +4159,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[37]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3973,7 +4172,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{37}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *LeftOut) GetMessages() int32 {
@@ -4020,7 +4219,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4032,7 +4231,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[38]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4045,7 +4244,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{38}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Window) GetNodeId() string {
@@ -4103,7 +4302,7 @@ type AssembleResponse struct {
 
 func (x *AssembleResponse) Reset() {
 	*x = AssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4115,7 +4314,7 @@ func (x *AssembleResponse) String() string {
 func (*AssembleResponse) ProtoMessage() {}
 
 func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[39]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4128,7 +4327,7 @@ func (x *AssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssembleResponse.ProtoReflect.Descriptor instead.
 func (*AssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{39}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AssembleResponse) GetMessages() []*Message {
@@ -4234,7 +4433,7 @@ type StreamAssembleRequest struct {
 
 func (x *StreamAssembleRequest) Reset() {
 	*x = StreamAssembleRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4246,7 +4445,7 @@ func (x *StreamAssembleRequest) String() string {
 func (*StreamAssembleRequest) ProtoMessage() {}
 
 func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[40]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4259,7 +4458,7 @@ func (x *StreamAssembleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleRequest.ProtoReflect.Descriptor instead.
 func (*StreamAssembleRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{40}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StreamAssembleRequest) GetNamespace() string {
@@ -4377,7 +4576,7 @@ type StreamAssembleResponse struct {
 
 func (x *StreamAssembleResponse) Reset() {
 	*x = StreamAssembleResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4389,7 +4588,7 @@ func (x *StreamAssembleResponse) String() string {
 func (*StreamAssembleResponse) ProtoMessage() {}
 
 func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[41]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4402,7 +4601,7 @@ func (x *StreamAssembleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAssembleResponse.ProtoReflect.Descriptor instead.
 func (*StreamAssembleResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{41}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *StreamAssembleResponse) GetMessages() []*Message {
@@ -4490,7 +4689,7 @@ type GetNodeRequest struct {
 
 func (x *GetNodeRequest) Reset() {
 	*x = GetNodeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4502,7 +4701,7 @@ func (x *GetNodeRequest) String() string {
 func (*GetNodeRequest) ProtoMessage() {}
 
 func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[42]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4515,7 +4714,7 @@ func (x *GetNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeRequest.ProtoReflect.Descriptor instead.
 func (*GetNodeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{42}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetNodeRequest) GetNamespace() string {
@@ -4567,7 +4766,7 @@ type GetNodeResponse struct {
 
 func (x *GetNodeResponse) Reset() {
 	*x = GetNodeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4579,7 +4778,7 @@ func (x *GetNodeResponse) String() string {
 func (*GetNodeResponse) ProtoMessage() {}
 
 func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[43]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4592,7 +4791,7 @@ func (x *GetNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodeResponse.ProtoReflect.Descriptor instead.
 func (*GetNodeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{43}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetNodeResponse) GetMessages() []*Message {
@@ -4673,7 +4872,7 @@ type GetNodesRequest struct {
 
 func (x *GetNodesRequest) Reset() {
 	*x = GetNodesRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4685,7 +4884,7 @@ func (x *GetNodesRequest) String() string {
 func (*GetNodesRequest) ProtoMessage() {}
 
 func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[44]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4698,7 +4897,7 @@ func (x *GetNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesRequest.ProtoReflect.Descriptor instead.
 func (*GetNodesRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{44}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GetNodesRequest) GetNamespace() string {
@@ -4737,7 +4936,7 @@ type GetNodesResponse struct {
 
 func (x *GetNodesResponse) Reset() {
 	*x = GetNodesResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4749,7 +4948,7 @@ func (x *GetNodesResponse) String() string {
 func (*GetNodesResponse) ProtoMessage() {}
 
 func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[45]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4762,7 +4961,7 @@ func (x *GetNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNodesResponse.ProtoReflect.Descriptor instead.
 func (*GetNodesResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{45}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetNodesResponse) GetNodes() []*GetNodeResponse {
@@ -4803,7 +5002,7 @@ type ListChildrenRequest struct {
 
 func (x *ListChildrenRequest) Reset() {
 	*x = ListChildrenRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4815,7 +5014,7 @@ func (x *ListChildrenRequest) String() string {
 func (*ListChildrenRequest) ProtoMessage() {}
 
 func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[46]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4828,7 +5027,7 @@ func (x *ListChildrenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenRequest.ProtoReflect.Descriptor instead.
 func (*ListChildrenRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{46}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListChildrenRequest) GetNamespace() string {
@@ -4876,7 +5075,7 @@ type ChildNode struct {
 
 func (x *ChildNode) Reset() {
 	*x = ChildNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4888,7 +5087,7 @@ func (x *ChildNode) String() string {
 func (*ChildNode) ProtoMessage() {}
 
 func (x *ChildNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[47]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4901,7 +5100,7 @@ func (x *ChildNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChildNode.ProtoReflect.Descriptor instead.
 func (*ChildNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{47}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ChildNode) GetNodeId() string {
@@ -4945,7 +5144,7 @@ type ListChildrenResponse struct {
 
 func (x *ListChildrenResponse) Reset() {
 	*x = ListChildrenResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4957,7 +5156,7 @@ func (x *ListChildrenResponse) String() string {
 func (*ListChildrenResponse) ProtoMessage() {}
 
 func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[48]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4970,7 +5169,7 @@ func (x *ListChildrenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChildrenResponse.ProtoReflect.Descriptor instead.
 func (*ListChildrenResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{48}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListChildrenResponse) GetChildren() []*ChildNode {
@@ -5001,7 +5200,7 @@ type AliasConflicts struct {
 
 func (x *AliasConflicts) Reset() {
 	*x = AliasConflicts{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5013,7 +5212,7 @@ func (x *AliasConflicts) String() string {
 func (*AliasConflicts) ProtoMessage() {}
 
 func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[49]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5026,7 +5225,7 @@ func (x *AliasConflicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflicts.ProtoReflect.Descriptor instead.
 func (*AliasConflicts) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{49}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AliasConflicts) GetConflicts() []*AliasConflict {
@@ -5061,7 +5260,7 @@ type AliasConflict struct {
 
 func (x *AliasConflict) Reset() {
 	*x = AliasConflict{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5073,7 +5272,7 @@ func (x *AliasConflict) String() string {
 func (*AliasConflict) ProtoMessage() {}
 
 func (x *AliasConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[50]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5086,7 +5285,7 @@ func (x *AliasConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AliasConflict.ProtoReflect.Descriptor instead.
 func (*AliasConflict) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{50}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *AliasConflict) GetField() string {
@@ -5128,7 +5327,7 @@ type AmbiguousPrefix struct {
 
 func (x *AmbiguousPrefix) Reset() {
 	*x = AmbiguousPrefix{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5140,7 +5339,7 @@ func (x *AmbiguousPrefix) String() string {
 func (*AmbiguousPrefix) ProtoMessage() {}
 
 func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[51]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5153,7 +5352,7 @@ func (x *AmbiguousPrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmbiguousPrefix.ProtoReflect.Descriptor instead.
 func (*AmbiguousPrefix) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{51}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *AmbiguousPrefix) GetNodeIds() []string {
@@ -5195,7 +5394,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5207,7 +5406,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[52]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5220,7 +5419,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{52}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CompactRequest) GetNamespace() string {
@@ -5312,7 +5511,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5324,7 +5523,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[53]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5337,7 +5536,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{53}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CompactResponse) GetWritten() bool {
@@ -5431,7 +5630,7 @@ type CompactReport struct {
 
 func (x *CompactReport) Reset() {
 	*x = CompactReport{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5443,7 +5642,7 @@ func (x *CompactReport) String() string {
 func (*CompactReport) ProtoMessage() {}
 
 func (x *CompactReport) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[54]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5456,7 +5655,7 @@ func (x *CompactReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactReport.ProtoReflect.Descriptor instead.
 func (*CompactReport) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{54}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *CompactReport) GetMessagesBefore() int32 {
@@ -5563,7 +5762,7 @@ type MessagePlace struct {
 
 func (x *MessagePlace) Reset() {
 	*x = MessagePlace{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5575,7 +5774,7 @@ func (x *MessagePlace) String() string {
 func (*MessagePlace) ProtoMessage() {}
 
 func (x *MessagePlace) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[55]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5588,7 +5787,7 @@ func (x *MessagePlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessagePlace.ProtoReflect.Descriptor instead.
 func (*MessagePlace) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{55}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *MessagePlace) GetNodeId() string {
@@ -5632,7 +5831,7 @@ type ToolCallSummary struct {
 
 func (x *ToolCallSummary) Reset() {
 	*x = ToolCallSummary{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5644,7 +5843,7 @@ func (x *ToolCallSummary) String() string {
 func (*ToolCallSummary) ProtoMessage() {}
 
 func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[56]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5657,7 +5856,7 @@ func (x *ToolCallSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallSummary.ProtoReflect.Descriptor instead.
 func (*ToolCallSummary) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{56}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ToolCallSummary) GetId() string {
@@ -5747,7 +5946,7 @@ type ListRunLoopsRequest struct {
 
 func (x *ListRunLoopsRequest) Reset() {
 	*x = ListRunLoopsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5759,7 +5958,7 @@ func (x *ListRunLoopsRequest) String() string {
 func (*ListRunLoopsRequest) ProtoMessage() {}
 
 func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[57]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5772,7 +5971,7 @@ func (x *ListRunLoopsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{57}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListRunLoopsRequest) GetNamespace() string {
@@ -5866,7 +6065,7 @@ type RunLoop struct {
 
 func (x *RunLoop) Reset() {
 	*x = RunLoop{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5878,7 +6077,7 @@ func (x *RunLoop) String() string {
 func (*RunLoop) ProtoMessage() {}
 
 func (x *RunLoop) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[58]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5891,7 +6090,7 @@ func (x *RunLoop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunLoop.ProtoReflect.Descriptor instead.
 func (*RunLoop) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{58}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RunLoop) GetFirst() *MessagePlace {
@@ -6019,7 +6218,7 @@ type ListRunLoopsResponse struct {
 
 func (x *ListRunLoopsResponse) Reset() {
 	*x = ListRunLoopsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6031,7 +6230,7 @@ func (x *ListRunLoopsResponse) String() string {
 func (*ListRunLoopsResponse) ProtoMessage() {}
 
 func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[59]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6044,7 +6243,7 @@ func (x *ListRunLoopsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunLoopsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunLoopsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{59}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListRunLoopsResponse) GetRunLoops() []*RunLoop {
@@ -6094,7 +6293,7 @@ type RecallToolCallRequest struct {
 
 func (x *RecallToolCallRequest) Reset() {
 	*x = RecallToolCallRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6106,7 +6305,7 @@ func (x *RecallToolCallRequest) String() string {
 func (*RecallToolCallRequest) ProtoMessage() {}
 
 func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[60]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6119,7 +6318,7 @@ func (x *RecallToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallRequest.ProtoReflect.Descriptor instead.
 func (*RecallToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{60}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *RecallToolCallRequest) GetNamespace() string {
@@ -6211,7 +6410,7 @@ type RecallToolCallResponse struct {
 
 func (x *RecallToolCallResponse) Reset() {
 	*x = RecallToolCallResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6223,7 +6422,7 @@ func (x *RecallToolCallResponse) String() string {
 func (*RecallToolCallResponse) ProtoMessage() {}
 
 func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[61]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6236,7 +6435,7 @@ func (x *RecallToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallToolCallResponse.ProtoReflect.Descriptor instead.
 func (*RecallToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{61}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *RecallToolCallResponse) GetCall() *ToolCall {
@@ -6360,7 +6559,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6372,7 +6571,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[62]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6385,7 +6584,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{62}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SearchRequest) GetNamespace() string {
@@ -6577,7 +6776,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6589,7 +6788,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[63]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6602,7 +6801,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{63}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SearchHit) GetPlace() *MessagePlace {
@@ -6695,7 +6894,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6707,7 +6906,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[64]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6720,7 +6919,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{64}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -6755,7 +6954,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6767,7 +6966,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[65]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6780,7 +6979,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{65}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -6838,7 +7037,7 @@ type ReplayToolsRequest struct {
 
 func (x *ReplayToolsRequest) Reset() {
 	*x = ReplayToolsRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6850,7 +7049,7 @@ func (x *ReplayToolsRequest) String() string {
 func (*ReplayToolsRequest) ProtoMessage() {}
 
 func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[66]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6863,7 +7062,7 @@ func (x *ReplayToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsRequest.ProtoReflect.Descriptor instead.
 func (*ReplayToolsRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{66}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ReplayToolsRequest) GetNamespace() string {
@@ -6948,7 +7147,7 @@ type ReplayedCall struct {
 
 func (x *ReplayedCall) Reset() {
 	*x = ReplayedCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6960,7 +7159,7 @@ func (x *ReplayedCall) String() string {
 func (*ReplayedCall) ProtoMessage() {}
 
 func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[67]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6973,7 +7172,7 @@ func (x *ReplayedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayedCall.ProtoReflect.Descriptor instead.
 func (*ReplayedCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{67}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ReplayedCall) GetId() string {
@@ -7077,7 +7276,7 @@ type ReplayToolsResponse struct {
 
 func (x *ReplayToolsResponse) Reset() {
 	*x = ReplayToolsResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7089,7 +7288,7 @@ func (x *ReplayToolsResponse) String() string {
 func (*ReplayToolsResponse) ProtoMessage() {}
 
 func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[68]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7102,7 +7301,7 @@ func (x *ReplayToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayToolsResponse.ProtoReflect.Descriptor instead.
 func (*ReplayToolsResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{68}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ReplayToolsResponse) GetCalls() []*ReplayedCall {
@@ -7155,7 +7354,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7167,7 +7366,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[69]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7180,7 +7379,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{69}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -7266,7 +7465,7 @@ type VariableNames struct {
 
 func (x *VariableNames) Reset() {
 	*x = VariableNames{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7278,7 +7477,7 @@ func (x *VariableNames) String() string {
 func (*VariableNames) ProtoMessage() {}
 
 func (x *VariableNames) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[70]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7291,7 +7490,7 @@ func (x *VariableNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableNames.ProtoReflect.Descriptor instead.
 func (*VariableNames) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{70}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *VariableNames) GetExact() []string {
@@ -7346,7 +7545,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7358,7 +7557,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[71]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7371,7 +7570,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{71}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *DescribeResponse) GetHeadId() string {
@@ -7503,7 +7702,7 @@ type LoopStatus struct {
 
 func (x *LoopStatus) Reset() {
 	*x = LoopStatus{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7515,7 +7714,7 @@ func (x *LoopStatus) String() string {
 func (*LoopStatus) ProtoMessage() {}
 
 func (x *LoopStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[72]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7528,7 +7727,7 @@ func (x *LoopStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoopStatus.ProtoReflect.Descriptor instead.
 func (*LoopStatus) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{72}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LoopStatus) GetState() RunLoopState {
@@ -7621,7 +7820,7 @@ type PendingCall struct {
 
 func (x *PendingCall) Reset() {
 	*x = PendingCall{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7633,7 +7832,7 @@ func (x *PendingCall) String() string {
 func (*PendingCall) ProtoMessage() {}
 
 func (x *PendingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[73]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7646,7 +7845,7 @@ func (x *PendingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingCall.ProtoReflect.Descriptor instead.
 func (*PendingCall) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{73}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PendingCall) GetId() string {
@@ -7698,7 +7897,7 @@ type Lineage struct {
 
 func (x *Lineage) Reset() {
 	*x = Lineage{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7710,7 +7909,7 @@ func (x *Lineage) String() string {
 func (*Lineage) ProtoMessage() {}
 
 func (x *Lineage) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[74]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7723,7 +7922,7 @@ func (x *Lineage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
 func (*Lineage) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{74}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Lineage) GetAncestors() int32 {
@@ -7823,7 +8022,7 @@ type PathNode struct {
 
 func (x *PathNode) Reset() {
 	*x = PathNode{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7835,7 +8034,7 @@ func (x *PathNode) String() string {
 func (*PathNode) ProtoMessage() {}
 
 func (x *PathNode) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[75]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7848,7 +8047,7 @@ func (x *PathNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathNode.ProtoReflect.Descriptor instead.
 func (*PathNode) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{75}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PathNode) GetNodeId() string {
@@ -7886,7 +8085,7 @@ type CompactionInfo struct {
 
 func (x *CompactionInfo) Reset() {
 	*x = CompactionInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7898,7 +8097,7 @@ func (x *CompactionInfo) String() string {
 func (*CompactionInfo) ProtoMessage() {}
 
 func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[76]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7911,7 +8110,7 @@ func (x *CompactionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInfo.ProtoReflect.Descriptor instead.
 func (*CompactionInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{76}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *CompactionInfo) GetNodeId() string {
@@ -7969,7 +8168,7 @@ type SpawnedChain struct {
 
 func (x *SpawnedChain) Reset() {
 	*x = SpawnedChain{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7981,7 +8180,7 @@ func (x *SpawnedChain) String() string {
 func (*SpawnedChain) ProtoMessage() {}
 
 func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[77]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7994,7 +8193,7 @@ func (x *SpawnedChain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnedChain.ProtoReflect.Descriptor instead.
 func (*SpawnedChain) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{77}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SpawnedChain) GetNodeId() string {
@@ -8024,7 +8223,7 @@ type ToolUse struct {
 
 func (x *ToolUse) Reset() {
 	*x = ToolUse{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8036,7 +8235,7 @@ func (x *ToolUse) String() string {
 func (*ToolUse) ProtoMessage() {}
 
 func (x *ToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[78]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8049,7 +8248,7 @@ func (x *ToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
 func (*ToolUse) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{78}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ToolUse) GetName() string {
@@ -8090,7 +8289,7 @@ type VariableInfo struct {
 
 func (x *VariableInfo) Reset() {
 	*x = VariableInfo{}
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8102,7 +8301,7 @@ func (x *VariableInfo) String() string {
 func (*VariableInfo) ProtoMessage() {}
 
 func (x *VariableInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_transcript_v1_transcript_service_proto_msgTypes[79]
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8115,7 +8314,7 @@ func (x *VariableInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableInfo.ProtoReflect.Descriptor instead.
 func (*VariableInfo) Descriptor() ([]byte, []int) {
-	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{79}
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *VariableInfo) GetName() string {
@@ -8284,7 +8483,21 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12\x1f\n" +
 	"\vprevious_id\x18\x02 \x01(\tR\n" +
 	"previousId\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x03R\brevision\"\xb2\x02\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\"\xff\x01\n" +
+	"\x14DeleteAliasesRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
+	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12\x12\n" +
+	"\x03all\x18\x03 \x01(\bH\x00R\x03all\x12=\n" +
+	"\fmoved_before\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vmovedBefore\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x1b\n" +
+	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\a \x01(\tR\tpageTokenB\a\n" +
+	"\x05scope\"\xb2\x01\n" +
+	"\x15DeleteAliasesResponse\x122\n" +
+	"\aaliases\x18\x01 \x03(\v2\x18.transcript.v1.AliasInfoR\aaliases\x12=\n" +
+	"\fmoved_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\vmovedBefore\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xb2\x02\n" +
 	"\tAliasInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x125\n" +
@@ -8898,12 +9111,13 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x17INHERITANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10INHERITANCE_NONE\x10\x01\x12\x19\n" +
 	"\x15INHERITANCE_ARGUMENTS\x10\x02\x12\x16\n" +
-	"\x12INHERITANCE_PREFIX\x10\x032\xe2\v\n" +
+	"\x12INHERITANCE_PREFIX\x10\x032\xbe\f\n" +
 	"\x11TranscriptService\x12H\n" +
 	"\aPutNode\x12\x1d.transcript.v1.PutNodeRequest\x1a\x1e.transcript.v1.PutNodeResponse\x12K\n" +
 	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12B\n" +
 	"\x05Alias\x12\x1b.transcript.v1.AliasRequest\x1a\x1c.transcript.v1.AliasResponse\x12T\n" +
-	"\vDeleteAlias\x12!.transcript.v1.DeleteAliasRequest\x1a\".transcript.v1.DeleteAliasResponse\x12W\n" +
+	"\vDeleteAlias\x12!.transcript.v1.DeleteAliasRequest\x1a\".transcript.v1.DeleteAliasResponse\x12Z\n" +
+	"\rDeleteAliases\x12#.transcript.v1.DeleteAliasesRequest\x1a$.transcript.v1.DeleteAliasesResponse\x12W\n" +
 	"\fResolveAlias\x12\".transcript.v1.ResolveAliasRequest\x1a#.transcript.v1.ResolveAliasResponse\x12T\n" +
 	"\vListAliases\x12!.transcript.v1.ListAliasesRequest\x1a\".transcript.v1.ListAliasesResponse\x12c\n" +
 	"\x10ListAliasHistory\x12&.transcript.v1.ListAliasHistoryRequest\x1a'.transcript.v1.ListAliasHistoryResponse\x12K\n" +
@@ -8932,7 +9146,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
 	(View)(0),                        // 1: transcript.v1.View
@@ -8967,99 +9181,101 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*AliasResponse)(nil),            // 30: transcript.v1.AliasResponse
 	(*DeleteAliasRequest)(nil),       // 31: transcript.v1.DeleteAliasRequest
 	(*DeleteAliasResponse)(nil),      // 32: transcript.v1.DeleteAliasResponse
-	(*AliasInfo)(nil),                // 33: transcript.v1.AliasInfo
-	(*DeletedAlias)(nil),             // 34: transcript.v1.DeletedAlias
-	(*AliasLoop)(nil),                // 35: transcript.v1.AliasLoop
-	(*ResolveAliasRequest)(nil),      // 36: transcript.v1.ResolveAliasRequest
-	(*ResolveAliasResponse)(nil),     // 37: transcript.v1.ResolveAliasResponse
-	(*ListAliasesRequest)(nil),       // 38: transcript.v1.ListAliasesRequest
-	(*ListAliasesResponse)(nil),      // 39: transcript.v1.ListAliasesResponse
-	(*ListAliasHistoryRequest)(nil),  // 40: transcript.v1.ListAliasHistoryRequest
-	(*AliasHistoryEntry)(nil),        // 41: transcript.v1.AliasHistoryEntry
-	(*ListAliasHistoryResponse)(nil), // 42: transcript.v1.ListAliasHistoryResponse
-	(*Policy)(nil),                   // 43: transcript.v1.Policy
-	(*ClearToolResults)(nil),         // 44: transcript.v1.ClearToolResults
-	(*NodeFacts)(nil),                // 45: transcript.v1.NodeFacts
-	(*AssembleRequest)(nil),          // 46: transcript.v1.AssembleRequest
-	(*NodeInfo)(nil),                 // 47: transcript.v1.NodeInfo
-	(*EnvelopeInfo)(nil),             // 48: transcript.v1.EnvelopeInfo
-	(*Finding)(nil),                  // 49: transcript.v1.Finding
-	(*Report)(nil),                   // 50: transcript.v1.Report
-	(*LeftOut)(nil),                  // 51: transcript.v1.LeftOut
-	(*Window)(nil),                   // 52: transcript.v1.Window
-	(*AssembleResponse)(nil),         // 53: transcript.v1.AssembleResponse
-	(*StreamAssembleRequest)(nil),    // 54: transcript.v1.StreamAssembleRequest
-	(*StreamAssembleResponse)(nil),   // 55: transcript.v1.StreamAssembleResponse
-	(*GetNodeRequest)(nil),           // 56: transcript.v1.GetNodeRequest
-	(*GetNodeResponse)(nil),          // 57: transcript.v1.GetNodeResponse
-	(*GetNodesRequest)(nil),          // 58: transcript.v1.GetNodesRequest
-	(*GetNodesResponse)(nil),         // 59: transcript.v1.GetNodesResponse
-	(*ListChildrenRequest)(nil),      // 60: transcript.v1.ListChildrenRequest
-	(*ChildNode)(nil),                // 61: transcript.v1.ChildNode
-	(*ListChildrenResponse)(nil),     // 62: transcript.v1.ListChildrenResponse
-	(*AliasConflicts)(nil),           // 63: transcript.v1.AliasConflicts
-	(*AliasConflict)(nil),            // 64: transcript.v1.AliasConflict
-	(*AmbiguousPrefix)(nil),          // 65: transcript.v1.AmbiguousPrefix
-	(*CompactRequest)(nil),           // 66: transcript.v1.CompactRequest
-	(*CompactResponse)(nil),          // 67: transcript.v1.CompactResponse
-	(*CompactReport)(nil),            // 68: transcript.v1.CompactReport
-	(*MessagePlace)(nil),             // 69: transcript.v1.MessagePlace
-	(*ToolCallSummary)(nil),          // 70: transcript.v1.ToolCallSummary
-	(*ListRunLoopsRequest)(nil),      // 71: transcript.v1.ListRunLoopsRequest
-	(*RunLoop)(nil),                  // 72: transcript.v1.RunLoop
-	(*ListRunLoopsResponse)(nil),     // 73: transcript.v1.ListRunLoopsResponse
-	(*RecallToolCallRequest)(nil),    // 74: transcript.v1.RecallToolCallRequest
-	(*RecallToolCallResponse)(nil),   // 75: transcript.v1.RecallToolCallResponse
-	(*SearchRequest)(nil),            // 76: transcript.v1.SearchRequest
-	(*SearchHit)(nil),                // 77: transcript.v1.SearchHit
-	(*TextRange)(nil),                // 78: transcript.v1.TextRange
-	(*SearchResponse)(nil),           // 79: transcript.v1.SearchResponse
-	(*ReplayToolsRequest)(nil),       // 80: transcript.v1.ReplayToolsRequest
-	(*ReplayedCall)(nil),             // 81: transcript.v1.ReplayedCall
-	(*ReplayToolsResponse)(nil),      // 82: transcript.v1.ReplayToolsResponse
-	(*DescribeRequest)(nil),          // 83: transcript.v1.DescribeRequest
-	(*VariableNames)(nil),            // 84: transcript.v1.VariableNames
-	(*DescribeResponse)(nil),         // 85: transcript.v1.DescribeResponse
-	(*LoopStatus)(nil),               // 86: transcript.v1.LoopStatus
-	(*PendingCall)(nil),              // 87: transcript.v1.PendingCall
-	(*Lineage)(nil),                  // 88: transcript.v1.Lineage
-	(*PathNode)(nil),                 // 89: transcript.v1.PathNode
-	(*CompactionInfo)(nil),           // 90: transcript.v1.CompactionInfo
-	(*SpawnedChain)(nil),             // 91: transcript.v1.SpawnedChain
-	(*ToolUse)(nil),                  // 92: transcript.v1.ToolUse
-	(*VariableInfo)(nil),             // 93: transcript.v1.VariableInfo
-	nil,                              // 94: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 95: transcript.v1.Labels.EntriesEntry
-	nil,                              // 96: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 97: google.protobuf.Timestamp
-	(*Message)(nil),                  // 98: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 99: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 100: google.protobuf.Duration
-	(*Metadata)(nil),                 // 101: transcript.v1.Metadata
-	(Role)(0),                        // 102: transcript.v1.Role
-	(*ToolCall)(nil),                 // 103: transcript.v1.ToolCall
-	(*Part)(nil),                     // 104: transcript.v1.Part
+	(*DeleteAliasesRequest)(nil),     // 33: transcript.v1.DeleteAliasesRequest
+	(*DeleteAliasesResponse)(nil),    // 34: transcript.v1.DeleteAliasesResponse
+	(*AliasInfo)(nil),                // 35: transcript.v1.AliasInfo
+	(*DeletedAlias)(nil),             // 36: transcript.v1.DeletedAlias
+	(*AliasLoop)(nil),                // 37: transcript.v1.AliasLoop
+	(*ResolveAliasRequest)(nil),      // 38: transcript.v1.ResolveAliasRequest
+	(*ResolveAliasResponse)(nil),     // 39: transcript.v1.ResolveAliasResponse
+	(*ListAliasesRequest)(nil),       // 40: transcript.v1.ListAliasesRequest
+	(*ListAliasesResponse)(nil),      // 41: transcript.v1.ListAliasesResponse
+	(*ListAliasHistoryRequest)(nil),  // 42: transcript.v1.ListAliasHistoryRequest
+	(*AliasHistoryEntry)(nil),        // 43: transcript.v1.AliasHistoryEntry
+	(*ListAliasHistoryResponse)(nil), // 44: transcript.v1.ListAliasHistoryResponse
+	(*Policy)(nil),                   // 45: transcript.v1.Policy
+	(*ClearToolResults)(nil),         // 46: transcript.v1.ClearToolResults
+	(*NodeFacts)(nil),                // 47: transcript.v1.NodeFacts
+	(*AssembleRequest)(nil),          // 48: transcript.v1.AssembleRequest
+	(*NodeInfo)(nil),                 // 49: transcript.v1.NodeInfo
+	(*EnvelopeInfo)(nil),             // 50: transcript.v1.EnvelopeInfo
+	(*Finding)(nil),                  // 51: transcript.v1.Finding
+	(*Report)(nil),                   // 52: transcript.v1.Report
+	(*LeftOut)(nil),                  // 53: transcript.v1.LeftOut
+	(*Window)(nil),                   // 54: transcript.v1.Window
+	(*AssembleResponse)(nil),         // 55: transcript.v1.AssembleResponse
+	(*StreamAssembleRequest)(nil),    // 56: transcript.v1.StreamAssembleRequest
+	(*StreamAssembleResponse)(nil),   // 57: transcript.v1.StreamAssembleResponse
+	(*GetNodeRequest)(nil),           // 58: transcript.v1.GetNodeRequest
+	(*GetNodeResponse)(nil),          // 59: transcript.v1.GetNodeResponse
+	(*GetNodesRequest)(nil),          // 60: transcript.v1.GetNodesRequest
+	(*GetNodesResponse)(nil),         // 61: transcript.v1.GetNodesResponse
+	(*ListChildrenRequest)(nil),      // 62: transcript.v1.ListChildrenRequest
+	(*ChildNode)(nil),                // 63: transcript.v1.ChildNode
+	(*ListChildrenResponse)(nil),     // 64: transcript.v1.ListChildrenResponse
+	(*AliasConflicts)(nil),           // 65: transcript.v1.AliasConflicts
+	(*AliasConflict)(nil),            // 66: transcript.v1.AliasConflict
+	(*AmbiguousPrefix)(nil),          // 67: transcript.v1.AmbiguousPrefix
+	(*CompactRequest)(nil),           // 68: transcript.v1.CompactRequest
+	(*CompactResponse)(nil),          // 69: transcript.v1.CompactResponse
+	(*CompactReport)(nil),            // 70: transcript.v1.CompactReport
+	(*MessagePlace)(nil),             // 71: transcript.v1.MessagePlace
+	(*ToolCallSummary)(nil),          // 72: transcript.v1.ToolCallSummary
+	(*ListRunLoopsRequest)(nil),      // 73: transcript.v1.ListRunLoopsRequest
+	(*RunLoop)(nil),                  // 74: transcript.v1.RunLoop
+	(*ListRunLoopsResponse)(nil),     // 75: transcript.v1.ListRunLoopsResponse
+	(*RecallToolCallRequest)(nil),    // 76: transcript.v1.RecallToolCallRequest
+	(*RecallToolCallResponse)(nil),   // 77: transcript.v1.RecallToolCallResponse
+	(*SearchRequest)(nil),            // 78: transcript.v1.SearchRequest
+	(*SearchHit)(nil),                // 79: transcript.v1.SearchHit
+	(*TextRange)(nil),                // 80: transcript.v1.TextRange
+	(*SearchResponse)(nil),           // 81: transcript.v1.SearchResponse
+	(*ReplayToolsRequest)(nil),       // 82: transcript.v1.ReplayToolsRequest
+	(*ReplayedCall)(nil),             // 83: transcript.v1.ReplayedCall
+	(*ReplayToolsResponse)(nil),      // 84: transcript.v1.ReplayToolsResponse
+	(*DescribeRequest)(nil),          // 85: transcript.v1.DescribeRequest
+	(*VariableNames)(nil),            // 86: transcript.v1.VariableNames
+	(*DescribeResponse)(nil),         // 87: transcript.v1.DescribeResponse
+	(*LoopStatus)(nil),               // 88: transcript.v1.LoopStatus
+	(*PendingCall)(nil),              // 89: transcript.v1.PendingCall
+	(*Lineage)(nil),                  // 90: transcript.v1.Lineage
+	(*PathNode)(nil),                 // 91: transcript.v1.PathNode
+	(*CompactionInfo)(nil),           // 92: transcript.v1.CompactionInfo
+	(*SpawnedChain)(nil),             // 93: transcript.v1.SpawnedChain
+	(*ToolUse)(nil),                  // 94: transcript.v1.ToolUse
+	(*VariableInfo)(nil),             // 95: transcript.v1.VariableInfo
+	nil,                              // 96: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 97: transcript.v1.Labels.EntriesEntry
+	nil,                              // 98: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 99: google.protobuf.Timestamp
+	(*Message)(nil),                  // 100: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 101: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 102: google.protobuf.Duration
+	(*Metadata)(nil),                 // 103: transcript.v1.Metadata
+	(Role)(0),                        // 104: transcript.v1.Role
+	(*ToolCall)(nil),                 // 105: transcript.v1.ToolCall
+	(*Part)(nil),                     // 106: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	97,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	94,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	95,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	99,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	96,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	97,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	17,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	18,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	21,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	21,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	14,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	98,  // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	100, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	15,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	99,  // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	101, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	19,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	20,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	22,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	14,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	98,  // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	100, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	15,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	99,  // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	101, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	19,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	25,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -9070,185 +9286,190 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	28,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	20,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	17,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	97,  // 29: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	96,  // 30: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
-	35,  // 31: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	97,  // 32: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
-	8,   // 33: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
-	9,   // 34: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	97,  // 35: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	97,  // 36: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
-	33,  // 37: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
-	22,  // 38: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
-	0,   // 39: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
-	33,  // 40: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	97,  // 41: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	97,  // 42: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
-	41,  // 43: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	100, // 44: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
-	44,  // 45: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
-	2,   // 46: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
-	3,   // 47: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
-	14,  // 48: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 49: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 50: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	43,  // 51: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
-	45,  // 52: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	69,  // 53: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	5,   // 54: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
-	15,  // 55: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
-	48,  // 56: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	97,  // 57: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
-	99,  // 58: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
-	16,  // 59: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	6,   // 60: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
-	49,  // 61: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
-	51,  // 62: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
-	52,  // 63: transcript.v1.Report.window:type_name -> transcript.v1.Window
-	43,  // 64: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	98,  // 65: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
-	22,  // 66: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	50,  // 67: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
-	47,  // 68: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	69,  // 69: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	14,  // 70: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
-	1,   // 71: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
-	4,   // 72: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
-	43,  // 73: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
-	45,  // 74: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
-	69,  // 75: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	98,  // 76: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
-	22,  // 77: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
-	50,  // 78: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
-	47,  // 79: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
-	69,  // 80: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
-	14,  // 81: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	98,  // 82: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
-	47,  // 83: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	101, // 84: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	97,  // 85: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
-	22,  // 86: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	102, // 87: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
-	57,  // 88: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
-	14,  // 89: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	97,  // 90: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
-	102, // 91: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
-	61,  // 92: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
-	64,  // 93: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
-	14,  // 94: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
-	43,  // 95: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
-	19,  // 96: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
-	7,   // 97: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
-	20,  // 98: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
-	22,  // 99: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
-	68,  // 100: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
-	43,  // 101: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
-	10,  // 102: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
-	69,  // 103: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
-	69,  // 104: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
-	97,  // 105: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	97,  // 106: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
-	14,  // 107: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
-	69,  // 108: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
-	69,  // 109: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	97,  // 110: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	97,  // 111: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
-	8,   // 112: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
-	70,  // 113: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
-	9,   // 114: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
-	72,  // 115: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
-	14,  // 116: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	103, // 117: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
-	69,  // 118: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
-	10,  // 119: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	104, // 120: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
-	69,  // 121: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	97,  // 122: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
-	14,  // 123: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	102, // 124: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	97,  // 125: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	97,  // 126: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
-	69,  // 127: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	102, // 128: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
-	69,  // 129: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
-	11,  // 130: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
-	78,  // 131: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	97,  // 132: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
-	77,  // 133: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
-	14,  // 134: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
-	10,  // 135: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
-	69,  // 136: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
-	69,  // 137: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
-	69,  // 138: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
-	97,  // 139: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
-	81,  // 140: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
-	14,  // 141: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
-	12,  // 142: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	100, // 143: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	97,  // 144: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
-	84,  // 145: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
-	97,  // 146: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
-	100, // 147: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
-	22,  // 148: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
-	86,  // 149: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
-	88,  // 150: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
-	92,  // 151: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
-	93,  // 152: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
-	8,   // 153: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
-	69,  // 154: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	97,  // 155: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	100, // 156: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
-	87,  // 157: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
-	9,   // 158: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
-	89,  // 159: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
-	90,  // 160: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
-	16,  // 161: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	13,  // 162: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
-	91,  // 163: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
-	16,  // 164: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
-	89,  // 165: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	97,  // 166: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	23,  // 167: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	26,  // 168: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	29,  // 169: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	31,  // 170: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	36,  // 171: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	38,  // 172: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	40,  // 173: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	46,  // 174: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	54,  // 175: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	56,  // 176: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	58,  // 177: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	60,  // 178: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	66,  // 179: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	71,  // 180: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	74,  // 181: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	76,  // 182: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	80,  // 183: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	83,  // 184: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	24,  // 185: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	27,  // 186: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	30,  // 187: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	32,  // 188: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	37,  // 189: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	39,  // 190: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	42,  // 191: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	53,  // 192: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	55,  // 193: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	57,  // 194: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	59,  // 195: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	62,  // 196: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	67,  // 197: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	73,  // 198: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	75,  // 199: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	79,  // 200: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	82,  // 201: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	85,  // 202: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	185, // [185:203] is the sub-list for method output_type
-	167, // [167:185] is the sub-list for method input_type
-	167, // [167:167] is the sub-list for extension type_name
-	167, // [167:167] is the sub-list for extension extendee
-	0,   // [0:167] is the sub-list for field type_name
+	99,  // 29: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
+	35,  // 30: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	99,  // 31: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
+	99,  // 32: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	98,  // 33: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	37,  // 34: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
+	99,  // 35: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	8,   // 36: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
+	9,   // 37: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
+	99,  // 38: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	99,  // 39: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
+	35,  // 40: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
+	22,  // 41: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
+	0,   // 42: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
+	35,  // 43: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
+	99,  // 44: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	99,  // 45: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
+	43,  // 46: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
+	102, // 47: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	46,  // 48: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
+	2,   // 49: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
+	3,   // 50: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
+	14,  // 51: transcript.v1.AssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 52: transcript.v1.AssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 53: transcript.v1.AssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	45,  // 54: transcript.v1.AssembleRequest.policy:type_name -> transcript.v1.Policy
+	47,  // 55: transcript.v1.AssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	71,  // 56: transcript.v1.AssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	5,   // 57: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
+	15,  // 58: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
+	50,  // 59: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
+	99,  // 60: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
+	101, // 61: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	16,  // 62: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	6,   // 63: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
+	51,  // 64: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
+	53,  // 65: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
+	54,  // 66: transcript.v1.Report.window:type_name -> transcript.v1.Window
+	45,  // 67: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
+	100, // 68: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	22,  // 69: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	52,  // 70: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
+	49,  // 71: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	71,  // 72: transcript.v1.AssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	14,  // 73: transcript.v1.StreamAssembleRequest.head:type_name -> transcript.v1.NodeRef
+	1,   // 74: transcript.v1.StreamAssembleRequest.view:type_name -> transcript.v1.View
+	4,   // 75: transcript.v1.StreamAssembleRequest.node_detail:type_name -> transcript.v1.NodeDetail
+	45,  // 76: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
+	47,  // 77: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
+	71,  // 78: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
+	100, // 79: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	22,  // 80: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
+	52,  // 81: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
+	49,  // 82: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
+	71,  // 83: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
+	14,  // 84: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
+	100, // 85: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	49,  // 86: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
+	103, // 87: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	99,  // 88: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
+	22,  // 89: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
+	104, // 90: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	59,  // 91: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
+	14,  // 92: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
+	99,  // 93: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
+	104, // 94: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	63,  // 95: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
+	66,  // 96: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
+	14,  // 97: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
+	45,  // 98: transcript.v1.CompactRequest.policy:type_name -> transcript.v1.Policy
+	19,  // 99: transcript.v1.CompactRequest.aliases:type_name -> transcript.v1.AliasUpdate
+	7,   // 100: transcript.v1.CompactResponse.not_written_reason:type_name -> transcript.v1.NotWrittenReason
+	20,  // 101: transcript.v1.CompactResponse.aliases:type_name -> transcript.v1.AliasResult
+	22,  // 102: transcript.v1.CompactResponse.counters:type_name -> transcript.v1.ChainCounters
+	70,  // 103: transcript.v1.CompactResponse.report:type_name -> transcript.v1.CompactReport
+	45,  // 104: transcript.v1.CompactReport.policy:type_name -> transcript.v1.Policy
+	10,  // 105: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
+	71,  // 106: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
+	71,  // 107: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
+	99,  // 108: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	99,  // 109: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	14,  // 110: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
+	71,  // 111: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
+	71,  // 112: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
+	99,  // 113: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	99,  // 114: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	8,   // 115: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
+	72,  // 116: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
+	9,   // 117: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
+	74,  // 118: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
+	14,  // 119: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
+	105, // 120: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	71,  // 121: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
+	10,  // 122: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
+	106, // 123: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	71,  // 124: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
+	99,  // 125: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
+	14,  // 126: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
+	104, // 127: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	99,  // 128: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	99,  // 129: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	71,  // 130: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
+	104, // 131: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	71,  // 132: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
+	11,  // 133: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
+	80,  // 134: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
+	99,  // 135: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
+	79,  // 136: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
+	14,  // 137: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
+	10,  // 138: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
+	71,  // 139: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
+	71,  // 140: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
+	71,  // 141: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
+	99,  // 142: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
+	83,  // 143: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
+	14,  // 144: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
+	12,  // 145: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
+	102, // 146: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	99,  // 147: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	86,  // 148: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
+	99,  // 149: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
+	102, // 150: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	22,  // 151: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
+	88,  // 152: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
+	90,  // 153: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
+	94,  // 154: transcript.v1.DescribeResponse.tools:type_name -> transcript.v1.ToolUse
+	95,  // 155: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
+	8,   // 156: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
+	71,  // 157: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
+	99,  // 158: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	102, // 159: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	89,  // 160: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
+	9,   // 161: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
+	91,  // 162: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
+	92,  // 163: transcript.v1.Lineage.compactions:type_name -> transcript.v1.CompactionInfo
+	16,  // 164: transcript.v1.Lineage.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	13,  // 165: transcript.v1.Lineage.inheritance:type_name -> transcript.v1.Inheritance
+	93,  // 166: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
+	16,  // 167: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
+	91,  // 168: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
+	99,  // 169: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	23,  // 170: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	26,  // 171: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	29,  // 172: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	31,  // 173: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	33,  // 174: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
+	38,  // 175: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	40,  // 176: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	42,  // 177: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	48,  // 178: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	56,  // 179: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	58,  // 180: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	60,  // 181: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	62,  // 182: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	68,  // 183: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	73,  // 184: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	76,  // 185: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	78,  // 186: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	82,  // 187: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	85,  // 188: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	24,  // 189: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	27,  // 190: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	30,  // 191: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	32,  // 192: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	34,  // 193: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
+	39,  // 194: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	41,  // 195: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	44,  // 196: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	55,  // 197: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	57,  // 198: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	59,  // 199: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	61,  // 200: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	64,  // 201: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	69,  // 202: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	75,  // 203: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	77,  // 204: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	81,  // 205: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	84,  // 206: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	87,  // 207: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	189, // [189:208] is the sub-list for method output_type
+	170, // [170:189] is the sub-list for method input_type
+	170, // [170:170] is the sub-list for extension type_name
+	170, // [170:170] is the sub-list for extension extendee
+	0,   // [0:170] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -9269,33 +9490,37 @@ func file_transcript_v1_transcript_service_proto_init() {
 		(*AliasPrecondition_MustExist)(nil),
 		(*AliasPrecondition_HeadId)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[24].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[19].OneofWrappers = []any{
+		(*DeleteAliasesRequest_Prefix)(nil),
+		(*DeleteAliasesRequest_All)(nil),
+	}
+	file_transcript_v1_transcript_service_proto_msgTypes[26].OneofWrappers = []any{
 		(*ListAliasesRequest_Prefix)(nil),
 		(*ListAliasesRequest_Folder)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[29].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[30].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[56].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[60].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{
+	file_transcript_v1_transcript_service_proto_msgTypes[31].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[32].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[58].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[62].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[64].OneofWrappers = []any{
 		(*SearchRequest_Head)(nil),
 		(*SearchRequest_AliasPrefix)(nil),
 		(*SearchRequest_Text)(nil),
 		(*SearchRequest_Regexp)(nil),
 	}
-	file_transcript_v1_transcript_service_proto_msgTypes[63].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[67].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[70].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[73].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[78].OneofWrappers = []any{}
-	file_transcript_v1_transcript_service_proto_msgTypes[79].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[65].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[69].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[72].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[75].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[80].OneofWrappers = []any{}
+	file_transcript_v1_transcript_service_proto_msgTypes[81].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      14,
-			NumMessages:   83,
+			NumMessages:   85,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

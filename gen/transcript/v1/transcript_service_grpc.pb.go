@@ -23,6 +23,7 @@ const (
 	TranscriptService_PutNodes_FullMethodName         = "/transcript.v1.TranscriptService/PutNodes"
 	TranscriptService_Alias_FullMethodName            = "/transcript.v1.TranscriptService/Alias"
 	TranscriptService_DeleteAlias_FullMethodName      = "/transcript.v1.TranscriptService/DeleteAlias"
+	TranscriptService_DeleteAliases_FullMethodName    = "/transcript.v1.TranscriptService/DeleteAliases"
 	TranscriptService_ResolveAlias_FullMethodName     = "/transcript.v1.TranscriptService/ResolveAlias"
 	TranscriptService_ListAliases_FullMethodName      = "/transcript.v1.TranscriptService/ListAliases"
 	TranscriptService_ListAliasHistory_FullMethodName = "/transcript.v1.TranscriptService/ListAliasHistory"
@@ -91,6 +92,12 @@ type TranscriptServiceClient interface {
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
 	// for PutNode.
 	DeleteAlias(ctx context.Context, in *DeleteAliasRequest, opts ...grpc.CallOption) (*DeleteAliasResponse, error)
+	// DeleteAliases deletes the aliases that begin with a prefix and were last moved before some time, a page a call; their nodes and their
+	// history stay. A page is one commit. What others moved since that time stays, also where they do so while the page is made. May be
+	// repeated with a page_token, or with a moved_before that is not to come: what was deleted is not there a second time. Otherwise the repeat
+	// deletes what others set since. Where a deletion was cut, send its last request again, or begin it again with the same moved_before.
+	// Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	DeleteAliases(ctx context.Context, in *DeleteAliasesRequest, opts ...grpc.CallOption) (*DeleteAliasesResponse, error)
 	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
 	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
 	ResolveAlias(ctx context.Context, in *ResolveAliasRequest, opts ...grpc.CallOption) (*ResolveAliasResponse, error)
@@ -195,6 +202,16 @@ func (c *transcriptServiceClient) DeleteAlias(ctx context.Context, in *DeleteAli
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteAliasResponse)
 	err := c.cc.Invoke(ctx, TranscriptService_DeleteAlias_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *transcriptServiceClient) DeleteAliases(ctx context.Context, in *DeleteAliasesRequest, opts ...grpc.CallOption) (*DeleteAliasesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteAliasesResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_DeleteAliases_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -402,6 +419,12 @@ type TranscriptServiceServer interface {
 	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
 	// for PutNode.
 	DeleteAlias(context.Context, *DeleteAliasRequest) (*DeleteAliasResponse, error)
+	// DeleteAliases deletes the aliases that begin with a prefix and were last moved before some time, a page a call; their nodes and their
+	// history stay. A page is one commit. What others moved since that time stays, also where they do so while the page is made. May be
+	// repeated with a page_token, or with a moved_before that is not to come: what was deleted is not there a second time. Otherwise the repeat
+	// deletes what others set since. Where a deletion was cut, send its last request again, or begin it again with the same moved_before.
+	// Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	DeleteAliases(context.Context, *DeleteAliasesRequest) (*DeleteAliasesResponse, error)
 	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
 	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
 	ResolveAlias(context.Context, *ResolveAliasRequest) (*ResolveAliasResponse, error)
@@ -483,6 +506,9 @@ func (UnimplementedTranscriptServiceServer) Alias(context.Context, *AliasRequest
 }
 func (UnimplementedTranscriptServiceServer) DeleteAlias(context.Context, *DeleteAliasRequest) (*DeleteAliasResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteAlias not implemented")
+}
+func (UnimplementedTranscriptServiceServer) DeleteAliases(context.Context, *DeleteAliasesRequest) (*DeleteAliasesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteAliases not implemented")
 }
 func (UnimplementedTranscriptServiceServer) ResolveAlias(context.Context, *ResolveAliasRequest) (*ResolveAliasResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveAlias not implemented")
@@ -615,6 +641,24 @@ func _TranscriptService_DeleteAlias_Handler(srv interface{}, ctx context.Context
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(TranscriptServiceServer).DeleteAlias(ctx, req.(*DeleteAliasRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TranscriptService_DeleteAliases_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteAliasesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).DeleteAliases(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_DeleteAliases_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).DeleteAliases(ctx, req.(*DeleteAliasesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -886,6 +930,10 @@ var TranscriptService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteAlias",
 			Handler:    _TranscriptService_DeleteAlias_Handler,
+		},
+		{
+			MethodName: "DeleteAliases",
+			Handler:    _TranscriptService_DeleteAliases_Handler,
 		},
 		{
 			MethodName: "ResolveAlias",

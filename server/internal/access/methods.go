@@ -61,6 +61,7 @@ var methods = map[string]*Method{
 	transcriptv1.TranscriptService_PutNodes_FullMethodName:         {Write, Writes, namespace, ""},
 	transcriptv1.TranscriptService_Alias_FullMethodName:            {Write, Writes, namespace, ""},
 	transcriptv1.TranscriptService_DeleteAlias_FullMethodName:      {Write, Writes, namespace, ""},
+	transcriptv1.TranscriptService_DeleteAliases_FullMethodName:    {Write, Writes, namespace, ""},
 	transcriptv1.TranscriptService_Compact_FullMethodName:          {Write, Writes, namespace, ""},
 	transcriptv1.TranscriptService_GetNode_FullMethodName:          {Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_GetNodes_FullMethodName:         {Read, Reads, namespace, ""},
