@@ -218,10 +218,14 @@ func loopOf(l *transcriptv1.AliasLoop) *chainstore.AliasLoop {
 	return out
 }
 
-// Aliases goes on behind a cursor with the token that came with it. Lists do not tell totals.
+// Aliases goes on behind a cursor with the token that came with it. Lists do not tell totals. A folder that is too deep, which the server
+// refuses, has none.
 func (w *wire) Aliases(ctx context.Context, namespace string, query chainstore.AliasQuery) ([]chainstore.Alias, *chainstore.AliasCursor, error) {
 	req := &transcriptv1.ListAliasesRequest{
 		Namespace: spelled(namespace), PageSize: int32(query.Limit), IncludeLoops: query.Loops, OpenOnly: query.OpenOnly,
+	}
+	if chainstore.FolderLevel(query.Folder) > chainstore.FolderLevels {
+		return nil, nil, nil
 	}
 	if query.Reverse {
 		req.Order = transcriptv1.SortOrder_SORT_ORDER_DESCENDING
