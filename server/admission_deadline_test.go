@@ -121,6 +121,6 @@ func TestWritesAreUnary(t *testing.T) {
 		}
 	}
 	if found != 5 {
-		t.Errorf("%d methods write, not 5", found)
+		t.Errorf("%d methods write, not 6", found)
 	}
 }
