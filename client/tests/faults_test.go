@@ -138,7 +138,8 @@ func again(ctx context.Context, do func(context.Context) error) error {
 		err := do(call)
 		cancel()
 		e, _ := errors.AsType[*client.Error](err)
-		if e == nil || ctx.Err() != nil || !client.MayHaveHappened(err) && e.Code != codes.Unavailable && e.Reason != client.ErrOverloaded {
+		notDone := e != nil && (e.Code == codes.Unavailable || e.Code == codes.DeadlineExceeded || e.Reason == client.ErrOverloaded)
+		if e == nil || ctx.Err() != nil || !client.MayHaveHappened(err) && !notDone {
 			return err
 		}
 	}
