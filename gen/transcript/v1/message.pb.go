@@ -750,8 +750,8 @@ type Media_Uri struct {
 }
 
 type Media_BlobDigest struct {
-	// The SHA-256 digest, 32 bytes, of a blob that the server keeps beside the nodes. A server that does not list the feature "blobs" in
-	// ServerInfo refuses it. Use inline or uri then.
+	// The SHA-256 digest of a blob that the server keeps outside messages: 32 bytes. A server without the
+	// feature "blobs" in ServerInfo refuses it: use `inline` or `uri`.
 	BlobDigest []byte `protobuf:"bytes,10,opt,name=blob_digest,json=blobDigest,proto3,oneof"`
 }
 

@@ -27,11 +27,11 @@ const (
 type SortOrder int32
 
 const (
-	// The list's own order.
+	// The default of the list.
 	SortOrder_SORT_ORDER_UNSPECIFIED SortOrder = 0
-	// From the first name, or the first time, to the last.
+	// From the first name or time to the last.
 	SortOrder_SORT_ORDER_ASCENDING SortOrder = 1
-	// From the last name, or the last time, to the first.
+	// From the last name or time to the first.
 	SortOrder_SORT_ORDER_DESCENDING SortOrder = 2
 )
 
@@ -76,20 +76,23 @@ func (SortOrder) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{0}
 }
 
-// What Assemble makes of a chain.
+// The messages of a chain that a response has. docs/views.md has the rules.
 type View int32
 
 const (
-	// The effective view.
+	// VIEW_EFFECTIVE.
 	View_VIEW_UNSPECIFIED View = 0
-	// Every message ever put, in order, verbatim; nothing is repaired.
+	// All messages, in order, exactly as clients put them. The server repairs nothing, and shows no compaction
+	// node.
 	View_VIEW_FULL View = 1
-	// What a model can be sent: each tool call is followed by its result. Opaque messages, and results that answer no call of their group,
-	// are left out; calls that an ended group left without a result get a stub. Behind a compaction node: the preamble,
-	// the node's messages, and what came after the node that it covers.
+	// The messages that a client can send to a model: every tool call is followed by its result. The server
+	// leaves out opaque messages, and results that answer no call of their group. A call that has no result
+	// when its group ends gets a stub. After a compaction node the view is the preamble, the messages of the
+	// node, and the messages after the node that it covers.
 	View_VIEW_EFFECTIVE View = 2
-	// Of the effective view: the preamble, the summary, each run loop before the last condensed to its user messages,
-	// system messages and final reply, and the last run loop whole; bounded by the policy.
+	// The effective view, condensed: the preamble, the summary, each run loop before the last with only its
+	// user messages, its system messages and its final reply, and the last run loop whole. The policy limits
+	// it.
 	View_VIEW_CONVERSATION View = 3
 )
 
@@ -136,15 +139,16 @@ func (View) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{1}
 }
 
-// What becomes of tool calls in condensed run loops.
+// What a condensed run loop keeps of its tool calls.
 type ToolTrace int32
 
 const (
-	// The default: they are dropped.
+	// TOOL_TRACE_DROP.
 	ToolTrace_TOOL_TRACE_UNSPECIFIED ToolTrace = 0
-	// They are dropped, and so are the other messages that the assistant sent on the way to its final reply.
+	// Nothing. It also drops the other assistant messages before the final reply.
 	ToolTrace_TOOL_TRACE_DROP ToolTrace = 1
-	// The messages with calls stay, whole, and their results as lines that tell how to recall them.
+	// The messages with tool calls, whole. One line replaces each result. The line says how to recall the
+	// result.
 	ToolTrace_TOOL_TRACE_REQUESTS ToolTrace = 2
 )
 
@@ -189,21 +193,21 @@ func (ToolTrace) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{2}
 }
 
-// A set of fields of a Policy. What the policy itself says of a field goes before it.
+// A named set of values for the fields of a Policy.
 type Preset int32
 
 const (
-	// The defaults that each field of Policy names.
+	// The defaults of the fields of Policy.
 	Preset_PRESET_UNSPECIFIED Preset = 0
-	// No bound: all run loops before the last are shown, condensed to whole messages.
+	// No limits. The view has all run loops before the last, condensed to whole messages.
 	Preset_PRESET_UNBOUNDED Preset = 1
-	// For chats: the defaults by name. At most 10 run loops before the last, texts in them cut to 500 characters.
+	// For chats: the defaults. At most 10 run loops before the last, and 500 characters of each text in them.
 	Preset_PRESET_CHAT Preset = 2
-	// For agents that work with tools: PRESET_CHAT, and clear_tool_results with keep 5.
+	// For agents that work with tools: PRESET_CHAT, and `clear_tool_results` with `keep` 5.
 	Preset_PRESET_CODING Preset = 3
-	// For long tasks that look back more: PRESET_CHAT, and clear_tool_results with keep 10.
+	// For long tasks that refer to older results: PRESET_CHAT, and `clear_tool_results` with `keep` 10.
 	Preset_PRESET_LONG Preset = 4
-	// As cheap as it gets: PRESET_CHAT, and clear_tool_results with keep 2 and arguments.
+	// For the lowest cost: PRESET_CHAT, and `clear_tool_results` with `keep` 2 and `clear_arguments`.
 	Preset_PRESET_FRUGAL Preset = 5
 )
 
@@ -254,7 +258,7 @@ func (Preset) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{3}
 }
 
-// What a reply tells of the nodes that its messages come from.
+// What a response says about the nodes of its messages.
 type NodeDetail int32
 
 const (
@@ -262,7 +266,7 @@ const (
 	NodeDetail_NODE_DETAIL_UNSPECIFIED NodeDetail = 0
 	// Ids, message counts, sizes and notes.
 	NodeDetail_NODE_DETAIL_IDS NodeDetail = 1
-	// The same and the envelopes, so that ids can be verified.
+	// As NODE_DETAIL_IDS, and the envelopes, so that a client can verify the ids.
 	NodeDetail_NODE_DETAIL_ENVELOPES NodeDetail = 2
 )
 
@@ -307,15 +311,16 @@ func (NodeDetail) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{4}
 }
 
-// How a node's messages in a reply stand to those that its id is computed from. Later versions have more values.
+// How the messages of a node in a response relate to the messages that its id is computed from. Later
+// versions add values.
 type NodeContent int32
 
 const (
 	// Never sent.
 	NodeContent_NODE_CONTENT_UNSPECIFIED NodeContent = 0
-	// They are exactly the node's messages, byte for byte as they are hashed.
+	// They are exactly the node's messages, byte for byte.
 	NodeContent_NODE_CONTENT_VERBATIM NodeContent = 1
-	// The server made them of the node's: some are not in the reply, or were cut or replaced, or stubs were added.
+	// The server changed them: it left messages out, cut or replaced them, or added stubs.
 	NodeContent_NODE_CONTENT_MADE NodeContent = 2
 )
 
@@ -360,26 +365,27 @@ func (NodeContent) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{5}
 }
 
-// What was found in a chain. Findings are facts about what was put; they fail no request.
+// The kind of a finding. Findings are facts about messages. They make no call fail.
 type FindingKind int32
 
 const (
 	// Never sent.
 	FindingKind_FINDING_KIND_UNSPECIFIED FindingKind = 0
-	// A result whose call is answered already. Left out.
+	// A result whose call already has one. Repair leaves it out.
 	FindingKind_FINDING_KIND_DUPLICATE_RESULT FindingKind = 1
-	// A result whose call lies in an earlier group. Left out.
+	// A result whose call is in an earlier group. Repair leaves it out.
 	FindingKind_FINDING_KIND_LATE_RESULT FindingKind = 2
-	// A result without any call of its id before it. Left out.
+	// A result without an earlier call of its id. Repair leaves it out.
 	FindingKind_FINDING_KIND_ORPHAN_RESULT FindingKind = 3
-	// Calls that their group left without a result. Each gets a stub, before the message named here.
+	// Calls without a result when their group ended. Repair adds a stub for each, before the message of the
+	// finding.
 	FindingKind_FINDING_KIND_UNANSWERED_CALL FindingKind = 4
 	// Calls whose id an earlier call of the chain has.
 	FindingKind_FINDING_KIND_DUPLICATE_CALL_ID FindingKind = 5
-	// The message begins a run loop while the one before, or the lead-in, had no final reply, or a call without a
-	// result.
+	// The message starts a run loop, and the run loop or the lead-in before it has no final reply, or has a
+	// call without a result.
 	FindingKind_FINDING_KIND_INTERRUPTED_LOOP FindingKind = 6
-	// The message is the first that is neither system, developer nor user, before any user message.
+	// The first assistant or TOOL message of a chain that has no user message before it.
 	FindingKind_FINDING_KIND_LEAD_IN FindingKind = 7
 )
 
@@ -434,14 +440,14 @@ func (FindingKind) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{6}
 }
 
-// Why Compact wrote nothing.
+// The reason why Compact wrote nothing.
 type NotWrittenReason int32
 
 const (
-	// It wrote, or would have but for dry_run.
+	// It wrote the node, or would without `dry_run`.
 	NotWrittenReason_NOT_WRITTEN_REASON_UNSPECIFIED NotWrittenReason = 0
-	// The new node's messages would not be fewer bytes than those that they stand for, or none would be left without
-	// summary_only.
+	// The messages of the compaction node would not have fewer bytes than those that they replace, or no
+	// message would be left without `summary_only`.
 	NotWrittenReason_NOT_WRITTEN_REASON_NOTHING_SHRINKS NotWrittenReason = 1
 )
 
@@ -484,19 +490,20 @@ func (NotWrittenReason) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{7}
 }
 
-// Where a run loop stands.
+// The state of a run loop.
 type RunLoopState int32
 
 const (
 	// There is no run loop.
 	RunLoopState_RUN_LOOP_STATE_UNSPECIFIED RunLoopState = 0
-	// It awaits an answer, a result or more work: it is the last, its last message is not its final reply, and no outcome ended it.
+	// The run loop waits for an answer, a result or more work. It is the last one, its last message is not its
+	// final reply, and it has no outcome.
 	RunLoopState_RUN_LOOP_STATE_OPEN RunLoopState = 1
-	// It has a final reply, and another began or nothing but system messages followed; or an outcome ended it. The last loop is
-	// opened again by more work.
+	// The run loop has a final reply, and only system messages or another run loop follow; or it has an
+	// outcome. More work opens the last run loop again.
 	RunLoopState_RUN_LOOP_STATE_CLOSED RunLoopState = 2
-	// Another began while it had neither a final reply nor an outcome, or it has a call with neither a result nor an outcome behind
-	// it.
+	// Another run loop began before this one had a final reply or an outcome; or one of its calls has neither a
+	// result nor a later outcome.
 	RunLoopState_RUN_LOOP_STATE_INTERRUPTED RunLoopState = 3
 )
 
@@ -543,20 +550,20 @@ func (RunLoopState) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{8}
 }
 
-// How a run ended, as its agent said with the metadata "run/end" of a node: replied, stopped, failed or cancelled. It ends the run
-// loop behind the node's messages, and the group of calls there; more work takes it back.
+// The end of a run, as its agent states it with the metadata "run/end" of a node. An outcome closes the run
+// loop and the group after the messages of its node. More work cancels it.
 type RunOutcome int32
 
 const (
-	// Nobody said.
+	// Not stated.
 	RunOutcome_RUN_OUTCOME_UNSPECIFIED RunOutcome = 0
-	// It was answered, by whatever means.
+	// "replied": the run was answered, by a message or by other means.
 	RunOutcome_RUN_OUTCOME_REPLIED RunOutcome = 1
-	// It was stopped on purpose: at a limit, or by its agent.
+	// "stopped": the agent stopped on purpose, for example at a limit.
 	RunOutcome_RUN_OUTCOME_STOPPED RunOutcome = 2
-	// It failed.
+	// "failed": the run failed.
 	RunOutcome_RUN_OUTCOME_FAILED RunOutcome = 3
-	// Somebody else ended it.
+	// "cancelled": someone else ended the run.
 	RunOutcome_RUN_OUTCOME_CANCELLED RunOutcome = 4
 )
 
@@ -605,17 +612,17 @@ func (RunOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{9}
 }
 
-// What became of a tool call.
+// The state of a tool call.
 type ToolCallState int32
 
 const (
 	// Never sent.
 	ToolCallState_TOOL_CALL_STATE_UNSPECIFIED ToolCallState = 0
-	// It has a result.
+	// The call has a result.
 	ToolCallState_TOOL_CALL_STATE_OK ToolCallState = 1
-	// Its result is an error.
+	// The call has a result that is an error.
 	ToolCallState_TOOL_CALL_STATE_ERROR ToolCallState = 2
-	// It has no result (yet).
+	// The call has no result, or none yet.
 	ToolCallState_TOOL_CALL_STATE_UNANSWERED ToolCallState = 3
 )
 
@@ -662,7 +669,7 @@ func (ToolCallState) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{10}
 }
 
-// What of a message Search looked at.
+// The field of a part that matches.
 type SearchField int32
 
 const (
@@ -670,11 +677,11 @@ const (
 	SearchField_SEARCH_FIELD_UNSPECIFIED SearchField = 0
 	// A text part.
 	SearchField_SEARCH_FIELD_TEXT SearchField = 1
-	// A reasoning part's text.
+	// The text of a reasoning part.
 	SearchField_SEARCH_FIELD_REASONING SearchField = 2
-	// A json part.
+	// A JSON part.
 	SearchField_SEARCH_FIELD_JSON SearchField = 3
-	// The name of a tool that is called.
+	// The name of a called tool.
 	SearchField_SEARCH_FIELD_TOOL_NAME SearchField = 4
 	// The arguments of a call.
 	SearchField_SEARCH_FIELD_ARGUMENTS SearchField = 5
@@ -727,17 +734,17 @@ func (SearchField) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{11}
 }
 
-// How much Describe tells.
+// The amount that Describe returns.
 type DescribeMode int32
 
 const (
-	// Metadata.
+	// DESCRIBE_MODE_METADATA.
 	DescribeMode_DESCRIBE_MODE_UNSPECIFIED DescribeMode = 0
-	// Nothing but the head, for callers whose mode is configuration.
+	// The head id only.
 	DescribeMode_DESCRIBE_MODE_OFF DescribeMode = 1
-	// Everything but content: no previews, no values.
+	// Everything except content: no previews and no values.
 	DescribeMode_DESCRIBE_MODE_METADATA DescribeMode = 2
-	// Metadata, and previews of messages and of values.
+	// As DESCRIBE_MODE_METADATA, with previews of messages and of values.
 	DescribeMode_DESCRIBE_MODE_PREVIEW DescribeMode = 3
 )
 
@@ -784,17 +791,18 @@ func (DescribeMode) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{12}
 }
 
-// What a spawned chain has of its spawner's, as who spawned it says: metadata "spawn/inherits" of its first node.
+// What a spawned chain has of its spawner's chain, as the metadata "spawn/inherits" of its first node states
+// it.
 type Inheritance int32
 
 const (
-	// The chain was not spawned, or nothing is said.
+	// Not stated, or the chain was not spawned.
 	Inheritance_INHERITANCE_UNSPECIFIED Inheritance = 0
 	// "none": nothing.
 	Inheritance_INHERITANCE_NONE Inheritance = 1
 	// "arguments": the arguments of the call.
 	Inheritance_INHERITANCE_ARGUMENTS Inheritance = 2
-	// "prefix": it goes on from the spawner's chain, and what came before is its past too.
+	// "prefix": the spawner's chain is the beginning of this chain.
 	Inheritance_INHERITANCE_PREFIX Inheritance = 3
 )
 
@@ -841,7 +849,7 @@ func (Inheritance) EnumDescriptor() ([]byte, []int) {
 	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{13}
 }
 
-// A node, by its id or by an alias that points to it.
+// A reference to a node.
 type NodeRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is set.
@@ -915,12 +923,12 @@ type isNodeRef_Ref interface {
 }
 
 type NodeRef_NodeId struct {
-	// The node's id: 64 lower-case hex digits.
+	// The id of the node: 64 lower-case hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3,oneof"`
 }
 
 type NodeRef_Alias struct {
-	// The alias: 1 to 512 bytes of UTF-8 without control characters.
+	// An alias that points to the node: 1 to 512 bytes of UTF-8 without control characters.
 	Alias string `protobuf:"bytes,2,opt,name=alias,proto3,oneof"`
 }
 
@@ -928,28 +936,31 @@ func (*NodeRef_NodeId) isNodeRef_Ref() {}
 
 func (*NodeRef_Alias) isNodeRef_Ref() {}
 
-// What is known of a message beside its content. Not hashed: the notes of the first put stay.
+// Data about a message that is not hashed. If a node is put again, the notes of the first put stay.
+//
+// `model` and all later fields say what the message cost. No view and no counter reads them. They have at
+// most 1 KiB encoded for each message, and 64 KiB for each node.
 type MessageNote struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the message was sent or received, to the millisecond, from 1970 to 9999; absent where not known.
+	// The time when the message was sent or received, in milliseconds, from 1970 to 9999. Absent if unknown.
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	// How many tokens the message has for the model at hand; absent where not known; not negative. Refused for an opaque message, which
-	// has none.
+	// The number of tokens of the message for its model. Absent if unknown. Not negative. The server refuses it
+	// for an opaque message.
 	TokenCount *int32 `protobuf:"varint,2,opt,name=token_count,json=tokenCount,proto3,oneof" json:"token_count,omitempty"`
-	// Whether token_count is an estimate. Needs token_count.
+	// Whether `token_count` is an estimate. Requires `token_count`.
 	TokenCountEstimated bool `protobuf:"varint,3,opt,name=token_count_estimated,json=tokenCountEstimated,proto3" json:"token_count_estimated,omitempty"`
-	// The model that made the message, as its provider names it; empty where not known. This field and those below tell what the message
-	// cost: no view and no count reads them. Encoded they are at most 1 KiB a message, and 64 KiB a node.
+	// The model that made the message, as the provider names it. Empty if unknown.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
-	// Why the model ended the message, in its provider's words; empty where not known.
+	// The reason why the model ended the message, as the provider names it. Empty if unknown.
 	FinishReason string `protobuf:"bytes,5,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`
-	// Tokens that went into the call that made the message, those that were cached included; absent where not known; not negative.
+	// The input tokens of the model call that made the message, with cached tokens. Absent if unknown. Not
+	// negative.
 	InputTokens *int32 `protobuf:"varint,6,opt,name=input_tokens,json=inputTokens,proto3,oneof" json:"input_tokens,omitempty"`
-	// Tokens that the call gave back, reasoning included; absent where not known; not negative.
+	// The output tokens of that call, with reasoning tokens. Absent if unknown. Not negative.
 	OutputTokens *int32 `protobuf:"varint,7,opt,name=output_tokens,json=outputTokens,proto3,oneof" json:"output_tokens,omitempty"`
-	// Those of input_tokens that the provider had cached; absent where not known; not negative.
+	// The part of `input_tokens` that came from the provider's cache. Absent if unknown. Not negative.
 	CachedTokens *int32 `protobuf:"varint,8,opt,name=cached_tokens,json=cachedTokens,proto3,oneof" json:"cached_tokens,omitempty"`
-	// Further facts: at most 16; keys 1 to 64 bytes, values at most 256 bytes.
+	// Other facts: at most 16 entries. Keys have 1 to 64 bytes, values at most 256 bytes.
 	Attributes    map[string]string `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1048,12 +1059,12 @@ func (x *MessageNote) GetAttributes() map[string]string {
 	return nil
 }
 
-// The call that started a chain, in hex form. A link, which may dangle.
+// The tool call that started a chain, with the id in hex. The node need not exist.
 type SpawnedFromRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the node that holds the call: 64 lower-case hex digits.
+	// The id of the node that contains the call: 64 lower-case hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The id of the call in it, at most 1 KiB.
+	// The id of the call: at most 1 KiB.
 	ToolCallId    *string `protobuf:"bytes,2,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1103,17 +1114,12 @@ func (x *SpawnedFromRef) GetToolCallId() string {
 	return ""
 }
 
-// What must be true of an alias for a call to take place. Absent: anything. A precondition without a revision, other than on a
-// delete, also holds if the alias already points to the node that the call would set it to.
+// A condition on an alias. The server checks it in the commit of the call. An absent precondition always
+// holds.
 //
-// A PutNode or PutNodes took place before if no node is new, and
-// - every alias with must_not_exist, or with a head_id that is not the node put, points to that node already;
-// - every alias with a revision n is at n + 1;
-// - the call has at least one alias of these kinds;
-// - no alias to be deleted with a head_id is there.
-//
-// Such a call leaves an alias and its labels as they are where the alias points to the node, or is deleted, as the call says, or was so
-// among its last 16 states.
+// `must_not_exist`, `must_exist` and `head_id` also hold, except on a delete, if the alias already points to
+// the node that the call sets it to. `revision` holds for an exact repeat of the call too. Therefore a client
+// can repeat a call whose response was lost. docs/api.md#preconditions has all rules.
 type AliasPrecondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most one is set.
@@ -1124,14 +1130,17 @@ type AliasPrecondition struct {
 	//	*AliasPrecondition_MustExist
 	//	*AliasPrecondition_HeadId
 	Condition isAliasPrecondition_Condition `protobuf_oneof:"condition"`
-	// The alias must have this revision, 1 or more; alone or beside head_id. See AliasInfo.revision. A precondition with a revision n
-	// holds at n, where a head_id beside it must hold, too. It also holds at n + 1 if the alias is exactly as the call leaves it, in head
-	// and, where the call has labels, in labels: this is a repeat of the call, and changes nothing. Nowhere else does it hold: the call
-	// fails with ALIAS_MOVED.
+	// The revision that the alias must have: 1 or more. It can stand alone or beside `head_id`. See
+	// `AliasInfo.revision`.
 	//
-	// A call that reads an alias, and writes what follows from it with this revision, loses no change of others; to set labels alone,
-	// name the alias itself as the target of Alias. A node whose parent is the alias needs a head_id beside the revision: else the repeat
-	// appends to the node that the call put.
+	// A revision n holds in two cases: the alias is at revision n (and `head_id`, if set, holds); or it is at n
+	// + 1, and its head and the labels of the call are exactly what the call sets. The second case is a repeat,
+	// and changes nothing. Otherwise the call fails with ALIAS_MOVED.
+	//
+	// With it a client can read an alias and change it without losing the changes of other writers
+	// (compare-and-set). To change labels alone, call Alias with the alias itself as the target. If the parent
+	// of a node is the alias, set `head_id` too: with `revision` alone a repeat appends to the node that the
+	// first call put.
 	Revision      *int64 `protobuf:"varint,4,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1213,17 +1222,18 @@ type isAliasPrecondition_Condition interface {
 }
 
 type AliasPrecondition_MustNotExist struct {
-	// The alias must not exist. Only true is meaningful; false is refused. Refused on a delete.
+	// The alias must not exist. The server refuses false. Not allowed on a delete.
 	MustNotExist bool `protobuf:"varint,1,opt,name=must_not_exist,json=mustNotExist,proto3,oneof"`
 }
 
 type AliasPrecondition_MustExist struct {
-	// The alias must exist. Only true is meaningful; false is refused.
+	// The alias must exist. The server refuses false.
 	MustExist bool `protobuf:"varint,2,opt,name=must_exist,json=mustExist,proto3,oneof"`
 }
 
 type AliasPrecondition_HeadId struct {
-	// The alias must point to this node: 64 lower-case hex digits.
+	// The alias must point to this node: 64 lower-case hex digits. On a delete it also holds if the alias
+	// does not exist.
 	HeadId string `protobuf:"bytes,3,opt,name=head_id,json=headId,proto3,oneof"`
 }
 
@@ -1233,10 +1243,10 @@ func (*AliasPrecondition_MustExist) isAliasPrecondition_Condition() {}
 
 func (*AliasPrecondition_HeadId) isAliasPrecondition_Condition() {}
 
-// An alias's labels.
+// The labels of an alias.
 type Labels struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 64 entries; keys 1 to 256 bytes, values at most 4 KiB.
+	// The labels: at most 64. Keys have 1 to 256 bytes, values at most 4 KiB.
 	Entries       map[string]string `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1279,16 +1289,17 @@ func (x *Labels) GetEntries() map[string]string {
 	return nil
 }
 
-// An alias to set to the node that the call puts, or to delete in the same commit.
+// A change of an alias in the commit of a put: set it to the node, or delete it.
 type AliasUpdate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The alias: 1 to 512 bytes of UTF-8 without control characters. Names are paths: "chat/42" lies in folder "chat".
+	// The name: 1 to 512 bytes of UTF-8 without control characters. Names are paths: "chat/42" is under the
+	// folder "chat".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What must be true of it.
+	// The condition on the alias.
 	Precondition *AliasPrecondition `protobuf:"bytes,2,opt,name=precondition,proto3" json:"precondition,omitempty"`
-	// Absent: labels stay as they are. Present: they are replaced. Refused with delete.
+	// The new labels. They replace the old ones. Absent: the labels do not change. Not allowed with `delete`.
 	Labels *Labels `protobuf:"bytes,3,opt,name=labels,proto3" json:"labels,omitempty"`
-	// Delete it instead; preconditions are then those of DeleteAlias.
+	// Whether to delete the alias. The precondition then follows the rules of DeleteAlias.
 	Delete        bool `protobuf:"varint,4,opt,name=delete,proto3" json:"delete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1352,19 +1363,22 @@ func (x *AliasUpdate) GetDelete() bool {
 	return false
 }
 
-// What became of an alias that a call set or deleted.
+// The result of a change of one alias.
 type AliasResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The alias.
+	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether this call created the alias, moved it to another node, or deleted it. A caller that must be the first looks here.
+	// Whether this call created the alias, moved it to another node, or deleted it. If several callers make the
+	// same change, exactly one of them gets true.
 	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
-	// Where it pointed before: 64 hex digits, or empty if it did not exist.
+	// The node that the alias pointed to before: 64 hex digits. Empty if the alias did not exist.
 	PreviousId string `protobuf:"bytes,3,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
-	// Its revision after the call, also where nothing changed. 0: a name never set, or forgotten, was to be deleted.
+	// The revision after the call, also if nothing changed. 0 if the call deletes a name that was never set or
+	// is forgotten.
 	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Whether this call gave it that revision: it changed head or labels. Of two callers who set the same on condition of one revision
-	// both succeed; only for one this is true, unless its reply was lost: then labels that no other caller sets tell.
+	// Whether this call gave the alias this revision: it changed the head or the labels. If two callers set the
+	// same from the same revision, both succeed and one gets true. If its response was lost, its repeat gets
+	// false. A label that no other caller sets then shows who it was.
 	Revised       bool `protobuf:"varint,5,opt,name=revised,proto3" json:"revised,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1435,22 +1449,23 @@ func (x *AliasResult) GetRevised() bool {
 	return false
 }
 
-// Running totals of a chain, from its root through a node.
+// Totals of a chain, from the root to a node.
 type Counters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Nodes.
 	Nodes int32 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Messages.
 	Messages int32 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
-	// User and assistant messages, opaque ones aside: the N of "[depth:N]".
+	// User and assistant messages, without opaque messages.
 	Depth int32 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
-	// Run loops that a user began.
+	// Run loops, without the lead-in.
 	RunLoops int32 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
-	// Bytes of the messages as encoded in a reply.
+	// Bytes of the messages, as encoded in a response.
 	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Tokens: those of the notes, else a quarter of a message's bytes, rounded up; none of opaque messages.
+	// Tokens: the token counts of the notes. A message without one counts as a quarter of its bytes, rounded
+	// up. An opaque message has no tokens.
 	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Whether some of the tokens are estimated.
+	// Whether `tokens` includes an estimate.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1535,12 +1550,13 @@ func (x *Counters) GetTokensEstimated() bool {
 	return false
 }
 
-// A chain's totals in two views.
+// Totals of a chain in two views.
 type ChainCounters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of every message ever put.
+	// Of the full view: all messages.
 	Full *Counters `protobuf:"bytes,1,opt,name=full,proto3" json:"full,omitempty"`
-	// Of the effective view: without opaque messages and what repair leaves out, with the stubs it adds.
+	// Of the effective view: without opaque messages and without results that repair leaves out, with the stubs
+	// that it adds.
 	Effective     *Counters `protobuf:"bytes,2,opt,name=effective,proto3" json:"effective,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1595,24 +1611,22 @@ type PutNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node to append to; absent: the new node is a root.
+	// The node to append to. Absent: the new node is a root.
 	Parent *NodeRef `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
-	// 1 to 1,000 messages, or none where there is metadata; a message at most 3 MiB, together at most 4 MiB - 128 KiB,
-	// with at most 10,000 tool calls and results in all. Their parts count towards the 200,000 that a request holds: see
-	// TranscriptService.
+	// The messages: 1 to 1,000, or none if there is metadata. Each has at most 3 MiB, and all together at most
+	// 4 MiB - 128 KiB, in canonical encoding. At most 10,000 tool calls and results in all.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
-	// None, or one for each message.
+	// The notes: none, or one for each message.
 	Notes []*MessageNote `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
-	// At most 64 entries, in any order; keys unique. Values of some keys have a form, and others are refused: "run/end" is "replied",
-	// "stopped", "failed" or "cancelled"; "spawn/inherits" is "none", "arguments" or "prefix"; "varinfo/NAME" is empty or a JSON object
-	// of the members type (a string of 1 to 64 bytes), size and iteration (integers from 0 to 2^53 - 1) and preview (a string).
-	// "var/NAME" has any value. An empty value of either unsets the variable; where a node has both, "var/NAME" counts.
+	// The metadata: at most 64 entries, in any order. Keys are unique. The server refuses a value that has not
+	// the form of its key: see `MetadataEntry.key`.
 	Metadata []*MetadataEntry `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty"`
-	// 0 or 16 to 32 bytes, hashed with the content. Makes an otherwise equal sibling a node of its own.
+	// Random bytes: none, or 16 to 32 bytes. They are hashed with the content. Nodes with different salts are
+	// different nodes.
 	Salt []byte `protobuf:"bytes,6,opt,name=salt,proto3" json:"salt,omitempty"`
-	// The call that started the chain that this node begins.
+	// The tool call that started the chain which this node begins.
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,7,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
-	// Aliases to set to the new node, at most 1,000, each named once.
+	// The aliases to set to the node or to delete: at most 1,000. Each name may appear once.
 	Aliases       []*AliasUpdate `protobuf:"bytes,8,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1707,13 +1721,13 @@ func (x *PutNodeRequest) GetAliases() []*AliasUpdate {
 // Response of PutNode.
 type PutNodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node's id: 64 hex digits.
+	// The id of the node: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// Whether this call wrote the node; false where it was there.
+	// Whether this call wrote the node. False if the node existed already.
 	Created bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	// One for each alias of the request, in its order.
+	// The results, one for each alias of the request, in the same order.
 	Aliases []*AliasResult `protobuf:"bytes,3,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// The chain's totals, this node included.
+	// The totals of the chain, with this node.
 	Counters      *ChainCounters `protobuf:"bytes,4,opt,name=counters,proto3" json:"counters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1780,10 +1794,11 @@ func (x *PutNodeResponse) GetCounters() *ChainCounters {
 // One node of PutNodes.
 type NewNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node to append to; absent (and previous not set): the new node is a root. An alias stands for the node it
-	// pointed to before the call.
+	// The node to append to. Absent, and `previous` is false: the new node is a root. An alias means the node
+	// that it pointed to before the call.
 	Parent *NodeRef `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// The parent is the node before this one in the request. Refused on the first, and together with parent.
+	// Whether the parent is the node before this one in the request. Not allowed on the first node, nor with
+	// `parent`.
 	Previous bool `protobuf:"varint,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	// As in PutNodeRequest.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -1795,7 +1810,8 @@ type NewNode struct {
 	Salt []byte `protobuf:"bytes,6,opt,name=salt,proto3" json:"salt,omitempty"`
 	// As in PutNodeRequest.
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,7,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
-	// Aliases to set to this node; at most 1,000 in a call, each named once in the whole call.
+	// The aliases to set to this node or to delete: at most 1,000 in the call. Each name may appear once in the
+	// call.
 	Aliases       []*AliasUpdate `protobuf:"bytes,8,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1892,8 +1908,8 @@ type PutNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// 1 to 1,000 nodes with at most 10,000 messages and 10,000 tool calls and results in all. Nodes, messages and parts
-	// count towards the 200,000 that a request holds: see TranscriptService.
+	// The nodes: 1 to 1,000. They have at most 10,000 messages, and at most 10,000 tool calls and results, in
+	// all.
 	Nodes         []*NewNode `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1946,7 +1962,7 @@ func (x *PutNodesRequest) GetNodes() []*NewNode {
 // Response of PutNodes.
 type PutNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each node of the request, in its order.
+	// The results, one for each node of the request, in the same order.
 	Nodes         []*PutNodeResponse `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1989,18 +2005,19 @@ func (x *PutNodesResponse) GetNodes() []*PutNodeResponse {
 	return nil
 }
 
-// An alias to set to a node that is there, or to delete.
+// A change of an alias: set it to an existing node, or delete it.
 type AliasMove struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The alias: 1 to 512 bytes of UTF-8 without control characters.
+	// The name: 1 to 512 bytes of UTF-8 without control characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The node. An alias stands for the node it pointed to before the call. Required without delete, refused with it.
+	// The node. An alias means the node that it pointed to before the call. Required without `delete`. Not
+	// allowed with it.
 	Target *NodeRef `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
-	// What must be true of the alias.
+	// The condition on the alias.
 	Precondition *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
-	// Absent: labels stay as they are. Present: they are replaced. Refused with delete.
+	// The new labels. They replace the old ones. Absent: the labels do not change. Not allowed with `delete`.
 	Labels *Labels `protobuf:"bytes,4,opt,name=labels,proto3" json:"labels,omitempty"`
-	// Delete it instead; preconditions are then those of DeleteAlias.
+	// Whether to delete the alias. The precondition then follows the rules of DeleteAlias.
 	Delete        bool `protobuf:"varint,5,opt,name=delete,proto3" json:"delete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2076,7 +2093,7 @@ type AliasRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// 1 to 1,000 aliases, each named once.
+	// The changes: 1 to 1,000 aliases. Each name may appear once.
 	Aliases       []*AliasMove `protobuf:"bytes,2,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2129,7 +2146,7 @@ func (x *AliasRequest) GetAliases() []*AliasMove {
 // Response of Alias.
 type AliasResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each alias of the request, in its order.
+	// The results, one for each alias of the request, in the same order.
 	Aliases       []*AliasResult `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2177,9 +2194,9 @@ type DeleteAliasRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The alias.
+	// The name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// must_exist, a head, a revision, or absent. A head without a revision holds too where the alias is not there.
+	// The condition on the alias. `must_not_exist` is not allowed.
 	Precondition  *AliasPrecondition `protobuf:"bytes,3,opt,name=precondition,proto3" json:"precondition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2239,11 +2256,11 @@ func (x *DeleteAliasRequest) GetPrecondition() *AliasPrecondition {
 // Response of DeleteAlias.
 type DeleteAliasResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the alias was there.
+	// Whether the alias existed.
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// Where it pointed: 64 hex digits, or empty.
+	// The node that it pointed to: 64 hex digits. Empty if it did not exist.
 	PreviousId string `protobuf:"bytes,2,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
-	// The revision of the name after the call. 0: it was never set, or is forgotten.
+	// The revision of the name after the call. 0 if the name was never set or is forgotten.
 	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2305,21 +2322,23 @@ type DeleteAliasesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Which aliases. Required.
+	// The aliases to delete. Required.
 	//
 	// Types that are valid to be assigned to Scope:
 	//
 	//	*DeleteAliasesRequest_Prefix
 	//	*DeleteAliasesRequest_All
 	Scope isDeleteAliasesRequest_Scope `protobuf_oneof:"scope"`
-	// Only aliases that were created, or last moved to another node, before this time, by the server's clock. Absent: before the first page was
-	// asked for, that is all that are there then. A change of labels is no move.
+	// Only aliases that were created, or last moved to another node, before this time, by the server's clock. A
+	// change of labels is no move. Absent: the time of the request for the first page, so all aliases of that
+	// time.
 	MovedBefore *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=moved_before,json=movedBefore,proto3" json:"moved_before,omitempty"`
-	// Tell what would be deleted, and delete nothing.
+	// Whether to return what the call would delete, and to delete nothing.
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Look at most at this many aliases; 0: 100; at most 1,000; negative is refused.
+	// The most aliases to read: at most 1,000. 0 means 100. A larger number means 1,000. Not negative.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same scope, moved_before and dry_run; empty: the first page.
+	// The `next_page_token` of the page before, with the same scope, `moved_before` and `dry_run`. Empty: the
+	// first page. See docs/api.md#paging.
 	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2420,12 +2439,13 @@ type isDeleteAliasesRequest_Scope interface {
 }
 
 type DeleteAliasesRequest_Prefix struct {
-	// Those whose names begin with these bytes, 1 to 512. "chat/4" begins "chat/42", too: end the name of a folder with a slash.
+	// Aliases whose names begin with these bytes: 1 to 512. "chat/4" is also a prefix of "chat/42": end the
+	// name of a folder with a slash.
 	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof"`
 }
 
 type DeleteAliasesRequest_All struct {
-	// Every alias of the namespace. Only true is meaningful; false is refused.
+	// All aliases of the namespace. The server refuses false.
 	All bool `protobuf:"varint,3,opt,name=all,proto3,oneof"`
 }
 
@@ -2436,13 +2456,14 @@ func (*DeleteAliasesRequest_All) isDeleteAliasesRequest_Scope() {}
 // Response of DeleteAliases.
 type DeleteAliasesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was deleted, or with dry_run would be, in the order of names: each alias as it was. The revision of its deletion is one higher. A
-	// page ends at about 1 MiB, and where ListAliases ends one. So it may hold fewer than asked, or none, and still not be the last.
+	// The deleted aliases, as they were before, in the order of the bytes of their names. With `dry_run`: those
+	// that the call would delete. The revision of the deletion is one higher. A page may be short or empty
+	// before the last page. It ends at about 1 MiB, and where a page of ListAliases ends.
 	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// moved_before of the request, or the time that stood for it. With the moved_before of a dry run, a call deletes what that told of, and
-	// nothing that was moved since.
+	// The `moved_before` of the request, or the time that replaced an absent one. Send the one of a dry run to
+	// delete what the dry run returned, and nothing that has moved since.
 	MovedBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=moved_before,json=movedBefore,proto3" json:"moved_before,omitempty"`
-	// For the next page; empty: this was the last.
+	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2499,23 +2520,26 @@ func (x *DeleteAliasesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// An alias and where it points.
+// An alias and the node that it points to.
 type AliasInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The alias.
+	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The node that it points to: 64 hex digits.
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// When it was created or last moved to another node.
+	// The time when it was created or last moved to another node.
 	MovedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=moved_at,json=movedAt,proto3" json:"moved_at,omitempty"`
 	// Its labels.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// ListAliases, where asked for: where the last run loop of the chain stands.
+	// The last run loop of its chain. Set by ListAliases with `include_loops`.
 	Loop *AliasLoop `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
-	// Counts its changes: every change of head or labels, a deletion too, adds one. What changes nothing, same head and equal labels,
-	// adds none. A name that is set again after a deletion goes on from there. 90 days after its deletion a name is forgotten: it is
-	// as if it never was set. The revisions of a name that was never set, or is forgotten, begin at 1, or above the highest revision of
-	// any name of the namespace that was forgotten. No name has a revision twice.
+	// The number of its changes. Each change of the head or the labels adds one, and so does a deletion. A call
+	// that sets the same head and equal labels adds none. A name that is set again after its deletion continues
+	// the count.
+	//
+	// 90 days after its deletion a name is forgotten: it has no history, and is like a name that was never set.
+	// The revisions of a new or forgotten name begin at 1, or above the highest revision of any name forgotten
+	// in the namespace. So a name never has the same revision twice.
 	Revision      int64 `protobuf:"varint,6,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2593,14 +2617,14 @@ func (x *AliasInfo) GetRevision() int64 {
 	return 0
 }
 
-// Detail of ALIAS_NOT_FOUND from ResolveAlias: the name was deleted, and is not forgotten.
+// A detail of ALIAS_NOT_FOUND from ResolveAlias. The name was deleted and is not forgotten.
 type DeletedAlias struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The revision of the deletion: the one to name where it is to be set again.
+	// The revision of the deletion. Use it as the precondition to set the name again.
 	Revision int64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// When it was deleted.
+	// The time of the deletion.
 	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
-	// Where it pointed: 64 hex digits.
+	// The node that the alias pointed to: 64 hex digits.
 	PreviousId    string `protobuf:"bytes,3,opt,name=previous_id,json=previousId,proto3" json:"previous_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2657,19 +2681,18 @@ func (x *DeletedAlias) GetPreviousId() string {
 	return ""
 }
 
-// The last run loop of the chain that ends at an alias's head, as everything ever put has it: what Describe tells of it.
+// The last run loop of an alias's chain, as it is in the full view.
 type AliasLoop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it stands; unspecified: there is none.
+	// The state. Unspecified if the chain has no run loop.
 	State RunLoopState `protobuf:"varint,1,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
-	// How it ended, where it did so by an outcome.
+	// The outcome, if an outcome ended the run loop.
 	Outcome RunOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
-	// Nobody asked for it.
+	// Whether it is the lead-in: no user asked for it.
 	LeadIn bool `protobuf:"varint,3,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
-	// When its first message was sent, else first put; absent without a loop.
+	// The time of its first message: `sent_at`, otherwise the first put. Absent without a run loop.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When anything but a compaction was put last: the first put of the last node of the chain that is no compaction node, by the
-	// server's clock.
+	// The first put of the last node in the chain that is not a compaction node, by the server's clock.
 	LastPutAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_put_at,json=lastPutAt,proto3" json:"last_put_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2745,7 +2768,7 @@ type ResolveAliasRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The alias.
+	// The name.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2798,9 +2821,9 @@ func (x *ResolveAliasRequest) GetName() string {
 // Response of ResolveAlias.
 type ResolveAliasResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The alias and where it points.
+	// The alias and its node.
 	Alias *AliasInfo `protobuf:"bytes,1,opt,name=alias,proto3" json:"alias,omitempty"`
-	// The totals of the chain that ends there.
+	// The totals of the chain that ends at its node.
 	Counters      *ChainCounters `protobuf:"bytes,2,opt,name=counters,proto3" json:"counters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2855,24 +2878,25 @@ type ListAliasesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Which aliases. Absent: all, in the order of their names.
+	// The aliases to list. Absent: all, in the order of the bytes of their names.
 	//
 	// Types that are valid to be assigned to Scope:
 	//
 	//	*ListAliasesRequest_Prefix
 	//	*ListAliasesRequest_Folder
 	Scope isListAliasesRequest_Scope `protobuf_oneof:"scope"`
-	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
+	// The most aliases to return: at most 1,000. 0 means 100. A larger number means 1,000. Not negative.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same scope, order and open_only; empty: the first page.
+	// The `next_page_token` of the page before, with the same scope, `order` and `open_only`. Empty: the first
+	// page. See docs/api.md#paging.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Tell of each alias where the last run loop of its chain stands.
+	// Whether to return the last run loop of each alias's chain.
 	IncludeLoops bool `protobuf:"varint,6,opt,name=include_loops,json=includeLoops,proto3" json:"include_loops,omitempty"`
-	// Only aliases whose last run loop is open; only with include_loops. A page looks at 1,000 aliases at most, so it may be empty and still
-	// not be the last.
+	// Whether to return only aliases whose last run loop is open. Requires `include_loops`. A page reads at
+	// most 1,000 aliases. It may therefore be empty before the last page.
 	OpenOnly bool `protobuf:"varint,7,opt,name=open_only,json=openOnly,proto3" json:"open_only,omitempty"`
-	// The order: of names with a prefix and without a scope, of moved_at with a folder. Unspecified: names ascending; moved_at descending,
-	// that is last moved first. The other order is exactly the reverse.
+	// The order. With `prefix` and without a scope it is that of names, with `folder` that of `moved_at`.
+	// Default: names ascending, `moved_at` descending. The other order is the exact reverse.
 	Order         SortOrder `protobuf:"varint,8,opt,name=order,proto3,enum=transcript.v1.SortOrder" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2980,14 +3004,15 @@ type isListAliasesRequest_Scope interface {
 }
 
 type ListAliasesRequest_Prefix struct {
-	// Those whose names begin with these bytes, at most 512, in the order of the names' bytes.
+	// Aliases whose names begin with these bytes: at most 512. In the order of the bytes of their names.
 	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof"`
 }
 
 type ListAliasesRequest_Folder struct {
-	// Those under this folder, directly or deeper, last moved first; moved at the same time, in the order of their names. Under "chat" lie
-	// "chat/42" and "chat/42/x", not "chat"; under "" lies every name. Without a slash at the end. At most 512 bytes, and at most eight
-	// levels deep: "" is the first level, "chat" is of the second, "chat/42" of the third.
+	// Aliases under this folder, at any depth, last moved first. Aliases that moved at the same time are in
+	// the order of their names. "chat/42" and "chat/42/x" are under "chat"; "chat" is not. All names are
+	// under "". No slash at the end. At most 512 bytes and eight levels: "" is the first level, "chat" is on
+	// the second, "chat/42" on the third.
 	Folder string `protobuf:"bytes,3,opt,name=folder,proto3,oneof"`
 }
 
@@ -2998,13 +3023,13 @@ func (*ListAliasesRequest_Folder) isListAliasesRequest_Scope() {}
 // Response of ListAliases.
 type ListAliasesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The aliases. A page ends at about 1 MiB, and where it has looked at 10,000 rows: aliases, names that were deleted, and
-	// what is left of earlier moves; with include_loops also where it has read 10,000 nodes before the heads. So it may hold fewer than
-	// asked, or none, and still not be the last.
+	// The aliases. A page may be short or empty before the last page. It ends at about 1 MiB, or after 10,000
+	// rows, which include deleted names and traces of earlier moves. With `include_loops` it also ends after
+	// 10,000 nodes before the heads.
 	Aliases []*AliasInfo `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// For the next page; empty: this was the last.
+	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// With include_loops: the server's clock, which the times of the loops' last puts can be held against.
+	// The server's clock. Compare `AliasLoop.last_put_at` with it. Set with `include_loops`.
 	Now           *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3066,11 +3091,11 @@ type ListAliasHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The alias.
+	// The name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
+	// The most entries to return: at most 1,000. 0 means 100. A larger number means 1,000. Not negative.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before; empty: the first page.
+	// The `next_page_token` of the page before. Empty: the first page. See docs/api.md#paging.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3134,14 +3159,15 @@ func (x *ListAliasHistoryRequest) GetPageToken() string {
 	return ""
 }
 
-// One state of an alias.
+// One past or present state of an alias.
 type AliasHistoryEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node that it pointed to, 64 hex digits; empty: it was deleted.
+	// The node that it pointed to: 64 hex digits. Empty: it was deleted.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// From when on.
+	// The time when the state began.
 	BeganAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
-	// The revision of the change with which the state began. Changes of labels alone begin no state: theirs are those between.
+	// The revision of the change that began the state. A change of labels alone begins no state. Such changes
+	// have the revisions between those of two states.
 	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3201,9 +3227,9 @@ func (x *AliasHistoryEntry) GetRevision() int64 {
 // Response of ListAliasHistory.
 type ListAliasHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The states, newest first; the first of the first page is the present one.
+	// The states, newest first. The first entry of the first page is the present state.
 	Entries []*AliasHistoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// For the next page; empty: this was the last.
+	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3253,52 +3279,68 @@ func (x *ListAliasHistoryResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Bounds what the conversation view and a compaction show. Absent fields have the values of the preset, and an absent policy
-// is one without fields. 0 lifts the bound in every max_ field; negative numbers are refused. No policy reads a clock: the
-// same chain and policy give the same bytes on any day. n counts the run loops before the last (in Compact: the closed
-// ones), the lead-in aside. The loops before the start are not shown; the largest start of all bounds wins. The preamble,
-// the summary and the last loop are always shown.
+// The limits of a conversation view or of a compaction.
+//
+// An absent field has the value of the preset. An absent policy is a policy without fields. In each `max_`
+// field 0 means no limit, and the server refuses negative numbers. No policy reads a clock: the same chain
+// and policy always give the same bytes.
+//
+// Let n be the number of run loops before the last, without the lead-in. In Compact n is the number of closed
+// run loops. Each limit gives a start: the number of the first run loop shown. The largest start wins. The
+// view always shows the preamble, the summary and the last run loop.
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many of the n loops are shown, and once there are so many never fewer than the larger half of it: the start moves
-	// in steps, so that what a provider has cached of the messages before keeps hitting. Default 10. The start is 0 if n is
-	// at most this L, else s * ceil((n - L) / s) where s = max(1, floor(L / 2)).
+	// The most run loops to show of the n. Default 10. The start moves in steps, so that a provider's cache of
+	// the earlier messages stays valid. Let L be this value and s = max(1, floor(L / 2)). The start is 0 if n
+	// <= L, otherwise s * ceil((n - L) / s).
 	MaxRunLoops *int32 `protobuf:"varint,1,opt,name=max_run_loops,json=maxRunLoops,proto3,oneof" json:"max_run_loops,omitempty"`
-	// How much older than the last loop one may be that is shown richer than condensed, by keep_whole_run_loops or tool_trace; nothing is
-	// dropped by it. Default 168 hours; from 1 second to 100 years. A loop's time is the latest time of a user message
-	// through its first message: the note's sent_at, but not later than the first put of its node; else that first put. In a
-	// compaction node messages have the times that they counted with.
+	// The largest age of a run loop that `keep_whole_run_loops` or `tool_trace` shows in more detail, relative
+	// to the last run loop. From 1 second to 100 years. Default 168 hours. It drops no run loop.
+	//
+	// The time of a run loop is the latest time of a user message up to its first message. The time of a
+	// message is `sent_at` of its note, but at most the first put of its node. Without `sent_at` it is the
+	// first put. In a compaction node a message keeps the time of its original.
 	MaxAge *durationpb.Duration `protobuf:"bytes,2,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
-	// Default 0. Whenever, in order of the messages, what would be shown exceeds this many bytes, the start moves on until
-	// it is at most half, or only the last loop is left. Sizes are those of encoded messages, from above where text is cut.
+	// The most bytes to show. Default 0. The server adds the messages in order. When the sum is over this
+	// value, the start moves until the sum is at most half of it, or only the last run loop is left. The sizes
+	// are those of encoded messages. The size of a cut text is an upper bound.
 	MaxBytes *int64 `protobuf:"varint,3,opt,name=max_bytes,json=maxBytes,proto3,oneof" json:"max_bytes,omitempty"`
-	// Default 0. The same in tokens: the notes', else a quarter of the bytes.
+	// The most tokens to show. Default 0. It works as `max_bytes`. Tokens are those of the notes, otherwise a
+	// quarter of the bytes.
 	MaxTokens *int64 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// Default 500. Code points of text kept of each user message in a condensed loop.
+	// The most Unicode code points of text in a user message of a condensed run loop. Default 500.
 	MaxUserChars *int32 `protobuf:"varint,5,opt,name=max_user_chars,json=maxUserChars,proto3,oneof" json:"max_user_chars,omitempty"`
-	// Default 500. Code points of text kept of the final reply of a condensed loop.
+	// The most Unicode code points of text in the final reply of a condensed run loop. Default 500.
 	MaxReplyChars *int32 `protobuf:"varint,6,opt,name=max_reply_chars,json=maxReplyChars,proto3,oneof" json:"max_reply_chars,omitempty"`
-	// Default 0. The newest loops before the last that are shown whole.
+	// The number of newest run loops before the last to show whole. Default 0.
 	KeepWholeRunLoops *int32 `protobuf:"varint,7,opt,name=keep_whole_run_loops,json=keepWholeRunLoops,proto3,oneof" json:"keep_whole_run_loops,omitempty"`
-	// Absent: what the preset says, which is none by default. Makes old results of loops shown whole lines, where that pays.
+	// Replaces old results by lines in run loops that are shown whole. Absent: the preset's value, which is
+	// none by default.
 	ClearToolResults *ClearToolResults `protobuf:"bytes,8,opt,name=clear_tool_results,json=clearToolResults,proto3" json:"clear_tool_results,omitempty"`
-	// Default TOOL_TRACE_DROP.
+	// What a condensed run loop keeps of its tool calls. Default TOOL_TRACE_DROP.
 	ToolTrace ToolTrace `protobuf:"varint,9,opt,name=tool_trace,json=toolTrace,proto3,enum=transcript.v1.ToolTrace" json:"tool_trace,omitempty"`
-	// What absent fields are.
+	// The values of absent fields.
 	Preset Preset `protobuf:"varint,10,opt,name=preset,proto3,enum=transcript.v1.Preset" json:"preset,omitempty"`
-	// Leaves out the left-out line. Without this, where run loops were dropped since a summary was last given, by this policy or by
-	// compactions, one message stands before the first run loop shown, behind preamble, summary and the system messages that come
-	// before any run loop: role USER, origin LEFT_OUT, "[N earlier turns are not shown]". N counts the run loops dropped, the lead-in
-	// aside. It changes only when the start moves. A compaction writes it too, and what is dropped later is added to its N; one
-	// that is given a summary writes none, and counting begins again at 0. max_bytes and max_tokens count it from the first message
-	// on, as if N were 2147483647. A compaction with this field drops an older line and its N.
+	// Whether to leave out the left-out line.
+	//
+	// Otherwise, if run loops were dropped since the last summary, by this policy or by compactions, one
+	// message says so. Its role is USER, its origin is LEFT_OUT, and its text is "[N earlier turns are not
+	// shown]". It stands before the first run loop shown. N is the number of dropped run loops, without the
+	// lead-in. N changes only when the start moves.
+	//
+	// A compaction writes the line too. Run loops dropped later add to its N. A compaction with a summary
+	// writes no line, and the count starts again at 0. A compaction with this field removes an older line and
+	// its N. `max_bytes` and `max_tokens` always count the line, as if N were 2147483647.
 	OmitLeftOutLine bool `protobuf:"varint,11,opt,name=omit_left_out_line,json=omitLeftOutLine,proto3" json:"omit_left_out_line,omitempty"`
-	// Names of tools that answer: in condensed loops their calls and the results of these stay, as part of the answer. At most 16
-	// names, each of 1 to 1024 bytes; their order, and a name given twice, mean nothing. Other calls of the same message go, in pairs
-	// with their results: the message is then SHORTENED, has neither reasoning nor a content_form, and counts whole for
-	// max_bytes and max_tokens. Texts of these messages and results are cut as replies are (max_reply_chars); arguments stay
-	// whole. Neither here nor in loops shown whole does a result of these tools become a line, nor does clear_tool_results count it.
-	// With TOOL_TRACE_REQUESTS, messages with calls stay whole, with all calls.
+	// The names of tools that answer the user: at most 16, each 1 to 1,024 bytes. Order and duplicates have no
+	// effect.
+	//
+	// A condensed run loop keeps the calls and results of these tools, as part of the answer. Other calls of
+	// the same message are removed with their results. The message then has the origin SHORTENED, and neither
+	// reasoning nor `content_form`. It counts whole for `max_bytes` and `max_tokens`. `max_reply_chars` cuts
+	// the texts of these messages and results, but not the arguments. A result of these tools never becomes a
+	// line, and `clear_tool_results` does not count it. With TOOL_TRACE_REQUESTS a message with calls keeps all
+	// its calls.
 	ReplyTools    []string `protobuf:"bytes,12,rep,name=reply_tools,json=replyTools,proto3" json:"reply_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3418,22 +3460,27 @@ func (x *Policy) GetReplyTools() []string {
 	return nil
 }
 
-// In each run loop shown whole, old results become lines that tell how to recall them, where that saves more than it costs: what stands
-// behind a change has to be sent anew, since a provider has cached what did not change alone. docs/views.md has the rule. It reads no
-// clock, a result that became a line stays one, and no result goes that no model has seen.
+// Replaces old results by lines in each run loop that is shown whole. A line says how to recall the result.
+//
+// The server clears results only if that saves more than it costs: a provider must process everything after a
+// change again. The rule reads no clock. A result that became a line stays a line. The server never clears a
+// result before a model has seen it. See docs/views.md#clear_tool_results.
 type ClearToolResults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many of the results before the last assistant message of the run loop stay, the newest. Absent: nothing is cleared, whatever
-	// the preset says, and the other fields must be absent too.
+	// The number of newest results to keep, of those before the last assistant message of the run loop. Absent:
+	// the server clears nothing, whatever the preset says, and the other fields must be absent too.
 	Keep *int32 `protobuf:"varint,1,opt,name=keep,proto3,oneof" json:"keep,omitempty"`
-	// With the results go long texts in the arguments of calls that come before the oldest result kept: in a JSON object each string
-	// value of more than 200 bytes becomes "[N bytes left out]", whatever else stays; arguments that are no JSON object become
-	// {"left_out": "N bytes"}. Only where a call gets at least 200 bytes shorter. The message has origin SHORTENED then. Calls that
-	// TOOL_TRACE_REQUESTS keeps in condensed loops are shortened in the same way. RecallToolCall gives arguments back whole. A model may
-	// come to write what it sees in its own past calls.
+	// Whether to shorten the arguments of tool calls too. This applies to calls before the oldest result kept,
+	// and to calls that TOOL_TRACE_REQUESTS keeps in condensed run loops.
+	//
+	// In a JSON object "[N bytes left out]" replaces each string value of more than 200 bytes. Arguments that
+	// are not a JSON object become {"left_out": "N bytes"}. A call changes only if it becomes at least 200
+	// bytes shorter. Its message then has the origin SHORTENED. RecallToolCall returns the whole arguments.
+	// Note: a model can start to imitate the shortened text of its past calls.
 	ClearArguments *bool `protobuf:"varint,2,opt,name=clear_arguments,json=clearArguments,proto3,oneof" json:"clear_arguments,omitempty"`
-	// What a byte costs that the provider has cached, in percent of one that it has not: from 0 to 100, default 10. 100 says that it
-	// caches nothing: results go at once. 0 says that cached bytes cost nothing: no result goes.
+	// The price of a cached byte, in percent of the price of an uncached byte: 0 to 100. Default 10. 100: the
+	// provider has no cache, and results are cleared at once. 0: cached bytes are free, and no result is
+	// cleared.
 	CachedPercent *int32 `protobuf:"varint,3,opt,name=cached_percent,json=cachedPercent,proto3,oneof" json:"cached_percent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3490,10 +3537,11 @@ func (x *ClearToolResults) GetCachedPercent() int32 {
 	return 0
 }
 
-// What else to tell of each node. Present, NodeInfo has first_put_at; with keys, metadata too.
+// More facts about each node. If present, `NodeInfo.first_put_at` is set.
 type NodeFacts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys of metadata whose values to tell, such as "message_id": at most 16, each once, 1 to 256 bytes.
+	// The keys of the metadata to return, such as "message_id": at most 16. Each has 1 to 256 bytes. No
+	// duplicates.
 	MetadataKeys  []string `protobuf:"bytes,1,rep,name=metadata_keys,json=metadataKeys,proto3" json:"metadata_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3541,39 +3589,42 @@ type AssembleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in.
+	// The last node of the chain.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// What to make of the chain; absent: effective.
+	// The view. Default VIEW_EFFECTIVE.
 	View View `protobuf:"varint,3,opt,name=view,proto3,enum=transcript.v1.View" json:"view,omitempty"`
-	// Not with VIEW_CONVERSATION. Asks for what the view of the head adds to the view of this ancestor (64 hex digits; the head itself is allowed);
-	// empty: the whole view. Where a compaction lies between, the effective view of the head does not continue that of
-	// the ancestor, and the reply is the whole view, without base_id.
-	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
-	// The etag of the view that the caller holds, with or without after_id. Where that is still the view of the head, the
-	// reply says not_modified and carries no messages. At most 256 bytes.
-	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
-	// What to tell of the nodes.
-	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
-	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: the defaults.
-	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
-	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
-	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
-	NodeFacts *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
-	// How many messages at the end of the view to give, at most 10,000; 0: all, where last_bytes is 0 too; negative is refused. Not with
-	// VIEW_CONVERSATION, nor with after_id. Where last_bytes is given too, both limits hold.
+	// The id of the head or of an ancestor: 64 hex digits. The response has only the messages that the head's
+	// view adds to the view of this node. Empty: the whole view. Not allowed with VIEW_CONVERSATION.
 	//
-	// No group of tool calls is parted: where the messages would begin within a group, the reply begins earlier, with the first message
-	// of the group. In the full view an opaque message, and a result that repair leaves out, lies within the group before it while a call
-	// of that is unanswered. The work grows with what is given, not with the chain.
+	// If a compaction lies between the two nodes, the effective view of the head does not continue that of the
+	// ancestor. The response then has the whole view, and no `base_id`.
+	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
+	// The etag of the view that the client has: at most 256 bytes. If the view has not changed, the response
+	// has `not_modified` and no messages. Allowed with and without `after_id`.
+	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
+	// What to return about the nodes. Default nothing.
+	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
+	// The limits of the conversation. Only with VIEW_CONVERSATION. Absent: the defaults of Policy.
+	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Whether to condense the last run loop too, if it is closed. Only with VIEW_CONVERSATION.
+	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
+	// More facts to return about the nodes. Requires `node_detail`.
+	NodeFacts *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
+	// The most messages to return, from the end of the view: at most 10,000. 0: no limit by number. Not
+	// negative. Not allowed with VIEW_CONVERSATION or `after_id`. Together with `last_bytes` both limits hold.
+	//
+	// The response does not split a group: if the limit lies within one, the response starts with the first
+	// message of the group and has more messages. In the full view, an opaque message or a result that repair
+	// leaves out belongs to the group before it while a call of that group is unanswered. The work depends on
+	// the size of the response, not on the length of the chain.
 	LastMessages int32 `protobuf:"varint,10,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
-	// How many bytes the messages at the end of the view may take; at least one message is given, at most 10,000, and no group is parted,
-	// as with last_messages. 0: as many messages as last_messages says; negative is refused. Not with VIEW_CONVERSATION, nor with after_id.
+	// The most bytes of messages to return, from the end of the view. The response has at least one message and
+	// at most 10,000, and does not split a group: see `last_messages`. 0: no limit by bytes. Not negative. Not
+	// allowed with VIEW_CONVERSATION or `after_id`.
 	LastBytes int32 `protobuf:"varint,11,opt,name=last_bytes,json=lastBytes,proto3" json:"last_bytes,omitempty"`
-	// Only with last_messages or last_bytes: a message of the view. The reply is the end of what the view has before this message, the
-	// stubs due before it included, and not the end of the whole view. To page back, give the begin of the reply before and its head_id
-	// as head. A node that is not on the path is refused as NOT_AN_ANCESTOR, a message that the view does not show in any form
-	// (compacted, of a compaction node that is not shown) as NOT_IN_VIEW.
+	// A message of the view. The response has the end of what comes before this message, with the stubs due
+	// before it. Only with `last_messages` or `last_bytes`. To read the page before, send `begin` of the
+	// response here and its `head_id` as `head`.
 	Before        *MessagePlace `protobuf:"bytes,12,opt,name=before,proto3" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3693,33 +3744,38 @@ func (x *AssembleRequest) GetBefore() *MessagePlace {
 	return nil
 }
 
-// A node as a reply tells of it. The messages of a reply belong to its nodes in order: the first message_count to the
-// first node, and so on. In the effective view of a compacted chain the compaction node stands between the preamble and
-// what it does not cover; older compaction nodes in that part have no message, and are told of so that the links can be
-// followed: behind the compaction node comes the child of the node that it covers, and on from there to the compaction
-// node's own parent; then its child, if there is one. Everywhere else each node's parent is the node before.
+// A node of a response. The messages of the response belong to its nodes in order: the first `message_count`
+// messages to the first node, and so on.
+//
+// The parent of each node is the node before it, except after a compaction. There the effective view has the
+// compaction node between the preamble and the nodes that it does not cover. Older compaction nodes among
+// these have no messages, but they are listed, so that a client can follow the links. The order after the
+// compaction node is: the child of the node that it covers, and so on up to the compaction node's parent;
+// then the compaction node's child, if there is one.
 type NodeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node's id: 64 hex digits.
+	// The id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// How many of this reply's messages are its. A stub counts in the node that ended its group, the left-out line that a
-	// conversation makes in that of the first run loop shown. In GetNode: how many messages it has, also where they were not asked for.
+	// The number of messages in this response that belong to the node. A stub belongs to the node that ended
+	// its group. A left-out line that the view adds belongs to the node of the first run loop shown. In GetNode
+	// and GetNodes: the number of messages of the node, also with `omit_messages`.
 	MessageCount int32 `protobuf:"varint,2,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// Their bytes, as encoded in this reply.
+	// The bytes of these messages, as encoded in this response.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// Whether they are exactly the node's messages. Always set.
+	// Whether these are exactly the node's messages. Always set.
 	Content NodeContent `protobuf:"varint,4,opt,name=content,proto3,enum=transcript.v1.NodeContent" json:"content,omitempty"`
-	// The notes of these messages, one for each; none where none were put. That of a stub or a left-out line is empty. That of a message
-	// that is cut or became a line has no token_count.
+	// The notes of these messages, one for each. None if the node has no notes. The note of a stub or of a
+	// left-out line is empty. The note of a message that is cut or replaced has no `token_count`.
 	Notes []*MessageNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
-	// What the id is computed from; where asked for.
+	// The data that the id is computed from. Set with NODE_DETAIL_ENVELOPES.
 	Envelope *EnvelopeInfo `protobuf:"bytes,6,opt,name=envelope,proto3" json:"envelope,omitempty"`
-	// With node_facts: when it was first put, by the server's clock.
+	// The time of the first put, by the server's clock. Set with `node_facts`.
 	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
-	// With node_facts: its metadata of the keys asked for, sorted by the bytes of the keys; values are whole. A value over 1 KiB is
-	// left out, and so is one with which keys and values of the node would be over 16 KiB. Nothing proves it: GetNode has all.
+	// The metadata with the keys of `node_facts`, sorted by the UTF-8 bytes of the keys. Values are whole. A
+	// value over 1 KiB is left out, and so is a value with which the keys and values of the node would be over
+	// 16 KiB. The envelope does not verify this metadata. GetNode returns all of it.
 	Metadata []*MetadataEntry `protobuf:"bytes,8,rep,name=metadata,proto3" json:"metadata,omitempty"`
-	// With node_facts: whether the node has a key asked for whose value is left out.
+	// Whether a requested key of the node is left out. Set with `node_facts`.
 	HasMoreMetadata bool `protobuf:"varint,9,opt,name=has_more_metadata,json=hasMoreMetadata,proto3" json:"has_more_metadata,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -3818,20 +3874,21 @@ func (x *NodeInfo) GetHasMoreMetadata() bool {
 	return false
 }
 
-// NodeEnvelope in hex form, as far as the reader cannot compute it, with the salt that its digests need.
+// A NodeEnvelope with ids and digests in hex, and the salt of the digests.
 type EnvelopeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The parent's id; empty for a root.
+	// The id of the parent. Empty for a root.
 	ParentId string `protobuf:"bytes,1,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
-	// The digest of the messages. Empty where the node is VERBATIM: hash the messages.
+	// The digest of the messages. Empty if the content is VERBATIM: compute it from the messages. Always set in
+	// GetNode and GetNodes.
 	PayloadDigest string `protobuf:"bytes,2,opt,name=payload_digest,json=payloadDigest,proto3" json:"payload_digest,omitempty"`
-	// The digest of the metadata; empty without metadata.
+	// The digest of the metadata. Empty without metadata.
 	MetadataDigest string `protobuf:"bytes,3,opt,name=metadata_digest,json=metadataDigest,proto3" json:"metadata_digest,omitempty"`
-	// On compaction nodes: the last ancestor that this node stands for.
+	// The id of the last ancestor that this compaction node covers. Empty for other nodes.
 	CoversThroughId string `protobuf:"bytes,4,opt,name=covers_through_id,json=coversThroughId,proto3" json:"covers_through_id,omitempty"`
-	// What started the chain that this node begins.
+	// The tool call that started the chain which this node begins.
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,5,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
-	// The salt; empty without one.
+	// The salt. Empty without one.
 	Salt          []byte `protobuf:"bytes,6,opt,name=salt,proto3" json:"salt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3912,13 +3969,13 @@ func (x *EnvelopeInfo) GetSalt() []byte {
 // One finding.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was found.
+	// The kind.
 	Kind FindingKind `protobuf:"varint,1,opt,name=kind,proto3,enum=transcript.v1.FindingKind" json:"kind,omitempty"`
 	// The node of the message: 64 hex digits.
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The message's place among the messages that were put in that node, from 0.
+	// The index of the message among the messages of its node, from 0.
 	MessageIndex int32 `protobuf:"varint,3,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
-	// How many: the calls of UNANSWERED_CALL and DUPLICATE_CALL_ID, else 1.
+	// The number of calls for UNANSWERED_CALL and DUPLICATE_CALL_ID, otherwise 1.
 	Count         int32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3982,35 +4039,38 @@ func (x *Finding) GetCount() int32 {
 	return 0
 }
 
-// What a reply holds and what was found on the way.
+// A summary of the messages in a response.
 type Report struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Messages in this reply.
+	// Messages in this response.
 	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Their bytes, as encoded in this reply.
+	// Bytes of these messages, as encoded in this response.
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Messages left out and stubs added by repair. Opaque messages are no repairs.
+	// Messages that repair left out, and stubs that it added. Opaque messages do not count.
 	Repairs int32 `protobuf:"varint,3,opt,name=repairs,proto3" json:"repairs,omitempty"`
-	// The findings in the part of the chain that this reply covers, in order, at most 100. INTERRUPTED_LOOP and LEAD_IN are
-	// as they were found when the node was put.
+	// The findings in the part of the chain that this response has, in order: at most 100. INTERRUPTED_LOOP and
+	// LEAD_IN are as the server found them when the node was put.
 	Findings []*Finding `protobuf:"bytes,4,rep,name=findings,proto3" json:"findings,omitempty"`
-	// How many findings there are that findings does not list.
+	// The number of further findings.
 	MoreFindings int32 `protobuf:"varint,5,opt,name=more_findings,json=moreFindings,proto3" json:"more_findings,omitempty"`
-	// The tokens of the messages in this reply: the notes' where they are shown as put, else a quarter of their bytes.
+	// Tokens of these messages: those of the notes for unchanged messages, otherwise a quarter of the bytes.
 	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Whether some of the tokens are estimated.
+	// Whether `tokens` includes an estimate.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
-	// Of the messages in this reply: those that were cut or became a line, for this reply or by a compaction.
+	// Messages that this response or a compaction cut or replaced by a line.
 	ShortenedMessages int32 `protobuf:"varint,8,opt,name=shortened_messages,json=shortenedMessages,proto3" json:"shortened_messages,omitempty"`
-	// VIEW_CONVERSATION: what the effective view has and this reply does not show, left-out lines aside.
+	// What the effective view has and this response does not show, without left-out lines. VIEW_CONVERSATION
+	// only.
 	LeftOut *LeftOut `protobuf:"bytes,9,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
-	// VIEW_CONVERSATION: where the run loops shown begin; absent where there are none.
+	// The run loops shown. Absent if there are none. VIEW_CONVERSATION only.
 	Window *Window `protobuf:"bytes,10,opt,name=window,proto3" json:"window,omitempty"`
-	// VIEW_CONVERSATION: whether preamble, summary, left-out line and last run loop alone exceed max_bytes or max_tokens.
+	// Whether preamble, summary, left-out line and last run loop alone are over `max_bytes` or `max_tokens`.
+	// VIEW_CONVERSATION only.
 	LimitExceeded bool `protobuf:"varint,11,opt,name=limit_exceeded,json=limitExceeded,proto3" json:"limit_exceeded,omitempty"`
-	// VIEW_CONVERSATION: the policy as it was applied: what the request and its preset came to, so that a request with it and the same
-	// reply_tools gives the same view and etag. It has no preset, and no reply_tools, which are the request's; each other field is set,
-	// clear_tool_results to an empty message where nothing is cleared.
+	// The policy that the server applied: the fields of the request, with the preset's values for absent ones.
+	// A request with this policy and the same `reply_tools` gives the same view and etag. `preset` and
+	// `reply_tools` are absent; every other field is set. If no result is cleared, `clear_tool_results` is an
+	// empty message. VIEW_CONVERSATION only.
 	Policy        *Policy `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4135,11 +4195,11 @@ type LeftOut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages that are not shown at all.
 	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Bytes, of messages not shown and of what is cut from others.
+	// Bytes of messages that are not shown, and bytes cut from others.
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Tokens, likewise.
+	// Tokens of messages that are not shown, and tokens cut from others.
 	Tokens int64 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Run loops that are not shown at all, the lead-in aside.
+	// Run loops that are not shown at all, without the lead-in.
 	RunLoops      int32 `protobuf:"varint,4,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4203,15 +4263,15 @@ func (x *LeftOut) GetRunLoops() int32 {
 	return 0
 }
 
-// Where the run loops of a conversation begin.
+// The run loops that a conversation shows.
 type Window struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node of the first message of the first run loop shown: 64 hex digits. Behind a compaction the compaction node,
-	// where that message is one of its.
+	// The node of the first message of the first run loop shown: 64 hex digits. The compaction node, if that
+	// message is one of its messages.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The message's place in that node, from 0.
+	// The index of that message in the node, from 0.
 	MessageIndex int32 `protobuf:"varint,2,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
-	// How many run loops are shown, the lead-in and the last included.
+	// The number of run loops shown, with the lead-in and the last.
 	RunLoops      int32 `protobuf:"varint,3,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4273,28 +4333,31 @@ type AssembleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The node that the chain ends in: 64 hex digits.
+	// The last node of the chain: 64 hex digits.
 	HeadId string `protobuf:"bytes,2,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
-	// Where after_id was honoured: that id, and the messages are to be appended to what the caller holds. Empty: the
-	// messages are the whole view and replace it; with last_messages or last_bytes they are the part of it that was asked for.
+	// The `after_id` of the request, if the server applied it: append the messages to the client's copy. Empty:
+	// the messages replace the client's copy. With `last_messages` or `last_bytes` it is empty, and the
+	// messages are the requested part of the view.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// Names what the caller holds once it has applied this reply: head, view, policy, node detail, node facts, last_messages,
-	// last_bytes, before, and the way in which this server makes views. It does not depend on after_id. For if_none_match.
+	// The name of the view that the client has after it applies this response. Send it as `if_none_match`. It
+	// depends on head, view, policy, `node_detail`, `node_facts`, `last_messages`, `last_bytes`, `before` and
+	// the server's version of view building. It does not depend on `after_id`.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
-	// Whether the caller's etag is still right; then there are no messages and nodes, the report is empty, and base_id
-	// repeats after_id.
+	// Whether the client's view is current. If true, there are no messages and no nodes, the report is empty,
+	// and `base_id` repeats `after_id`.
 	NotModified bool `protobuf:"varint,5,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
-	// The chain's totals.
+	// The totals of the chain.
 	Counters *ChainCounters `protobuf:"bytes,6,opt,name=counters,proto3" json:"counters,omitempty"`
-	// What this reply holds and what was found.
+	// A summary of this response.
 	Report *Report `protobuf:"bytes,7,opt,name=report,proto3" json:"report,omitempty"`
-	// The nodes of the messages, where asked for. With last_messages or last_bytes those from the node of the first message on; of a
-	// node that the reply has only a part of, only that is told, and its content is MADE.
+	// The nodes of the messages. Set with `node_detail`. With `last_messages` or `last_bytes` the list begins
+	// with the node of the first message. If the response has only a part of a node, its NodeInfo describes
+	// this part, and its content is MADE.
 	Nodes []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// With last_messages or last_bytes: where the reply begins, which is before for the messages before these. Absent: the reply has no
-	// message.
+	// The place of the first message of this response. Send it as `before` to read the messages before it.
+	// Absent if the response has no message. Set with `last_messages` or `last_bytes`.
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
-	// With last_messages or last_bytes: whether the view has messages before these.
+	// Whether the view has messages before this response. Set with `last_messages` or `last_bytes`.
 	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4400,26 +4463,26 @@ func (x *AssembleResponse) GetHasMoreBefore() bool {
 	return false
 }
 
-// Request of StreamAssemble.
+// Request of StreamAssemble. All fields are as in AssembleRequest.
 type StreamAssembleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in.
+	// As in AssembleRequest.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// What to make of the chain; absent: effective.
+	// As in AssembleRequest.
 	View View `protobuf:"varint,3,opt,name=view,proto3,enum=transcript.v1.View" json:"view,omitempty"`
 	// As in AssembleRequest.
 	AfterId string `protobuf:"bytes,4,opt,name=after_id,json=afterId,proto3" json:"after_id,omitempty"`
 	// As in AssembleRequest.
 	IfNoneMatch string `protobuf:"bytes,5,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
-	// What to tell of the nodes.
+	// As in AssembleRequest.
 	NodeDetail NodeDetail `protobuf:"varint,6,opt,name=node_detail,json=nodeDetail,proto3,enum=transcript.v1.NodeDetail" json:"node_detail,omitempty"`
-	// Bounds the conversation; only with VIEW_CONVERSATION. Absent: the defaults.
+	// As in AssembleRequest.
 	Policy *Policy `protobuf:"bytes,7,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Shows the last run loop condensed too, if it is closed; only with VIEW_CONVERSATION.
+	// As in AssembleRequest.
 	CondenseLast bool `protobuf:"varint,8,opt,name=condense_last,json=condenseLast,proto3" json:"condense_last,omitempty"`
-	// What else to tell of the nodes; only with a node_detail. Absent: nothing.
+	// As in AssembleRequest.
 	NodeFacts *NodeFacts `protobuf:"bytes,9,opt,name=node_facts,json=nodeFacts,proto3" json:"node_facts,omitempty"`
 	// As in AssembleRequest.
 	LastMessages int32 `protobuf:"varint,10,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
@@ -4545,30 +4608,33 @@ func (x *StreamAssembleRequest) GetBefore() *MessagePlace {
 	return nil
 }
 
-// One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse; the frames'
-// messages laid end to end are that reply's messages. Only a node that repair makes larger than 4 MiB - 128 KiB comes
-// in parts, in several frames, each with a NodeInfo of the same node_id and content MADE.
+// One frame of StreamAssemble: the messages of whole nodes. The fields are those of AssembleResponse. The
+// messages of all frames in order are the messages of that response.
+//
+// Only a node that repair makes larger than 4 MiB - 128 KiB comes in several frames. Each of these has a
+// NodeInfo with the same `node_id`, and its content is MADE.
 type StreamAssembleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages of this frame.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// First frame: the node that the chain ends in.
+	// First frame only: as in AssembleResponse.
 	HeadId string `protobuf:"bytes,2,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
-	// First frame: as in AssembleResponse.
+	// First frame only: as in AssembleResponse.
 	BaseId string `protobuf:"bytes,3,opt,name=base_id,json=baseId,proto3" json:"base_id,omitempty"`
-	// First frame: as in AssembleResponse, of all frames together.
+	// First frame only: as in AssembleResponse, for all frames together.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
-	// First frame, then the only one: as in AssembleResponse.
+	// First frame only: as in AssembleResponse. If true, there is no other frame.
 	NotModified bool `protobuf:"varint,5,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
-	// First frame: the chain's totals.
+	// First frame only: the totals of the chain.
 	Counters *ChainCounters `protobuf:"bytes,6,opt,name=counters,proto3" json:"counters,omitempty"`
-	// Last frame, which has no messages where there is no room beside them: of all frames together.
+	// Last frame only: the report for all frames together. If it does not fit beside messages, the last frame
+	// has no messages.
 	Report *Report `protobuf:"bytes,7,opt,name=report,proto3" json:"report,omitempty"`
-	// The nodes of this frame's messages, where asked for.
+	// The nodes of the messages in this frame. Set with `node_detail`.
 	Nodes []*NodeInfo `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// First frame: as in AssembleResponse.
+	// First frame only: as in AssembleResponse.
 	Begin *MessagePlace `protobuf:"bytes,9,opt,name=begin,proto3" json:"begin,omitempty"`
-	// First frame: as in AssembleResponse.
+	// First frame only: as in AssembleResponse.
 	HasMoreBefore bool `protobuf:"varint,10,opt,name=has_more_before,json=hasMoreBefore,proto3" json:"has_more_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4679,9 +4745,9 @@ type GetNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node. Here a node_id may be a prefix of 6 digits or more.
+	// The node. `node_id` may be a prefix of at least 6 hex digits.
 	Node *NodeRef `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	// Leave the messages out.
+	// Whether to leave the messages out.
 	OmitMessages  bool `protobuf:"varint,3,opt,name=omit_messages,json=omitMessages,proto3" json:"omit_messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4741,24 +4807,24 @@ func (x *GetNodeRequest) GetOmitMessages() bool {
 // Response of GetNode.
 type GetNodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node's messages as they were put.
+	// The messages, exactly as a client put them.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The node, with its envelope (payload_digest always set).
+	// The node with its envelope.
 	Info *NodeInfo `protobuf:"bytes,2,opt,name=info,proto3" json:"info,omitempty"`
-	// Its metadata, sorted by the bytes of the keys.
+	// The metadata, sorted by the UTF-8 bytes of the keys.
 	Metadata *Metadata `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// When it was first put, by the server's clock.
+	// The time of the first put, by the server's clock.
 	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
-	// The totals of the chain that ends in it.
+	// The totals of the chain that ends at this node.
 	Counters *ChainCounters `protobuf:"bytes,5,opt,name=counters,proto3" json:"counters,omitempty"`
-	// How many ancestors it has.
+	// The number of ancestors.
 	Ancestors int32 `protobuf:"varint,6,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
-	// The aliases that point to it, in the order of their names, at most 100.
+	// The aliases that point to the node, in the order of the bytes of their names: at most 100.
 	Aliases []string `protobuf:"bytes,7,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// The roles of its messages, in order.
+	// The roles of the messages, in order.
 	Roles []Role `protobuf:"varint,8,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
-	// Whether more aliases point to it, or may: the list ends where it has looked at 10,000 rows, those of aliases that left the node
-	// lately counted.
+	// Whether more aliases point to the node, or may point to it. The server stops after 10,000 rows, which
+	// include aliases that left the node recently.
 	HasMoreAliases bool `protobuf:"varint,9,opt,name=has_more_aliases,json=hasMoreAliases,proto3" json:"has_more_aliases,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -4862,9 +4928,9 @@ type GetNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// 1 to 1,000 ids, each 64 lower-case hex digits and each once.
+	// The ids: 1 to 1,000. Each has 64 lower-case hex digits. No duplicates.
 	NodeIds []string `protobuf:"bytes,2,rep,name=node_ids,json=nodeIds,proto3" json:"node_ids,omitempty"`
-	// Leave the messages out.
+	// Whether to leave the messages out.
 	OmitMessages  bool `protobuf:"varint,3,opt,name=omit_messages,json=omitMessages,proto3" json:"omit_messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4924,11 +4990,12 @@ func (x *GetNodesRequest) GetOmitMessages() bool {
 // Response of GetNodes.
 type GetNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nodes that are there, in the order of the request, each as GetNode gives it but for aliases, of which nothing is told.
+	// The nodes that exist, in the order of the request. Each is as in GetNode, without aliases.
 	Nodes []*GetNodeResponse `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The ids that no node of the namespace has, in the order of the request.
 	MissingIds []string `protobuf:"bytes,2,rep,name=missing_ids,json=missingIds,proto3" json:"missing_ids,omitempty"`
-	// How many ids, the last of the request, were not looked at, since the reply is full: ask for them in a further call.
+	// The number of ids at the end of the request that did not fit into this response. Send them in another
+	// call.
 	Remaining     int32 `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4992,9 +5059,9 @@ type ListChildrenRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The parent.
 	Node *NodeRef `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	// At most this many; 0: 100; at most 1,000 are given; negative is refused.
+	// The most children to return: at most 1,000. 0 means 100. A larger number means 1,000. Not negative.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before; empty: the first page.
+	// The `next_page_token` of the page before. Empty: the first page. See docs/api.md#paging.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5061,11 +5128,11 @@ func (x *ListChildrenRequest) GetPageToken() string {
 // A child of a node.
 type ChildNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id: 64 hex digits.
+	// The id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// When it was first put, by the server's clock.
+	// The time of the first put, by the server's clock.
 	FirstPutAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=first_put_at,json=firstPutAt,proto3" json:"first_put_at,omitempty"`
-	// The bytes of its messages as encoded in a reply.
+	// The bytes of its messages, as encoded in a response.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// The roles of its messages, in order.
 	Roles         []Role `protobuf:"varint,4,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
@@ -5136,7 +5203,7 @@ type ListChildrenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The children.
 	Children []*ChildNode `protobuf:"bytes,1,rep,name=children,proto3" json:"children,omitempty"`
-	// For the next page; empty: this was the last.
+	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5186,13 +5253,13 @@ func (x *ListChildrenResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Detail of ALIAS_EXISTS and ALIAS_MOVED errors, and of ALIAS_NOT_FOUND where a precondition failed: the preconditions
-// that did.
+// A detail of ALIAS_EXISTS, ALIAS_MOVED, and ALIAS_NOT_FOUND from `must_exist`: the preconditions that
+// failed.
 type AliasConflicts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the request, at most 32.
+	// The failed preconditions, in the order of the request: at most 32.
 	Conflicts []*AliasConflict `protobuf:"bytes,1,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
-	// How many more preconditions failed.
+	// The number of further failed preconditions.
 	MoreConflicts int32 `protobuf:"varint,2,opt,name=more_conflicts,json=moreConflicts,proto3" json:"more_conflicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5245,14 +5312,15 @@ func (x *AliasConflicts) GetMoreConflicts() int32 {
 // A precondition that failed.
 type AliasConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The place of the alias in the request, such as "aliases[0]" or "nodes[2].aliases[0]"; "name" in DeleteAlias.
+	// The field of the alias in the request, such as "aliases[0]" or "nodes[2].aliases[0]". "name" in
+	// DeleteAlias.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// The node that it points to: 64 hex digits; empty: it does not exist.
+	// The node that the alias points to: 64 hex digits. Empty if the alias does not exist.
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// Whether only compaction nodes lie between the head that the precondition names and node_id: what the caller wants to
-	// append can go on node_id, and nothing that it has not seen was said.
+	// Whether only compaction nodes lie between the `head_id` of the precondition and `node_id`. Then no
+	// message is new, and the caller can append to `node_id`.
 	OnlyCompacted bool `protobuf:"varint,3,opt,name=only_compacted,json=onlyCompacted,proto3" json:"only_compacted,omitempty"`
-	// The revision of the alias, or of its deletion; 0: it was never set, or is forgotten.
+	// The revision of the alias, or of its deletion. 0 if the name was never set or is forgotten.
 	Revision      int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5316,10 +5384,10 @@ func (x *AliasConflict) GetRevision() int64 {
 	return 0
 }
 
-// Detail of AMBIGUOUS_PREFIX errors.
+// A detail of AMBIGUOUS_PREFIX.
 type AmbiguousPrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Nodes whose ids begin with the prefix, in order, at most 10.
+	// Nodes whose ids have the prefix, in order: at most 10.
 	NodeIds       []string `protobuf:"bytes,1,rep,name=node_ids,json=nodeIds,proto3" json:"node_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5367,26 +5435,27 @@ type CompactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in, which becomes the new node's parent. An alias is moved to the new node.
+	// The last node of the chain. It becomes the parent of the compaction node. If it is an alias, the alias
+	// moves to the compaction node.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// The last node that the new one stands for (64 hex digits): the head or an ancestor, with no call left unanswered in
-	// the group of calls at it. Empty: the last such node. Required with summary or summary_only, except on a dry run: the last
-	// node that the summary tells of, so that it hides nothing that was said since.
+	// The last node to cover: the head or an ancestor, 64 hex digits. No call of its group may be unanswered.
+	// Empty: the last such node. Required with `summary` or `summary_only`, except on a dry run: send the last
+	// node that the summary describes, so that the compaction hides no later message.
 	ThroughId string `protobuf:"bytes,3,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
-	// What is kept. Where run loops are dropped and no summary is given, the left-out line says how many: see
-	// Policy.omit_left_out_line.
+	// The limits of what the compaction keeps. If it drops run loops without a summary, it writes the left-out
+	// line: see `Policy.omit_left_out_line`.
 	Policy *Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
-	// What the caller's model made of it: the first message, role USER, origin SUMMARY, replacing an earlier one and the
-	// left-out line. Empty: none, and an earlier one stays. At most 1 MiB, and not blank.
+	// The summary: at most 1 MiB, not blank. It becomes the first message, with role USER and origin SUMMARY.
+	// It replaces an earlier summary and the left-out line. Empty: an earlier summary stays.
 	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
-	// Keep no closed run loop: the summary stands for all of them.
+	// Whether to keep no closed run loop. The summary stands for all of them.
 	SummaryOnly bool `protobuf:"varint,6,opt,name=summary_only,json=summaryOnly,proto3" json:"summary_only,omitempty"`
 	// As in PutNodeRequest.
 	Salt []byte `protobuf:"bytes,7,opt,name=salt,proto3" json:"salt,omitempty"`
-	// Report what would be written, and write nothing.
+	// Whether to report what the call would write, and to write nothing.
 	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Further aliases to set to the new node, as in PutNodeRequest. Not the one that is the head. They are set only where a
-	// node is written, or was there.
+	// Other aliases to set to the compaction node, as in PutNodeRequest. The head's own alias is not allowed.
+	// The call sets them only if it writes the node or the node exists already.
 	Aliases       []*AliasUpdate `protobuf:"bytes,9,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5488,22 +5557,22 @@ func (x *CompactRequest) GetAliases() []*AliasUpdate {
 // Response of Compact.
 type CompactResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the node was written, or was there already. False on a dry run.
+	// Whether the call wrote the node, or the node existed already. False on a dry run.
 	Written bool `protobuf:"varint,1,opt,name=written,proto3" json:"written,omitempty"`
-	// Why it was not, and on a dry run would not be.
+	// The reason why the call wrote nothing. On a dry run: why it would write nothing.
 	NotWrittenReason NotWrittenReason `protobuf:"varint,2,opt,name=not_written_reason,json=notWrittenReason,proto3,enum=transcript.v1.NotWrittenReason" json:"not_written_reason,omitempty"`
-	// The compaction node: 64 hex digits; empty where none was written. It is what the head's alias points to now.
+	// The compaction node: 64 hex digits. The head's alias points to it now. Empty if the call wrote nothing.
 	NodeId string `protobuf:"bytes,3,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The node that the compaction was made at: the head, or what its alias pointed to.
+	// The node at which the compaction was made: the head, or the node of its alias.
 	HeadId string `protobuf:"bytes,4,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
-	// The last node that the compaction stands for.
+	// The last node that the compaction covers.
 	ThroughId string `protobuf:"bytes,5,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
-	// One for the alias that is the head, if it is one, then one for each of the request, in its order; none where
-	// nothing was written.
+	// The results: one for the head's alias, if the head is an alias, then one for each alias of the request,
+	// in the same order. None if the call wrote nothing.
 	Aliases []*AliasResult `protobuf:"bytes,6,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// The chain's totals: with the new node, or as they are where none was written.
+	// The totals of the chain, with the new node if there is one.
 	Counters *ChainCounters `protobuf:"bytes,7,opt,name=counters,proto3" json:"counters,omitempty"`
-	// What it does, or would do.
+	// What the compaction changes, or would change.
 	Report        *CompactReport `protobuf:"bytes,8,opt,name=report,proto3" json:"report,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5595,34 +5664,34 @@ func (x *CompactResponse) GetReport() *CompactReport {
 	return nil
 }
 
-// What a compaction does.
+// The effect of a compaction on the part of the effective view that it covers.
 type CompactReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Messages, bytes and tokens that the effective view showed behind the preamble, through through_id.
+	// Messages before the compaction, from the end of the preamble through `through_id`.
 	MessagesBefore int32 `protobuf:"varint,1,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
-	// Their bytes.
+	// Bytes of these messages.
 	BytesBefore int64 `protobuf:"varint,2,opt,name=bytes_before,json=bytesBefore,proto3" json:"bytes_before,omitempty"`
-	// Their tokens.
+	// Tokens of these messages.
 	TokensBefore int64 `protobuf:"varint,3,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
-	// Messages that the new node has in their place.
+	// Messages of the compaction node.
 	MessagesAfter int32 `protobuf:"varint,4,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
-	// Their bytes.
+	// Bytes of these messages.
 	BytesAfter int64 `protobuf:"varint,5,opt,name=bytes_after,json=bytesAfter,proto3" json:"bytes_after,omitempty"`
-	// Their tokens.
+	// Tokens of these messages.
 	TokensAfter int64 `protobuf:"varint,6,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
-	// Whether some of the tokens are estimated.
+	// Whether the token counts include an estimate.
 	TokensEstimated bool `protobuf:"varint,7,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
-	// Run loops that are dropped, the lead-in aside.
+	// Dropped run loops, without the lead-in.
 	RunLoopsDropped int32 `protobuf:"varint,8,opt,name=run_loops_dropped,json=runLoopsDropped,proto3" json:"run_loops_dropped,omitempty"`
-	// Run loops that are condensed, the lead-in aside.
+	// Condensed run loops, without the lead-in.
 	RunLoopsCondensed int32 `protobuf:"varint,9,opt,name=run_loops_condensed,json=runLoopsCondensed,proto3" json:"run_loops_condensed,omitempty"`
-	// Run loops that stay whole, the lead-in aside.
+	// Run loops kept whole, without the lead-in.
 	RunLoopsWhole int32 `protobuf:"varint,10,opt,name=run_loops_whole,json=runLoopsWhole,proto3" json:"run_loops_whole,omitempty"`
-	// Messages that were cut or became a line.
+	// Messages that were cut or replaced by a line.
 	ShortenedMessages int32 `protobuf:"varint,11,opt,name=shortened_messages,json=shortenedMessages,proto3" json:"shortened_messages,omitempty"`
-	// Whether a summary was there before, and was replaced.
+	// Whether the summary replaced an earlier one.
 	SummaryReplaced bool `protobuf:"varint,12,opt,name=summary_replaced,json=summaryReplaced,proto3" json:"summary_replaced,omitempty"`
-	// The policy as it was applied, as Report.policy tells it.
+	// The policy that the server applied, as in `Report.policy`.
 	Policy        *Policy `protobuf:"bytes,13,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5749,12 +5818,12 @@ func (x *CompactReport) GetPolicy() *Policy {
 	return nil
 }
 
-// Where a message lies.
+// The place of a message.
 type MessagePlace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its node: 64 hex digits.
+	// The node: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// Its place among the messages that were put in that node, from 0.
+	// The index of the message among the messages of its node, from 0.
 	MessageIndex  int32 `protobuf:"varint,2,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5807,23 +5876,24 @@ func (x *MessagePlace) GetMessageIndex() int32 {
 // A tool call in a list.
 type ToolCallSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id.
+	// The id of the call.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The tool's name.
+	// The name of the tool.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What became of it.
+	// The state.
 	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
-	// Where the call was put.
+	// The place of the message with the call.
 	CallPlace *MessagePlace `protobuf:"bytes,4,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
-	// Where its result was put; absent without one.
+	// The place of the result. Absent without a result.
 	ResultPlace *MessagePlace `protobuf:"bytes,5,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
-	// When the call was sent, else first put.
+	// The time of the call: `sent_at`, otherwise the first put.
 	CalledAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
-	// When its result was sent, else first put; absent without one.
+	// The time of the result: `sent_at`, otherwise the first put. Absent without a result.
 	AnsweredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=answered_at,json=answeredAt,proto3" json:"answered_at,omitempty"`
-	// The beginning of its arguments, as asked: the text that the model wrote. With redact, JSON stays JSON where nothing is cut.
+	// The beginning of the arguments, up to `argument_chars`. With `redact`, JSON that is not cut stays valid
+	// JSON.
 	Arguments string `protobuf:"bytes,8,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// Whether the arguments were cut.
+	// Whether the arguments are cut.
 	ArgumentsCut  bool `protobuf:"varint,9,opt,name=arguments_cut,json=argumentsCut,proto3" json:"arguments_cut,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5927,18 +5997,19 @@ type ListRunLoopsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in.
+	// The last node of the chain.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// At most this many; 0: 20; at most 100 are given; negative is refused.
+	// The most run loops to return: at most 100. 0 means 20. A larger number means 100. Not negative.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same head (an alias may have moved on since: the listing goes on where it
-	// was); empty: the first page.
+	// The `next_page_token` of the page before, with the same `head`. Empty: the first page. If an alias has
+	// moved, the list continues on the chain of the first page. See docs/api.md#paging.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Code points of the user's and the assistant's text to show of each loop; 0: none; at most 10,000.
+	// The Unicode code points of user text and reply text to return for each run loop: at most 10,000. 0: none.
 	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
-	// Replace secrets in previews and arguments, before they are cut, and in the ids and names of calls.
+	// Whether to replace secrets in previews, in arguments, and in the ids and names of calls. The server
+	// redacts a text before it cuts it.
 	Redact bool `protobuf:"varint,6,opt,name=redact,proto3" json:"redact,omitempty"`
-	// Code points of the arguments to show of each call listed; 0: none; at most 2,000.
+	// The Unicode code points of arguments to return for each tool call: at most 2,000. 0: none.
 	ArgumentChars int32 `protobuf:"varint,7,opt,name=argument_chars,json=argumentChars,proto3" json:"argument_chars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6023,41 +6094,42 @@ func (x *ListRunLoopsRequest) GetArgumentChars() int32 {
 	return 0
 }
 
-// A run loop: a user message and all that answers it.
+// A run loop: a user message and everything that answers it.
 type RunLoop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its first message. The node id names the loop, where only one begins in the node.
+	// The place of its first message. If only one run loop begins in the node, the node id identifies the run
+	// loop.
 	First *MessagePlace `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
-	// Its last message.
+	// The place of its last message.
 	Last *MessagePlace `protobuf:"bytes,2,opt,name=last,proto3" json:"last,omitempty"`
-	// When the first message was sent, else first put.
+	// The time of the first message: `sent_at`, otherwise the first put.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When the last message was sent, else first put; absent while the loop is open.
+	// The time of the last message: `sent_at`, otherwise the first put. Absent while the run loop is open.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Where it stands.
+	// The state.
 	State RunLoopState `protobuf:"varint,5,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
-	// Nobody asked for it: it comes before any user message.
+	// Whether it is the lead-in: it comes before every user message.
 	LeadIn bool `protobuf:"varint,6,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
-	// The beginning of the text of its user messages before anybody answers, as asked; messages and text parts each on a line
-	// of their own.
+	// The beginning of the text of its user messages before the first answer, up to `preview_chars`. Each
+	// message and each text part is on its own line.
 	UserPreview string `protobuf:"bytes,7,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
-	// The beginning of the text of its final reply, as asked.
+	// The beginning of the text of its final reply, up to `preview_chars`.
 	ReplyPreview string `protobuf:"bytes,8,opt,name=reply_preview,json=replyPreview,proto3" json:"reply_preview,omitempty"`
-	// Its messages, with results that answer nothing; opaque messages are in no run loop.
+	// Its messages, with results that repair leaves out. Opaque messages belong to no run loop.
 	Messages int32 `protobuf:"varint,9,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Their bytes.
+	// Bytes of its messages.
 	Bytes int64 `protobuf:"varint,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Their tokens.
+	// Tokens of its messages.
 	Tokens int64 `protobuf:"varint,11,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Whether some of the tokens are estimated.
+	// Whether `tokens` includes an estimate.
 	TokensEstimated bool `protobuf:"varint,12,opt,name=tokens_estimated,json=tokensEstimated,proto3" json:"tokens_estimated,omitempty"`
-	// Its tool calls in order, at most 100.
+	// Its tool calls, in order: at most 100.
 	ToolCalls []*ToolCallSummary `protobuf:"bytes,13,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
-	// How many more there are.
+	// The number of further tool calls.
 	MoreToolCalls int32 `protobuf:"varint,14,opt,name=more_tool_calls,json=moreToolCalls,proto3" json:"more_tool_calls,omitempty"`
-	// How many of all its calls have no result.
+	// The number of all its tool calls without a result.
 	UnansweredCalls int32 `protobuf:"varint,15,opt,name=unanswered_calls,json=unansweredCalls,proto3" json:"unanswered_calls,omitempty"`
-	// How it ended, where it did so by an outcome.
+	// The outcome, if an outcome ended the run loop.
 	Outcome       RunOutcome `protobuf:"varint,16,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6208,9 +6280,10 @@ func (x *RunLoop) GetOutcome() RunOutcome {
 // Response of ListRunLoops.
 type ListRunLoopsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run loops, newest first. A page ends at about 1 MiB, or when its loops have about 16 MiB of messages.
+	// The run loops, newest first. A page ends at about 1 MiB, or when its run loops have about 16 MiB of
+	// messages.
 	RunLoops []*RunLoop `protobuf:"bytes,1,rep,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
-	// For the next page; empty: this was the last.
+	// The token of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6260,32 +6333,37 @@ func (x *ListRunLoopsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Request of RecallToolCall.
+// Request of RecallToolCall. A call is identified by its id, its place, or both.
 type RecallToolCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in.
+	// The last node of the chain.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// The call's id. Absent, without place: calls without an id. Where the chain has no call with this id, occurrence 0 is the
-	// latest result with it, which answers nothing: left_out, and no call.
+	// The id of the call. Absent, without `place`: calls without an id. If the chain has no call with this id,
+	// `occurrence` 0 is the latest result with this id. The response then has `left_out` and no call.
 	ToolCallId *string `protobuf:"bytes,3,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
-	// NODE.I as a left-out result's line gives it: 12 to 64 hex digits of a node's id, a dot, and the place of a message in
-	// that node, from 0. It names exactly that result, or a message with calls, of several of which tool_call_id says which
-	// (INVALID_ARGUMENT without it), and the first where several have that id. tool_call_id, where given, must be right too.
-	// Compaction nodes hold copies: their places are TOOL_CALL_NOT_FOUND.
+	// The place of a result, or of a message with calls, as NODE.I: 12 to 64 hex digits of a node id, a dot,
+	// and the index of the message in the node, from 0. The line of a left-out result has this form. If the
+	// message has several calls, `tool_call_id` selects one, and is required. If several of these have this id,
+	// the first is meant. If both are set, both must match. A place in a compaction node fails with
+	// TOOL_CALL_NOT_FOUND, because its messages are copies.
 	Place string `protobuf:"bytes,4,opt,name=place,proto3" json:"place,omitempty"`
-	// Where ids repeat: 0 is the latest call with that id, 1 the one before it, and so on. Not with place.
+	// Selects among calls with the same id: 0 is the latest, 1 the one before, and so on. Not allowed with
+	// `place`.
 	Occurrence int32 `protobuf:"varint,5,opt,name=occurrence,proto3" json:"occurrence,omitempty"`
-	// At most this many bytes of the result, but one code point at least; 0: 256 KiB; at most 1 MiB are given; negative is
-	// refused. A part that is not text and is larger comes whole.
+	// The most bytes of the result to return: at most 1 MiB, and always at least one code point. 0 means 256
+	// KiB. A larger number means 1 MiB. Not negative. A larger part that is not text comes whole.
 	PageBytes int32 `protobuf:"varint,6,opt,name=page_bytes,json=pageBytes,proto3" json:"page_bytes,omitempty"`
-	// next_page_token of the page before, with the same call and the same redact; empty: the first page.
+	// The `next_page_token` of the page before, with the same call and the same `redact`. Empty: the first
+	// page. See docs/api.md#paging.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Replace secrets in all text of the call and of the result: ids, names, arguments, text, JSON, reasoning, types, addresses
-	// and inline content of media that is UTF-8, extras. JSON stays JSON. It is done before anything is cut, so pages are pages
-	// of what is left: laid end to end they are the same for every page_bytes. Each text is looked at by itself: what is a
-	// secret only together with the next part stays. A text that would grow by more than 128 KiB is replaced as a whole.
+	// Whether to replace secrets in all texts of the call and the result: ids, names, arguments, text, JSON,
+	// reasoning, media types, addresses, inline media that is UTF-8, and extras. JSON stays valid JSON.
+	//
+	// The server redacts before it splits the result into pages, so the pages together do not depend on
+	// `page_bytes`. It redacts each text alone: it does not find a secret that two parts form together. A text
+	// that redaction would make more than 128 KiB longer is replaced as a whole.
 	Redact        bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6380,29 +6458,30 @@ func (x *RecallToolCallRequest) GetRedact() bool {
 // Response of RecallToolCall.
 type RecallToolCallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// First page: the call; absent where a result was asked for that answers no call, and on later pages.
+	// The call. First page only. Absent if the requested result answers no call.
 	Call *ToolCall `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
-	// Where the call was put.
+	// The place of the message with the call.
 	CallPlace *MessagePlace `protobuf:"bytes,2,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
-	// What became of it; of a result that answers no call, OK or ERROR.
+	// The state of the call. If the result answers no call: OK or ERROR.
 	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
-	// The parts of the result in this page, in order. Text is cut between code points; the extras of a text part come with
-	// its first piece. A first page has none where the call's arguments are over 256 KiB.
+	// The parts of the result in this page, in order. Text is cut between code points. The extras of a text
+	// part come with its first piece. If the arguments of the call are over 256 KiB, the first page has no
+	// parts.
 	Parts []*Part `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
-	// Whether the first part goes on with the text of the last part of the page before.
+	// Whether the first part continues the text of the last part of the page before.
 	Continues bool `protobuf:"varint,5,opt,name=continues,proto3" json:"continues,omitempty"`
-	// Where the result was put; absent without one.
+	// The place of the result. Absent without a result.
 	ResultPlace *MessagePlace `protobuf:"bytes,6,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
-	// Whether repair leaves the result out of views.
+	// Whether repair leaves the result out of the effective view.
 	LeftOut bool `protobuf:"varint,7,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
-	// The bytes of the whole result's parts, as encoded when they were put, with redact too.
+	// The bytes of all parts of the result, as encoded when it was put. `redact` does not change it.
 	ResultBytes int64 `protobuf:"varint,8,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
-	// When the result was sent, else first put; of the call, where there is none.
+	// The time of the result: `sent_at`, otherwise the first put. The time of the call, if there is no result.
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	// For the rest of the result; empty: this was the last page.
+	// The token of the next page of the result. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,10,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// First page: how many earlier calls with this id the chain has; at most 1,000 are counted, and those found by reading
-	// about 16 MiB.
+	// The number of earlier calls with this id in the chain. The server counts at most 1,000, and stops after
+	// about 16 MiB of messages. First page only.
 	EarlierOccurrences int32 `protobuf:"varint,11,opt,name=earlier_occurrences,json=earlierOccurrences,proto3" json:"earlier_occurrences,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -6515,43 +6594,45 @@ func (x *RecallToolCallResponse) GetEarlierOccurrences() int32 {
 	return 0
 }
 
-// Request of Search.
+// Request of Search. docs/search.md has the rules.
 type SearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Exactly one scope is set.
+	// Where to search. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Scope:
 	//
 	//	*SearchRequest_Head
 	//	*SearchRequest_AliasPrefix
 	Scope isSearchRequest_Scope `protobuf_oneof:"scope"`
-	// Exactly one is set; 1 byte to 1 KiB.
+	// What to find: 1 byte to 1 KiB. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Pattern:
 	//
 	//	*SearchRequest_Text
 	//	*SearchRequest_Regexp
 	Pattern isSearchRequest_Pattern `protobuf_oneof:"pattern"`
-	// Only messages of these roles; none: all.
+	// Only messages of these roles. Empty: all roles.
 	Roles []Role `protobuf:"varint,2,rep,packed,name=roles,proto3,enum=transcript.v1.Role" json:"roles,omitempty"`
-	// Only calls of these tools and their results, at most 64 of 1 KiB each; none: all messages.
+	// Only calls of these tools and their results: at most 64 names of at most 1 KiB. Empty: all messages.
 	ToolNames []string `protobuf:"bytes,3,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
-	// Only messages sent, else first put, at or after this time.
+	// Only messages at or after this time. The time of a message is `sent_at`, otherwise the first put.
 	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
-	// Only messages sent, else first put, before this time.
+	// Only messages before this time.
 	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
 	// Only results that are errors.
 	ErrorsOnly bool `protobuf:"varint,6,opt,name=errors_only,json=errorsOnly,proto3" json:"errors_only,omitempty"`
-	// At most this many hits; 0: 20; at most 100 are given; negative is refused.
+	// The most hits to return: at most 100. 0 means 20. A larger number means 100. Not negative.
 	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before, with the same request; empty: the first page. At most 256 KiB.
+	// The `next_page_token` of the page before: at most 256 KiB. Only `page_size` may change. Empty: the first
+	// page. See docs/api.md#paging.
 	PageToken string `protobuf:"bytes,12,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Code points of text around the first match; 0: 200; at most 2,000.
+	// The Unicode code points of text to return around the first match: at most 2,000. 0 means 200.
 	ExcerptChars int32 `protobuf:"varint,13,opt,name=excerpt_chars,json=excerptChars,proto3" json:"excerpt_chars,omitempty"`
-	// Replace secrets in excerpts; then matches are those that are still there. Also in names of tools and aliases, and in ids of
-	// calls.
+	// Whether to replace secrets in excerpts, in the names of tools and aliases, and in the ids of calls. The
+	// excerpt then has only the matches that are left. A message that matches only inside a secret is still a
+	// hit.
 	Redact        bool `protobuf:"varint,14,opt,name=redact,proto3" json:"redact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6712,14 +6793,15 @@ type isSearchRequest_Scope interface {
 }
 
 type SearchRequest_Head struct {
-	// The chain that ends in this node, newest message first.
+	// The chain that ends at this node, newest message first.
 	Head *NodeRef `protobuf:"bytes,8,opt,name=head,proto3,oneof"`
 }
 
 type SearchRequest_AliasPrefix struct {
-	// All chains whose aliases begin with these bytes, in the order of the aliases' names, each newest first; "" is
-	// every alias. A node that several chains share is reported for the first alias; only where 10,000 or more other
-	// branches (stretches between forks) were looked at since can it be reported again.
+	// All chains of aliases whose names begin with these bytes. The aliases come in the order of the bytes of
+	// their names, each chain newest message first. Empty: all aliases. A node of several chains is reported
+	// for the first alias. It is reported again only after 10,000 or more other branches (nodes between two
+	// forks).
 	AliasPrefix string `protobuf:"bytes,9,opt,name=alias_prefix,json=aliasPrefix,proto3,oneof"`
 }
 
@@ -6732,12 +6814,12 @@ type isSearchRequest_Pattern interface {
 }
 
 type SearchRequest_Text struct {
-	// Text to find, in any case of its letters.
+	// A text. Case does not matter.
 	Text string `protobuf:"bytes,10,opt,name=text,proto3,oneof"`
 }
 
 type SearchRequest_Regexp struct {
-	// An RE2 pattern (https://github.com/google/re2/wiki/Syntax).
+	// A regular expression in RE2 syntax (https://github.com/google/re2/wiki/Syntax).
 	Regexp string `protobuf:"bytes,11,opt,name=regexp,proto3,oneof"`
 }
 
@@ -6748,27 +6830,27 @@ func (*SearchRequest_Regexp) isSearchRequest_Pattern() {}
 // A message that matches.
 type SearchHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The message.
+	// The place of the message.
 	Place *MessagePlace `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
 	// Its role.
 	Role Role `protobuf:"varint,2,opt,name=role,proto3,enum=transcript.v1.Role" json:"role,omitempty"`
-	// The first message of its run loop; absent before any loop.
+	// The place of the first message of its run loop. Absent before the first run loop.
 	RunLoopPlace *MessagePlace `protobuf:"bytes,3,opt,name=run_loop_place,json=runLoopPlace,proto3" json:"run_loop_place,omitempty"`
-	// Scope alias_prefix: the alias by whose chain it was found.
+	// The alias whose chain has the message. Set with `alias_prefix`.
 	Alias string `protobuf:"bytes,4,opt,name=alias,proto3" json:"alias,omitempty"`
-	// The part that matches first, from 0, and what of it.
+	// The index of the first part that matches, from 0.
 	PartIndex int32 `protobuf:"varint,5,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
-	// What of the part matches.
+	// The field of this part that matches.
 	Field SearchField `protobuf:"varint,6,opt,name=field,proto3,enum=transcript.v1.SearchField" json:"field,omitempty"`
 	// The text around the first match.
 	Excerpt string `protobuf:"bytes,7,opt,name=excerpt,proto3" json:"excerpt,omitempty"`
-	// Where the excerpt matches, at most 10, in code points of the excerpt.
+	// The matches in the excerpt: at most 10, in Unicode code points of the excerpt.
 	Matches []*TextRange `protobuf:"bytes,8,rep,name=matches,proto3" json:"matches,omitempty"`
-	// The message was sent, else first put, then.
+	// The time of the message: `sent_at`, otherwise the first put.
 	SentAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	// Of a result: the id of its call.
+	// The id of the call that a result answers.
 	ToolCallId *string `protobuf:"bytes,10,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
-	// Of a result or a call: the tool's name, where known.
+	// The name of the tool of a call or a result, if known.
 	ToolName      *string `protobuf:"bytes,11,opt,name=tool_name,json=toolName,proto3,oneof" json:"tool_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6881,12 +6963,12 @@ func (x *SearchHit) GetToolName() string {
 	return ""
 }
 
-// A range of code points.
+// A range of Unicode code points.
 type TextRange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first, from 0.
+	// The first code point, from 0.
 	Start int32 `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
-	// The one behind the last.
+	// The code point after the last.
 	End           int32 `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6939,14 +7021,14 @@ func (x *TextRange) GetEnd() int32 {
 // Response of Search.
 type SearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The hits; a page may be short, or empty, and still not be the last.
+	// The hits. A page may be short or empty before the last page.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// To go on; empty: everything was looked at. Under an alias_prefix it grows with the branches that were looked at, by some
-	// 4 bytes for each, to some 60 KiB.
+	// The token of the next page. Empty: the search has read everything. With `alias_prefix` it grows with the
+	// branches that were searched, by about 4 bytes for each, up to about 60 KiB.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Bytes of messages looked at for this page.
+	// Bytes of messages searched for this page.
 	ScannedBytes int64 `protobuf:"varint,3,opt,name=scanned_bytes,json=scannedBytes,proto3" json:"scanned_bytes,omitempty"`
-	// Nodes looked at for this page.
+	// Nodes searched for this page.
 	ScannedNodes  int32 `protobuf:"varint,4,opt,name=scanned_nodes,json=scannedNodes,proto3" json:"scanned_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7015,21 +7097,21 @@ type ReplayToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in.
+	// The last node of the chain.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// At most this many calls, the newest; 0: 20; at most 200.
+	// The most calls to return, newest first to be chosen: at most 200. 0 means 20.
 	MaxCalls int32 `protobuf:"varint,3,opt,name=max_calls,json=maxCalls,proto3" json:"max_calls,omitempty"`
-	// Code points kept of each call's arguments and of each result; 0: 500; at most 10,000.
+	// The most Unicode code points of each call's arguments and of each result: at most 10,000. 0 means 500.
 	MaxItemChars int32 `protobuf:"varint,4,opt,name=max_item_chars,json=maxItemChars,proto3" json:"max_item_chars,omitempty"`
-	// Code points of the text block, and of the items together; 0: 8,000; at most 200,000. Of the newest call, what does not
-	// fit is cut; older ones that do not fit are left out.
+	// The most Unicode code points of the text block, and of all calls together: at most 200,000. 0 means
+	// 8,000. The newest call is cut to fit. Older calls that do not fit are left out.
 	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
-	// Only calls of these tools, at most 64 of 1 KiB each, none empty; none: all.
+	// Only calls of these tools: at most 64 names of 1 byte to 1 KiB. Empty: all tools.
 	ToolNames []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
-	// Leave out the last run loop of the chain, as ListRunLoops has it, open or closed: every view shows it whole (a closed one
-	// not with condense_last), so a prompt with the digest beside a view says nothing twice. The bounds and has_more_calls are then of the calls before that loop: calls of it
-	// take no room, and are no others that has_more_calls tells of. Where a compaction lies within the loop, its calls before that are
-	// left out here too, whether the compaction kept them or not.
+	// Whether to leave out the last run loop of the chain, as ListRunLoops has it, open or closed. Use it for a
+	// prompt that has a view too: every view shows the last run loop whole (unless `condense_last` is set). The
+	// limits, and `has_more_calls`, then apply to the calls before that run loop. If a compaction lies within
+	// the last run loop, its calls before the compaction are left out too.
 	PastLoopsOnly bool `protobuf:"varint,7,opt,name=past_loops_only,json=pastLoopsOnly,proto3" json:"past_loops_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7114,32 +7196,32 @@ func (x *ReplayToolsRequest) GetPastLoopsOnly() bool {
 	return false
 }
 
-// A call as ReplayTools shows it: redacted, then cut. Its id and the tool's name are redacted, and never cut.
+// A tool call in the digest: redacted, then cut. The id and the name are redacted and never cut.
 type ReplayedCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id.
+	// The id of the call.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The tool's name.
+	// The name of the tool.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What became of it.
+	// The state.
 	State ToolCallState `protobuf:"varint,3,opt,name=state,proto3,enum=transcript.v1.ToolCallState" json:"state,omitempty"`
-	// The arguments. Still JSON where they were JSON and were not cut.
+	// The arguments. If they were JSON and are not cut, they are valid JSON.
 	Arguments string `protobuf:"bytes,4,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// Whether the arguments were cut.
+	// Whether the arguments are cut.
 	ArgumentsCut bool `protobuf:"varint,5,opt,name=arguments_cut,json=argumentsCut,proto3" json:"arguments_cut,omitempty"`
 	// The text of the result.
 	Result string `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
-	// Whether the result was cut, or has parts other than text and json.
+	// Whether the result is cut, or has parts other than text and JSON.
 	ResultCut bool `protobuf:"varint,7,opt,name=result_cut,json=resultCut,proto3" json:"result_cut,omitempty"`
-	// Where the call was put.
+	// The place of the message with the call.
 	CallPlace *MessagePlace `protobuf:"bytes,8,opt,name=call_place,json=callPlace,proto3" json:"call_place,omitempty"`
-	// Where the result was put; NODE.I of RecallToolCall.
+	// The place of the result. RecallToolCall takes it as `place`.
 	ResultPlace *MessagePlace `protobuf:"bytes,9,opt,name=result_place,json=resultPlace,proto3" json:"result_place,omitempty"`
-	// The first message of the run loop.
+	// The place of the first message of the run loop.
 	RunLoopPlace *MessagePlace `protobuf:"bytes,10,opt,name=run_loop_place,json=runLoopPlace,proto3" json:"run_loop_place,omitempty"`
-	// When the call was sent, else first put.
+	// The time of the call: `sent_at`, otherwise the first put.
 	CalledAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
-	// The call as the text block shows it, made by the tool's renderer.
+	// The call as it is in the text block, in the format of its tool.
 	Text          string `protobuf:"bytes,12,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7262,13 +7344,12 @@ func (x *ReplayedCall) GetText() string {
 // Response of ReplayTools.
 type ReplayToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The calls, oldest first. Newer run loops are chosen before older ones.
+	// The calls, oldest first. Calls of newer run loops are chosen first.
 	Calls []*ReplayedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
-	// The same as a text block of at most max_chars code points.
+	// The same calls as a text block of at most `max_chars` Unicode code points.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether the chain has calls that are not shown, those that past_loops_only leaves out aside: earlier ones; or, of a group of
-	// calls with over 16 MiB of messages, those
-	// that were answered before the last 16 MiB of them.
+	// Whether the chain has other calls: earlier ones; or, in a group with over 16 MiB of messages, calls that
+	// were answered before the last 16 MiB. Calls that `past_loops_only` leaves out do not count.
 	HasMoreCalls  bool `protobuf:"varint,3,opt,name=has_more_calls,json=hasMoreCalls,proto3" json:"has_more_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7330,23 +7411,25 @@ type DescribeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The node that the chain ends in.
+	// The last node of the chain.
 	Head *NodeRef `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// How much to tell.
+	// The amount to return.
 	Mode DescribeMode `protobuf:"varint,3,opt,name=mode,proto3,enum=transcript.v1.DescribeMode" json:"mode,omitempty"`
-	// Entries of each list; 0: 16; at most 64.
+	// The most entries of each list: at most 64. 0 means 16.
 	MaxItems int32 `protobuf:"varint,4,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// Code points of each preview; 0: 200; at most 2,000.
+	// The most Unicode code points of each preview: at most 2,000. 0 means 200.
 	PreviewChars int32 `protobuf:"varint,5,opt,name=preview_chars,json=previewChars,proto3" json:"preview_chars,omitempty"`
-	// Code points of the text block; 0: 4,000; at most 20,000.
+	// The most Unicode code points of the text block: at most 20,000. 0 means 4,000.
 	MaxTextChars int32 `protobuf:"varint,6,opt,name=max_text_chars,json=maxTextChars,proto3" json:"max_text_chars,omitempty"`
-	// An open run loop is stale when nothing but compactions was put for longer than this, 0 to 36,500 days; absent: 1 hour.
+	// The time after which an open run loop is stale, if only compactions were put: 0 to 36,500 days. Absent: 1
+	// hour.
 	StaleAfter *durationpb.Duration `protobuf:"bytes,7,opt,name=stale_after,json=staleAfter,proto3" json:"stale_after,omitempty"`
-	// Replace secrets in previews, in names of tools, aliases and variables, in ids of calls, and in types that were declared.
+	// Whether to replace secrets in previews, in the names of tools, aliases and variables, in the ids of
+	// calls, and in declared types.
 	Redact bool `protobuf:"varint,8,opt,name=redact,proto3" json:"redact,omitempty"`
-	// What "how long" counts to; absent: the server's clock.
+	// The time to measure ages at, from 1970 to 9999. Absent: the server's clock.
 	Now *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
-	// The variables to tell of; absent: those set last.
+	// The variables to return. Absent: those that were set last.
 	VariableNames *VariableNames `protobuf:"bytes,10,opt,name=variable_names,json=variableNames,proto3" json:"variable_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7452,12 +7535,13 @@ func (x *DescribeRequest) GetVariableNames() *VariableNames {
 	return nil
 }
 
-// Names of variables; at least one, or a prefix.
+// A selection of variables. At least one name, or a prefix.
 type VariableNames struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names in full, at most max_items of the request, each of 1 to 252 bytes. Of a name that is not set nothing is told.
+	// Names: at most `max_items` of the request, each 1 to 252 bytes. A name that is not set is left out.
 	Exact []string `protobuf:"bytes,1,rep,name=exact,proto3" json:"exact,omitempty"`
-	// What further names begin with, at most 252 bytes; empty: any name. Those set last are told of, as far as max_items goes.
+	// The prefix of further names: at most 252 bytes. Empty: every name. Those that were set last come first,
+	// up to `max_items`.
 	Prefix        *string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7507,37 +7591,37 @@ func (x *VariableNames) GetPrefix() string {
 	return ""
 }
 
-// Response of Describe.
+// Response of Describe. docs/describe.md has the rules.
 type DescribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node that the chain ends in: 64 hex digits.
+	// The last node of the chain: 64 hex digits.
 	HeadId string `protobuf:"bytes,1,opt,name=head_id,json=headId,proto3" json:"head_id,omitempty"`
-	// When the head was first put.
+	// The time of the head's first put.
 	HeadFirstPutAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=head_first_put_at,json=headFirstPutAt,proto3" json:"head_first_put_at,omitempty"`
-	// How long ago that is.
+	// The time since then. Never negative.
 	Age *durationpb.Duration `protobuf:"bytes,3,opt,name=age,proto3" json:"age,omitempty"`
-	// The chain's totals.
+	// The totals of the chain.
 	Counters *ChainCounters `protobuf:"bytes,4,opt,name=counters,proto3" json:"counters,omitempty"`
-	// The last run loop, as the full view has it: no compaction changes what is told of it.
+	// The last run loop, as it is in the full view. Compactions do not change it.
 	Loop *LoopStatus `protobuf:"bytes,5,opt,name=loop,proto3" json:"loop,omitempty"`
-	// Where the chain comes from.
+	// The origin of the chain.
 	Lineage *Lineage `protobuf:"bytes,6,opt,name=lineage,proto3" json:"lineage,omitempty"`
-	// The tools called, in the order of their first call, at most max_items.
+	// The tools called, in the order of their first call: at most `max_items`.
 	Tools []*ToolUse `protobuf:"bytes,7,rep,name=tools,proto3" json:"tools,omitempty"`
-	// How many more tool names are counted.
+	// The number of further tool names that the store counts.
 	MoreTools int32 `protobuf:"varint,8,opt,name=more_tools,json=moreTools,proto3" json:"more_tools,omitempty"`
-	// The calls that tools does not list.
+	// The number of calls of all tools that `tools` does not list.
 	OtherCalls int32 `protobuf:"varint,9,opt,name=other_calls,json=otherCalls,proto3" json:"other_calls,omitempty"`
-	// Aliases that point to the head, in the order of their names, at most max_items.
+	// The aliases that point to the head, in the order of the bytes of their names: at most `max_items`.
 	Aliases []string `protobuf:"bytes,10,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// Whether more aliases point to the head, or may: see GetNodeResponse.
+	// Whether more aliases point to the head, or may point to it: see `GetNodeResponse.has_more_aliases`.
 	HasMoreAliases bool `protobuf:"varint,11,opt,name=has_more_aliases,json=hasMoreAliases,proto3" json:"has_more_aliases,omitempty"`
-	// Variables that are set, or those of them that the request names, the latest set first, at most max_items.
+	// The variables that are set, or those that the request selects, the latest set first: at most `max_items`.
 	Variables []*VariableInfo `protobuf:"bytes,12,rep,name=variables,proto3" json:"variables,omitempty"`
-	// How many more there are, of those that the request names.
+	// The number of further variables, of those that the request selects.
 	MoreVariables int32 `protobuf:"varint,13,opt,name=more_variables,json=moreVariables,proto3" json:"more_variables,omitempty"`
-	// The same as a text block of at most max_text_chars code points, for a prompt. Empty where not even the line that says
-	// what is missing fits.
+	// The same as a text block for a prompt: at most `max_text_chars` Unicode code points. Empty if not even
+	// the line about missing lines fits.
 	Text          string `protobuf:"bytes,14,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7674,27 +7758,27 @@ func (x *DescribeResponse) GetText() string {
 // The last run loop of a chain.
 type LoopStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it stands.
+	// The state.
 	State RunLoopState `protobuf:"varint,1,opt,name=state,proto3,enum=transcript.v1.RunLoopState" json:"state,omitempty"`
-	// Its first message, as it was put; absent without a loop.
+	// The place of its first message. Absent without a run loop.
 	First *MessagePlace `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
-	// Nobody asked for it.
+	// Whether it is the lead-in: no user asked for it.
 	LeadIn bool `protobuf:"varint,3,opt,name=lead_in,json=leadIn,proto3" json:"lead_in,omitempty"`
-	// When its first message was sent, else first put.
+	// The time of its first message: `sent_at`, otherwise the first put.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// Where it is open: for how long.
+	// The time since `started_at`. Set if the run loop is open.
 	OpenFor *durationpb.Duration `protobuf:"bytes,5,opt,name=open_for,json=openFor,proto3" json:"open_for,omitempty"`
-	// Where it is open: whether nothing but compactions was put for longer than stale_after.
+	// Whether only compactions were put for longer than `stale_after`. Set if the run loop is open.
 	Stale bool `protobuf:"varint,6,opt,name=stale,proto3" json:"stale,omitempty"`
-	// The calls at the head that await a result, in order, at most max_items.
+	// The calls at the head that wait for a result, in order: at most `max_items`.
 	Pending []*PendingCall `protobuf:"bytes,7,rep,name=pending,proto3" json:"pending,omitempty"`
-	// How many more there are.
+	// The number of further such calls.
 	MorePending int32 `protobuf:"varint,8,opt,name=more_pending,json=morePending,proto3" json:"more_pending,omitempty"`
-	// Mode PREVIEW: the beginning of the text of its first user message.
+	// The beginning of the text of its first user message. DESCRIBE_MODE_PREVIEW only.
 	UserPreview string `protobuf:"bytes,9,opt,name=user_preview,json=userPreview,proto3" json:"user_preview,omitempty"`
-	// Mode PREVIEW: the beginning of the text of the head's last message with text.
+	// The beginning of the text of the last message with text in the head. DESCRIBE_MODE_PREVIEW only.
 	LastPreview string `protobuf:"bytes,10,opt,name=last_preview,json=lastPreview,proto3" json:"last_preview,omitempty"`
-	// How it ended, where it did so by an outcome.
+	// The outcome, if an outcome ended the run loop.
 	Outcome       RunOutcome `protobuf:"varint,11,opt,name=outcome,proto3,enum=transcript.v1.RunOutcome" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7807,12 +7891,12 @@ func (x *LoopStatus) GetOutcome() RunOutcome {
 	return RunOutcome_RUN_OUTCOME_UNSPECIFIED
 }
 
-// A call that awaits its result.
+// A tool call that waits for its result.
 type PendingCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id.
+	// The id of the call.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The tool's name.
+	// The name of the tool.
 	Name          *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7862,34 +7946,36 @@ func (x *PendingCall) GetName() string {
 	return ""
 }
 
-// Where a chain comes from.
+// The origin of a chain.
 type Lineage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many ancestors the head has.
+	// The number of the head's ancestors.
 	Ancestors int32 `protobuf:"varint,1,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
-	// How many nodes of the path are not their parent's first child.
+	// The number of nodes of the chain that are not the first child of their parent.
 	Forks int32 `protobuf:"varint,2,opt,name=forks,proto3" json:"forks,omitempty"`
-	// The nearest of them, nearest first, at most max_items.
+	// The nearest of these nodes, nearest first: at most `max_items`.
 	ForkNodes []*PathNode `protobuf:"bytes,3,rep,name=fork_nodes,json=forkNodes,proto3" json:"fork_nodes,omitempty"`
-	// The nearest compaction nodes, nearest first, at most max_items; the first is the one that the effective view shows.
+	// The nearest compaction nodes, nearest first: at most `max_items`. The effective view uses the first.
 	Compactions []*CompactionInfo `protobuf:"bytes,4,rep,name=compactions,proto3" json:"compactions,omitempty"`
-	// Whether there are more compaction nodes.
+	// Whether the chain has more compaction nodes.
 	HasMoreCompactions bool `protobuf:"varint,5,opt,name=has_more_compactions,json=hasMoreCompactions,proto3" json:"has_more_compactions,omitempty"`
-	// The call that started this chain, of the nearest node on the path that has one.
+	// The tool call that started this chain. It is that of the nearest node with one.
 	SpawnedFrom *SpawnedFromRef `protobuf:"bytes,6,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
-	// The node that has it.
+	// The node that states `spawned_from`: 64 hex digits.
 	SpawnedNodeId string `protobuf:"bytes,7,opt,name=spawned_node_id,json=spawnedNodeId,proto3" json:"spawned_node_id,omitempty"`
-	// What the spawned chain has of its spawner's, as its first node says.
+	// What the chain has of its spawner's chain, as that node states it.
 	Inheritance Inheritance `protobuf:"varint,8,opt,name=inheritance,proto3,enum=transcript.v1.Inheritance" json:"inheritance,omitempty"`
-	// What the nodes of the whole path spawned, at most max_items, that of the latest nodes chosen first. The order is that of
-	// ListChildren. Nodes of the path itself are not among them: a chain that goes on from its spawner did not spawn itself.
+	// The chains that nodes of this chain started: at most `max_items`. Those of the latest nodes are chosen
+	// first. The list has the order of ListChildren. Nodes of this chain are not in the list: a chain that
+	// continues its spawner's chain did not spawn itself.
 	Spawned []*SpawnedChain `protobuf:"bytes,9,rep,name=spawned,proto3" json:"spawned,omitempty"`
-	// Whether there are more, or may be: what lies before the 256th nearest fork is not looked at.
+	// Whether there are more such chains, or may be more. The server does not look before the 256th nearest
+	// fork.
 	HasMoreSpawned bool `protobuf:"varint,10,opt,name=has_more_spawned,json=hasMoreSpawned,proto3" json:"has_more_spawned,omitempty"`
-	// How many spawns lie above the head: one for the call that started this chain, one for that which started its spawner's, and so
-	// on, at most 64. A link to a node that is not there is the last.
+	// The number of spawns above the head: one for the call that started this chain, one for the call that
+	// started its spawner's chain, and so on. At most 64. A link to a node that does not exist is the last.
 	SpawnDepth int32 `protobuf:"varint,11,opt,name=spawn_depth,json=spawnDepth,proto3" json:"spawn_depth,omitempty"`
-	// Whether there are more than that.
+	// Whether there are more than 64.
 	SpawnDepthAtLeast bool `protobuf:"varint,12,opt,name=spawn_depth_at_least,json=spawnDepthAtLeast,proto3" json:"spawn_depth_at_least,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -8009,12 +8095,12 @@ func (x *Lineage) GetSpawnDepthAtLeast() bool {
 	return false
 }
 
-// A node of the path.
+// A node of the chain.
 type PathNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id: 64 hex digits.
+	// The id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// How many ancestors it has.
+	// The number of its ancestors.
 	Ancestors     int32 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8064,18 +8150,18 @@ func (x *PathNode) GetAncestors() int32 {
 	return 0
 }
 
-// A compaction node of the path.
+// A compaction node of the chain.
 type CompactionInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id: 64 hex digits.
+	// The id: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// How many ancestors it has.
+	// The number of its ancestors.
 	Ancestors int32 `protobuf:"varint,2,opt,name=ancestors,proto3" json:"ancestors,omitempty"`
-	// The last node that it stands for.
+	// The last node that it covers.
 	CoversThroughId string `protobuf:"bytes,3,opt,name=covers_through_id,json=coversThroughId,proto3" json:"covers_through_id,omitempty"`
-	// Its messages.
+	// The number of its messages.
 	MessageCount int32 `protobuf:"varint,4,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// Their bytes.
+	// The bytes of its messages.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// Whether its first message is a summary.
 	HasSummary    bool `protobuf:"varint,6,opt,name=has_summary,json=hasSummary,proto3" json:"has_summary,omitempty"`
@@ -8155,12 +8241,12 @@ func (x *CompactionInfo) GetHasSummary() bool {
 	return false
 }
 
-// A chain that this one started.
+// A chain that this chain started.
 type SpawnedChain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its first node: 64 hex digits.
+	// The first node of the chain: 64 hex digits.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The node of this chain, and the call, that it was spawned from.
+	// The node of this chain, and the call, that started it.
 	SpawnedFrom   *SpawnedFromRef `protobuf:"bytes,2,opt,name=spawned_from,json=spawnedFrom,proto3" json:"spawned_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8210,12 +8296,12 @@ func (x *SpawnedChain) GetSpawnedFrom() *SpawnedFromRef {
 	return nil
 }
 
-// A tool and how often it was called.
+// A tool and the number of its calls.
 type ToolUse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name; absent for calls without one.
+	// The name. Absent for calls without a name.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Its calls.
+	// The number of calls.
 	Calls         int32 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8265,23 +8351,23 @@ func (x *ToolUse) GetCalls() int32 {
 	return 0
 }
 
-// A variable: metadata "var/NAME", with its value, or "varinfo/NAME", which declares one whose value the client keeps.
+// A variable, set by the metadata "var/NAME" or declared by "varinfo/NAME".
 type VariableInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// NAME.
+	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The type of its JSON value: "string", "number", "boolean", "null", "array", "object", or "invalid"; of a declared one what was
-	// declared, 1 to 64 bytes.
+	// The type of the JSON value: "string", "number", "boolean", "null", "array", "object" or "invalid". Of a
+	// declared variable: the declared type.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// The bytes of the value, as declared where it was.
+	// The bytes of the value. Of a declared variable: the declared size.
 	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// Mode PREVIEW: the beginning of the value, or of the preview that was declared.
+	// The beginning of the value, or of the declared preview. DESCRIBE_MODE_PREVIEW only.
 	Preview string `protobuf:"bytes,4,opt,name=preview,proto3" json:"preview,omitempty"`
 	// The node that set it last.
 	SetBy *PathNode `protobuf:"bytes,5,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
-	// When that was first put.
+	// The time of that node's first put.
 	SetAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=set_at,json=setAt,proto3" json:"set_at,omitempty"`
-	// The iteration that was declared; absent where the variable has its value.
+	// The declared iteration. Absent if the variable has its value here.
 	Iteration     *int64 `protobuf:"varint,7,opt,name=iteration,proto3,oneof" json:"iteration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -44,119 +44,147 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Keeps the transcripts of LLM agents: appends what was said, branches, and gives back the messages to send.
+// Keeps the transcripts of LLM agents. A client appends messages, branches, and reads the messages to send to
+// a model.
 //
-// A transcript is a chain of immutable nodes, each named by a hash of its messages, metadata and parent. Aliases are
-// names that point to nodes and can be moved. Node ids are 64 lower-case hex digits. Every request names a namespace
-// ([a-z0-9._-], 1 to 64 characters); empty means "default"; nothing is visible across namespaces.
+// A transcript is a chain of immutable nodes. The id of a node is a hash of its messages, its metadata and
+// its parent. An alias is a mutable name that points to a node. docs/design.md#glossary defines the terms.
 //
-// A request is at most 4 MiB, and holds at most 200,000 messages, parts, others of protobuf's messages, and texts in lists.
-// Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
+// Every request has a namespace: 1 to 64 characters of [a-z0-9._-]. Empty means "default". No call reads or
+// changes two namespaces.
 //
-// Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
-// google.rpc.RequestInfo with the id under which the server's log has the call; it is empty where a write was refused
-// by its head alone (OVERLOADED), which is not logged. Where no method is reached there is neither: requests over 8 MiB,
-// unknown methods, failures of the transport; nor in errors of health and reflection. Beside the errors named at a
-// method any call can fail with UNAVAILABLE (DRAINING), RESOURCE_EXHAUSTED (OVERLOADED), DATA_LOSS (NODE_CORRUPT),
-// CANCELLED, DEADLINE_EXCEEDED or INTERNAL.
+// A request has at most 4 MiB. It has at most 200,000 protobuf messages, parts and strings of repeated fields
+// in all. The server refuses unknown fields and invalid UTF-8 (MALFORMED_REQUEST).
 //
-// A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
-// transport it is not known whether a write took place.
+// Every error has two details: a google.rpc.ErrorInfo with an ErrorReason, and a google.rpc.RequestInfo with
+// the id of the request in the server's log. The id is empty if admission control refused a write
+// (OVERLOADED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
+// transport, and errors of the health and reflection services.
+//
+// The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
+// fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
+// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED.
+//
+// A call that fails changes nothing. After CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED, INTERNAL and a failure
+// of the transport the outcome of a write is unknown. docs/api.md#retries says which calls a client may
+// repeat then.
 type TranscriptServiceClient interface {
-	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it, or deletes some.
-	// Putting what is already there writes no node and succeeds with created = false.
+	// Appends messages to a parent as one node, or starts a chain. It sets and deletes aliases in the same
+	// commit. If the node exists already, the call writes no node and succeeds with `created = false`.
 	//
-	// May be repeated where both are so (see AliasPrecondition):
-	//   - The parent is absent, a node id, or an alias that the same call conditions on a head. With any other alias as parent the
-	//     repeat appends again.
-	//   - The call names no alias; or it sets one with must_not_exist or head_id; or it names one with revision; or all that it does to
-	//     aliases is to delete them with head_id. Else the repeat undoes what others did to aliases since.
+	// Atomic. Idempotent if parent and aliases meet the conditions in docs/api.md#retries.
 	//
-	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
-	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
-	// RESOURCE_EXHAUSTED (DISK_FULL, TOO_MANY_FILES, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
+	// Errors: PARENT_NOT_FOUND, ALIAS_NOT_FOUND, ALIAS_EXISTS, ALIAS_MOVED, DUPLICATE_ALIAS,
+	// TOO_MANY_OPEN_CALLS.
 	PutNode(ctx context.Context, in *PutNodeRequest, opts ...grpc.CallOption) (*PutNodeResponse, error)
-	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
+	// Puts several nodes, each as PutNode does.
+	//
+	// Atomic: all nodes or none. Idempotent if each node meets the conditions in docs/api.md#retries.
+	//
+	// Errors: as PutNode.
 	PutNodes(ctx context.Context, in *PutNodesRequest, opts ...grpc.CallOption) (*PutNodesResponse, error)
-	// Alias sets aliases to nodes that are there, or deletes some, in one commit, all or nothing. May be repeated where each is deleted with
-	// revision or head_id, or has revision and as target a node id or itself, or has must_not_exist or head_id, a node id as target, and
-	// no labels: else the repeat undoes what others did since.
+	// Sets aliases to existing nodes, and deletes aliases.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
-	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// Atomic: all aliases or none. Idempotent if each alias meets the conditions in docs/api.md#retries.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, ALIAS_EXISTS, ALIAS_MOVED, DUPLICATE_ALIAS.
 	Alias(ctx context.Context, in *AliasRequest, opts ...grpc.CallOption) (*AliasResponse, error)
-	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated with revision or head_id; else the repeat deletes what
-	// others set since, or with must_exist fails.
+	// Deletes one alias. Its nodes and its history stay. If the alias does not exist, the call succeeds with
+	// `deleted = false`, except under `must_exist`.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
-	// for PutNode.
+	// Atomic. Idempotent with a precondition `revision` or `head_id`: see docs/api.md#retries.
+	//
+	// Errors: ALIAS_NOT_FOUND (`must_exist` failed), ALIAS_MOVED.
 	DeleteAlias(ctx context.Context, in *DeleteAliasRequest, opts ...grpc.CallOption) (*DeleteAliasResponse, error)
-	// DeleteAliases deletes the aliases that begin with a prefix and were last moved before some time, a page a call; their nodes and their
-	// history stay. A page is one commit. What others moved since that time stays, also where they do so while the page is made. May be
-	// repeated with a page_token, or with a moved_before that is not to come: what was deleted is not there a second time. Otherwise the repeat
-	// deletes what others set since. Where a deletion was cut, send its last request again, or begin it again with the same moved_before.
-	// Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// Deletes the aliases of a prefix that last moved before a time, one page in each call. Their nodes and
+	// their history stay. An alias that another writer moves after that time stays, also if it moves during the
+	// call.
+	//
+	// Atomic: each page is one commit. Idempotent with a `page_token`, or with a `moved_before` that is not in
+	// the future: see docs/api.md#retries. To continue an interrupted deletion, send its last request again, or
+	// start again with the same `moved_before`.
+	//
+	// Errors: INVALID_PAGE_TOKEN.
 	DeleteAliases(ctx context.Context, in *DeleteAliasesRequest, opts ...grpc.CallOption) (*DeleteAliasesResponse, error)
-	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
-	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
+	// Returns the node that an alias points to.
+	//
+	// Errors: ALIAS_NOT_FOUND (with the detail DeletedAlias if the name was deleted and is not forgotten).
 	ResolveAlias(ctx context.Context, in *ResolveAliasRequest, opts ...grpc.CallOption) (*ResolveAliasResponse, error)
-	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those under a folder, last moved first.
-	// Both lists go the other way round, too. Errors: INVALID_ARGUMENT.
+	// Lists aliases: those whose names begin with a prefix, in the order of the bytes of their names, or those
+	// under a folder, last moved first. `order` reverses the list.
+	//
+	// Errors: INVALID_PAGE_TOKEN.
 	ListAliases(ctx context.Context, in *ListAliasesRequest, opts ...grpc.CallOption) (*ListAliasesResponse, error)
-	// ListAliasHistory lists the nodes that an alias pointed to, newest first: at most the last 100, at most 90 days
-	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set, or deleted more than 90
-	// days ago.
+	// Lists the nodes that an alias pointed to, newest first. The history has at most 100 states, of the last
+	// 90 days. It stays after the deletion of the alias.
+	//
+	// Errors: ALIAS_NOT_FOUND (the name was never set, or was deleted more than 90 days ago),
+	// INVALID_PAGE_TOKEN.
 	ListAliasHistory(ctx context.Context, in *ListAliasHistoryRequest, opts ...grpc.CallOption) (*ListAliasHistoryResponse, error)
-	// Assemble gives the messages of a chain in one view, in one reply of at most 4 MiB - 64 KiB.
+	// Returns the messages of a chain in one view. The response has at most 4 MiB - 64 KiB.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR,
-	// NOT_IN_VIEW); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, NOT_AN_ANCESTOR, NOT_IN_VIEW, USE_STREAM_ASSEMBLE.
 	Assemble(ctx context.Context, in *AssembleRequest, opts ...grpc.CallOption) (*AssembleResponse, error)
-	// StreamAssemble gives the same in frames of whole nodes, at most about 64 KiB or one node each and never over 4 MiB,
-	// for chains of any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
-	StreamAssemble(ctx context.Context, in *StreamAssembleRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamAssembleResponse], error)
-	// GetNode gives one node. Errors: INVALID_ARGUMENT (also AMBIGUOUS_PREFIX); NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where the reply would be over 4 MiB: ask without the
-	// messages and stream those (VIEW_FULL, after the parent); DATA_LOSS.
-	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
-	// GetNodes gives up to 1,000 nodes by their ids, in the order of the request, as many as fit into a reply of 4 MiB - 64 KiB. Ids
-	// that no node has are told in the reply and are no error. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE)
-	// where the first node alone does not fit: see GetNode; DATA_LOSS.
-	GetNodes(ctx context.Context, in *GetNodesRequest, opts ...grpc.CallOption) (*GetNodesResponse, error)
-	// ListChildren lists the nodes whose parent a node is. The order is stable, and about that in which they were first put: of
-	// nodes that were put within a second, or in one call, any may come first.
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
-	ListChildren(ctx context.Context, in *ListChildrenRequest, opts ...grpc.CallOption) (*ListChildrenResponse, error)
-	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
-	// by a policy and headed by the caller's summary. Nothing is lost: the originals stay ancestors. Where the head is an
-	// alias, it moves to the new node in the same commit, also when plain appends have moved it meanwhile. Where nothing
-	// would be saved nothing is written, and the call succeeds with written = false. May be repeated with through_id: a repeat
-	// of a call that took place mostly finds nothing left to save, and covers nothing that was said since.
+	// Returns the messages of a chain in one view, of any length. Each response is a frame of whole nodes: at
+	// most about 64 KiB, or one node, and never more than 4 MiB.
 	//
-	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
-	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
-	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
-	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// Errors: as Assemble, except USE_STREAM_ASSEMBLE.
+	StreamAssemble(ctx context.Context, in *StreamAssembleRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamAssembleResponse], error)
+	// Returns one node.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, AMBIGUOUS_PREFIX, USE_STREAM_ASSEMBLE (the response would be
+	// over 4 MiB: set `omit_messages`, and read the messages with StreamAssemble in VIEW_FULL, with the parent
+	// as `after_id`).
+	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
+	// Returns up to 1,000 nodes by their ids, in the order of the request. The response has as many nodes as
+	// fit into 4 MiB - 64 KiB. An id without a node is not an error.
+	//
+	// Errors: USE_STREAM_ASSEMBLE (the first node alone does not fit: see GetNode).
+	GetNodes(ctx context.Context, in *GetNodesRequest, opts ...grpc.CallOption) (*GetNodesResponse, error)
+	// Lists the children of a node. The order is stable, and about that of the first puts: see
+	// docs/api.md#paging.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, INVALID_PAGE_TOKEN.
+	ListChildren(ctx context.Context, in *ListChildrenRequest, opts ...grpc.CallOption) (*ListChildrenResponse, error)
+	// Appends a compaction node. Its messages replace those that the effective view shows between the preamble
+	// and an ancestor: a policy condenses them, and the caller's summary comes first. The original nodes stay
+	// in the chain. If the head is an alias, the alias moves to the new node in the same commit, also if other
+	// writers have appended plain nodes meanwhile. If the compaction would save nothing, the call writes
+	// nothing and succeeds with `written = false`.
+	//
+	// Atomic. A repeat is safe with `through_id`: it covers no later message, and usually finds nothing to
+	// save. See docs/api.md#retries.
+	//
+	// Errors, in the order of the checks: NODE_NOT_FOUND, ALIAS_NOT_FOUND; NOT_AN_ANCESTOR, ALREADY_COVERED,
+	// OPEN_TOOL_CALLS; COMPACTION_TOO_LARGE; ALIAS_NOT_FOUND, ALIAS_EXISTS, ALIAS_MOVED, DUPLICATE_ALIAS (of
+	// `aliases`). ALIAS_MOVED also means that other writers moved the head's alias off its chain, or compacted
+	// it again and again.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
-	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
-	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// Lists the run loops of a chain, newest first, as they are in the full view. Compactions do not change
+	// them.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, INVALID_PAGE_TOKEN.
 	ListRunLoops(ctx context.Context, in *ListRunLoopsRequest, opts ...grpc.CallOption) (*ListRunLoopsResponse, error)
-	// RecallToolCall gives a past call of a chain with its arguments and its result, whatever was compacted since.
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND); DATA_LOSS.
+	// Returns a past tool call of a chain with its arguments and its result. It finds compacted calls too.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND, INVALID_PAGE_TOKEN.
 	RecallToolCall(ctx context.Context, in *RecallToolCallRequest, opts ...grpc.CallOption) (*RecallToolCallResponse, error)
-	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
-	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit, also between
-	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND
-	// (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// Finds the messages that match a text or a pattern, in one chain or in all chains under a prefix of
+	// aliases. A page ends when it is full, or after about 16 MiB or half a second. A page may therefore be
+	// empty before the last page. It may end between two messages of a node.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, INVALID_PATTERN, INVALID_PAGE_TOKEN.
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
-	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
-	// redacted before anything is cut. What it reads is bounded too: about 16 MiB of messages to find calls, the same again
-	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); DATA_LOSS.
+	// Returns a bounded digest of the latest tool calls and results of a chain, for a prompt or a person. The
+	// server redacts secrets before it cuts texts. A call reads about 16 MiB of messages to find tool calls,
+	// the same again if one group has more, and the messages that it shows.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	ReplayTools(ctx context.Context, in *ReplayToolsRequest, opts ...grpc.CallOption) (*ReplayToolsResponse, error)
-	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
-	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// Returns the state of a chain, as fields and as a text. The work depends on the size of the response, not
+	// on the length of the chain.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 }
 
@@ -371,119 +399,147 @@ func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequ
 // All implementations must embed UnimplementedTranscriptServiceServer
 // for forward compatibility.
 //
-// Keeps the transcripts of LLM agents: appends what was said, branches, and gives back the messages to send.
+// Keeps the transcripts of LLM agents. A client appends messages, branches, and reads the messages to send to
+// a model.
 //
-// A transcript is a chain of immutable nodes, each named by a hash of its messages, metadata and parent. Aliases are
-// names that point to nodes and can be moved. Node ids are 64 lower-case hex digits. Every request names a namespace
-// ([a-z0-9._-], 1 to 64 characters); empty means "default"; nothing is visible across namespaces.
+// A transcript is a chain of immutable nodes. The id of a node is a hash of its messages, its metadata and
+// its parent. An alias is a mutable name that points to a node. docs/design.md#glossary defines the terms.
 //
-// A request is at most 4 MiB, and holds at most 200,000 messages, parts, others of protobuf's messages, and texts in lists.
-// Unknown fields and invalid UTF-8 are refused (INVALID_ARGUMENT).
+// Every request has a namespace: 1 to 64 characters of [a-z0-9._-]. Empty means "default". No call reads or
+// changes two namespaces.
 //
-// Every error of these methods carries a google.rpc.ErrorInfo whose reason is an ErrorReason, and a
-// google.rpc.RequestInfo with the id under which the server's log has the call; it is empty where a write was refused
-// by its head alone (OVERLOADED), which is not logged. Where no method is reached there is neither: requests over 8 MiB,
-// unknown methods, failures of the transport; nor in errors of health and reflection. Beside the errors named at a
-// method any call can fail with UNAVAILABLE (DRAINING), RESOURCE_EXHAUSTED (OVERLOADED), DATA_LOSS (NODE_CORRUPT),
-// CANCELLED, DEADLINE_EXCEEDED or INTERNAL.
+// A request has at most 4 MiB. It has at most 200,000 protobuf messages, parts and strings of repeated fields
+// in all. The server refuses unknown fields and invalid UTF-8 (MALFORMED_REQUEST).
 //
-// A call that fails changes nothing. Only after CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED and failures of the
-// transport it is not known whether a write took place.
+// Every error has two details: a google.rpc.ErrorInfo with an ErrorReason, and a google.rpc.RequestInfo with
+// the id of the request in the server's log. The id is empty if admission control refused a write
+// (OVERLOADED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
+// transport, and errors of the health and reflection services.
+//
+// The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
+// fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
+// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED.
+//
+// A call that fails changes nothing. After CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED, INTERNAL and a failure
+// of the transport the outcome of a write is unknown. docs/api.md#retries says which calls a client may
+// repeat then.
 type TranscriptServiceServer interface {
-	// PutNode appends messages to a parent as one node, or begins a chain, and in the same commit sets aliases to it, or deletes some.
-	// Putting what is already there writes no node and succeeds with created = false.
+	// Appends messages to a parent as one node, or starts a chain. It sets and deletes aliases in the same
+	// commit. If the node exists already, the call writes no node and succeeds with `created = false`.
 	//
-	// May be repeated where both are so (see AliasPrecondition):
-	//   - The parent is absent, a node id, or an alias that the same call conditions on a head. With any other alias as parent the
-	//     repeat appends again.
-	//   - The call names no alias; or it sets one with must_not_exist or head_id; or it names one with revision; or all that it does to
-	//     aliases is to delete them with head_id. Else the repeat undoes what others did to aliases since.
+	// Atomic. Idempotent if parent and aliases meet the conditions in docs/api.md#retries.
 	//
-	// Errors: INVALID_ARGUMENT (also LIMIT_EXCEEDED within all limits, where the store cannot write it in one commit);
-	// NOT_FOUND (PARENT_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED (ALIAS_MOVED);
-	// RESOURCE_EXHAUSTED (DISK_FULL, TOO_MANY_FILES, OVERLOADED); UNAVAILABLE (DRAINING, STORE_FAILED).
+	// Errors: PARENT_NOT_FOUND, ALIAS_NOT_FOUND, ALIAS_EXISTS, ALIAS_MOVED, DUPLICATE_ALIAS,
+	// TOO_MANY_OPEN_CALLS.
 	PutNode(context.Context, *PutNodeRequest) (*PutNodeResponse, error)
-	// PutNodes puts several nodes in one commit, all or nothing. Errors and repetition as for PutNode, of each node.
+	// Puts several nodes, each as PutNode does.
+	//
+	// Atomic: all nodes or none. Idempotent if each node meets the conditions in docs/api.md#retries.
+	//
+	// Errors: as PutNode.
 	PutNodes(context.Context, *PutNodesRequest) (*PutNodesResponse, error)
-	// Alias sets aliases to nodes that are there, or deletes some, in one commit, all or nothing. May be repeated where each is deleted with
-	// revision or head_id, or has revision and as target a node id or itself, or has must_not_exist or head_id, a node id as target, and
-	// no labels: else the repeat undoes what others did since.
+	// Sets aliases to existing nodes, and deletes aliases.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); ALREADY_EXISTS (ALIAS_EXISTS); ABORTED
-	// (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// Atomic: all aliases or none. Idempotent if each alias meets the conditions in docs/api.md#retries.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, ALIAS_EXISTS, ALIAS_MOVED, DUPLICATE_ALIAS.
 	Alias(context.Context, *AliasRequest) (*AliasResponse, error)
-	// DeleteAlias deletes an alias; its nodes and its history stay. Deleting what is not there succeeds with
-	// deleted = false, unless the precondition is must_exist. May be repeated with revision or head_id; else the repeat deletes what
-	// others set since, or with must_exist fails.
+	// Deletes one alias. Its nodes and its history stay. If the alias does not exist, the call succeeds with
+	// `deleted = false`, except under `must_exist`.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND); ABORTED (ALIAS_MOVED); RESOURCE_EXHAUSTED and UNAVAILABLE as
-	// for PutNode.
+	// Atomic. Idempotent with a precondition `revision` or `head_id`: see docs/api.md#retries.
+	//
+	// Errors: ALIAS_NOT_FOUND (`must_exist` failed), ALIAS_MOVED.
 	DeleteAlias(context.Context, *DeleteAliasRequest) (*DeleteAliasResponse, error)
-	// DeleteAliases deletes the aliases that begin with a prefix and were last moved before some time, a page a call; their nodes and their
-	// history stay. A page is one commit. What others moved since that time stays, also where they do so while the page is made. May be
-	// repeated with a page_token, or with a moved_before that is not to come: what was deleted is not there a second time. Otherwise the repeat
-	// deletes what others set since. Where a deletion was cut, send its last request again, or begin it again with the same moved_before.
-	// Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// Deletes the aliases of a prefix that last moved before a time, one page in each call. Their nodes and
+	// their history stay. An alias that another writer moves after that time stays, also if it moves during the
+	// call.
+	//
+	// Atomic: each page is one commit. Idempotent with a `page_token`, or with a `moved_before` that is not in
+	// the future: see docs/api.md#retries. To continue an interrupted deletion, send its last request again, or
+	// start again with the same `moved_before`.
+	//
+	// Errors: INVALID_PAGE_TOKEN.
 	DeleteAliases(context.Context, *DeleteAliasesRequest) (*DeleteAliasesResponse, error)
-	// ResolveAlias tells which node an alias points to. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND), with the detail
-	// DeletedAlias where the name was deleted, and is not forgotten: see AliasInfo.revision.
+	// Returns the node that an alias points to.
+	//
+	// Errors: ALIAS_NOT_FOUND (with the detail DeletedAlias if the name was deleted and is not forgotten).
 	ResolveAlias(context.Context, *ResolveAliasRequest) (*ResolveAliasResponse, error)
-	// ListAliases lists the aliases that begin with a prefix, in the order of the names' bytes, or those under a folder, last moved first.
-	// Both lists go the other way round, too. Errors: INVALID_ARGUMENT.
+	// Lists aliases: those whose names begin with a prefix, in the order of the bytes of their names, or those
+	// under a folder, last moved first. `order` reverses the list.
+	//
+	// Errors: INVALID_PAGE_TOKEN.
 	ListAliases(context.Context, *ListAliasesRequest) (*ListAliasesResponse, error)
-	// ListAliasHistory lists the nodes that an alias pointed to, newest first: at most the last 100, at most 90 days
-	// back, also after its deletion. Errors: INVALID_ARGUMENT; NOT_FOUND (ALIAS_NOT_FOUND) for a name never set, or deleted more than 90
-	// days ago.
+	// Lists the nodes that an alias pointed to, newest first. The history has at most 100 states, of the last
+	// 90 days. It stays after the deletion of the alias.
+	//
+	// Errors: ALIAS_NOT_FOUND (the name was never set, or was deleted more than 90 days ago),
+	// INVALID_PAGE_TOKEN.
 	ListAliasHistory(context.Context, *ListAliasHistoryRequest) (*ListAliasHistoryResponse, error)
-	// Assemble gives the messages of a chain in one view, in one reply of at most 4 MiB - 64 KiB.
+	// Returns the messages of a chain in one view. The response has at most 4 MiB - 64 KiB.
 	//
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION (NOT_AN_ANCESTOR,
-	// NOT_IN_VIEW); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE); DATA_LOSS.
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, NOT_AN_ANCESTOR, NOT_IN_VIEW, USE_STREAM_ASSEMBLE.
 	Assemble(context.Context, *AssembleRequest) (*AssembleResponse, error)
-	// StreamAssemble gives the same in frames of whole nodes, at most about 64 KiB or one node each and never over 4 MiB,
-	// for chains of any length. Errors as for Assemble, less USE_STREAM_ASSEMBLE.
-	StreamAssemble(*StreamAssembleRequest, grpc.ServerStreamingServer[StreamAssembleResponse]) error
-	// GetNode gives one node. Errors: INVALID_ARGUMENT (also AMBIGUOUS_PREFIX); NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE) where the reply would be over 4 MiB: ask without the
-	// messages and stream those (VIEW_FULL, after the parent); DATA_LOSS.
-	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
-	// GetNodes gives up to 1,000 nodes by their ids, in the order of the request, as many as fit into a reply of 4 MiB - 64 KiB. Ids
-	// that no node has are told in the reply and are no error. Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED (USE_STREAM_ASSEMBLE)
-	// where the first node alone does not fit: see GetNode; DATA_LOSS.
-	GetNodes(context.Context, *GetNodesRequest) (*GetNodesResponse, error)
-	// ListChildren lists the nodes whose parent a node is. The order is stable, and about that in which they were first put: of
-	// nodes that were put within a second, or in one call, any may come first.
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND).
-	ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error)
-	// Compact appends a node that stands for what the effective view shows between the preamble and an ancestor, condensed
-	// by a policy and headed by the caller's summary. Nothing is lost: the originals stay ancestors. Where the head is an
-	// alias, it moves to the new node in the same commit, also when plain appends have moved it meanwhile. Where nothing
-	// would be saved nothing is written, and the call succeeds with written = false. May be repeated with through_id: a repeat
-	// of a call that took place mostly finds nothing left to save, and covers nothing that was said since.
+	// Returns the messages of a chain in one view, of any length. Each response is a frame of whole nodes: at
+	// most about 64 KiB, or one node, and never more than 4 MiB.
 	//
-	// Errors, in this order: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); FAILED_PRECONDITION
-	// (NOT_AN_ANCESTOR, ALREADY_COVERED, OPEN_TOOL_CALLS); INVALID_ARGUMENT (COMPACTION_TOO_LARGE); then those of PutNode's
-	// aliases; ABORTED (ALIAS_MOVED) also where the head's alias was moved off its chain or compacted by others again
-	// and again; RESOURCE_EXHAUSTED and UNAVAILABLE as for PutNode.
+	// Errors: as Assemble, except USE_STREAM_ASSEMBLE.
+	StreamAssemble(*StreamAssembleRequest, grpc.ServerStreamingServer[StreamAssembleResponse]) error
+	// Returns one node.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, AMBIGUOUS_PREFIX, USE_STREAM_ASSEMBLE (the response would be
+	// over 4 MiB: set `omit_messages`, and read the messages with StreamAssemble in VIEW_FULL, with the parent
+	// as `after_id`).
+	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
+	// Returns up to 1,000 nodes by their ids, in the order of the request. The response has as many nodes as
+	// fit into 4 MiB - 64 KiB. An id without a node is not an error.
+	//
+	// Errors: USE_STREAM_ASSEMBLE (the first node alone does not fit: see GetNode).
+	GetNodes(context.Context, *GetNodesRequest) (*GetNodesResponse, error)
+	// Lists the children of a node. The order is stable, and about that of the first puts: see
+	// docs/api.md#paging.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, INVALID_PAGE_TOKEN.
+	ListChildren(context.Context, *ListChildrenRequest) (*ListChildrenResponse, error)
+	// Appends a compaction node. Its messages replace those that the effective view shows between the preamble
+	// and an ancestor: a policy condenses them, and the caller's summary comes first. The original nodes stay
+	// in the chain. If the head is an alias, the alias moves to the new node in the same commit, also if other
+	// writers have appended plain nodes meanwhile. If the compaction would save nothing, the call writes
+	// nothing and succeeds with `written = false`.
+	//
+	// Atomic. A repeat is safe with `through_id`: it covers no later message, and usually finds nothing to
+	// save. See docs/api.md#retries.
+	//
+	// Errors, in the order of the checks: NODE_NOT_FOUND, ALIAS_NOT_FOUND; NOT_AN_ANCESTOR, ALREADY_COVERED,
+	// OPEN_TOOL_CALLS; COMPACTION_TOO_LARGE; ALIAS_NOT_FOUND, ALIAS_EXISTS, ALIAS_MOVED, DUPLICATE_ALIAS (of
+	// `aliases`). ALIAS_MOVED also means that other writers moved the head's alias off its chain, or compacted
+	// it again and again.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
-	// ListRunLoops lists the run loops of a chain, newest first, as everything ever put has them: compaction changes
-	// nothing in it. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// Lists the run loops of a chain, newest first, as they are in the full view. Compactions do not change
+	// them.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, INVALID_PAGE_TOKEN.
 	ListRunLoops(context.Context, *ListRunLoopsRequest) (*ListRunLoopsResponse, error)
-	// RecallToolCall gives a past call of a chain with its arguments and its result, whatever was compacted since.
-	// Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND); DATA_LOSS.
+	// Returns a past tool call of a chain with its arguments and its result. It finds compacted calls too.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, TOOL_CALL_NOT_FOUND, INVALID_PAGE_TOKEN.
 	RecallToolCall(context.Context, *RecallToolCallRequest) (*RecallToolCallResponse, error)
-	// Search finds the messages of a chain, or of all chains under an alias prefix, that match a text or a pattern. A page
-	// ends when it is full, or when about 16 MiB or half a second were spent on it, then perhaps without a hit, also between
-	// two messages of a node; the token goes on from there. Errors: INVALID_ARGUMENT (also INVALID_PATTERN); NOT_FOUND
-	// (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// Finds the messages that match a text or a pattern, in one chain or in all chains under a prefix of
+	// aliases. A page ends when it is full, or after about 16 MiB or half a second. A page may therefore be
+	// empty before the last page. It may end between two messages of a node.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND, INVALID_PATTERN, INVALID_PAGE_TOKEN.
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
-	// ReplayTools gives a bounded digest of the latest calls and results of a chain, for a prompt or a person. Secrets are
-	// redacted before anything is cut. What it reads is bounded too: about 16 MiB of messages to find calls, the same again
-	// where one group of calls has more, and to show them. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND,
-	// ALIAS_NOT_FOUND); DATA_LOSS.
+	// Returns a bounded digest of the latest tool calls and results of a chain, for a prompt or a person. The
+	// server redacts secrets before it cuts texts. A call reads about 16 MiB of messages to find tool calls,
+	// the same again if one group has more, and the messages that it shows.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	ReplayTools(context.Context, *ReplayToolsRequest) (*ReplayToolsResponse, error)
-	// Describe tells the state of a chain, typed and as a text, bounded by the limits of the request. Its work grows with
-	// what it returns, not with the chain. Errors: INVALID_ARGUMENT; NOT_FOUND (NODE_NOT_FOUND, ALIAS_NOT_FOUND); DATA_LOSS.
+	// Returns the state of a chain, as fields and as a text. The work depends on the size of the response, not
+	// on the length of the chain.
+	//
+	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	mustEmbedUnimplementedTranscriptServiceServer()
 }
