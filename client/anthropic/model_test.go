@@ -15,9 +15,11 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// ForModel of what Parse makes of given: the request and, one a line, what was changed.
-func TestForModel(t *testing.T) {
-	for _, c := range []struct{ name, given, want, changes string }{
+// modelCase is what ForModel makes of given: the request and, one a line, what was changed.
+type modelCase struct{ name, given, want, changes string }
+
+func modelCases() []modelCase {
+	return []modelCase{
 		{"nothing to change",
 			`{"system":"S","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking",` +
 				`"thinking":"hm","signature":"s"},{"type":"tool_use","id":"t1","name":"f","input":{"a":1.0}}]},{"role":"user",` +
@@ -117,7 +119,12 @@ func TestForModel(t *testing.T) {
 				`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}}]}]}`,
 			"messages[0].parts[0] replaced to [left out: image/tiff]\nmessages[0].parts[1] replaced to [left out: image]\n" +
 				"messages[0].parts[2].extras left_out"},
-	} {
+	}
+}
+
+// ForModel of what Parse makes of given.
+func TestForModel(t *testing.T) {
+	for _, c := range modelCases() {
 		t.Run(c.name, func(t *testing.T) {
 			messages, _, err := anthropic.Parse([]byte(c.given))
 			if err != nil {
@@ -130,9 +137,8 @@ func TestForModel(t *testing.T) {
 
 const openaiCalls = `{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[`
 
-// ForModel of what openai.Parse makes of given.
-func TestForModelOfOpenAIsMessages(t *testing.T) {
-	for _, c := range []struct{ name, given, want, changes string }{
+func openaiCases() []modelCase {
+	return []modelCase{
 		{"system and developer go to the system prompt, a name is left out",
 			`[{"role":"system","content":"S"},{"role":"developer","content":"D"},{"role":"user","name":"ann","content":"hi"}]`,
 			`{"system":[{"type":"text","text":"S"},{"type":"text","text":"D"}],"messages":[{"role":"user","content":"hi"}]}`,
@@ -192,7 +198,12 @@ messages[1].parts[2] added`},
 				`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AAAA"}},` +
 				`{"type":"text","text":"[left out: file]"}]}]}`,
 			"messages[0].parts[2] replaced to [left out: audio/wav]\nmessages[0].parts[4] replaced to [left out: file]"},
-	} {
+	}
+}
+
+// ForModel of what openai.Parse makes of given.
+func TestForModelOfOpenAIsMessages(t *testing.T) {
+	for _, c := range openaiCases() {
 		t.Run(c.name, func(t *testing.T) {
 			messages, _, err := openai.Parse([]byte(c.given))
 			if err != nil {
@@ -262,16 +273,20 @@ func TestForModelErrors(t *testing.T) {
 }
 
 // What only other providers have is named in the report of Format.
-func TestFormatReportsWhatIsInexact(t *testing.T) {
+func inexactMessages() []*transcriptv1.Message {
 	text := &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: "x"}}
 	call := &transcriptv1.Part{Kind: &transcriptv1.Part_ToolCall{ToolCall: &transcriptv1.ToolCall{
 		Id: proto.String("c"), Name: proto.String("f"), Arguments: `{"a": 1}`,
 	}}}
-	out, report, err := anthropic.Format([]*transcriptv1.Message{
+	return []*transcriptv1.Message{
 		{Role: transcriptv1.Role_ROLE_DEVELOPER, Parts: []*transcriptv1.Part{text}},
 		{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{text}, Name: proto.String("ann")},
 		{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{text, call}},
-	})
+	}
+}
+
+func TestFormatReportsWhatIsInexact(t *testing.T) {
+	out, report, err := anthropic.Format(inexactMessages())
 	if err != nil {
 		t.Fatal(err)
 	}

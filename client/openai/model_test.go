@@ -18,9 +18,11 @@ import (
 const callA = `{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}`
 const callB = `{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}`
 
-// ForModel of what Parse makes of given: the request and, one a line, what was changed.
-func TestForModel(t *testing.T) {
-	for _, c := range []struct{ name, given, want, changes string }{
+// modelCase is what ForModel makes of given: the request and, one a line, what was changed.
+type modelCase struct{ name, given, want, changes string }
+
+func modelCases() []modelCase {
+	return []modelCase{
 		{"nothing to change",
 			`[{"role":"system","content":"S"},{"role":"user","name":"ann","content":"hi"},{"role":"assistant","content":"ho"}]`,
 			`[{"role":"system","content":"S"},{"role":"user","content":"hi","name":"ann"},{"role":"assistant","content":"ho"}]`,
@@ -162,7 +164,12 @@ messages[1].name left_out`},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"custom","custom":{"name":"sh","input":"ls"}}]},` +
 				`{"role":"tool","tool_call_id":"c","content":"4"}]`,
 			``},
-	} {
+	}
+}
+
+// ForModel of what Parse makes of given.
+func TestForModel(t *testing.T) {
+	for _, c := range modelCases() {
 		t.Run(c.name, func(t *testing.T) {
 			messages, _, err := openai.Parse([]byte(c.given))
 			if err != nil {
@@ -247,16 +254,20 @@ func TestForModelErrors(t *testing.T) {
 }
 
 // What only other providers have is named in the report of Format.
-func TestFormatReportsWhatIsInexact(t *testing.T) {
+func inexactMessages() []*transcriptv1.Message {
 	text := &transcriptv1.Part{Kind: &transcriptv1.Part_Text{Text: "x"}}
 	signed := &transcriptv1.Part{Kind: &transcriptv1.Part_Reasoning{
 		Reasoning: &transcriptv1.Reasoning{Text: "hm", Signature: "s"},
 	}}
-	out, report, err := openai.Format([]*transcriptv1.Message{
+	return []*transcriptv1.Message{
 		{Role: transcriptv1.Role_ROLE_USER, Parts: []*transcriptv1.Part{text}, Joined: true},
 		{Role: transcriptv1.Role_ROLE_ASSISTANT, Parts: []*transcriptv1.Part{text, signed}, Name: proto.String("n"),
 			State: transcriptv1.MessageState_MESSAGE_STATE_PARTIAL},
-	})
+	}
+}
+
+func TestFormatReportsWhatIsInexact(t *testing.T) {
+	out, report, err := openai.Format(inexactMessages())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ The last line printed is "N passed, N failed"; the exit code is 1 if any failed.
 import hashlib
 import json
 import pathlib
+import re
 import sys
 import unicodedata
 
@@ -107,8 +108,62 @@ def names():
     return len(cases) - len(wrong), len(wrong)
 
 
+def line(case):
+    """The line of a result."""
+    tool, call = case.get("tool", "-"), case.get("tool_call_id", "-")
+    place = f"{case['node_id'][:12]}.{case['message_index']}"
+    return f"[result of {tool}, {case['bytes']} bytes, left out; recall {call} {place}]"
+
+
+def cut(case):
+    """Texts of a message cut to so many code points."""
+    shown, left = [], case["limit"]
+    for text in case["texts"]:
+        if len(text) > left:
+            return shown + [text[:left] + "...[truncated]"]
+        shown, left = shown + [text], left - len(text)
+    return shown
+
+
+def is_object(text):
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def shorten(text):
+    """Arguments whose long string values are replaced by marks, where that saves 200 bytes."""
+    if not is_object(text):
+        short = json.dumps({"left_out": f"{len(text.encode())} bytes"})
+    else:
+        # A member's name has a colon behind it.
+        value = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
+        long = lambda m: not m[2] and len(m[1].encode()) > 200
+        mark = lambda m: f'"[{len(m[1].encode())} bytes left out]"' if long(m) else m[0]
+        short = value.sub(mark, text)
+    return short if len(text.encode()) - len(short.encode()) >= 200 else text
+
+
+def texts():
+    """How many cases of texts.json hold, and how many do not."""
+    cases = json.loads((TESTDATA / "texts.json").read_text(encoding="utf-8"))
+    checks = [("left_out", c["text"] == f"[{c['run_loops']} earlier turns are not shown]") for c in cases["left_out"]]
+    checks += [(c["name"], c["text"] == line(c)) for c in cases["line"]]
+    checks += [(c["name"], c["shortened"] == shorten(c["given"])) for c in cases["arguments"]]
+    checks += [(c["name"], c["shown"] == cut(c)) for c in cases["cut"]]
+    checks += [("depth", c["reply"] == f"[depth:{c['depth']}] {c['text']}") for c in cases["depth"]]
+    print(f"texts.json: {len(checks)} cases")
+    wrong = [name for name, holds in checks if not holds]
+    for name in wrong:
+        print(f"texts.json: {name}")
+    return len(checks) - len(wrong), len(wrong)
+
+
 def main():
     passed, failed = names()
+    more_passed, more_failed = texts()
+    passed, failed = passed + more_passed, failed + more_failed
     for name in ("vectors.json", "openai.json", "anthropic.json"):
         path = TESTDATA / name
         if not path.exists():
