@@ -21,6 +21,8 @@ func compactChecks() []Check {
 		{ID: "compact/appends-go-on", Promise: "a writer who read the head before the compaction is told only_compacted, and appends to the new head", run: onlyCompacted},
 		{ID: "compact/left-out-line", Promise: "what is dropped later is added to the line of a compaction", run: lineAddsUp},
 		{ID: "compact/repeat", Promise: "a repeat with through_id covers nothing that was said since", run: repeatCompact},
+		{ID: "compact/too-large", Promise: "what would be over a node's limits is COMPACTION_TOO_LARGE, and nothing is written", run: compactTooLarge},
+		{ID: "compact/further-aliases", Promise: "further aliases are set to the new node, and where none is written they are not", run: furtherAliases},
 		{ID: "compact/branches", Promise: "a branch that leaves the chain before the compaction never sees it", run: branchUncompacted},
 	}
 }
@@ -196,10 +198,34 @@ func branchUncompacted(p *probe) {
 	is(p, "messages of a branch beside the compaction", len(c.view(&transcriptv1.AssembleRequest{Head: byID(branch)}).GetMessages()), 10)
 }
 
+// compactTooLarge has 1,200 short messages to keep, and a result whose leaving out would save enough.
+func compactTooLarge(p *probe) {
+	c := p.chain("s | u c1 R1 a")
+	loop := func(i int) *transcriptv1.Message {
+		return text([]transcriptv1.Role{transcriptv1.Role_ROLE_USER, transcriptv1.Role_ROLE_ASSISTANT}[i%2], "x")
+	}
+	head := p.node(p.node(c.head(), repeat(600, loop)...), repeat(600, loop)...)
+	_, err := p.Compact(p.ctx, &transcriptv1.CompactRequest{Namespace: p.namespace, Head: byID(head), Policy: unbounded()})
+	p.refused(err, "COMPACTION_TOO_LARGE")
+	is(p, "children of the head", len(p.children(head)), 0)
+}
+
+func furtherAliases(p *probe) {
+	c, name, mark := p.chain("s | u c1 R1 a | u c2 R2 a"), p.name("chat"), p.name("mark")
+	p.point(name, c.head())
+	r := p.compact(&transcriptv1.CompactRequest{Head: byAlias(name), Aliases: update(mark, absent())})
+	is(p, "aliases of the reply, the head's first", []string{r.GetAliases()[0].GetName(), r.GetAliases()[1].GetName()}, []string{name, mark})
+	is(p, "node of the further alias", p.resolve(mark).GetNodeId(), r.GetNodeId())
+	again := p.compact(&transcriptv1.CompactRequest{Head: byAlias(name), Aliases: update(p.name("none"), nil)})
+	is(p, "written where nothing shrinks", again.GetWritten(), false)
+	p.gone(p.name("none"))
+}
+
 func loopChecks() []Check {
 	return []Check{
 		{ID: "list-run-loops/states", Promise: "run loops newest first with their state, outcome, messages, calls and previews", run: runLoops},
 		{ID: "list-run-loops/pages", Promise: "pages give each run loop once, also while the alias moves on", run: loopPages},
+		{ID: "list-run-loops/page-size", Promise: "page_size 0 means 20", run: loopPageSize},
 		{ID: "list-run-loops/lead-in", Promise: "what comes before any user is a lead-in", run: leadIn},
 	}
 }
@@ -261,6 +287,14 @@ func loopPages(p *probe) {
 		}
 	}
 	is(p, "first nodes of the loops", got, []string{c.ids[8], c.ids[6], c.ids[4], c.ids[2], c.ids[0]})
+}
+
+func loopPageSize(p *probe) {
+	c := p.chain(strings.Repeat("u a ", 21))
+	page, err := p.ListRunLoops(p.ctx, &transcriptv1.ListRunLoopsRequest{Namespace: p.namespace, Head: byID(c.head())})
+	p.ok(err, "ListRunLoops")
+	is(p, "run loops of the first page", len(page.GetRunLoops()), 20)
+	p.holds(page.GetNextPageToken() != "", "a token for the next page")
 }
 
 func leadIn(p *probe) {

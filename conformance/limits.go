@@ -21,6 +21,10 @@ func limitChecks() []Check {
 		{ID: "limits/labels", Promise: "64 labels with keys of 256 bytes and values of 4 KiB are taken, more is LIMIT_EXCEEDED", run: limitLabels},
 		{ID: "limits/notes", Promise: "1 KiB of notes of a message and 16 attributes are taken, more is LIMIT_EXCEEDED", run: limitNotes},
 		{ID: "limits/nodes-and-aliases-of-a-call", Promise: "1,000 nodes and 1,000 aliases of a call are taken, 1,001 are LIMIT_EXCEEDED", run: limitCall},
+		{ID: "limits/messages-and-calls-of-a-request", Promise: "10,000 messages, and 10,000 calls and results, of a request are taken, more is LIMIT_EXCEEDED", Large: true, run: limitMessagesOfCall},
+		{ID: "limits/notes-of-a-node", Promise: "64 KiB of notes of a node are taken, more is LIMIT_EXCEEDED", run: limitNodeNotes},
+		{ID: "limits/summary", Promise: "a summary of 1 MiB is taken, of a byte more LIMIT_EXCEEDED", Large: true, run: limitSummary},
+		{ID: "limits/reply-of-get-node", Promise: "a node that does not fit into 4 MiB is USE_STREAM_ASSEMBLE, and is read without its messages", Large: true, run: limitReply},
 		{ID: "limits/opaque", Promise: "an opaque part of 1 MiB is taken, of a byte more LIMIT_EXCEEDED", Large: true, run: limitOpaque},
 		{ID: "limits/page-size", Promise: "page_size 0 means 100, and more than 1,000 gives 1,000", run: limitPage},
 	}
@@ -198,6 +202,76 @@ func limitCall(p *probe) {
 	p.refused(err, "LIMIT_EXCEEDED", "aliases")
 	_, err = p.Alias(p.ctx, moves(1000))
 	p.ok(err, "Alias of 1,000 aliases")
+}
+
+// limitMessagesOfCall has ten nodes of 1,000 messages, and 40 of 250 calls, each of another root.
+func limitMessagesOfCall(p *probe) {
+	nodes := func(n int, messages func(i int) []*transcriptv1.Message) error {
+		r := &transcriptv1.PutNodesRequest{Namespace: p.namespace}
+		for i := range n {
+			r.Nodes = append(r.Nodes, &transcriptv1.NewNode{Messages: messages(i)})
+		}
+		_, err := p.PutNodes(p.ctx, r)
+		return err
+	}
+	short := func(i int) *transcriptv1.Message {
+		return text(transcriptv1.Role_ROLE_USER, fmt.Sprint(p.kit.mark, " short ", i))
+	}
+	thousand := func(int) []*transcriptv1.Message { return repeat(1000, short) }
+	p.ok(nodes(10, thousand), "10,000 messages")
+	p.refused(nodes(11, thousand), "LIMIT_EXCEEDED")
+	call := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_ASSISTANT}
+	for range 250 {
+		call.Parts = append(call.Parts, callPart("1", "t", "{}"))
+	}
+	p.refused(nodes(41, func(int) []*transcriptv1.Message { return []*transcriptv1.Message{call} }), "LIMIT_EXCEEDED")
+}
+
+func limitNodeNotes(p *probe) {
+	put := func(n int) error {
+		r := &transcriptv1.PutNodeRequest{}
+		for i := range n {
+			r.Messages = append(r.Messages, text(transcriptv1.Role_ROLE_USER, p.text(fmt.Sprint(i))))
+			r.Notes = append(r.Notes, &transcriptv1.MessageNote{Model: fill(500), FinishReason: fill(500)})
+		}
+		return p.putError(r)
+	}
+	p.ok(put(60), "60 notes of 1,000 bytes")
+	p.refused(put(70), "LIMIT_EXCEEDED")
+}
+
+func limitSummary(p *probe) {
+	c := p.chain("s | u c1 a")
+	head := p.node(p.node(c.head(), p.user(), p.letter("c9")), result("9", fill(2<<20)), p.letter("a"))
+	compact := func(n int) error {
+		_, err := p.Compact(p.ctx, &transcriptv1.CompactRequest{Namespace: p.namespace, Head: byID(head), ThroughId: head, Summary: fill(n), DryRun: true})
+		return err
+	}
+	p.ok(compact(1<<20), "a summary of 1 MiB")
+	p.refused(compact(1<<20+1), "LIMIT_EXCEEDED", "summary")
+}
+
+func limitReply(p *probe) {
+	first := p.ofSize(2 << 20)
+	fits := p.ofSize(maxPayload - payloadBytes(first) - 4)
+	r := &transcriptv1.PutNodeRequest{Messages: []*transcriptv1.Message{first, fits}}
+	for i := range 27 {
+		r.Metadata = append(r.Metadata, &transcriptv1.MetadataEntry{Key: fmt.Sprint("k", i), Value: fill(4096)})
+	}
+	id := p.put(r).GetNodeId()
+	var aliases []*transcriptv1.AliasMove
+	for i := range 100 { // some 50 KiB of the reply
+		name := p.name(fmt.Sprint(i, "/"))
+		aliases = append(aliases, &transcriptv1.AliasMove{Name: name + fill(510-len(name)), Target: byID(id)})
+	}
+	p.move(aliases...)
+	_, err := p.GetNode(p.ctx, &transcriptv1.GetNodeRequest{Namespace: p.namespace, Node: byID(id)})
+	p.refused(err, "USE_STREAM_ASSEMBLE")
+	bare, err := p.GetNode(p.ctx, &transcriptv1.GetNodeRequest{Namespace: p.namespace, Node: byID(id), OmitMessages: true})
+	p.ok(err, "GetNode without messages")
+	is(p, "entries of metadata", len(bare.GetMetadata().GetEntries()), 27)
+	frames := p.stream(&transcriptv1.StreamAssembleRequest{Head: byID(id), View: transcriptv1.View_VIEW_FULL})
+	p.sameMessages("the stream", joined(frames).GetMessages(), r.GetMessages())
 }
 
 func limitOpaque(p *probe) {

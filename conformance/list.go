@@ -126,7 +126,10 @@ func listLoops(p *probe) {
 	is(p, "state of a closed loop", all[p.name("closed")].GetState(), transcriptv1.RunLoopState_RUN_LOOP_STATE_CLOSED)
 	is(p, "outcome of a loop that failed", all[p.name("failed")].GetOutcome(), transcriptv1.RunOutcome_RUN_OUTCOME_FAILED)
 	is(p, "state without a loop", all[p.name("none")].GetState(), transcriptv1.RunLoopState_RUN_LOOP_STATE_UNSPECIFIED)
-	p.holds(all[p.name("open")].GetLastPutAt().GetSeconds() > 0, "last_put of a loop, got none")
+	p.holds(all[p.name("open")].GetLastPutAt().GetSeconds() > 0, "last_put_at of a loop, got none")
+	page, err := p.ListAliases(p.ctx, &transcriptv1.ListAliasesRequest{Namespace: p.namespace, Scope: prefix(p.name("")), IncludeLoops: true})
+	p.ok(err, "ListAliases")
+	p.holds(!page.GetNow().AsTime().Before(all[p.name("open")].GetLastPutAt().AsTime()), "now to be no earlier than what was put")
 	open := r(true)
 	p.holds(len(open) == 1 && open[p.name("open")] != nil, "open_only to list the alias of the open loop alone, got %d", len(open))
 }

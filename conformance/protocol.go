@@ -7,7 +7,9 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -43,9 +45,27 @@ func reflection(p *probe) {
 		name := string(file.Services().Get(0).FullName())
 		p.holds(slices.Contains(listed, name), "the service %s to be listed", name)
 		reply := ask(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name}})
-		p.holds(len(reply.GetFileDescriptorResponse().GetFileDescriptorProto()) > 0, "the file of %s", name)
+		p.describes(reply.GetFileDescriptorResponse().GetFileDescriptorProto(), file.Services().Get(0))
 	}
 	p.ok(s.CloseSend(), "ServerReflectionInfo")
+}
+
+// describes holds that one of the files has the service with the rpcs that the kit knows; a newer server may have more.
+func (p *probe) describes(files [][]byte, service protoreflect.ServiceDescriptor) {
+	methods := map[string]string{}
+	for _, b := range files {
+		file := &descriptorpb.FileDescriptorProto{}
+		p.holds(proto.Unmarshal(b, file) == nil, "a file of reflection that parses")
+		for _, s := range file.GetService() {
+			for _, m := range s.GetMethod() {
+				methods[file.GetPackage()+"."+s.GetName()+"."+m.GetName()] = m.GetInputType() + " " + m.GetOutputType()
+			}
+		}
+	}
+	for i := range service.Methods().Len() {
+		m := service.Methods().Get(i)
+		is(p, "request and reply of "+string(m.FullName()), methods[string(m.FullName())], "."+string(m.Input().FullName())+" ."+string(m.Output().FullName()))
+	}
 }
 
 func unknownMethod(p *probe) {

@@ -1,9 +1,12 @@
 package conformance
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
@@ -16,6 +19,7 @@ func recallChecks() []Check {
 		{ID: "recall-tool-call/pages", Promise: "pages laid end to end are the result, cut between code points, for every page_bytes", run: recallPages},
 		{ID: "recall-tool-call/left-out", Promise: "a result that answers nothing can be recalled, and says that views leave it out", run: recallsLeftOut},
 		{ID: "recall-tool-call/not-there", Promise: "a call that the chain does not have is TOOL_CALL_NOT_FOUND", run: recallNotThere},
+		{ID: "recall-tool-call/copies", Promise: "a place in a compaction node, which holds copies, is TOOL_CALL_NOT_FOUND", run: recallCopies},
 		{ID: "recall-tool-call/redact", Promise: "redact takes secrets out of all pages, and a token is good for the same redact alone", run: recallRedacts},
 	}
 }
@@ -102,6 +106,16 @@ func recallNotThere(p *probe) {
 	}
 }
 
+func recallCopies(p *probe) {
+	c := p.chain("s | u c1 R1 a | u c2 R2")
+	r := p.compact(&transcriptv1.CompactRequest{Head: byID(c.head()), Policy: unbounded()})
+	p.holds(r.GetWritten(), "a node to be written")
+	for i := range r.GetReport().GetMessagesAfter() {
+		_, err := p.RecallToolCall(p.ctx, &transcriptv1.RecallToolCallRequest{Namespace: p.namespace, Head: byID(r.GetNodeId()), Place: fmt.Sprint(r.GetNodeId(), ".", i)})
+		p.refused(err, "TOOL_CALL_NOT_FOUND")
+	}
+}
+
 // secret is a token of a form that redaction knows.
 const secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -133,6 +147,7 @@ func searchChecks() []Check {
 		{ID: "search/any-case", Promise: "a text is found in any case of its letters, with an excerpt and where it matches", run: searchText},
 		{ID: "search/pattern", Promise: "an RE2 pattern is matched; what does not compile is INVALID_PATTERN", run: searchPattern},
 		{ID: "search/filters", Promise: "roles, tool_names, errors_only and times let pass what they say", run: searchFilters},
+		{ID: "search/times-and-loops", Promise: "since and until hold against when a message was sent; a hit names its run loop", run: searchTimes},
 		{ID: "search/newest-first-in-pages", Promise: "hits come newest first, in pages, each once", run: searchPages},
 		{ID: "search/alias-prefix", Promise: "alias_prefix searches all chains below it, and tells a shared node once", run: searchPrefix},
 		{ID: "search/opaque-is-not-found", Promise: "opaque parts, metadata and the summaries of compactions are not found", run: searchNot},
@@ -224,6 +239,23 @@ func searchFilters(p *probe) {
 	h := p.search(&transcriptv1.SearchRequest{Scope: head(byID(end)), Pattern: words(p.kit.mark), ToolNames: []string{"look"}})
 	is(p, "field of a call", h[1].GetField(), transcriptv1.SearchField_SEARCH_FIELD_ARGUMENTS)
 	is(p, "tool_name and tool_call_id of its result", []string{h[0].GetToolName(), h[0].GetToolCallId()}, []string{"look", "1"})
+}
+
+// searchTimes puts messages that were sent at 10, 20 and 30 seconds.
+func searchTimes(p *probe) {
+	c := &chain{p: p}
+	for _, at := range []int64{10, 20, 30} {
+		put := p.put(&transcriptv1.PutNodeRequest{
+			Parent: byID(c.head()), Messages: []*transcriptv1.Message{p.user()}, Notes: []*transcriptv1.MessageNote{{SentAt: timestamppb.New(time.Unix(at, 0))}},
+		})
+		c.ids = append(c.ids, put.GetNodeId())
+	}
+	hits := p.search(&transcriptv1.SearchRequest{
+		Scope: head(byID(c.head())), Pattern: words(p.kit.mark), Since: timestamppb.New(time.Unix(20, 0)), Until: timestamppb.New(time.Unix(30, 0)),
+	})
+	is(p, "hits from 20 s to before 30 s", hitNodes(hits), []string{c.ids[1]})
+	is(p, "time of the hit", hits[0].GetSentAt().GetSeconds(), 20)
+	is(p, "run loop of the hit", hits[0].GetRunLoopPlace().GetNodeId(), c.ids[0])
 }
 
 func searchPages(p *probe) {
