@@ -23,7 +23,7 @@ type conformanceCommand struct {
 func (c *conformanceCommand) Help() string {
 	return `Holds a server, this one or another maker's, to what docs/api.md and the contract promise, as far as it can be seen from outside. A line tells of each check: pass; FAIL, with the promise, what was expected and what came; or skip, with the reason: the server does not have the rpc. Exit code 1 where a check fails. --timeout is that of each check.
 
-It makes two namespaces with random names, named conformance-… , and touches no other. At the end it deletes its aliases; its nodes stay, 31 MiB of messages, or 1 with --without-large. Examples:
+It makes two namespaces with random names, named conformance-… , and touches no other. At the end it deletes its aliases; its nodes stay, 37 MiB of messages, or 1 with --without-large. Examples:
 
     transcriptctl conformance
     transcriptctl conformance --addr other.example:7420 --insecure --json | jq -r 'select(.status == "FAIL") | .id'
