@@ -41,6 +41,8 @@ var (
 	// ErrFailed: an earlier write did not reach the disk, and the store takes no more writes until it is opened again; or its files
 	// are away, and it takes none until they are back.
 	ErrFailed = errors.New("the store has failed and takes no more writes")
+	// ErrBadCursor: the cursor of a check is none of this check, of this store, or of this version of the engine.
+	ErrBadCursor = errors.New("not a cursor of this check")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 )

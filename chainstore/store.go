@@ -361,23 +361,41 @@ type Stats struct {
 	Nodes, Messages, MessageBytes, Aliases int64
 	// Roots are nodes without a parent; Forks are children of a node after its first.
 	Roots, Forks int64
-	// DiskBytes is of the whole store.
-	DiskBytes int64
 }
 
 // Verifier checks what is stored.
 type Verifier interface {
 	// Verify reads every node of a namespace, parents before children, and recomputes what is stored: ids and facts
-	// through judge, links, folds and every index by itself. It calls report with what it found, at least every second
-	// and once at the end. What is written meanwhile may or may not be looked at. It fails only where it cannot go on;
-	// an error of report ends it. What is counted is held against what is there, so it holds one read for as long as it takes: report
-	// and judge must not wait for anybody.
-	Verify(ctx context.Context, namespace string, judge Judge, report func(VerifyReport) error) error
-	// VerifyStore is Verify of every namespace that was ever written to, one after the other, and of what is the store's own:
-	// its files, and the rows that no namespace has. A damaged file, or a namespace whose rows are there and whose name is
-	// not, is one problem, and what can be read is checked.
-	VerifyStore(ctx context.Context, judge Judge, report func(VerifyReport) error) error
+	// through judge, links, folds and every index by itself. It calls report with what it found, at least every second, soon after
+	// it has found MaxProblems, and once at the end. It fails only where it cannot go on; an error of report ends it.
+	// report and judge must not wait for anybody.
+	//
+	// Of a namespace it checks the nodes that were put before its check began, aliases as they are when their turn comes, and it may
+	// pass over those that changed since. What is written meanwhile is no problem. It goes on in a new read once it has held one for RowsHold, between two rows. The number of
+	// aliases is compared where one state of the store showed all of them.
+	//
+	// Of the whole store it checks every namespace that was ever written to, one after the other, and before them what is the
+	// store's own: its files, and the rows that no namespace has. A damaged file, or a namespace whose rows are there and whose
+	// name is not, is one problem, and what can be read is checked.
+	//
+	// ErrBadCursor where Cursor is none of this check.
+	Verify(ctx context.Context, check Check, judge Judge, report func(VerifyReport) error) error
 }
+
+// Check is what Verify is to check, and how.
+type Check struct {
+	// WholeStore says that it is the whole store; Namespace is empty then.
+	WholeStore bool
+	Namespace  string
+	// Cursor is that of a report of an earlier check of the same: this one goes on behind what that report, and those before it,
+	// told. nil: from the beginning. A store that is opened again, with the same engine, knows it.
+	Cursor []byte
+	// BytesPerSecond bounds what is read, on average; 0: nothing does.
+	BytesPerSecond int64
+}
+
+// MaxProblems is about how many problems Verify holds before it reports them.
+const MaxProblems = 1000
 
 // Judge recomputes a node from its bytes, its parent's id, nil for a root, and the id of the last node that it covers, nil
 // but for a compaction node: its id, the facts of its messages without notes, and what it does to
@@ -392,7 +410,7 @@ type Judgement struct {
 	Outcome   runloop.Outcome
 }
 
-// VerifyReport is how far a Verify has come.
+// VerifyReport is how far a Verify has come. Numbers count what was checked before the cursor, too, that it began with.
 type VerifyReport struct {
 	// Namespace is the one that is being checked; empty while what is the store's own is.
 	Namespace string
@@ -402,6 +420,9 @@ type VerifyReport struct {
 	Nodes, Entries int64
 	// Problems are those found since the report before.
 	Problems []Problem
+	// Cursor is where a check goes on behind the problems of this report and those before it: what is checked again, nothing was
+	// told of. nil: at the beginning, or, in the last report, nowhere.
+	Cursor []byte
 }
 
 // Problem is something that Verify found wrong.

@@ -10,25 +10,30 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// Stats tells the server's version and the size of the namespace.
-func (c *Client) Stats(ctx context.Context) (*transcriptv1.StatsResponse, error) {
-	return read(ctx, c, c.admin.Stats, &transcriptv1.StatsRequest{Namespace: c.options.namespace})
+// Stats counts the namespace.
+func (c *Client) Stats(ctx context.Context) (*transcriptv1.NamespaceStatsResponse, error) {
+	return read(ctx, c, c.admin.NamespaceStats, &transcriptv1.NamespaceStatsRequest{Namespace: c.options.namespace})
 }
 
-// Verify makes the server read the whole namespace, recompute every id and check links, folds and indexes, and yields
-// its reports as they come. A problem is a report, not an error. An error ends it: where the last report was not done,
-// the check was not finished.
-func (c *Client) Verify(ctx context.Context) iter.Seq2[*transcriptv1.VerifyResponse, error] {
-	return c.verify(ctx, &transcriptv1.VerifyRequest{Namespace: c.options.namespace})
+// Check is what Verify is to check, and how. The zero Check is all of the Client's namespace, as fast as it goes.
+type Check struct {
+	// WholeStore checks every namespace, and what is the store's own: its files, the names of namespaces, and rows that no namespace
+	// has.
+	WholeStore bool
+	// Cursor is that of the last report of an earlier check of the same, which goes on. It is good after a restart of the server, too.
+	Cursor string
+	// MaxBytesPerSecond bounds what the server reads of its store, on average; 0: nothing does.
+	MaxBytesPerSecond int64
 }
 
-// VerifyStore is Verify of every namespace, and of what is the store's own: its files, the names of namespaces, and rows that no
-// namespace has.
-func (c *Client) VerifyStore(ctx context.Context) iter.Seq2[*transcriptv1.VerifyResponse, error] {
-	return c.verify(ctx, &transcriptv1.VerifyRequest{WholeStore: true})
-}
-
-func (c *Client) verify(ctx context.Context, req *transcriptv1.VerifyRequest) iter.Seq2[*transcriptv1.VerifyResponse, error] {
+// Verify makes the server read the whole namespace, or store, recompute every id and check links, folds and indexes, and yields
+// its reports as they come. A problem is a report, not an error. An error ends it: where the last report was not done, the check was not
+// finished, and another goes on at that report's cursor.
+func (c *Client) Verify(ctx context.Context, check Check) iter.Seq2[*transcriptv1.VerifyResponse, error] {
+	req := &transcriptv1.VerifyRequest{Namespace: c.options.namespace, Cursor: check.Cursor, MaxBytesPerSecond: check.MaxBytesPerSecond}
+	if check.WholeStore {
+		req.Namespace, req.Scope = "", transcriptv1.Scope_SCOPE_STORE
+	}
 	open := func(ctx context.Context) (grpc.ClientStream, error) {
 		return c.admin.Verify(ctx, req)
 	}

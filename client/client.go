@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,6 +26,8 @@ type Client struct {
 	admin   transcriptv1.AdminServiceClient
 	options options
 	cache   *cache
+	// info is what the server said that it is; nil until it was asked.
+	info atomic.Pointer[transcriptv1.ServerInfoResponse]
 	// unsure are what began threads, and compactions, that may have taken place.
 	unsure ledger
 	// closed is done from when Close is called, which calls end.

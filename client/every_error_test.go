@@ -76,9 +76,10 @@ func methods() map[string]func(context.Context, *Client, *Thread) error {
 			_, err := c.Start(ctx, Turn{MessageID: "m1", System: hello, Messages: hello})
 			return errors.Join(err, second(c.Start(ctx, Turn{MessageID: "m2", ReplyTo: "m1", Messages: hello})))
 		},
-		"Client.Stats":       func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
-		"Client.Verify":      func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx)) },
-		"Client.VerifyStore": func(ctx context.Context, c *Client, _ *Thread) error { return last(c.VerifyStore(ctx)) },
+		"Client.ServerInfo": func(ctx context.Context, c *Client, _ *Thread) error { return second(c.ServerInfo(ctx)) },
+		"Client.Stats":      func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Stats(ctx)) },
+		"Client.Supports":   func(ctx context.Context, c *Client, _ *Thread) error { return second(c.Supports(ctx, "presets")) },
+		"Client.Verify":     func(ctx context.Context, c *Client, _ *Thread) error { return last(c.Verify(ctx, Check{})) },
 
 		"Thread.AnswerUnknown": func(ctx context.Context, _ *Client, t *Thread) error { return t.AnswerUnknown(ctx) },
 		"Thread.Append":        func(ctx context.Context, _ *Client, t *Thread) error { return t.Append(ctx, hello...) },

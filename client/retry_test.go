@@ -125,8 +125,9 @@ func TestWhatIsRepeated(t *testing.T) {
 		"history":                         {func(ctx context.Context, c *Client) error { return last(c.History(ctx, "a")) }, true},
 		"nodes":                           {func(ctx context.Context, c *Client) error { _, err := c.Nodes(ctx, "x"); return err }, true},
 		"children":                        {func(ctx context.Context, c *Client) error { return last(c.Children(ctx, ByID("x"))) }, true},
-		"verify":                          {func(ctx context.Context, c *Client) error { return last(c.Verify(ctx)) }, true},
-		"verify the store":                {func(ctx context.Context, c *Client) error { return last(c.VerifyStore(ctx)) }, true},
+		"verify":                          {func(ctx context.Context, c *Client) error { return last(c.Verify(ctx, Check{})) }, true},
+		"verify the store":                {func(ctx context.Context, c *Client) error { return last(c.Verify(ctx, Check{WholeStore: true})) }, true},
+		"server info":                     {func(ctx context.Context, c *Client) error { _, err := c.ServerInfo(ctx); return err }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			once := sends(t, status.Error(codes.NotFound, "no"), c.call)
@@ -211,7 +212,7 @@ func TestDeadlines(t *testing.T) {
 			t.Error("a call without a deadline")
 		}
 		left = time.Until(deadline).Round(time.Minute)
-		return &transcriptv1.StatsResponse{}, nil
+		return &transcriptv1.NamespaceStatsResponse{}, nil
 	}}
 	c := New(conn, WithDeadline(5*time.Minute))
 	for _, own := range []time.Duration{0, time.Minute, time.Hour} {
@@ -345,7 +346,7 @@ func TestCallsWithoutADeadline(t *testing.T) {
 			if _, has := ctx.Deadline(); has {
 				t.Error("a call has a deadline")
 			}
-			return &transcriptv1.StatsResponse{}, nil
+			return &transcriptv1.NamespaceStatsResponse{}, nil
 		}
 		if _, err := New(conn, WithDeadline(0)).Stats(t.Context()); err != nil {
 			t.Error(err)

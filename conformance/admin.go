@@ -1,8 +1,11 @@
 package conformance
 
 import (
+	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 
@@ -11,23 +14,61 @@ import (
 
 func adminChecks() []Check {
 	return []Check{
+		{ID: "server-info/identity", Promise: "ServerInfo tells a version, an engine and the store's id, twice the same", run: infoIdentity},
+		{ID: "server-info/features", Promise: "features are names in order, each once", run: infoFeatures},
+		{ID: "server-info/limits", Promise: "ServerInfo tells limits that are not below those of the first contract", run: infoLimits},
 		{ID: "stats/empty-namespace", Promise: "a namespace never written to counts zeros", run: statsEmpty},
 		{ID: "stats/counts", Promise: "what is put is counted: nodes, messages, aliases, roots, forks", last: true, run: statsCount},
+		{ID: "verify/refused", Promise: "a cursor that no report had, a namespace beside the whole store and a negative rate are refused", run: verifyRefused},
 		{ID: "verify/clean-at-the-end", Promise: "Verify of the kit's namespaces finds no problem in all that the checks left", last: true, run: verifyClean},
 		{ID: "verify/ends-with-done", Promise: "the last report, and no other, says done", last: true, run: verifyDone},
 	}
 }
 
-func (p *probe) stats(namespace string) *transcriptv1.StatsResponse {
-	r, err := p.admin.Stats(p.ctx, &transcriptv1.StatsRequest{Namespace: namespace})
-	p.ok(err, "Stats")
+func (p *probe) serverInfo() *transcriptv1.ServerInfoResponse {
+	r, err := p.ServerInfo(p.ctx, &transcriptv1.ServerInfoRequest{})
+	p.ok(err, "ServerInfo")
+	return r
+}
+
+func infoIdentity(p *probe) {
+	r := p.serverInfo()
+	id, err := hex.DecodeString(r.GetStoreId())
+	p.holds(err == nil && len(id) == 16 && strings.ToLower(r.GetStoreId()) == r.GetStoreId(), "a store_id of 32 lower-case hex digits")
+	p.holds(r.GetServerVersion() != "" && r.GetEngine() != "", "a version and an engine")
+	p.same("the second answer", p.serverInfo(), r)
+}
+
+func infoFeatures(p *probe) {
+	features := p.serverInfo().GetFeatures()
+	p.holds(slices.IsSorted(features) && len(slices.Compact(slices.Clone(features))) == len(features), "features in order, each once")
+	for _, name := range features {
+		p.holds(strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && name != "", "a name of letters, digits and _")
+	}
+}
+
+func infoLimits(p *probe) {
+	l := p.serverInfo().GetLimits()
+	for name, limit := range map[string][2]int32{
+		"request_bytes": {l.GetRequestBytes(), 4 << 20}, "message_bytes": {l.GetMessageBytes(), 3 << 20},
+		"payload_bytes": {l.GetPayloadBytes(), 4<<20 - 128<<10}, "messages_per_node": {l.GetMessagesPerNode(), 1000},
+		"nodes_per_request": {l.GetNodesPerRequest(), 1000}, "aliases_per_request": {l.GetAliasesPerRequest(), 1000},
+		"calls_per_message": {l.GetCallsPerMessage(), 256}, "metadata_entries": {l.GetMetadataEntries(), 64},
+		"labels": {l.GetLabels(), 64}, "alias_bytes": {l.GetAliasBytes(), 512}, "page_size": {l.GetPageSize(), 1000},
+	} {
+		p.holds(limit[0] >= limit[1], "a %s of %d or more, got %d", name, limit[1], limit[0])
+	}
+}
+
+func (p *probe) stats(namespace string) *transcriptv1.NamespaceStatsResponse {
+	r, err := p.admin.NamespaceStats(p.ctx, &transcriptv1.NamespaceStatsRequest{Namespace: namespace})
+	p.ok(err, "NamespaceStats")
 	return r
 }
 
 func statsEmpty(p *probe) {
 	r := p.stats(p.other + "-never")
 	is(p, "nodes, messages, aliases, roots and forks", []int64{r.GetNodes(), r.GetMessages(), r.GetAliases(), r.GetRoots(), r.GetForks()}, []int64{0, 0, 0, 0, 0})
-	p.holds(r.GetServerVersion() != "" && r.GetEngine() != "", "a version and an engine")
 }
 
 func statsCount(p *probe) {
@@ -61,6 +102,19 @@ func readAll(p *probe, s grpc.ServerStreamingClient[transcriptv1.VerifyResponse]
 		p.ok(err, "Verify")
 		all = append(all, r)
 	}
+}
+
+func verifyRefused(p *probe) {
+	refused := func(req *transcriptv1.VerifyRequest, reason, field string) {
+		s, err := p.admin.Verify(p.ctx, req)
+		if err == nil {
+			_, err = s.Recv()
+		}
+		p.refused(err, reason, field)
+	}
+	refused(&transcriptv1.VerifyRequest{Namespace: p.namespace, Cursor: "AQAAAAAAAAAAAA"}, "INVALID_PAGE_TOKEN", "cursor")
+	refused(&transcriptv1.VerifyRequest{Namespace: p.namespace, Scope: transcriptv1.Scope_SCOPE_STORE}, "INVALID_FIELD", "namespace")
+	refused(&transcriptv1.VerifyRequest{Namespace: p.namespace, MaxBytesPerSecond: -1}, "INVALID_FIELD", "max_bytes_per_second")
 }
 
 func verifyClean(p *probe) {

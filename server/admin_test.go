@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 
@@ -15,17 +16,15 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-func TestStats(t *testing.T) {
+func TestNamespaceStats(t *testing.T) {
 	r := newRig(t)
 	nodes, _, _ := r.broken()
 	r.put(nodes[0], user("fork"))
-	s := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
-	equal(r, "the version", s.ServerVersion, "v0.0.0-test")
-	equal(r, "the engine", s.Engine, "memory")
+	s := must[*transcriptv1.NamespaceStatsResponse](r)(r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{}))
 	equal(r, "the nodes", s.Nodes, 12)
 	equal(r, "the forks", s.Forks, 1)
 	equal(r, "the aliases", s.Aliases, 1)
-	other := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{Namespace: "other"}))
+	other := must[*transcriptv1.NamespaceStatsResponse](r)(r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{Namespace: "other"}))
 	equal(r, "the nodes of another namespace", other.Nodes, 0)
 }
 
@@ -75,16 +74,13 @@ type lying struct {
 	payload  func([]byte) []byte
 }
 
-func (l *lying) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	err := report(chainstore.VerifyReport{Nodes: 1, Problems: make([]chainstore.Problem, l.problems)})
-	if err != nil {
-		return err
+func (l *lying) Verify(ctx context.Context, check chainstore.Check, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	if l.problems > 0 {
+		if err := report(chainstore.VerifyReport{Nodes: 1, Problems: make([]chainstore.Problem, l.problems)}); err != nil {
+			return err
+		}
 	}
-	return l.Store.Verify(ctx, namespace, l.judge(judge), report)
-}
-
-func (l *lying) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return l.Store.VerifyStore(ctx, l.judge(judge), report)
+	return l.Store.Verify(ctx, check, l.judge(judge), report)
 }
 
 func (l *lying) judge(judge chainstore.Judge) chainstore.Judge {
@@ -119,7 +115,7 @@ func TestVerifyFindsOtherBytes(t *testing.T) {
 	}
 }
 
-// TestVerifyWholeStore: every namespace is checked, problems name theirs, and a namespace beside is refused.
+// TestVerifyWholeStore: every namespace is checked, and problems name theirs.
 func TestVerifyWholeStore(t *testing.T) {
 	r := newRig(t, &lying{Store: memstore.New(memstore.Options{}), payload: func(b []byte) []byte {
 		if bytes.Contains(b, []byte("broken")) {
@@ -134,7 +130,7 @@ func TestVerifyWholeStore(t *testing.T) {
 			bad[namespace] = put.NodeId
 		}
 	}
-	all := r.reportsOf(&transcriptv1.VerifyRequest{WholeStore: true})
+	all := r.reportsOf(&transcriptv1.VerifyRequest{Scope: transcriptv1.Scope_SCOPE_STORE})
 	for _, m := range all {
 		for _, p := range m.Problems {
 			if p.NodeId != bad[p.Namespace] {
@@ -149,9 +145,6 @@ func TestVerifyWholeStore(t *testing.T) {
 	equal(r, "the namespaces checked", last.NamespacesChecked, 3)
 	equal(r, "the nodes checked", last.NodesChecked, 3)
 	equal(r, "the namespace in the end", last.Namespace, "")
-	err := send(r.Conn, t, transcriptv1.AdminService_Verify_FullMethodName, must[[]byte](r)(proto.Marshal(
-		&transcriptv1.VerifyRequest{WholeStore: true, Namespace: "team-a"})))
-	r.fails(err, codes.InvalidArgument, "INVALID_FIELD", "namespace")
 }
 
 func TestVerifyCapsProblems(t *testing.T) {
@@ -166,4 +159,89 @@ func TestVerifyCapsProblems(t *testing.T) {
 	}
 	equal(r, "the problems listed", listed, 10_000)
 	equal(r, "the problems found", all[len(all)-1].ProblemsFound, 10_050)
+}
+
+// badMessages spoils what says that it is bad.
+func badMessages(b []byte) []byte {
+	if bytes.Contains(b, []byte("bad")) {
+		return garble(b)
+	}
+	return b
+}
+
+// TestVerifyGoesOn: a call with a report's cursor finds what that report, and those before it, did not list, and counts on; a cursor is
+// good for its scope alone.
+func TestVerifyGoesOn(t *testing.T) {
+	r := newRig(t, &lying{Store: memstore.New(memstore.Options{}), payload: badMessages})
+	for i := range 3 {
+		put := &transcriptv1.PutNodesRequest{Namespace: "team-a"}
+		for k := range 1000 {
+			text := fmt.Sprint("whole ", i, " ", k)
+			if k%10 == 0 {
+				text = fmt.Sprint("bad ", i, " ", k)
+			}
+			put.Nodes = append(put.Nodes, &transcriptv1.NewNode{Messages: []*Message{user(text)}})
+		}
+		must[*transcriptv1.PutNodesResponse](r)(r.PutNodes(r.ctx(), put))
+	}
+	list := func(reports []*transcriptv1.VerifyResponse) (ids []string) {
+		for _, m := range reports {
+			for _, p := range m.Problems {
+				ids = append(ids, p.NodeId)
+			}
+		}
+		return ids
+	}
+	for _, req := range []*transcriptv1.VerifyRequest{{Namespace: "team-a"}, {Scope: transcriptv1.Scope_SCOPE_STORE}} {
+		all := r.reportsOf(req)
+		end, wentOn := all[len(all)-1], 0
+		equal(r, "the problems", len(list(all)), 300)
+		equal(r, "the cursor of the last report", end.Cursor, "")
+		for i, m := range all {
+			if m.Cursor == "" {
+				continue
+			}
+			wentOn++
+			req.Cursor = m.Cursor
+			rest := r.reportsOf(req)
+			last := rest[len(rest)-1]
+			equal(r, "the nodes checked", last.NodesChecked, 3000)
+			equal(r, "the problems found", last.ProblemsFound, 300)
+			if found := append(list(all[:i+1]), list(rest)...); len(uniq(found)) != 300 {
+				t.Errorf("from report %d on, %d problems were listed, %d different ones", i, len(found), len(uniq(found)))
+			}
+			for _, other := range []*transcriptv1.VerifyRequest{
+				{Namespace: "team-b", Cursor: m.Cursor}, {Cursor: m.Cursor}, {Namespace: "team-a", Cursor: m.Cursor + "A"},
+				{Namespace: "team-a", Cursor: m.Cursor[:len(m.Cursor)-2]},
+			} {
+				err := send(r.Conn, t, transcriptv1.AdminService_Verify_FullMethodName, must[[]byte](r)(proto.Marshal(other)))
+				r.fails(err, codes.InvalidArgument, "INVALID_PAGE_TOKEN", "cursor")
+			}
+		}
+		if wentOn == 0 {
+			t.Error("no report had a cursor")
+		}
+	}
+}
+
+// uniq are the different ones.
+func uniq(all []string) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range all {
+		out[s] = true
+	}
+	return out
+}
+
+// TestVerifyRefuses what is not to be checked.
+func TestVerifyRefuses(t *testing.T) {
+	r := newRig(t)
+	for field, req := range map[string]*transcriptv1.VerifyRequest{
+		"namespace":            {Scope: transcriptv1.Scope_SCOPE_STORE, Namespace: "team-a"},
+		"scope":                {Scope: 7},
+		"max_bytes_per_second": {MaxBytesPerSecond: -1},
+	} {
+		err := send(r.Conn, t, transcriptv1.AdminService_Verify_FullMethodName, must[[]byte](r)(proto.Marshal(req)))
+		r.fails(err, codes.InvalidArgument, "INVALID_FIELD", field)
+	}
 }

@@ -97,8 +97,7 @@ const twins = "d4e106"
 // holds is what can be seen of a namespace as a whole: a call that was refused leaves it the same.
 func (r *rig) holds() string {
 	r.Helper()
-	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
-	stats.DiskBytes = 0
+	stats := must[*transcriptv1.NamespaceStatsResponse](r)(r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{}))
 	aliases := must[*transcriptv1.ListAliasesResponse](r)(r.ListAliases(r.ctx(), &transcriptv1.ListAliasesRequest{}))
 	return fmt.Sprint(stats, aliases)
 }

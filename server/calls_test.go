@@ -305,7 +305,7 @@ func TestSameNodeFromMany(t *testing.T) {
 		}
 	}
 	equal(r, "the callers who wrote the node", n, 1)
-	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
+	stats := must[*transcriptv1.NamespaceStatsResponse](r)(r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{}))
 	equal(r, "the nodes", stats.Nodes, 2)
 }
 
@@ -337,7 +337,7 @@ func TestNeighbours(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	stats := must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
+	stats := must[*transcriptv1.NamespaceStatsResponse](r)(r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{}))
 	equal(r, "the nodes", stats.Nodes, 321)
 }
 

@@ -89,7 +89,7 @@ func TestCanaryInGoodCalls(t *testing.T) {
 		_, err = r.frames(q)
 		add(err)
 	}
-	_, err = r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{Namespace: canary})
+	_, err = r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{Namespace: canary})
 	add(err)
 	_, err = r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Namespace: canary, Name: name})
 	add(err)
@@ -199,7 +199,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("the log does not have %q: %s", want, logs)
 		}
 	}
-	must[*transcriptv1.StatsResponse](r)(r.admin.Stats(r.ctx(), &transcriptv1.StatsRequest{}))
+	must[*transcriptv1.NamespaceStatsResponse](r)(r.admin.NamespaceStats(r.ctx(), &transcriptv1.NamespaceStatsRequest{}))
 }
 
 // TestCanaryInReadsAndCompactions calls the rpcs that read content, well and badly: nothing of it is in errors or logs.

@@ -68,6 +68,7 @@ func table() []row {
 		{canonical.ErrLimit, invalid, transcriptv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "over a limit", false},
 		{change.ErrDuplicateAlias, invalid, transcriptv1.ErrorReason_ERROR_REASON_DUPLICATE_ALIAS, "one alias is named twice", false},
 		{wire.ErrPageToken, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a page token of this call", false},
+		{chainstore.ErrBadCursor, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN, "not a cursor of this check: begin it anew", false},
 		{search.ErrPattern, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_PATTERN, "not a pattern that can be searched for", false},
 		{compact.ErrTooLarge, invalid, transcriptv1.ErrorReason_ERROR_REASON_COMPACTION_TOO_LARGE, "what the compaction would write is over a node's limits: use a tighter policy, or an earlier through_id", false},
 		{errAmbiguous, invalid, transcriptv1.ErrorReason_ERROR_REASON_AMBIGUOUS_PREFIX, "the prefix fits several nodes: give more digits", false},

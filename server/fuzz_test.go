@@ -56,8 +56,11 @@ func seeds() map[string][]proto.Message {
 		},
 		transcripts + "ReplayTools": {&Replay{Head: ref, MaxCalls: 1, ToolNames: []string{"t"}, PastLoopsOnly: true}},
 		transcripts + "Describe":    {&transcriptv1.DescribeRequest{Head: ref, Mode: 3, MaxItems: 1, PreviewChars: 1, MaxTextChars: 9}},
-		admin + "Stats":             {&transcriptv1.StatsRequest{Namespace: "x"}},
-		admin + "Verify":            {&transcriptv1.VerifyRequest{}, &transcriptv1.VerifyRequest{WholeStore: true}},
+		transcripts + "ServerInfo":  {&transcriptv1.ServerInfoRequest{}},
+		admin + "NamespaceStats":    {&transcriptv1.NamespaceStatsRequest{Namespace: "x"}},
+		admin + "Verify": {&transcriptv1.VerifyRequest{}, &transcriptv1.VerifyRequest{
+			Scope: transcriptv1.Scope_SCOPE_STORE, Cursor: "AQ", MaxBytesPerSecond: 1 << 30,
+		}},
 	}
 }
 

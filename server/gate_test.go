@@ -206,8 +206,16 @@ func TestWhatIsForbidden(t *testing.T) {
 		scoped++
 		about(name, m, d, map[string]protoreflect.Value{m.Namespace: protoreflect.ValueOfString("theirs")}, access.Scope{Namespace: "theirs"})
 		about(name, m, d, nil, access.Scope{Namespace: "default"})
-		if m.All != "" {
-			about(name, m, d, map[string]protoreflect.Value{m.All: protoreflect.ValueOfBool(true)}, access.Scope{All: true})
+		if m.ScopedBy != "" {
+			for scope, all := range map[transcriptv1.Scope]bool{
+				transcriptv1.Scope_SCOPE_STORE: true, transcriptv1.Scope_SCOPE_NAMESPACE: false, 77: true,
+			} {
+				want := access.Scope{All: all}
+				if !all {
+					want.Namespace = "default"
+				}
+				about(name, m, d, map[string]protoreflect.Value{m.ScopedBy: protoreflect.ValueOfEnum(scope.Number())}, want)
+			}
 		}
 	})
 	if scoped != 21 {

@@ -220,8 +220,8 @@ func TestReadsAreReceivedAsThereIsRoom(t *testing.T) {
 	if err := c.put(t.Context(), 1); err != nil {
 		t.Errorf("a write ended with %v", err)
 	}
-	c.refusedInTime("Stats", func(ctx context.Context) error {
-		return c.conn.Invoke(ctx, transcriptv1.AdminService_Stats_FullMethodName, &emptypb.Empty{}, &emptypb.Empty{})
+	c.refusedInTime("NamespaceStats", func(ctx context.Context) error {
+		return c.conn.Invoke(ctx, transcriptv1.AdminService_NamespaceStats_FullMethodName, &emptypb.Empty{}, &emptypb.Empty{})
 	})
 	c.refusedInTime("StreamAssemble", func(ctx context.Context) error {
 		return c.stream(ctx, transcriptv1.TranscriptService_StreamAssemble_FullMethodName, &emptypb.Empty{})

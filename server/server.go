@@ -35,7 +35,7 @@ import (
 
 // Config is what a Server is told beside its store. The zero Config is ready to use.
 type Config struct {
-	// Version is what Stats gives as the server's version.
+	// Version is what ServerInfo gives as the server's version.
 	Version string
 	// Logger gets a line for each call, and the causes of faults; nil: nothing is logged. Neither holds content,
 	// metadata values, labels or names of aliases.
@@ -114,9 +114,10 @@ func (s *Server) GRPC(extra ...grpc.ServerOption) (*grpc.Server, error) {
 // register registers what the server serves.
 func (s *Server) register(services reflection.GRPCServer) {
 	transcriptv1.RegisterTranscriptServiceServer(services, &transcripts{
-		store: s.store, tokens: s.tokens, now: s.now, renderers: s.renderers, replies: s.transport.Replies, scans: s.scans,
+		store: s.store, tokens: s.tokens, version: s.version, now: s.now, renderers: s.renderers, replies: s.transport.Replies,
+		scans: s.scans,
 	})
-	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, version: s.version, verifies: s.verifies})
+	transcriptv1.RegisterAdminServiceServer(services, &admin{store: s.store, tokens: s.tokens, verifies: s.verifies})
 	healthv1.RegisterHealthServer(services, s.health)
 	reflection.Register(services)
 }
@@ -138,6 +139,7 @@ func (s *Server) Drain() {
 type transcripts struct {
 	transcriptv1.UnimplementedTranscriptServiceServer
 	store     chainstore.Store
+	version   string
 	now       func() time.Time
 	renderers map[string]compaction.Renderer
 	// tokens, replies and scans are the server's.
@@ -156,6 +158,6 @@ func (t *transcripts) BytesLaid() int64 {
 type admin struct {
 	transcriptv1.UnimplementedAdminServiceServer
 	store    chainstore.Store
-	version  string
-	verifies *semaphore.Weighted // the server's
+	tokens   *wire.Tokens // the server's, as are verifies
+	verifies *semaphore.Weighted
 }

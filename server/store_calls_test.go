@@ -74,7 +74,7 @@ func (s *callStore) during(call func()) []string {
 var (
 	countedCalls = []string{
 		"Alias", "AliasHistory", "Aliases", "Calls", "Chain", "ChainNamed", "Children", "Commit", "Compactions", "Find", "FirstWhere",
-		"Headers", "Nodes", "Rows", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "VerifyStore", "WithCalls",
+		"Headers", "Nodes", "Rows", "SpawnDepth", "Spawned", "Stats", "Tables", "Verify", "WithCalls",
 	}
 	freeCalls = []string{"After", "Close", "Compaction", "Head", "Info", "Runs", "TokenKeys"}
 )
@@ -137,14 +137,9 @@ func (s *callStore) Stats(ctx context.Context, ns string) (chainstore.Stats, err
 	return s.Store.Stats(ctx, ns)
 }
 
-func (s *callStore) Verify(ctx context.Context, ns string, j chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+func (s *callStore) Verify(ctx context.Context, check chainstore.Check, j chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	s.ask("Verify")
-	return s.Store.Verify(ctx, ns, j, report)
-}
-
-func (s *callStore) VerifyStore(ctx context.Context, j chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	s.ask("VerifyStore")
-	return s.Store.VerifyStore(ctx, j, report)
+	return s.Store.Verify(ctx, check, j, report)
 }
 
 func (c *callChain) Compactions(ctx context.Context, limit int) ([]*chainstore.Header, bool, error) {
@@ -562,6 +557,7 @@ func (w *asking) finds() []storeCalls {
 		{"ReplayTools", "the last 20 calls", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat")})},
 		{"ReplayTools", "of past loops alone", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat"), PastLoopsOnly: true})},
 		{"ReplayTools", "all 40 calls of a tool", 5, replayed, asks(w, w.ReplayTools, &Replay{Head: byAlias("chat"), MaxCalls: 200, ToolNames: []string{"read"}})},
+		{"ServerInfo", "of any caller", 0, "", asks(w, w.ServerInfo, &transcriptv1.ServerInfoRequest{})},
 		{"Describe", "off", 1, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modeOff})},
 		{"Describe", "a plain chain", 4, "", asks(w, w.Describe, &Describe{Head: byAlias("chat"), Mode: modePreview})},
 		{"Describe", "compactions, forks, variables", 5, "", asks(w, w.Describe, &Describe{Head: byAlias("rich"), Mode: modePreview})},

@@ -14,20 +14,44 @@ import (
 
 // Verify lets the store check a namespace, or all of itself, and passes its reports on.
 func (a *admin) Verify(req *transcriptv1.VerifyRequest, out grpc.ServerStreamingServer[transcriptv1.VerifyResponse]) error {
-	if req.WholeStore && req.Namespace != "" {
-		return wire.InvalidField("namespace", "must be empty with whole_store, which checks every namespace")
+	check, page, err := parseVerify(req)
+	if err != nil {
+		return err
+	}
+	stream := verify.Stream{Out: out, Tokens: a.tokens, Page: page}
+	if check.Cursor, err = stream.Begin(req.Cursor); err != nil {
+		return err
 	}
 	leave, err := a.enterVerify(out.Context())
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return verify.Run(out, func(ctx context.Context, report func(chainstore.VerifyReport) error) error {
-		if req.WholeStore {
-			return a.store.VerifyStore(ctx, verify.Judge, report)
-		}
-		return a.store.Verify(ctx, wire.Namespace(req.Namespace), verify.Judge, report)
+	return stream.Run(func(ctx context.Context, report func(chainstore.VerifyReport) error) error {
+		return a.store.Verify(ctx, check, verify.Judge, report)
 	})
+}
+
+// parseVerify reads what is to be checked, and what cursors are bound to.
+func parseVerify(req *transcriptv1.VerifyRequest) (check chainstore.Check, page wire.Page, err error) {
+	if req.MaxBytesPerSecond < 0 {
+		return check, page, wire.InvalidField("max_bytes_per_second", "must not be negative")
+	}
+	check.BytesPerSecond = req.MaxBytesPerSecond
+	page.RPC = "Verify"
+	switch req.Scope {
+	case transcriptv1.Scope_SCOPE_UNSPECIFIED, transcriptv1.Scope_SCOPE_NAMESPACE:
+		check.Namespace = wire.Namespace(req.Namespace)
+		page.Namespace, page.Scope = check.Namespace, "namespace"
+	case transcriptv1.Scope_SCOPE_STORE:
+		if req.Namespace != "" {
+			return check, page, wire.InvalidField("namespace", "must be empty with SCOPE_STORE, which is every namespace")
+		}
+		check.WholeStore, page.Scope = true, "store"
+	default:
+		return check, page, wire.InvalidField("scope", "must be SCOPE_NAMESPACE or SCOPE_STORE")
+	}
+	return check, page, nil
 }
 
 // maxVerifies run at once; each has some nodes in memory, stored and decoded, and takes a processor.

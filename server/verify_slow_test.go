@@ -27,7 +27,7 @@ type reporting struct {
 	ended   atomic.Bool
 }
 
-func (s *reporting) Verify(ctx context.Context, _ string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+func (s *reporting) Verify(ctx context.Context, _ chainstore.Check, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	defer s.ended.Store(true)
 	for i := range s.nodes {
 		problem := chainstore.Problem{What: fmt.Sprint(i, strings.Repeat(" is wrong", 20))}
@@ -40,10 +40,6 @@ func (s *reporting) Verify(ctx context.Context, _ string, _ chainstore.Judge, re
 		return ctx.Err()
 	}
 	return nil
-}
-
-func (s *reporting) VerifyStore(ctx context.Context, j chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return s.Verify(ctx, "", j, report)
 }
 
 // unreadVerify begins a Verify of a store, through windows that do not grow and are too small for what is found, and waits until nothing moves.
@@ -145,7 +141,7 @@ func TestChecksThatFailTellWhatTheyFound(t *testing.T) {
 // failingCheck is a store whose checks find a problem, and fail.
 type failingCheck struct{ chainstore.Store }
 
-func (failingCheck) Verify(_ context.Context, _ string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+func (failingCheck) Verify(_ context.Context, _ chainstore.Check, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	if err := report(chainstore.VerifyReport{Problems: make([]chainstore.Problem, 1)}); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func TestCloseWaitsForReadsAndEndsThem(t *testing.T) {
 				step()
 				return storetest.Simple().Judge(h, payload, metadata, parent, covers)
 			}
-			return s.Verify(context.Background(), testNamespace, judge, func(chainstore.VerifyReport) error { return nil })
+			return s.Verify(context.Background(), chainstore.Check{Namespace: testNamespace}, judge, func(chainstore.VerifyReport) error { return nil })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestVerifyBesidePuts(t *testing.T) {
 		}
 		return storetest.Simple().Judge(h, payload, metadata, parent, covers)
 	}
-	err := s.Verify(context.Background(), testNamespace, judge, func(r chainstore.VerifyReport) error {
+	err := s.Verify(context.Background(), chainstore.Check{Namespace: testNamespace}, judge, func(r chainstore.VerifyReport) error {
 		for _, p := range r.Problems {
 			found = append(found, p.What)
 		}

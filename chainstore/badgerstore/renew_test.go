@@ -78,6 +78,5 @@ func nodeStats(t *testing.T, s *Store) chainstore.Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.DiskBytes = 0
 	return st
 }

@@ -93,7 +93,7 @@ func commitAliases(tb testing.TB, s chainstore.Store, aliases ...chainstore.Alia
 // problems are what Verify finds in a namespace.
 func problems(tb testing.TB, s chainstore.Store, namespace string, judge chainstore.Judge) (found []string) {
 	tb.Helper()
-	err := s.Verify(context.Background(), namespace, judge, func(r chainstore.VerifyReport) error {
+	err := s.Verify(context.Background(), chainstore.Check{Namespace: namespace}, judge, func(r chainstore.VerifyReport) error {
 		for _, p := range r.Problems {
 			found = append(found, p.What)
 		}

@@ -97,7 +97,6 @@ func (s *Store) Stats(ctx context.Context, namespace string) (st chainstore.Stat
 		}
 		return err
 	})
-	st.DiskBytes = s.source.DB.Shape().DiskBytes
 	return st, err
 }
 
@@ -106,18 +105,10 @@ func (s *Store) Commit(ctx context.Context, namespace string, change *chainstore
 	return s.committer.Commit(ctx, namespace, change)
 }
 
-// Verify checks a namespace; see chainstore.Verifier.
-func (s *Store) Verify(ctx context.Context, namespace string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return s.verifier(judge, report).Namespace(ctx, namespace)
-}
-
-// VerifyStore checks the whole store; see chainstore.Verifier.
-func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return s.verifier(judge, report).Store(ctx)
-}
-
-func (s *Store) verifier(judge chainstore.Judge, report func(chainstore.VerifyReport) error) verify.Verifier {
-	return verify.Verifier{Source: s.source, Header: s.header, Now: s.now, Judge: judge, Report: report}
+// Verify checks a namespace, or the whole store; see chainstore.Verifier.
+func (s *Store) Verify(ctx context.Context, check chainstore.Check, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	v := verify.Verifier{Source: s.source, Header: s.header, Now: s.now, Judge: judge, Report: report}
+	return v.Verify(ctx, check)
 }
 
 // Close waits for the changes and reads under way and closes the database; see chainstore.Store.

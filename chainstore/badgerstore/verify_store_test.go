@@ -25,7 +25,7 @@ import (
 // verifyStore is what VerifyStore finds, as namespace and problem, and its last report.
 func verifyStore(tb testing.TB, s *Store) (found []string, last chainstore.VerifyReport) {
 	tb.Helper()
-	err := s.VerifyStore(context.Background(), storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
+	err := s.Verify(context.Background(), chainstore.Check{WholeStore: true}, storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
 		for _, p := range r.Problems {
 			found = append(found, p.Namespace+": "+p.What)
 		}
@@ -151,7 +151,7 @@ func TestVerifyStoreReports(t *testing.T) {
 	}
 	rewrite(t, s, writes)
 	seen := map[string]bool{}
-	err := s.VerifyStore(t.Context(), storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
+	err := s.Verify(t.Context(), chainstore.Check{WholeStore: true}, storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
 		seen[r.Namespace] = true
 		if len(r.Problems) > 0 {
 			t.Fatalf("%+v", r)
@@ -162,7 +162,7 @@ func TestVerifyStoreReports(t *testing.T) {
 		t.Errorf("%d namespaces were told, %v", len(seen), err)
 	}
 	stop := errors.New("stop")
-	if err := s.VerifyStore(t.Context(), storetest.Simple().Judge, func(chainstore.VerifyReport) error { return stop }); !errors.Is(err, stop) {
+	if err := s.Verify(t.Context(), chainstore.Check{WholeStore: true}, storetest.Simple().Judge, func(chainstore.VerifyReport) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("error is %v", err)
 	}
 }

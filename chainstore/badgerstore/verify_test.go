@@ -211,19 +211,19 @@ func TestVerifyFindsASpoiltDisk(t *testing.T) {
 func TestVerifyReportsInPortions(t *testing.T) {
 	s, _ := goldenRows(t)
 	stray := map[string]commit.Write{}
-	for i := range 2*verify.MaxProblems + 10 {
+	for i := range 2*chainstore.MaxProblems + 10 {
 		stray[string(layout.ChunkKey(1, chainstore.Place{Segment: 10_000 + uint64(i), Seq: 0}, 1))] = commit.Write{Value: []byte{}}
 	}
 	rewrite(t, s, stray)
 	reports, total := 0, 0
-	err := s.Verify(context.Background(), "default", goldenJudge, func(r chainstore.VerifyReport) error {
-		if reports++; len(r.Problems) > verify.MaxProblems+10 {
+	err := s.Verify(context.Background(), chainstore.Check{Namespace: "default"}, goldenJudge, func(r chainstore.VerifyReport) error {
+		if reports++; len(r.Problems) > chainstore.MaxProblems+10 {
 			t.Errorf("%d problems in a report", len(r.Problems))
 		}
 		total += len(r.Problems)
 		return nil
 	})
-	if err != nil || reports < 3 || total < 2*verify.MaxProblems {
+	if err != nil || reports < 3 || total < 2*chainstore.MaxProblems {
 		t.Errorf("%d problems in %d reports, %v", total, reports, err)
 	}
 }
@@ -260,7 +260,7 @@ func TestVerifyReportsByTheStoresClock(t *testing.T) {
 	}})
 	put(t, s, node(nil, "root"), node(nil, "another"))
 	reports := func() (n int) {
-		if err := s.Verify(t.Context(), testNamespace, storetest.Simple().Judge, func(chainstore.VerifyReport) error {
+		if err := s.Verify(t.Context(), chainstore.Check{Namespace: testNamespace}, storetest.Simple().Judge, func(chainstore.VerifyReport) error {
 			n++
 			return nil
 		}); err != nil {

@@ -69,7 +69,7 @@ func TestVerifyFindsInCompactions(t *testing.T) {
 			ns := s.namespaces["n"]
 			spoil(ns, ns.nodes[ids[3]])
 			found := 0
-			err := s.Verify(t.Context(), "n", storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
+			err := s.Verify(t.Context(), chainstore.Check{Namespace: "n"}, storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
 				for _, p := range r.Problems {
 					if p.Node == ids[3] {
 						found++

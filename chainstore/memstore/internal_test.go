@@ -58,7 +58,7 @@ func TestVerifyFinds(t *testing.T) {
 			id := put(t, s)
 			spoil(s.namespaces["n"], s.namespaces["n"].nodes[id])
 			found := 0
-			err := s.Verify(t.Context(), "n", storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
+			err := s.Verify(t.Context(), chainstore.Check{Namespace: "n"}, storetest.Simple().Judge, func(r chainstore.VerifyReport) error {
 				found += len(r.Problems)
 				return nil
 			})

@@ -85,7 +85,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Stats counts a namespace. DiskBytes is 0.
+// Stats counts a namespace.
 func (s *Store) Stats(ctx context.Context, name string) (chainstore.Stats, error) {
 	var st chainstore.Stats
 	ns, unlock, err := s.read(ctx, name)

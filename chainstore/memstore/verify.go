@@ -3,43 +3,45 @@ package memstore
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/transcriptd/transcriptd/chainstore"
+	"github.com/transcriptd/transcriptd/chainstore/internal/pace"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 )
 
-// reportEvery is the nodes between two reports of Verify.
-const reportEvery = 1000
+// reportEvery is the nodes between two reports of Verify, at most; reportAfter the time.
+const (
+	reportEvery = chainstore.MaxProblems
+	reportAfter = 300 * time.Millisecond
+)
 
-// Verify recomputes every node and looks at every alias; see chainstore.Verifier.
-func (s *Store) Verify(ctx context.Context, name string, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	v := &verification{judge: judge, deliver: report}
-	if err := s.verify(ctx, name, v); err != nil {
+// Verify recomputes every node and looks at every alias, of one namespace or of all in the order of their names; see
+// chainstore.Verifier. There are no files.
+func (s *Store) Verify(ctx context.Context, check chainstore.Check, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	v := &verification{
+		ctx: ctx, judge: judge, deliver: report, told: check.Cursor, now: s.now, reported: s.now(), pace: pace.Pace{Rate: check.BytesPerSecond},
+		at: position{whole: check.WholeStore, namespace: check.Namespace},
+	}
+	if err := v.at.parse(check.Cursor); err != nil {
 		return err
 	}
-	return v.flush()
-}
-
-// VerifyStore is Verify of every namespace, in the order of their names; see chainstore.Verifier. There are no files.
-func (s *Store) VerifyStore(ctx context.Context, judge chainstore.Judge, report func(chainstore.VerifyReport) error) error {
 	names, err := s.names(ctx)
 	if err != nil {
 		return err
 	}
-	v := &verification{judge: judge, deliver: report}
+	if !check.WholeStore {
+		names = []string{check.Namespace}
+	}
 	for _, name := range names {
-		if err := s.verify(ctx, name, v); err != nil {
+		if err := s.verify(name, v); err != nil {
 			return err
 		}
-		if v.report.Namespaces++; len(v.report.Problems) > 0 || v.report.Namespaces%reportEvery == 0 {
-			if err := v.flush(); err != nil {
-				return err
-			}
-		}
 	}
-	v.report.Namespace = ""
+	v.told = nil
 	return v.flush()
 }
 
@@ -56,44 +58,77 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(s.namespaces)), nil
 }
 
-func (s *Store) verify(ctx context.Context, name string, v *verification) error {
-	ns, unlock, err := s.read(ctx, name)
+// verify checks a namespace from where the position is: not at all where that lies behind.
+func (s *Store) verify(name string, v *verification) error {
+	if v.at.whole && name < v.at.namespace || name == v.at.namespace && v.at.passed {
+		return nil
+	}
+	if name != v.at.namespace {
+		v.at.namespace, v.at.next, v.at.end, v.at.passed = name, 0, 0, false
+	}
+	ns, unlock, err := s.read(v.ctx, name)
 	if err != nil {
 		return err
 	}
-	nodes, dangling, states, astray := slices.Clone(ns.order), 0, int64(0), 0
-	for _, a := range ns.aliases {
-		if !a.grows() {
-			astray++
-		}
-		for _, st := range a.states {
-			states++
-			if !st.Deleted && ns.nodes[st.Node] == nil {
-				dangling++
-			}
-		}
-	}
+	nodes, aliases := slices.Clone(ns.order), ns.aliasProblems()
 	unlock()
-	v.report.Namespace, v.children = name, map[*node]bool{}
-	for i, n := range nodes {
-		if err := ctx.Err(); err != nil {
+	if v.at.end == 0 {
+		v.at.end = uint64(len(nodes))
+	}
+	if v.at.next > v.at.end || v.at.end > uint64(len(nodes)) {
+		return chainstore.ErrBadCursor
+	}
+	if err := v.nodes(nodes[:v.at.end]); err != nil {
+		return err
+	}
+	v.at.entries += aliases.states
+	for _, what := range aliases.found {
+		v.problem(nil, what)
+	}
+	v.at.namespaces++
+	v.at.passed = true
+	return v.rest()
+}
+
+// nodes checks the nodes of a namespace from the position on.
+func (v *verification) nodes(nodes []*node) error {
+	v.children = map[*node]bool{}
+	for _, n := range nodes[:v.at.next] {
+		v.children[n.parent] = true
+	}
+	for _, n := range nodes[v.at.next:] {
+		if err := v.ctx.Err(); err != nil {
 			return err
 		}
 		v.node(n)
-		if (i+1)%reportEvery == 0 {
-			if err := v.flush(); err != nil {
-				return err
+		v.at.next++
+		v.pace.Read(int64(len(n.raw) + len(n.payload) + len(n.metadata) + len(n.details)))
+		if err := v.rest(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aliasProblems are what is wrong with the aliases of a namespace, and how many states these have.
+type aliasProblems struct {
+	states uint64
+	found  []string
+}
+
+func (ns *namespace) aliasProblems() (p aliasProblems) {
+	for _, a := range ns.aliases {
+		if !a.grows() {
+			p.found = append(p.found, "the revisions of an alias do not grow from state to state")
+		}
+		for _, st := range a.states {
+			p.states++
+			if !st.Deleted && ns.nodes[st.Node] == nil {
+				p.found = append(p.found, "an alias state names a node that is not there")
 			}
 		}
 	}
-	v.report.Entries += states
-	for range astray {
-		v.problem(nil, "the revisions of an alias do not grow from state to state")
-	}
-	for range dangling {
-		v.problem(nil, "an alias state names a node that is not there")
-	}
-	return nil
+	return p
 }
 
 // grows tells whether revisions grow from state to state, up to the alias's.
@@ -109,28 +144,120 @@ func (a *alias) grows() bool {
 }
 
 type verification struct {
+	ctx      context.Context
 	judge    chainstore.Judge
 	deliver  func(chainstore.VerifyReport) error
+	pace     pace.Pace
+	now      func() time.Time
 	children map[*node]bool // parents in the namespace that had a child before
-	report   chainstore.VerifyReport
+	at       position
+	problems []chainstore.Problem
+	// reported is when there was a report last, with the cursor told, and after how many nodes.
+	reported time.Time
+	told     []byte
+	after    uint64
+}
+
+// rest reports where it is time to, and waits as long as the pace says. It is called where a check can go on.
+func (v *verification) rest() error {
+	for {
+		if v.at.nodes-v.after >= reportEvery || len(v.problems) >= reportEvery || v.now().Sub(v.reported) >= reportAfter {
+			v.told = v.at.append(nil)
+			if err := v.flush(); err != nil {
+				return err
+			}
+		}
+		if !v.pace.Due() {
+			return nil
+		}
+		if err := v.pace.Rest(v.ctx, reportAfter); err != nil {
+			return err
+		}
+	}
 }
 
 func (v *verification) flush() error {
-	out := v.report
-	v.report.Problems = nil
+	out := chainstore.VerifyReport{
+		Namespaces: int64(v.at.namespaces), Nodes: int64(v.at.nodes), Entries: int64(v.at.entries), Problems: v.problems, Cursor: v.told,
+	}
+	if !v.at.whole {
+		out.Namespaces = 0
+	}
+	if !v.at.whole || !v.at.passed {
+		out.Namespace = v.at.namespace
+	}
+	v.problems, v.reported, v.after = nil, v.now(), v.at.nodes
 	return v.deliver(out)
 }
 
 func (v *verification) problem(n *node, what string) {
-	p := chainstore.Problem{Namespace: v.report.Namespace, What: what}
+	p := chainstore.Problem{Namespace: v.at.namespace, What: what}
 	if n != nil {
 		p.HasNode, p.Node = true, n.id()
 	}
-	v.report.Problems = append(v.report.Problems, p)
+	v.problems = append(v.problems, p)
+}
+
+// position is how far a check has come. A cursor is one, encoded.
+type position struct {
+	// whole says that the store is checked; namespace is the one that is being checked or, where it has passed, that was last.
+	whole     bool
+	namespace string
+	passed    bool
+	// next is the node of the namespace that is checked next, end how many it had when its check began.
+	next, end uint64
+	// namespaces, nodes and entries are those checked so far.
+	namespaces, nodes, entries uint64
+}
+
+func (p *position) fields() []*uint64 {
+	return []*uint64{&p.next, &p.end, &p.namespaces, &p.nodes, &p.entries}
+}
+
+func (p *position) append(b []byte) []byte {
+	b = append(b, flags(p.whole, p.passed))
+	for _, n := range p.fields() {
+		b = binary.AppendUvarint(b, *n)
+	}
+	return append(b, p.namespace...)
+}
+
+func flags(whole, passed bool) (f byte) {
+	if whole {
+		f |= 1
+	}
+	if passed {
+		f |= 2
+	}
+	return f
+}
+
+// parse reads a cursor, or none, into a position that says what is to be checked.
+func (p *position) parse(cursor []byte) error {
+	if cursor == nil {
+		return nil
+	}
+	if len(cursor) == 0 || cursor[0]|2 != flags(p.whole, true) {
+		return chainstore.ErrBadCursor
+	}
+	p.passed = cursor[0]&2 != 0
+	cursor = cursor[1:]
+	for _, n := range p.fields() {
+		size := 0
+		if *n, size = binary.Uvarint(cursor); size <= 0 {
+			return chainstore.ErrBadCursor
+		}
+		cursor = cursor[size:]
+	}
+	if !p.whole && p.namespace != string(cursor) {
+		return chainstore.ErrBadCursor
+	}
+	p.namespace = string(cursor)
+	return nil
 }
 
 func (v *verification) node(n *node) {
-	v.report.Nodes++
+	v.at.nodes++
 	fork := n.parent != nil && v.children[n.parent]
 	v.children[n.parent] = true
 	found, err := v.judge(n.header, n.payload, n.metadata, idOf(n.parent), idOf(n.covers))

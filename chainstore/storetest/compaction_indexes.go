@@ -97,7 +97,7 @@ func compactionJudged(f *fixture) {
 		return f.cfg.Encoding.Judge(h, payload, metadata, parent, covers)
 	}
 	problems := func(judge chainstore.Judge) (nodes []chainstore.ID) {
-		f.ok(f.store.Verify(f.ctx(), f.ns, judge, func(r chainstore.VerifyReport) error {
+		f.ok(f.store.Verify(f.ctx(), chainstore.Check{Namespace: f.ns}, judge, func(r chainstore.VerifyReport) error {
 			for _, p := range r.Problems {
 				nodes = append(nodes, p.Node)
 			}

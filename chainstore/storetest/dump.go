@@ -46,7 +46,6 @@ func (d *dumper) dump(s chainstore.Store) (string, error) {
 	}
 	if !d.f.skips(Statistics) {
 		st, err := s.Stats(ctx, d.f.ns)
-		st.DiskBytes = 0
 		d.line("stats %+v %v", st, err)
 	}
 	return d.b.String(), nil

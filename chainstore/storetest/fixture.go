@@ -346,7 +346,7 @@ func (f *fixture) clean() {
 		return
 	}
 	var last chainstore.VerifyReport
-	f.ok(f.store.Verify(f.ctx(), f.ns, f.cfg.Encoding.Judge, func(r chainstore.VerifyReport) error {
+	f.ok(f.store.Verify(f.ctx(), chainstore.Check{Namespace: f.ns}, f.cfg.Encoding.Judge, func(r chainstore.VerifyReport) error {
 		for _, p := range r.Problems {
 			f.Errorf("verify: %s (node %v)", p.What, p.Node)
 		}

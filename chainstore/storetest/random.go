@@ -403,7 +403,7 @@ func (p *program) compare(ids []chainstore.ID) error {
 
 func (p *program) verify() error {
 	judge := p.f.cfg.Encoding.Judge
-	return p.store.Verify(p.f.ctx(), p.f.ns, judge, func(r chainstore.VerifyReport) error {
+	return p.store.Verify(p.f.ctx(), chainstore.Check{Namespace: p.f.ns}, judge, func(r chainstore.VerifyReport) error {
 		if len(r.Problems) > 0 {
 			return fmt.Errorf("verify: %+v", r.Problems)
 		}

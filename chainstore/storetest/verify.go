@@ -16,6 +16,9 @@ func verifyChecks() []check {
 		{Judging, "Problems", verifyProblems},
 		{Judging, "ProblemsOfTheStore", verifyStoreProblems},
 		{Judging, "Order", verifyOrder},
+		{Judging, "GoesOn", verifyGoesOn},
+		{Judging, "AmidWrites", verifyAmidWrites},
+		{Judging, "BadCursors", verifyBadCursors},
 	}
 }
 
@@ -47,7 +50,7 @@ func verifyReportFails(f *fixture) {
 	f.fill()
 	stop := errors.New("stop")
 	reports := 0
-	err := f.store.Verify(f.ctx(), f.ns, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error {
+	err := f.store.Verify(f.ctx(), chainstore.Check{Namespace: f.ns}, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error {
 		reports++
 		return stop
 	})
@@ -55,7 +58,7 @@ func verifyReportFails(f *fixture) {
 	equal(f, "the reports", reports, 1)
 	ctx, cancel := context.WithCancel(f.ctx())
 	cancel()
-	err = f.store.Verify(ctx, f.ns, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })
+	err = f.store.Verify(ctx, chainstore.Check{Namespace: f.ns}, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error { return nil })
 	f.fails(err, context.Canceled)
 }
 
@@ -63,7 +66,7 @@ func verifyReportFails(f *fixture) {
 func verifyWholeStore(f *fixture) {
 	whole := func() (last chainstore.VerifyReport) {
 		f.Helper()
-		f.ok(f.store.VerifyStore(f.ctx(), f.cfg.Encoding.Judge, func(r chainstore.VerifyReport) error {
+		f.ok(f.store.Verify(f.ctx(), chainstore.Check{WholeStore: true}, f.cfg.Encoding.Judge, func(r chainstore.VerifyReport) error {
 			for _, p := range r.Problems {
 				f.Errorf("verify: %s (namespace %q, node %v)", p.What, p.Namespace, p.Node)
 			}
@@ -89,7 +92,7 @@ func verifyWholeStore(f *fixture) {
 		equal(f, "the nodes checked", last.Nodes, nodes)
 	}
 	stop, reports := errors.New("stop"), 0
-	err := f.store.VerifyStore(f.ctx(), f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error {
+	err := f.store.Verify(f.ctx(), chainstore.Check{WholeStore: true}, f.cfg.Encoding.Judge, func(chainstore.VerifyReport) error {
 		reports++
 		return stop
 	})
@@ -112,7 +115,7 @@ func verifyStoreProblems(f *fixture) {
 		return f.cfg.Encoding.Judge(h, payload, metadata, parent, covers)
 	}
 	found := 0
-	f.ok(f.store.VerifyStore(f.ctx(), judge, func(r chainstore.VerifyReport) error {
+	f.ok(f.store.Verify(f.ctx(), chainstore.Check{WholeStore: true}, judge, func(r chainstore.VerifyReport) error {
 		for _, p := range r.Problems {
 			if p.Namespace == "b" && p.HasNode && p.Node == bad {
 				found++
@@ -148,7 +151,7 @@ func verifyProblems(f *fixture) {
 			return j, err
 		}
 		found := 0
-		f.ok(f.store.Verify(f.ctx(), f.ns, judge, func(r chainstore.VerifyReport) error {
+		f.ok(f.store.Verify(f.ctx(), chainstore.Check{Namespace: f.ns}, judge, func(r chainstore.VerifyReport) error {
 			for _, p := range r.Problems {
 				found++
 				if p.HasNode && p.Node != bad {
@@ -167,7 +170,7 @@ func verifyProblems(f *fixture) {
 func verifyOrder(f *fixture) {
 	ids := f.fill()
 	seen := map[chainstore.ID]bool{}
-	f.ok(f.store.Verify(f.ctx(), f.ns, func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
+	f.ok(f.store.Verify(f.ctx(), chainstore.Check{Namespace: f.ns}, func(h *chainstore.Header, payload, metadata []byte, parent, covers *chainstore.ID) (chainstore.Judgement, error) {
 		if seen[h.ID] {
 			f.Error("a node was judged twice")
 		}

@@ -167,15 +167,19 @@ func TestRefusalsAreTyped(t *testing.T) {
 func TestAdmin(t *testing.T) {
 	ctx, c := t.Context(), newLink(t).client()
 	begun(t, c)
-	if stats := must(c.Stats(ctx))(t); stats.Nodes != 2 || stats.Aliases != 1 || stats.ServerVersion == "" {
+	if stats := must(c.Stats(ctx))(t); stats.Nodes != 2 || stats.Aliases != 1 {
 		t.Errorf("got %v", stats)
 	}
-	reports := collect(t, c.Verify(ctx))
+	info := must(c.ServerInfo(ctx))(t)
+	if info.ServerVersion == "" || len(info.StoreId) != 32 || info.Limits.GetAliasBytes() != 512 || !must(c.Supports(ctx, "presets"))(t) {
+		t.Errorf("got %v", info)
+	}
+	reports := collect(t, c.Verify(ctx, client.Check{MaxBytesPerSecond: 1 << 30}))
 	last := reports[len(reports)-1]
 	if !last.Done || last.NodesChecked != 2 || last.ProblemsFound != 0 {
 		t.Errorf("got %v", last)
 	}
-	reports = collect(t, c.VerifyStore(ctx))
+	reports = collect(t, c.Verify(ctx, client.Check{WholeStore: true}))
 	last = reports[len(reports)-1]
 	if !last.Done || last.NamespacesChecked != 1 || last.NodesChecked != 2 || last.ProblemsFound != 0 {
 		t.Errorf("got %v", last)
@@ -225,7 +229,7 @@ func TestStreamsThatAreLeftLeaveNothingRunning(t *testing.T) {
 		for range c.Frames(ctx, head, client.Query{}) {
 			break
 		}
-		for range c.Verify(ctx) {
+		for range c.Verify(ctx, client.Check{}) {
 			break
 		}
 		l.change = func(raw *[]byte) bool { *raw = []byte{0xff}; return true }

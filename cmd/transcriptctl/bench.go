@@ -69,8 +69,11 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	stats, err := s.Stats(ctx)
+	info, err := s.ServerInfo(ctx)
 	if err != nil {
+		return err
+	}
+	if _, err := s.Stats(ctx); err != nil { // of a namespace that is none
 		return err
 	}
 	own, err := s.within(fmt.Sprintf("bench-%08x", rand.Uint32()))
@@ -90,7 +93,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	if err := c.under(ctx, own, l); err != nil {
 		return err
 	}
-	result := benchResult{l.Report(), stats.GetServerVersion(), own.flags.Namespace, ctx.Err() != nil}
+	result := benchResult{l.Report(), info.GetServerVersion(), own.flags.Namespace, ctx.Err() != nil}
 	return errors.Join(result.print(s, c.JSON || s.json), ctx.Err(), l.Fault())
 }
 

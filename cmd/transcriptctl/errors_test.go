@@ -32,18 +32,17 @@ func (s *faultyStore) Commit(ctx context.Context, namespace string, c *chainstor
 	return s.Store.Commit(ctx, namespace, c)
 }
 
-func (s *faultyStore) Verify(_ context.Context, _ string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+func (s *faultyStore) Verify(_ context.Context, check chainstore.Check, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	if check.WholeStore {
+		return report(chainstore.VerifyReport{Files: 1, Namespaces: 2, Nodes: 7, Entries: 8, Problems: []chainstore.Problem{
+			{What: "a file"}, {Namespace: "team-a", HasNode: true, Node: chainstore.ID{0xab}, What: "a node"},
+		}})
+	}
 	found := make([]chainstore.Problem, s.problems)
 	for i := range found {
 		found[i] = chainstore.Problem{What: fmt.Sprintf("problem %d", i)}
 	}
 	return report(chainstore.VerifyReport{Nodes: 7, Entries: 8, Problems: found})
-}
-
-func (s *faultyStore) VerifyStore(_ context.Context, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return report(chainstore.VerifyReport{Files: 1, Namespaces: 2, Nodes: 7, Entries: 8, Problems: []chainstore.Problem{
-		{What: "a file"}, {Namespace: "team-a", HasNode: true, Node: chainstore.ID{0xab}, What: "a node"},
-	}})
 }
 
 // TestExitCodes: what the server cannot do has the exit code that the help tells, and a hint.
@@ -123,6 +122,40 @@ func TestVerifyAll(t *testing.T) {
 	if r.code != exitUsage || r.out != "" || !strings.Contains(r.notes, "leave out --namespace") {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.notes)
 	}
+}
+
+// TestVerifyGoesOn: a check that ends early tells how to go on; one with that cursor does, and what a cursor cannot be is refused.
+func TestVerifyGoesOn(t *testing.T) {
+	store := &endingStore{Store: memstore.New(memstore.Options{})}
+	s := serveStore(t, store)
+	r := s.run("verify", "--all", "--rate", "5000")
+	_, cursor, found := strings.Cut(strings.TrimSpace(r.notes), "--cursor ")
+	cursor, _, _ = strings.Cut(cursor, "\n")
+	if r.code == exitOK || !found || store.check.BytesPerSecond != 5000 {
+		t.Fatalf("exit code %d, %q, %q, %+v", r.code, r.out, r.notes, store.check)
+	}
+	if r = s.run("verify", "--all", "--cursor", cursor); string(store.check.Cursor) != "half of it" {
+		t.Errorf("%q, %+v", r.notes, store.check)
+	}
+	if strings.Contains(r.notes, "--cursor "+cursor) {
+		t.Errorf("it got nowhere, and says %q", r.notes)
+	}
+	for _, args := range [][]string{{"--cursor", cursor}, {"--all", "--cursor", "AAAA"}, {"--rate", "-1"}} {
+		if r = s.run(append([]string{"verify"}, args...)...); r.code != exitUsage {
+			t.Errorf("%q: exit code %d, %q", args, r.code, r.notes)
+		}
+	}
+}
+
+// endingStore is a store whose checks fail behind their first report.
+type endingStore struct {
+	chainstore.Store
+	check chainstore.Check
+}
+
+func (s *endingStore) Verify(_ context.Context, check chainstore.Check, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	s.check = check
+	return errors.Join(report(chainstore.VerifyReport{Nodes: 1, Cursor: []byte("half of it")}), chainstore.ErrClosed)
 }
 
 // TestPutWaits: a put that waits for its input ends with its context.

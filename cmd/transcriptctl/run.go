@@ -37,7 +37,7 @@ type commandLine struct {
 	Import   importCommand   `cmd:"" help:"Store conversations from JSON lines."`
 	Export   exportCommand   `cmd:"" help:"Write stored conversations as JSON lines."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute every id of the namespace, or of the whole store, and check links and indexes."`
-	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace and what the server is."`
+	Stats    statsCommand    `cmd:"" help:"Tell the size of the namespace."`
 	Bench    benchCommand    `cmd:"" help:"Put a transcriptd under load and tell what it serves."`
 
 	Conformance conformanceCommand `cmd:"" help:"Hold a server to the promises of the contract."`

@@ -28,9 +28,6 @@ func (c *statsCommand) Run(ctx context.Context, s *session) error {
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return s.printRows([][2]string{
-		{"server", reply.GetServerVersion()},
-		{"engine", reply.GetEngine() + ", store format " + number(int64(reply.GetStoreFormat()))},
-		{"on disk", size(reply.GetDiskBytes()) + " (all namespaces)"},
 		{"nodes", number(reply.GetNodes())},
 		{"messages", number(reply.GetMessages()) + ", " + size(reply.GetMessageBytes())},
 		{"aliases", number(reply.GetAliases())},

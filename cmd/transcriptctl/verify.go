@@ -5,37 +5,41 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 type verifyCommand struct {
-	All bool `help:"Check the whole store: every namespace, the files, and rows that no namespace has."`
+	All    bool   `help:"Check the whole store: every namespace, the files, and rows that no namespace has."`
+	Rate   int64  `placeholder:"N" help:"Read at most N bytes of the store a second, so that others are not held up; 0: no bound."`
+	Cursor string `placeholder:"TOKEN" help:"Go on where an earlier check of the same was, as its remark, or a report in JSON, tells."`
 }
 
 func (c *verifyCommand) Help() string {
-	return `Problems go to standard output, a line each: the namespace with --all, the node, and what is wrong; - is for none. Progress goes to standard error where that is a terminal. Exit code 6 where there are problems. Examples:
+	return `Problems go to standard output, a line each: the namespace with --all, the node, and what is wrong; - is for none. Progress goes to standard error where that is a terminal. Exit code 6 where there are problems. A check that ended early tells how another goes on. Examples:
 
     transcriptctl verify
     transcriptctl verify --namespace team-a --output json
-    transcriptctl verify --all`
+    transcriptctl verify --all --rate 10000000`
 }
 
 // Run checks a namespace, or the whole store.
 func (c *verifyCommand) Run(ctx context.Context, s *session) error {
-	reports := s.Verify(ctx)
-	if c.All {
-		if s.flags.Namespace != "" {
-			return usagef("--all checks every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
-		}
-		reports = s.VerifyStore(ctx)
+	if c.All && s.flags.Namespace != "" {
+		return usagef("--all checks every namespace: leave out --namespace, and TRANSCRIPTCTL_NAMESPACE in the environment")
 	}
-	line := newProgress(s.notes)
+	if c.Rate < 0 {
+		return usagef("--rate must not be negative, is %d", c.Rate)
+	}
+	line, cursor := newProgress(s.notes), c.Cursor
 	defer line.clear()
-	for reply, err := range reports {
+	for reply, err := range s.Verify(ctx, client.Check{WholeStore: c.All, Cursor: c.Cursor, MaxBytesPerSecond: c.Rate}) {
+		line.clear()
 		if err != nil {
+			c.remarkCursor(s, cursor)
 			return err
 		}
-		line.clear()
+		cursor = reply.GetCursor()
 		if err := c.print(s, reply); err != nil {
 			return err
 		}
@@ -48,6 +52,13 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		line.show(c.text(reply))
 	}
 	return errBadReply
+}
+
+// remarkCursor tells how a check that ended early goes on, where it got anywhere.
+func (c *verifyCommand) remarkCursor(s *session, cursor string) {
+	if cursor != "" && cursor != c.Cursor {
+		s.remark("the check was not finished; to go on: the same command with --cursor %s", cursor)
+	}
 }
 
 func verdict(last *transcriptv1.VerifyResponse) error {

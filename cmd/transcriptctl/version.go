@@ -2,15 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"runtime/debug"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // version is what this build calls itself; a build from a tagged module says the tag.
 const version = "0.1.0-dev"
 
 type versionCommand struct {
-	Server bool `help:"Ask the server for its version, too."`
+	Server bool `help:"Ask the server what it is, too."`
 }
 
 func (c *versionCommand) Help() string {
@@ -23,24 +29,36 @@ func (c *versionCommand) Help() string {
 // Run tells versions.
 func (c *versionCommand) Run(ctx context.Context, s *session) error {
 	own := struct {
-		Version string `json:"version"`
-		Server  string `json:"serverVersion,omitempty"`
+		Version string          `json:"version"`
+		Server  string          `json:"serverVersion,omitempty"`
+		Info    json.RawMessage `json:"server,omitempty"`
 	}{Version: buildVersion()}
+	rows := [][2]string{{"transcriptctl", own.Version}}
 	if c.Server {
-		reply, err := s.Stats(ctx)
+		info, err := s.ServerInfo(ctx)
 		if err != nil {
 			return err
 		}
-		own.Server = reply.GetServerVersion()
+		if own.Info, err = protojson.Marshal(info); err != nil {
+			return err
+		}
+		own.Server = info.GetServerVersion()
+		rows = append(rows, serverRows(info)...)
 	}
 	if s.json {
 		return s.printJSON(own)
 	}
-	rows := [][2]string{{"transcriptctl", own.Version}}
-	if c.Server {
-		rows = append(rows, [2]string{"transcriptd", own.Server})
-	}
 	return s.printRows(rows)
+}
+
+// serverRows tell what a server is.
+func serverRows(info *transcriptv1.ServerInfoResponse) [][2]string {
+	return [][2]string{
+		{"transcriptd", orDash(info.GetServerVersion())},
+		{"store", orDash(info.GetStoreId())},
+		{"engine", fmt.Sprintf("%s, store format %d", orDash(info.GetEngine()), info.GetStoreFormat())},
+		{"features", orDash(strings.Join(info.GetFeatures(), ", "))},
+	}
 }
 
 // buildVersion is the module's version where the build knows it.

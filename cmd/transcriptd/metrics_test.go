@@ -55,7 +55,7 @@ func TestStoreMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := transcriptv1.NewAdminServiceClient(conn).Stats(callContext(t), &transcriptv1.StatsRequest{}); err != nil { // copies the counters
+	if _, err := transcriptv1.NewAdminServiceClient(conn).NamespaceStats(callContext(t), &transcriptv1.NamespaceStatsRequest{}); err != nil { // copies the counters
 		t.Fatal(err)
 	}
 	written := storeSamples(t, p)
@@ -73,7 +73,7 @@ func TestStoreMetrics(t *testing.T) {
 	moved("PutNode", read, written, samples{"commits_total": 1, "committed_changes_total": 1, `cache_hits_total{cache="nodes"}`: 1})
 	for _, name := range []string{"gets_total", "sets_total", "written_bytes_total", "copied_bytes_total", "disk_bytes", `cache_bytes{cache="nodes"}`} {
 		if name = "transcriptd_store_" + name; written[name] <= read[name] && name != "transcriptd_store_disk_bytes" || written[name] == 0 {
-			t.Errorf("%s went from %v to %v with a put and a Stats", name, read[name], written[name])
+			t.Errorf("%s went from %v to %v with a put and a NamespaceStats", name, read[name], written[name])
 		}
 	}
 	if now := written["transcriptd_store_queue_bytes"]; now != 0 || written["transcriptd_store_queue_limit_bytes"] < 1<<20 {

@@ -26,10 +26,20 @@ func (d *DB) Counts() Counts {
 type Snapshot struct {
 	db  *DB
 	txn *badger.Txn
+	// read, if not nil, counts the bytes of the keys and values that are read, as they are stored.
+	read *int64
 }
 
 // Snapshot is the database as a commit left it, which is not before the one that Discard was called with last.
-func (d *DB) Snapshot(commit uint64) Snapshot { return Snapshot{d, d.NewTransactionAt(commit, false)} }
+func (d *DB) Snapshot(commit uint64) Snapshot {
+	return Snapshot{d, d.NewTransactionAt(commit, false), nil}
+}
+
+// Metered is a snapshot that adds to read the bytes of the keys and values that are read of it, as they are stored. It is closed once.
+func (s Snapshot) Metered(read *int64) Snapshot {
+	s.read = read
+	return s
+}
 
 // Discard says that nobody asks for what was there before a commit any more.
 func (d *DB) Discard(commit uint64) { d.SetDiscardTs(commit) }
@@ -47,25 +57,42 @@ func (s Snapshot) Get(key []byte, f func(value []byte) error) (found bool, err e
 	if err != nil {
 		return false, Translate(err)
 	}
+	if s.read != nil {
+		*s.read += item.EstimatedSize()
+	}
 	return true, s.db.value(item, f)
+}
+
+// Version tells with which commit a key got the value that it has.
+func (s Snapshot) Version(key []byte) (commit uint64, found bool, err error) {
+	s.db.counts.gets.Add(1)
+	item, err := s.txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, Translate(err)
+	}
+	return item.Version(), true, nil
 }
 
 // Iterator walks over the keys of a snapshot with a prefix, in order. It must be closed before the snapshot is.
 type Iterator struct {
-	db *DB
-	it *badger.Iterator
+	db   *DB
+	it   *badger.Iterator
+	read *int64
 }
 
 // Iterator walks over keys with a prefix; with versions also over what each key had before, and over deletions, until the database
 // has merged them away.
 func (s Snapshot) Iterator(prefix []byte, versions bool) Iterator {
-	return Iterator{s.db, s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: versions})}
+	return Iterator{s.db, s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: versions}), s.read}
 }
 
 // Backwards walks over keys with a prefix from the last to the first, over what each key had before as Iterator does, oldest first. Seek
 // goes to a key, or to the last one before it.
 func (s Snapshot) Backwards(prefix []byte) Iterator {
-	return Iterator{s.db, s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true, Reverse: true})}
+	return Iterator{s.db, s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, AllVersions: true, Reverse: true}), s.read}
 }
 
 // Close ends the use of the iterator.
@@ -95,8 +122,17 @@ func (i Iterator) Key() []byte { return i.it.Item().Key() }
 // Deleted tells whether this version says that the key is not there.
 func (i Iterator) Deleted() bool { return i.it.Item().IsDeletedOrExpired() }
 
+// Version is the commit with which the key got the value that it has.
+func (i Iterator) Version() uint64 { return i.it.Item().Version() }
+
 // Value runs f on the value, which is f's until it returns.
-func (i Iterator) Value(f func(value []byte) error) error { return i.db.value(i.it.Item(), f) }
+func (i Iterator) Value(f func(value []byte) error) error {
+	item := i.it.Item()
+	if i.read != nil {
+		*i.read += item.EstimatedSize()
+	}
+	return i.db.value(item, f)
+}
 
 // Batch is what a commit writes. Keys and values must stay as they are until the commit returns.
 type Batch struct {

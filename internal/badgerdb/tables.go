@@ -19,10 +19,10 @@ func (b *Bare) TableFiles() (files []string) {
 }
 
 // CheckTable reads the file of a table, block by block, and tells what is wrong with it; nil where it is no table's any more, since
-// that was merged into others. It calls step before each block, and ends where that fails, with that error. Not to be called when
+// that was merged into others. It calls step before each block, with its bytes, and ends where that fails, with that error. Not to be called when
 // Close was. Badger's own check ends at the first damaged block of any table, holds all blocks of a table in memory, and panics on
 // one that it cannot decode.
-func (b *Bare) CheckTable(file string, step func() error) (damage, err error) {
+func (b *Bare) CheckTable(file string, step func(bytes int) error) (damage, err error) {
 	damage, err = checkTable(filepath.Join(b.Opts().Dir, file), step)
 	if damage != nil && !slices.Contains(b.TableFiles(), file) {
 		damage = nil
@@ -32,7 +32,7 @@ func (b *Bare) CheckTable(file string, step func() error) (damage, err error) {
 
 // checkTable tells what is wrong with a file; err is step's. It reads without a map of the file: Badger cuts files that it removes,
 // and to read behind their ends in memory would end the process.
-func checkTable(path string, step func() error) (damage, err error) {
+func checkTable(path string, step func(bytes int) error) (damage, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return err, nil
@@ -53,7 +53,7 @@ func checkTable(path string, step func() error) (damage, err error) {
 		return err, nil
 	}
 	for i, at := range blocks {
-		if err := step(); err != nil {
+		if err := step(int(at.length)); err != nil {
 			return nil, err
 		}
 		if _, err := r.readBlock(at); err != nil {

@@ -156,13 +156,13 @@ func TestCheckTable(t *testing.T) {
 	}
 }
 
-func goOn() error { return nil }
+func goOn(int) error { return nil }
 
 // TestCheckTableEnds where it is told to, before any block.
 func TestCheckTableEnds(t *testing.T) {
 	_, files := closedTables(t)
 	stop, steps := errors.New("stop"), 0
-	_, err := checkTable(files[0], func() error {
+	_, err := checkTable(files[0], func(int) error {
 		if steps++; steps == 2 {
 			return stop
 		}

@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -159,21 +160,24 @@ func conflictError(err error, change *chainstore.Change, fields []string) error 
 }
 
 func (w *wire) Info() chainstore.Info {
-	s, err := w.admin.Stats(context.Background(), &transcriptv1.StatsRequest{})
+	s, err := w.transcripts.ServerInfo(context.Background(), &transcriptv1.ServerInfoRequest{})
 	if err != nil {
 		return chainstore.Info{Engine: err.Error()}
 	}
-	return chainstore.Info{Engine: s.Engine, Format: int(s.StoreFormat)}
+	info := chainstore.Info{Engine: s.Engine, Format: int(s.StoreFormat)}
+	if _, err := hex.Decode(info.ID[:], []byte(s.StoreId)); err != nil {
+		return chainstore.Info{Engine: err.Error()}
+	}
+	return info
 }
 
 func (w *wire) Stats(ctx context.Context, namespace string) (chainstore.Stats, error) {
-	s, err := w.admin.Stats(ctx, &transcriptv1.StatsRequest{Namespace: spelled(namespace)})
+	s, err := w.admin.NamespaceStats(ctx, &transcriptv1.NamespaceStatsRequest{Namespace: spelled(namespace)})
 	if err != nil {
 		return chainstore.Stats{}, domain(err)
 	}
 	return chainstore.Stats{
-		Nodes: s.Nodes, Messages: s.Messages, MessageBytes: s.MessageBytes, Aliases: s.Aliases,
-		Roots: s.Roots, Forks: s.Forks, DiskBytes: s.DiskBytes,
+		Nodes: s.Nodes, Messages: s.Messages, MessageBytes: s.MessageBytes, Aliases: s.Aliases, Roots: s.Roots, Forks: s.Forks,
 	}, nil
 }
 
@@ -183,16 +187,13 @@ func (w *wire) TokenKeys(context.Context) (chainstore.TokenKeys, error) {
 }
 
 // Verify lets the server verify, with its own judge.
-func (w *wire) Verify(ctx context.Context, namespace string, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return w.verify(ctx, &transcriptv1.VerifyRequest{Namespace: spelled(namespace)}, report)
-}
-
-// VerifyStore does, too.
-func (w *wire) VerifyStore(ctx context.Context, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
-	return w.verify(ctx, &transcriptv1.VerifyRequest{WholeStore: true}, report)
-}
-
-func (w *wire) verify(ctx context.Context, req *transcriptv1.VerifyRequest, report func(chainstore.VerifyReport) error) error {
+func (w *wire) Verify(ctx context.Context, check chainstore.Check, _ chainstore.Judge, report func(chainstore.VerifyReport) error) error {
+	req := &transcriptv1.VerifyRequest{Cursor: string(check.Cursor), MaxBytesPerSecond: check.BytesPerSecond}
+	if check.WholeStore {
+		req.Scope = transcriptv1.Scope_SCOPE_STORE
+	} else {
+		req.Namespace = spelled(check.Namespace)
+	}
 	stream, err := w.admin.Verify(ctx, req)
 	if err != nil {
 		return domain(err)
@@ -207,6 +208,9 @@ func (w *wire) verify(ctx context.Context, req *transcriptv1.VerifyRequest, repo
 		}
 		r := chainstore.VerifyReport{
 			Namespace: m.Namespace, Files: m.FilesChecked, Namespaces: m.NamespacesChecked, Nodes: m.NodesChecked, Entries: m.EntriesChecked,
+		}
+		if m.Cursor != "" {
+			r.Cursor = []byte(m.Cursor)
 		}
 		for _, p := range m.Problems {
 			problem := chainstore.Problem{Namespace: p.Namespace, What: p.Problem, HasNode: p.NodeId != ""}

@@ -21,8 +21,61 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Request of Stats.
-type StatsRequest struct {
+// What a request is about.
+type Scope int32
+
+const (
+	// As SCOPE_NAMESPACE.
+	Scope_SCOPE_UNSPECIFIED Scope = 0
+	// The namespace that the request names.
+	Scope_SCOPE_NAMESPACE Scope = 1
+	// The whole store: every namespace, and what belongs to none. The request names no namespace.
+	Scope_SCOPE_STORE Scope = 2
+)
+
+// Enum value maps for Scope.
+var (
+	Scope_name = map[int32]string{
+		0: "SCOPE_UNSPECIFIED",
+		1: "SCOPE_NAMESPACE",
+		2: "SCOPE_STORE",
+	}
+	Scope_value = map[string]int32{
+		"SCOPE_UNSPECIFIED": 0,
+		"SCOPE_NAMESPACE":   1,
+		"SCOPE_STORE":       2,
+	}
+)
+
+func (x Scope) Enum() *Scope {
+	p := new(Scope)
+	*p = x
+	return p
+}
+
+func (x Scope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Scope) Descriptor() protoreflect.EnumDescriptor {
+	return file_transcript_v1_admin_service_proto_enumTypes[0].Descriptor()
+}
+
+func (Scope) Type() protoreflect.EnumType {
+	return &file_transcript_v1_admin_service_proto_enumTypes[0]
+}
+
+func (x Scope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Scope.Descriptor instead.
+func (Scope) EnumDescriptor() ([]byte, []int) {
+	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{0}
+}
+
+// Request of NamespaceStats.
+type NamespaceStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The namespace.
 	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -30,20 +83,20 @@ type StatsRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StatsRequest) Reset() {
-	*x = StatsRequest{}
+func (x *NamespaceStatsRequest) Reset() {
+	*x = NamespaceStatsRequest{}
 	mi := &file_transcript_v1_admin_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StatsRequest) String() string {
+func (x *NamespaceStatsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StatsRequest) ProtoMessage() {}
+func (*NamespaceStatsRequest) ProtoMessage() {}
 
-func (x *StatsRequest) ProtoReflect() protoreflect.Message {
+func (x *NamespaceStatsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_transcript_v1_admin_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -55,59 +108,51 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
-func (*StatsRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use NamespaceStatsRequest.ProtoReflect.Descriptor instead.
+func (*NamespaceStatsRequest) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *StatsRequest) GetNamespace() string {
+func (x *NamespaceStatsRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
 	}
 	return ""
 }
 
-// Response of Stats.
-type StatsResponse struct {
+// Response of NamespaceStats. All numbers are of the namespace.
+type NamespaceStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's version.
-	ServerVersion string `protobuf:"bytes,1,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
-	// The engine: "badger" or "memory".
-	Engine string `protobuf:"bytes,2,opt,name=engine,proto3" json:"engine,omitempty"`
-	// The version of the store's format on disk.
-	StoreFormat int32 `protobuf:"varint,3,opt,name=store_format,json=storeFormat,proto3" json:"store_format,omitempty"`
-	// Bytes of the whole store on disk, all namespaces; 0 where the engine has no disk.
-	DiskBytes int64 `protobuf:"varint,4,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
-	// Of the namespace: nodes.
-	Nodes int64 `protobuf:"varint,5,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// Of the namespace: messages.
-	Messages int64 `protobuf:"varint,6,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Of the namespace: bytes of the messages as put, in canonical encoding and before the store compresses them.
-	MessageBytes int64 `protobuf:"varint,7,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
-	// Of the namespace: aliases.
-	Aliases int64 `protobuf:"varint,8,opt,name=aliases,proto3" json:"aliases,omitempty"`
-	// Of the namespace: roots.
-	Roots int64 `protobuf:"varint,9,opt,name=roots,proto3" json:"roots,omitempty"`
-	// Of the namespace: forks, that is children of a node after its first.
-	Forks         int64 `protobuf:"varint,10,opt,name=forks,proto3" json:"forks,omitempty"`
+	// Nodes.
+	Nodes int64 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Messages.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Bytes of the messages as put, in canonical encoding and before the store compresses them.
+	MessageBytes int64 `protobuf:"varint,3,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	// Aliases.
+	Aliases int64 `protobuf:"varint,4,opt,name=aliases,proto3" json:"aliases,omitempty"`
+	// Roots.
+	Roots int64 `protobuf:"varint,5,opt,name=roots,proto3" json:"roots,omitempty"`
+	// Forks, that is children of a node after its first.
+	Forks         int64 `protobuf:"varint,6,opt,name=forks,proto3" json:"forks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *StatsResponse) Reset() {
-	*x = StatsResponse{}
+func (x *NamespaceStatsResponse) Reset() {
+	*x = NamespaceStatsResponse{}
 	mi := &file_transcript_v1_admin_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *StatsResponse) String() string {
+func (x *NamespaceStatsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*StatsResponse) ProtoMessage() {}
+func (*NamespaceStatsResponse) ProtoMessage() {}
 
-func (x *StatsResponse) ProtoReflect() protoreflect.Message {
+func (x *NamespaceStatsResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_transcript_v1_admin_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -119,75 +164,47 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
-func (*StatsResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use NamespaceStatsResponse.ProtoReflect.Descriptor instead.
+func (*NamespaceStatsResponse) Descriptor() ([]byte, []int) {
 	return file_transcript_v1_admin_service_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *StatsResponse) GetServerVersion() string {
-	if x != nil {
-		return x.ServerVersion
-	}
-	return ""
-}
-
-func (x *StatsResponse) GetEngine() string {
-	if x != nil {
-		return x.Engine
-	}
-	return ""
-}
-
-func (x *StatsResponse) GetStoreFormat() int32 {
-	if x != nil {
-		return x.StoreFormat
-	}
-	return 0
-}
-
-func (x *StatsResponse) GetDiskBytes() int64 {
-	if x != nil {
-		return x.DiskBytes
-	}
-	return 0
-}
-
-func (x *StatsResponse) GetNodes() int64 {
+func (x *NamespaceStatsResponse) GetNodes() int64 {
 	if x != nil {
 		return x.Nodes
 	}
 	return 0
 }
 
-func (x *StatsResponse) GetMessages() int64 {
+func (x *NamespaceStatsResponse) GetMessages() int64 {
 	if x != nil {
 		return x.Messages
 	}
 	return 0
 }
 
-func (x *StatsResponse) GetMessageBytes() int64 {
+func (x *NamespaceStatsResponse) GetMessageBytes() int64 {
 	if x != nil {
 		return x.MessageBytes
 	}
 	return 0
 }
 
-func (x *StatsResponse) GetAliases() int64 {
+func (x *NamespaceStatsResponse) GetAliases() int64 {
 	if x != nil {
 		return x.Aliases
 	}
 	return 0
 }
 
-func (x *StatsResponse) GetRoots() int64 {
+func (x *NamespaceStatsResponse) GetRoots() int64 {
 	if x != nil {
 		return x.Roots
 	}
 	return 0
 }
 
-func (x *StatsResponse) GetForks() int64 {
+func (x *NamespaceStatsResponse) GetForks() int64 {
 	if x != nil {
 		return x.Forks
 	}
@@ -197,13 +214,18 @@ func (x *StatsResponse) GetForks() int64 {
 // Request of Verify.
 type VerifyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The namespace. INVALID_ARGUMENT where it is set together with whole_store.
+	// The namespace. INVALID_ARGUMENT where it is set with SCOPE_STORE.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Whether to check every namespace, one after the other, and what is the store's own: its files, block by block, the
-	// names of namespaces, and rows that no namespace has.
-	WholeStore    bool `protobuf:"varint,2,opt,name=whole_store,json=wholeStore,proto3" json:"whole_store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Where to go on: the cursor of a report of an earlier call with the same scope and namespace. What was checked before is not
+	// checked again, and the numbers of reports go on. Empty: from the beginning. A cursor stays good over restarts of the server.
+	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// What to check. SCOPE_STORE checks first what is the store's own: its files, block by block, the names of namespaces, and rows
+	// that no namespace has; then every namespace, one after the other.
+	Scope Scope `protobuf:"varint,3,opt,name=scope,proto3,enum=transcript.v1.Scope" json:"scope,omitempty"`
+	// Bytes that are read of the store in a second, at most, on average; compressed ones count as such. 0: no limit.
+	MaxBytesPerSecond int64 `protobuf:"varint,4,opt,name=max_bytes_per_second,json=maxBytesPerSecond,proto3" json:"max_bytes_per_second,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *VerifyRequest) Reset() {
@@ -243,11 +265,25 @@ func (x *VerifyRequest) GetNamespace() string {
 	return ""
 }
 
-func (x *VerifyRequest) GetWholeStore() bool {
+func (x *VerifyRequest) GetCursor() string {
 	if x != nil {
-		return x.WholeStore
+		return x.Cursor
 	}
-	return false
+	return ""
+}
+
+func (x *VerifyRequest) GetScope() Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return Scope_SCOPE_UNSPECIFIED
+}
+
+func (x *VerifyRequest) GetMaxBytesPerSecond() int64 {
+	if x != nil {
+		return x.MaxBytesPerSecond
+	}
+	return 0
 }
 
 // What Verify found wrong.
@@ -315,25 +351,29 @@ func (x *VerifyProblem) GetNamespace() string {
 	return ""
 }
 
-// One report of a running Verify, at least every second; the last has done = true.
+// One report of a running Verify, at least every second; the last has done = true. Numbers that are "so far" count what the calls
+// before it checked, too, where it went on from a cursor.
 type VerifyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Nodes checked so far.
 	NodesChecked int64 `protobuf:"varint,1,opt,name=nodes_checked,json=nodesChecked,proto3" json:"nodes_checked,omitempty"`
 	// Index entries and aliases checked so far.
 	EntriesChecked int64 `protobuf:"varint,2,opt,name=entries_checked,json=entriesChecked,proto3" json:"entries_checked,omitempty"`
-	// What was found since the report before; at most 100 a report, 10,000 in all.
+	// What was found since the report before; at most 100 a report, 10,000 a call.
 	Problems []*VerifyProblem `protobuf:"bytes,3,rep,name=problems,proto3" json:"problems,omitempty"`
 	// Problems found so far, listed or not.
 	ProblemsFound int64 `protobuf:"varint,4,opt,name=problems_found,json=problemsFound,proto3" json:"problems_found,omitempty"`
-	// Whether this is the last report.
+	// Whether this is the last report. Where a stream ends without it, the check was not finished.
 	Done bool `protobuf:"varint,5,opt,name=done,proto3" json:"done,omitempty"`
 	// The namespace that is being checked; empty while what is the store's own is, and in the last report of a whole store.
 	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Of a whole store: namespaces checked so far.
 	NamespacesChecked int64 `protobuf:"varint,7,opt,name=namespaces_checked,json=namespacesChecked,proto3" json:"namespaces_checked,omitempty"`
 	// Of a whole store: files of the engine checked so far.
-	FilesChecked  int64 `protobuf:"varint,8,opt,name=files_checked,json=filesChecked,proto3" json:"files_checked,omitempty"`
+	FilesChecked int64 `protobuf:"varint,8,opt,name=files_checked,json=filesChecked,proto3" json:"files_checked,omitempty"`
+	// Where a new call goes on: behind the problems that this report and those before it list. Empty: at the beginning; and in the
+	// last report, for there is nothing left.
+	Cursor        string `protobuf:"bytes,9,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -424,34 +464,36 @@ func (x *VerifyResponse) GetFilesChecked() int64 {
 	return 0
 }
 
+func (x *VerifyResponse) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
 var File_transcript_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
-	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\",\n" +
-	"\fStatsRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xad\x02\n" +
-	"\rStatsResponse\x12%\n" +
-	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12\x16\n" +
-	"\x06engine\x18\x02 \x01(\tR\x06engine\x12!\n" +
-	"\fstore_format\x18\x03 \x01(\x05R\vstoreFormat\x12\x1d\n" +
-	"\n" +
-	"disk_bytes\x18\x04 \x01(\x03R\tdiskBytes\x12\x14\n" +
-	"\x05nodes\x18\x05 \x01(\x03R\x05nodes\x12\x1a\n" +
-	"\bmessages\x18\x06 \x01(\x03R\bmessages\x12#\n" +
-	"\rmessage_bytes\x18\a \x01(\x03R\fmessageBytes\x12\x18\n" +
-	"\aaliases\x18\b \x01(\x03R\aaliases\x12\x14\n" +
-	"\x05roots\x18\t \x01(\x03R\x05roots\x12\x14\n" +
-	"\x05forks\x18\n" +
-	" \x01(\x03R\x05forks\"N\n" +
+	"!transcript/v1/admin_service.proto\x12\rtranscript.v1\"5\n" +
+	"\x15NamespaceStatsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"\xb5\x01\n" +
+	"\x16NamespaceStatsResponse\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12#\n" +
+	"\rmessage_bytes\x18\x03 \x01(\x03R\fmessageBytes\x12\x18\n" +
+	"\aaliases\x18\x04 \x01(\x03R\aaliases\x12\x14\n" +
+	"\x05roots\x18\x05 \x01(\x03R\x05roots\x12\x14\n" +
+	"\x05forks\x18\x06 \x01(\x03R\x05forks\"\xa2\x01\n" +
 	"\rVerifyRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1f\n" +
-	"\vwhole_store\x18\x02 \x01(\bR\n" +
-	"wholeStore\"`\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12*\n" +
+	"\x05scope\x18\x03 \x01(\x0e2\x14.transcript.v1.ScopeR\x05scope\x12/\n" +
+	"\x14max_bytes_per_second\x18\x04 \x01(\x03R\x11maxBytesPerSecond\"`\n" +
 	"\rVerifyProblem\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1c\n" +
-	"\tnamespace\x18\x03 \x01(\tR\tnamespace\"\xc5\x02\n" +
+	"\tnamespace\x18\x03 \x01(\tR\tnamespace\"\xdd\x02\n" +
 	"\x0eVerifyResponse\x12#\n" +
 	"\rnodes_checked\x18\x01 \x01(\x03R\fnodesChecked\x12'\n" +
 	"\x0fentries_checked\x18\x02 \x01(\x03R\x0eentriesChecked\x128\n" +
@@ -460,9 +502,14 @@ const file_transcript_v1_admin_service_proto_rawDesc = "" +
 	"\x04done\x18\x05 \x01(\bR\x04done\x12\x1c\n" +
 	"\tnamespace\x18\x06 \x01(\tR\tnamespace\x12-\n" +
 	"\x12namespaces_checked\x18\a \x01(\x03R\x11namespacesChecked\x12#\n" +
-	"\rfiles_checked\x18\b \x01(\x03R\ffilesChecked2\x9b\x01\n" +
-	"\fAdminService\x12B\n" +
-	"\x05Stats\x12\x1b.transcript.v1.StatsRequest\x1a\x1c.transcript.v1.StatsResponse\x12G\n" +
+	"\rfiles_checked\x18\b \x01(\x03R\ffilesChecked\x12\x16\n" +
+	"\x06cursor\x18\t \x01(\tR\x06cursor*D\n" +
+	"\x05Scope\x12\x15\n" +
+	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSCOPE_NAMESPACE\x10\x01\x12\x0f\n" +
+	"\vSCOPE_STORE\x10\x022\xb6\x01\n" +
+	"\fAdminService\x12]\n" +
+	"\x0eNamespaceStats\x12$.transcript.v1.NamespaceStatsRequest\x1a%.transcript.v1.NamespaceStatsResponse\x12G\n" +
 	"\x06Verify\x12\x1c.transcript.v1.VerifyRequest\x1a\x1d.transcript.v1.VerifyResponse0\x01BCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
@@ -477,25 +524,28 @@ func file_transcript_v1_admin_service_proto_rawDescGZIP() []byte {
 	return file_transcript_v1_admin_service_proto_rawDescData
 }
 
+var file_transcript_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_transcript_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_transcript_v1_admin_service_proto_goTypes = []any{
-	(*StatsRequest)(nil),   // 0: transcript.v1.StatsRequest
-	(*StatsResponse)(nil),  // 1: transcript.v1.StatsResponse
-	(*VerifyRequest)(nil),  // 2: transcript.v1.VerifyRequest
-	(*VerifyProblem)(nil),  // 3: transcript.v1.VerifyProblem
-	(*VerifyResponse)(nil), // 4: transcript.v1.VerifyResponse
+	(Scope)(0),                     // 0: transcript.v1.Scope
+	(*NamespaceStatsRequest)(nil),  // 1: transcript.v1.NamespaceStatsRequest
+	(*NamespaceStatsResponse)(nil), // 2: transcript.v1.NamespaceStatsResponse
+	(*VerifyRequest)(nil),          // 3: transcript.v1.VerifyRequest
+	(*VerifyProblem)(nil),          // 4: transcript.v1.VerifyProblem
+	(*VerifyResponse)(nil),         // 5: transcript.v1.VerifyResponse
 }
 var file_transcript_v1_admin_service_proto_depIdxs = []int32{
-	3, // 0: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
-	0, // 1: transcript.v1.AdminService.Stats:input_type -> transcript.v1.StatsRequest
-	2, // 2: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
-	1, // 3: transcript.v1.AdminService.Stats:output_type -> transcript.v1.StatsResponse
-	4, // 4: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
-	3, // [3:5] is the sub-list for method output_type
-	1, // [1:3] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	0, // 0: transcript.v1.VerifyRequest.scope:type_name -> transcript.v1.Scope
+	4, // 1: transcript.v1.VerifyResponse.problems:type_name -> transcript.v1.VerifyProblem
+	1, // 2: transcript.v1.AdminService.NamespaceStats:input_type -> transcript.v1.NamespaceStatsRequest
+	3, // 3: transcript.v1.AdminService.Verify:input_type -> transcript.v1.VerifyRequest
+	2, // 4: transcript.v1.AdminService.NamespaceStats:output_type -> transcript.v1.NamespaceStatsResponse
+	5, // 5: transcript.v1.AdminService.Verify:output_type -> transcript.v1.VerifyResponse
+	4, // [4:6] is the sub-list for method output_type
+	2, // [2:4] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_admin_service_proto_init() }
@@ -508,13 +558,14 @@ func file_transcript_v1_admin_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_admin_service_proto_rawDesc), len(file_transcript_v1_admin_service_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_transcript_v1_admin_service_proto_goTypes,
 		DependencyIndexes: file_transcript_v1_admin_service_proto_depIdxs,
+		EnumInfos:         file_transcript_v1_admin_service_proto_enumTypes,
 		MessageInfos:      file_transcript_v1_admin_service_proto_msgTypes,
 	}.Build()
 	File_transcript_v1_admin_service_proto = out.File

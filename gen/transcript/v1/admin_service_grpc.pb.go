@@ -19,8 +19,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_Stats_FullMethodName  = "/transcript.v1.AdminService/Stats"
-	AdminService_Verify_FullMethodName = "/transcript.v1.AdminService/Verify"
+	AdminService_NamespaceStats_FullMethodName = "/transcript.v1.AdminService/NamespaceStats"
+	AdminService_Verify_FullMethodName         = "/transcript.v1.AdminService/Verify"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -29,12 +29,17 @@ const (
 //
 // For whoever runs the server. What TranscriptService says of namespaces and errors holds here too.
 type AdminServiceClient interface {
-	// Stats tells the server's version and the size of a namespace. A namespace never written to counts zeros.
-	// Errors: INVALID_ARGUMENT.
-	Stats(ctx context.Context, in *StatsRequest, opts ...grpc.CallOption) (*StatsResponse, error)
+	// NamespaceStats counts a namespace. One that was never written to counts zeros. Errors: INVALID_ARGUMENT.
+	NamespaceStats(ctx context.Context, in *NamespaceStatsRequest, opts ...grpc.CallOption) (*NamespaceStatsResponse, error)
 	// Verify reads a whole namespace, or the whole store, recomputes every id, and checks links, folds and indexes.
-	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up;
-	// what is written while it runs may or may not be looked at. Errors: INVALID_ARGUMENT.
+	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up.
+	//
+	// Of a namespace it checks the nodes that were put before its check began, and aliases as they are when their turn comes, but for
+	// those that changed since. What is written meanwhile is no problem. The number of aliases is compared with the namespace's counter
+	// where nothing was written to the store while they were checked, or their check took less than 10 s.
+	//
+	// A check that ended early goes on in a new call, at the cursor of its last report. Errors: INVALID_ARGUMENT; INVALID_PAGE_TOKEN for
+	// a cursor of another scope, of another store, or of another version of the server: begin without one.
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyResponse], error)
 }
 
@@ -46,10 +51,10 @@ func NewAdminServiceClient(cc grpc.ClientConnInterface) AdminServiceClient {
 	return &adminServiceClient{cc}
 }
 
-func (c *adminServiceClient) Stats(ctx context.Context, in *StatsRequest, opts ...grpc.CallOption) (*StatsResponse, error) {
+func (c *adminServiceClient) NamespaceStats(ctx context.Context, in *NamespaceStatsRequest, opts ...grpc.CallOption) (*NamespaceStatsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(StatsResponse)
-	err := c.cc.Invoke(ctx, AdminService_Stats_FullMethodName, in, out, cOpts...)
+	out := new(NamespaceStatsResponse)
+	err := c.cc.Invoke(ctx, AdminService_NamespaceStats_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +86,17 @@ type AdminService_VerifyClient = grpc.ServerStreamingClient[VerifyResponse]
 //
 // For whoever runs the server. What TranscriptService says of namespaces and errors holds here too.
 type AdminServiceServer interface {
-	// Stats tells the server's version and the size of a namespace. A namespace never written to counts zeros.
-	// Errors: INVALID_ARGUMENT.
-	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
+	// NamespaceStats counts a namespace. One that was never written to counts zeros. Errors: INVALID_ARGUMENT.
+	NamespaceStats(context.Context, *NamespaceStatsRequest) (*NamespaceStatsResponse, error)
 	// Verify reads a whole namespace, or the whole store, recomputes every id, and checks links, folds and indexes.
-	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up;
-	// what is written while it runs may or may not be looked at. Errors: INVALID_ARGUMENT.
+	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up.
+	//
+	// Of a namespace it checks the nodes that were put before its check began, and aliases as they are when their turn comes, but for
+	// those that changed since. What is written meanwhile is no problem. The number of aliases is compared with the namespace's counter
+	// where nothing was written to the store while they were checked, or their check took less than 10 s.
+	//
+	// A check that ended early goes on in a new call, at the cursor of its last report. Errors: INVALID_ARGUMENT; INVALID_PAGE_TOKEN for
+	// a cursor of another scope, of another store, or of another version of the server: begin without one.
 	Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }
@@ -98,8 +108,8 @@ type AdminServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedAdminServiceServer struct{}
 
-func (UnimplementedAdminServiceServer) Stats(context.Context, *StatsRequest) (*StatsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Stats not implemented")
+func (UnimplementedAdminServiceServer) NamespaceStats(context.Context, *NamespaceStatsRequest) (*NamespaceStatsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method NamespaceStats not implemented")
 }
 func (UnimplementedAdminServiceServer) Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error {
 	return status.Error(codes.Unimplemented, "method Verify not implemented")
@@ -125,20 +135,20 @@ func RegisterAdminServiceServer(s grpc.ServiceRegistrar, srv AdminServiceServer)
 	s.RegisterService(&AdminService_ServiceDesc, srv)
 }
 
-func _AdminService_Stats_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(StatsRequest)
+func _AdminService_NamespaceStats_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NamespaceStatsRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(AdminServiceServer).Stats(ctx, in)
+		return srv.(AdminServiceServer).NamespaceStats(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: AdminService_Stats_FullMethodName,
+		FullMethod: AdminService_NamespaceStats_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).Stats(ctx, req.(*StatsRequest))
+		return srv.(AdminServiceServer).NamespaceStats(ctx, req.(*NamespaceStatsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -162,8 +172,8 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*AdminServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Stats",
-			Handler:    _AdminService_Stats_Handler,
+			MethodName: "NamespaceStats",
+			Handler:    _AdminService_NamespaceStats_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

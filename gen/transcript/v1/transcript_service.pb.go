@@ -8452,6 +8452,578 @@ func (x *VariableInfo) GetIteration() int64 {
 	return 0
 }
 
+// Request of ServerInfo.
+type ServerInfoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerInfoRequest) Reset() {
+	*x = ServerInfoRequest{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerInfoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerInfoRequest) ProtoMessage() {}
+
+func (x *ServerInfoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerInfoRequest.ProtoReflect.Descriptor instead.
+func (*ServerInfoRequest) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{82}
+}
+
+// Response of ServerInfo.
+type ServerInfoResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The server's version.
+	ServerVersion string `protobuf:"bytes,1,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
+	// The store's id: 32 hex digits, drawn at random when the store was made. Servers of one store tell the same.
+	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// The version of the store's format.
+	StoreFormat int32 `protobuf:"varint,3,opt,name=store_format,json=storeFormat,proto3" json:"store_format,omitempty"`
+	// The engine: "badger" or "memory".
+	Engine string `protobuf:"bytes,4,opt,name=engine,proto3" json:"engine,omitempty"`
+	// What the server can do: names of lower-case letters, digits and _, in order. docs/api.md lists them. There will be more; leave
+	// those alone that you do not know. What is not listed, do not send.
+	Features []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
+	// The limits of requests and replies.
+	Limits        *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerInfoResponse) Reset() {
+	*x = ServerInfoResponse{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerInfoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerInfoResponse) ProtoMessage() {}
+
+func (x *ServerInfoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerInfoResponse.ProtoReflect.Descriptor instead.
+func (*ServerInfoResponse) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *ServerInfoResponse) GetServerVersion() string {
+	if x != nil {
+		return x.ServerVersion
+	}
+	return ""
+}
+
+func (x *ServerInfoResponse) GetStoreId() string {
+	if x != nil {
+		return x.StoreId
+	}
+	return ""
+}
+
+func (x *ServerInfoResponse) GetStoreFormat() int32 {
+	if x != nil {
+		return x.StoreFormat
+	}
+	return 0
+}
+
+func (x *ServerInfoResponse) GetEngine() string {
+	if x != nil {
+		return x.Engine
+	}
+	return ""
+}
+
+func (x *ServerInfoResponse) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *ServerInfoResponse) GetLimits() *ServerLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// Limits of a server: what is over one is refused, or cut, as docs/api.md says. A limit may grow in a later version, never shrink.
+// A limit of 0 is one that this server does not tell.
+type ServerLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bytes of a request.
+	RequestBytes int32 `protobuf:"varint,1,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`
+	// Bytes of a request's metadata, as HTTP/2 counts it.
+	HeadBytes int32 `protobuf:"varint,2,opt,name=head_bytes,json=headBytes,proto3" json:"head_bytes,omitempty"`
+	// Calls of a connection under way at once.
+	CallsPerConnection int32 `protobuf:"varint,3,opt,name=calls_per_connection,json=callsPerConnection,proto3" json:"calls_per_connection,omitempty"`
+	// Bytes of a reply of Assemble and of GetNodes.
+	ReplyBytes int32 `protobuf:"varint,4,opt,name=reply_bytes,json=replyBytes,proto3" json:"reply_bytes,omitempty"`
+	// Bytes of a frame of StreamAssemble, and of a reply of GetNode.
+	FrameBytes int32 `protobuf:"varint,5,opt,name=frame_bytes,json=frameBytes,proto3" json:"frame_bytes,omitempty"`
+	// Bytes of a namespace's name.
+	NamespaceBytes int32 `protobuf:"varint,6,opt,name=namespace_bytes,json=namespaceBytes,proto3" json:"namespace_bytes,omitempty"`
+	// Nodes of PutNodes.
+	NodesPerRequest int32 `protobuf:"varint,7,opt,name=nodes_per_request,json=nodesPerRequest,proto3" json:"nodes_per_request,omitempty"`
+	// Messages of all nodes of a request.
+	MessagesPerRequest int32 `protobuf:"varint,8,opt,name=messages_per_request,json=messagesPerRequest,proto3" json:"messages_per_request,omitempty"`
+	// Tool calls and results of all nodes of a request.
+	CallsPerRequest int32 `protobuf:"varint,9,opt,name=calls_per_request,json=callsPerRequest,proto3" json:"calls_per_request,omitempty"`
+	// Aliases of a request.
+	AliasesPerRequest int32 `protobuf:"varint,10,opt,name=aliases_per_request,json=aliasesPerRequest,proto3" json:"aliases_per_request,omitempty"`
+	// Messages, parts, what else is a message on the wire, and texts in lists, of a request.
+	ItemsPerRequest int32 `protobuf:"varint,11,opt,name=items_per_request,json=itemsPerRequest,proto3" json:"items_per_request,omitempty"`
+	// Messages of a node.
+	MessagesPerNode int32 `protobuf:"varint,12,opt,name=messages_per_node,json=messagesPerNode,proto3" json:"messages_per_node,omitempty"`
+	// Bytes of a node's messages, encoded.
+	PayloadBytes int32 `protobuf:"varint,13,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	// Bytes of a message, encoded.
+	MessageBytes int32 `protobuf:"varint,14,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	// Tool calls of a message.
+	CallsPerMessage int32 `protobuf:"varint,15,opt,name=calls_per_message,json=callsPerMessage,proto3" json:"calls_per_message,omitempty"`
+	// Tool calls of the group that a chain ends in.
+	OpenCalls int32 `protobuf:"varint,16,opt,name=open_calls,json=openCalls,proto3" json:"open_calls,omitempty"`
+	// Bytes of ids and names of the calls of that group.
+	OpenCallBytes int32 `protobuf:"varint,17,opt,name=open_call_bytes,json=openCallBytes,proto3" json:"open_call_bytes,omitempty"`
+	// Bytes of a tool call's id.
+	CallIdBytes int32 `protobuf:"varint,18,opt,name=call_id_bytes,json=callIdBytes,proto3" json:"call_id_bytes,omitempty"`
+	// Bytes of a name of a tool or speaker.
+	NameBytes int32 `protobuf:"varint,19,opt,name=name_bytes,json=nameBytes,proto3" json:"name_bytes,omitempty"`
+	// Bytes of an opaque part's type.
+	OpaqueTypeBytes int32 `protobuf:"varint,20,opt,name=opaque_type_bytes,json=opaqueTypeBytes,proto3" json:"opaque_type_bytes,omitempty"`
+	// Bytes of an opaque part's data.
+	OpaqueBytes int32 `protobuf:"varint,21,opt,name=opaque_bytes,json=opaqueBytes,proto3" json:"opaque_bytes,omitempty"`
+	// How deep the JSON of extras nests.
+	ExtrasDepth int32 `protobuf:"varint,22,opt,name=extras_depth,json=extrasDepth,proto3" json:"extras_depth,omitempty"`
+	// Bytes of a message's note, encoded, beside sent_at, token_count and estimated.
+	NoteBytes int32 `protobuf:"varint,23,opt,name=note_bytes,json=noteBytes,proto3" json:"note_bytes,omitempty"`
+	// Bytes of the notes of a node, encoded.
+	NotesBytes int32 `protobuf:"varint,24,opt,name=notes_bytes,json=notesBytes,proto3" json:"notes_bytes,omitempty"`
+	// Attributes of a note.
+	NoteAttributes int32 `protobuf:"varint,25,opt,name=note_attributes,json=noteAttributes,proto3" json:"note_attributes,omitempty"`
+	// Bytes of the key of an attribute.
+	AttributeKeyBytes int32 `protobuf:"varint,26,opt,name=attribute_key_bytes,json=attributeKeyBytes,proto3" json:"attribute_key_bytes,omitempty"`
+	// Bytes of the value of an attribute.
+	AttributeValueBytes int32 `protobuf:"varint,27,opt,name=attribute_value_bytes,json=attributeValueBytes,proto3" json:"attribute_value_bytes,omitempty"`
+	// Bytes of a salt.
+	SaltBytes int32 `protobuf:"varint,28,opt,name=salt_bytes,json=saltBytes,proto3" json:"salt_bytes,omitempty"`
+	// Metadata entries of a node.
+	MetadataEntries int32 `protobuf:"varint,29,opt,name=metadata_entries,json=metadataEntries,proto3" json:"metadata_entries,omitempty"`
+	// Bytes of a metadata key.
+	MetadataKeyBytes int32 `protobuf:"varint,30,opt,name=metadata_key_bytes,json=metadataKeyBytes,proto3" json:"metadata_key_bytes,omitempty"`
+	// Bytes of a metadata value.
+	MetadataValueBytes int32 `protobuf:"varint,31,opt,name=metadata_value_bytes,json=metadataValueBytes,proto3" json:"metadata_value_bytes,omitempty"`
+	// Bytes of an alias.
+	AliasBytes int32 `protobuf:"varint,32,opt,name=alias_bytes,json=aliasBytes,proto3" json:"alias_bytes,omitempty"`
+	// Labels of an alias.
+	Labels int32 `protobuf:"varint,33,opt,name=labels,proto3" json:"labels,omitempty"`
+	// Bytes of a label's key.
+	LabelKeyBytes int32 `protobuf:"varint,34,opt,name=label_key_bytes,json=labelKeyBytes,proto3" json:"label_key_bytes,omitempty"`
+	// Bytes of a label's value.
+	LabelValueBytes int32 `protobuf:"varint,35,opt,name=label_value_bytes,json=labelValueBytes,proto3" json:"label_value_bytes,omitempty"`
+	// Ids of GetNodes.
+	NodeIds int32 `protobuf:"varint,36,opt,name=node_ids,json=nodeIds,proto3" json:"node_ids,omitempty"`
+	// last_messages of Assemble and StreamAssemble.
+	LastMessages int32 `protobuf:"varint,37,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
+	// Metadata keys of node_facts.
+	FactKeys int32 `protobuf:"varint,38,opt,name=fact_keys,json=factKeys,proto3" json:"fact_keys,omitempty"`
+	// Bytes of if_none_match.
+	EtagBytes int32 `protobuf:"varint,39,opt,name=etag_bytes,json=etagBytes,proto3" json:"etag_bytes,omitempty"`
+	// page_size of the lists of aliases, history and children.
+	PageSize int32 `protobuf:"varint,40,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// page_size of ListRunLoops.
+	RunLoops int32 `protobuf:"varint,41,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
+	// page_size of Search.
+	SearchHits int32 `protobuf:"varint,42,opt,name=search_hits,json=searchHits,proto3" json:"search_hits,omitempty"`
+	// Bytes of a pattern of Search.
+	PatternBytes int32 `protobuf:"varint,43,opt,name=pattern_bytes,json=patternBytes,proto3" json:"pattern_bytes,omitempty"`
+	// tool_names of Search and ReplayTools.
+	ToolNames int32 `protobuf:"varint,44,opt,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
+	// Bytes of a summary of Compact.
+	SummaryBytes  int32 `protobuf:"varint,45,opt,name=summary_bytes,json=summaryBytes,proto3" json:"summary_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerLimits) Reset() {
+	*x = ServerLimits{}
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerLimits) ProtoMessage() {}
+
+func (x *ServerLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_transcript_v1_transcript_service_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
+func (*ServerLimits) Descriptor() ([]byte, []int) {
+	return file_transcript_v1_transcript_service_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *ServerLimits) GetRequestBytes() int32 {
+	if x != nil {
+		return x.RequestBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetHeadBytes() int32 {
+	if x != nil {
+		return x.HeadBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetCallsPerConnection() int32 {
+	if x != nil {
+		return x.CallsPerConnection
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetReplyBytes() int32 {
+	if x != nil {
+		return x.ReplyBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetFrameBytes() int32 {
+	if x != nil {
+		return x.FrameBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNamespaceBytes() int32 {
+	if x != nil {
+		return x.NamespaceBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNodesPerRequest() int32 {
+	if x != nil {
+		return x.NodesPerRequest
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetMessagesPerRequest() int32 {
+	if x != nil {
+		return x.MessagesPerRequest
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetCallsPerRequest() int32 {
+	if x != nil {
+		return x.CallsPerRequest
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetAliasesPerRequest() int32 {
+	if x != nil {
+		return x.AliasesPerRequest
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetItemsPerRequest() int32 {
+	if x != nil {
+		return x.ItemsPerRequest
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetMessagesPerNode() int32 {
+	if x != nil {
+		return x.MessagesPerNode
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetPayloadBytes() int32 {
+	if x != nil {
+		return x.PayloadBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetMessageBytes() int32 {
+	if x != nil {
+		return x.MessageBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetCallsPerMessage() int32 {
+	if x != nil {
+		return x.CallsPerMessage
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetOpenCalls() int32 {
+	if x != nil {
+		return x.OpenCalls
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetOpenCallBytes() int32 {
+	if x != nil {
+		return x.OpenCallBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetCallIdBytes() int32 {
+	if x != nil {
+		return x.CallIdBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNameBytes() int32 {
+	if x != nil {
+		return x.NameBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetOpaqueTypeBytes() int32 {
+	if x != nil {
+		return x.OpaqueTypeBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetOpaqueBytes() int32 {
+	if x != nil {
+		return x.OpaqueBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetExtrasDepth() int32 {
+	if x != nil {
+		return x.ExtrasDepth
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNoteBytes() int32 {
+	if x != nil {
+		return x.NoteBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNotesBytes() int32 {
+	if x != nil {
+		return x.NotesBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNoteAttributes() int32 {
+	if x != nil {
+		return x.NoteAttributes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetAttributeKeyBytes() int32 {
+	if x != nil {
+		return x.AttributeKeyBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetAttributeValueBytes() int32 {
+	if x != nil {
+		return x.AttributeValueBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetSaltBytes() int32 {
+	if x != nil {
+		return x.SaltBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetMetadataEntries() int32 {
+	if x != nil {
+		return x.MetadataEntries
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetMetadataKeyBytes() int32 {
+	if x != nil {
+		return x.MetadataKeyBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetMetadataValueBytes() int32 {
+	if x != nil {
+		return x.MetadataValueBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetAliasBytes() int32 {
+	if x != nil {
+		return x.AliasBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetLabels() int32 {
+	if x != nil {
+		return x.Labels
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetLabelKeyBytes() int32 {
+	if x != nil {
+		return x.LabelKeyBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetLabelValueBytes() int32 {
+	if x != nil {
+		return x.LabelValueBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetNodeIds() int32 {
+	if x != nil {
+		return x.NodeIds
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetLastMessages() int32 {
+	if x != nil {
+		return x.LastMessages
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetFactKeys() int32 {
+	if x != nil {
+		return x.FactKeys
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetEtagBytes() int32 {
+	if x != nil {
+		return x.EtagBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetRunLoops() int32 {
+	if x != nil {
+		return x.RunLoops
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetSearchHits() int32 {
+	if x != nil {
+		return x.SearchHits
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetPatternBytes() int32 {
+	if x != nil {
+		return x.PatternBytes
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetToolNames() int32 {
+	if x != nil {
+		return x.ToolNames
+	}
+	return 0
+}
+
+func (x *ServerLimits) GetSummaryBytes() int32 {
+	if x != nil {
+		return x.SummaryBytes
+	}
+	return 0
+}
+
 var File_transcript_v1_transcript_service_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_transcript_service_proto_rawDesc = "" +
@@ -9122,7 +9694,74 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x06set_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05setAt\x12!\n" +
 	"\titeration\x18\a \x01(\x03H\x00R\titeration\x88\x01\x01B\f\n" +
 	"\n" +
-	"_iteration*\\\n" +
+	"_iteration\"\x13\n" +
+	"\x11ServerInfoRequest\"\xe2\x01\n" +
+	"\x12ServerInfoResponse\x12%\n" +
+	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12\x19\n" +
+	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12!\n" +
+	"\fstore_format\x18\x03 \x01(\x05R\vstoreFormat\x12\x16\n" +
+	"\x06engine\x18\x04 \x01(\tR\x06engine\x12\x1a\n" +
+	"\bfeatures\x18\x05 \x03(\tR\bfeatures\x123\n" +
+	"\x06limits\x18\x06 \x01(\v2\x1b.transcript.v1.ServerLimitsR\x06limits\"\xb7\r\n" +
+	"\fServerLimits\x12#\n" +
+	"\rrequest_bytes\x18\x01 \x01(\x05R\frequestBytes\x12\x1d\n" +
+	"\n" +
+	"head_bytes\x18\x02 \x01(\x05R\theadBytes\x120\n" +
+	"\x14calls_per_connection\x18\x03 \x01(\x05R\x12callsPerConnection\x12\x1f\n" +
+	"\vreply_bytes\x18\x04 \x01(\x05R\n" +
+	"replyBytes\x12\x1f\n" +
+	"\vframe_bytes\x18\x05 \x01(\x05R\n" +
+	"frameBytes\x12'\n" +
+	"\x0fnamespace_bytes\x18\x06 \x01(\x05R\x0enamespaceBytes\x12*\n" +
+	"\x11nodes_per_request\x18\a \x01(\x05R\x0fnodesPerRequest\x120\n" +
+	"\x14messages_per_request\x18\b \x01(\x05R\x12messagesPerRequest\x12*\n" +
+	"\x11calls_per_request\x18\t \x01(\x05R\x0fcallsPerRequest\x12.\n" +
+	"\x13aliases_per_request\x18\n" +
+	" \x01(\x05R\x11aliasesPerRequest\x12*\n" +
+	"\x11items_per_request\x18\v \x01(\x05R\x0fitemsPerRequest\x12*\n" +
+	"\x11messages_per_node\x18\f \x01(\x05R\x0fmessagesPerNode\x12#\n" +
+	"\rpayload_bytes\x18\r \x01(\x05R\fpayloadBytes\x12#\n" +
+	"\rmessage_bytes\x18\x0e \x01(\x05R\fmessageBytes\x12*\n" +
+	"\x11calls_per_message\x18\x0f \x01(\x05R\x0fcallsPerMessage\x12\x1d\n" +
+	"\n" +
+	"open_calls\x18\x10 \x01(\x05R\topenCalls\x12&\n" +
+	"\x0fopen_call_bytes\x18\x11 \x01(\x05R\ropenCallBytes\x12\"\n" +
+	"\rcall_id_bytes\x18\x12 \x01(\x05R\vcallIdBytes\x12\x1d\n" +
+	"\n" +
+	"name_bytes\x18\x13 \x01(\x05R\tnameBytes\x12*\n" +
+	"\x11opaque_type_bytes\x18\x14 \x01(\x05R\x0fopaqueTypeBytes\x12!\n" +
+	"\fopaque_bytes\x18\x15 \x01(\x05R\vopaqueBytes\x12!\n" +
+	"\fextras_depth\x18\x16 \x01(\x05R\vextrasDepth\x12\x1d\n" +
+	"\n" +
+	"note_bytes\x18\x17 \x01(\x05R\tnoteBytes\x12\x1f\n" +
+	"\vnotes_bytes\x18\x18 \x01(\x05R\n" +
+	"notesBytes\x12'\n" +
+	"\x0fnote_attributes\x18\x19 \x01(\x05R\x0enoteAttributes\x12.\n" +
+	"\x13attribute_key_bytes\x18\x1a \x01(\x05R\x11attributeKeyBytes\x122\n" +
+	"\x15attribute_value_bytes\x18\x1b \x01(\x05R\x13attributeValueBytes\x12\x1d\n" +
+	"\n" +
+	"salt_bytes\x18\x1c \x01(\x05R\tsaltBytes\x12)\n" +
+	"\x10metadata_entries\x18\x1d \x01(\x05R\x0fmetadataEntries\x12,\n" +
+	"\x12metadata_key_bytes\x18\x1e \x01(\x05R\x10metadataKeyBytes\x120\n" +
+	"\x14metadata_value_bytes\x18\x1f \x01(\x05R\x12metadataValueBytes\x12\x1f\n" +
+	"\valias_bytes\x18  \x01(\x05R\n" +
+	"aliasBytes\x12\x16\n" +
+	"\x06labels\x18! \x01(\x05R\x06labels\x12&\n" +
+	"\x0flabel_key_bytes\x18\" \x01(\x05R\rlabelKeyBytes\x12*\n" +
+	"\x11label_value_bytes\x18# \x01(\x05R\x0flabelValueBytes\x12\x19\n" +
+	"\bnode_ids\x18$ \x01(\x05R\anodeIds\x12#\n" +
+	"\rlast_messages\x18% \x01(\x05R\flastMessages\x12\x1b\n" +
+	"\tfact_keys\x18& \x01(\x05R\bfactKeys\x12\x1d\n" +
+	"\n" +
+	"etag_bytes\x18' \x01(\x05R\tetagBytes\x12\x1b\n" +
+	"\tpage_size\x18( \x01(\x05R\bpageSize\x12\x1b\n" +
+	"\trun_loops\x18) \x01(\x05R\brunLoops\x12\x1f\n" +
+	"\vsearch_hits\x18* \x01(\x05R\n" +
+	"searchHits\x12#\n" +
+	"\rpattern_bytes\x18+ \x01(\x05R\fpatternBytes\x12\x1d\n" +
+	"\n" +
+	"tool_names\x18, \x01(\x05R\ttoolNames\x12#\n" +
+	"\rsummary_bytes\x18- \x01(\x05R\fsummaryBytes*\\\n" +
 	"\tSortOrder\x12\x1a\n" +
 	"\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n" +
@@ -9197,7 +9836,7 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x17INHERITANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10INHERITANCE_NONE\x10\x01\x12\x19\n" +
 	"\x15INHERITANCE_ARGUMENTS\x10\x02\x12\x16\n" +
-	"\x12INHERITANCE_PREFIX\x10\x032\xbe\f\n" +
+	"\x12INHERITANCE_PREFIX\x10\x032\x91\r\n" +
 	"\x11TranscriptService\x12H\n" +
 	"\aPutNode\x12\x1d.transcript.v1.PutNodeRequest\x1a\x1e.transcript.v1.PutNodeResponse\x12K\n" +
 	"\bPutNodes\x12\x1e.transcript.v1.PutNodesRequest\x1a\x1f.transcript.v1.PutNodesResponse\x12B\n" +
@@ -9217,7 +9856,9 @@ const file_transcript_v1_transcript_service_proto_rawDesc = "" +
 	"\x0eRecallToolCall\x12$.transcript.v1.RecallToolCallRequest\x1a%.transcript.v1.RecallToolCallResponse\x12E\n" +
 	"\x06Search\x12\x1c.transcript.v1.SearchRequest\x1a\x1d.transcript.v1.SearchResponse\x12T\n" +
 	"\vReplayTools\x12!.transcript.v1.ReplayToolsRequest\x1a\".transcript.v1.ReplayToolsResponse\x12K\n" +
-	"\bDescribe\x12\x1e.transcript.v1.DescribeRequest\x1a\x1f.transcript.v1.DescribeResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\bDescribe\x12\x1e.transcript.v1.DescribeRequest\x1a\x1f.transcript.v1.DescribeResponse\x12Q\n" +
+	"\n" +
+	"ServerInfo\x12 .transcript.v1.ServerInfoRequest\x1a!.transcript.v1.ServerInfoResponseBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_transcript_service_proto_rawDescOnce sync.Once
@@ -9232,7 +9873,7 @@ func file_transcript_v1_transcript_service_proto_rawDescGZIP() []byte {
 }
 
 var file_transcript_v1_transcript_service_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
-var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_transcript_v1_transcript_service_proto_msgTypes = make([]protoimpl.MessageInfo, 88)
 var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(SortOrder)(0),                   // 0: transcript.v1.SortOrder
 	(View)(0),                        // 1: transcript.v1.View
@@ -9330,38 +9971,41 @@ var file_transcript_v1_transcript_service_proto_goTypes = []any{
 	(*SpawnedChain)(nil),             // 93: transcript.v1.SpawnedChain
 	(*ToolUse)(nil),                  // 94: transcript.v1.ToolUse
 	(*VariableInfo)(nil),             // 95: transcript.v1.VariableInfo
-	nil,                              // 96: transcript.v1.MessageNote.AttributesEntry
-	nil,                              // 97: transcript.v1.Labels.EntriesEntry
-	nil,                              // 98: transcript.v1.AliasInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 99: google.protobuf.Timestamp
-	(*Message)(nil),                  // 100: transcript.v1.Message
-	(*MetadataEntry)(nil),            // 101: transcript.v1.MetadataEntry
-	(*durationpb.Duration)(nil),      // 102: google.protobuf.Duration
-	(*Metadata)(nil),                 // 103: transcript.v1.Metadata
-	(Role)(0),                        // 104: transcript.v1.Role
-	(*ToolCall)(nil),                 // 105: transcript.v1.ToolCall
-	(*Part)(nil),                     // 106: transcript.v1.Part
+	(*ServerInfoRequest)(nil),        // 96: transcript.v1.ServerInfoRequest
+	(*ServerInfoResponse)(nil),       // 97: transcript.v1.ServerInfoResponse
+	(*ServerLimits)(nil),             // 98: transcript.v1.ServerLimits
+	nil,                              // 99: transcript.v1.MessageNote.AttributesEntry
+	nil,                              // 100: transcript.v1.Labels.EntriesEntry
+	nil,                              // 101: transcript.v1.AliasInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 102: google.protobuf.Timestamp
+	(*Message)(nil),                  // 103: transcript.v1.Message
+	(*MetadataEntry)(nil),            // 104: transcript.v1.MetadataEntry
+	(*durationpb.Duration)(nil),      // 105: google.protobuf.Duration
+	(*Metadata)(nil),                 // 106: transcript.v1.Metadata
+	(Role)(0),                        // 107: transcript.v1.Role
+	(*ToolCall)(nil),                 // 108: transcript.v1.ToolCall
+	(*Part)(nil),                     // 109: transcript.v1.Part
 }
 var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
-	99,  // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
-	96,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
-	97,  // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
+	102, // 0: transcript.v1.MessageNote.sent_at:type_name -> google.protobuf.Timestamp
+	99,  // 1: transcript.v1.MessageNote.attributes:type_name -> transcript.v1.MessageNote.AttributesEntry
+	100, // 2: transcript.v1.Labels.entries:type_name -> transcript.v1.Labels.EntriesEntry
 	17,  // 3: transcript.v1.AliasUpdate.precondition:type_name -> transcript.v1.AliasPrecondition
 	18,  // 4: transcript.v1.AliasUpdate.labels:type_name -> transcript.v1.Labels
 	21,  // 5: transcript.v1.ChainCounters.full:type_name -> transcript.v1.Counters
 	21,  // 6: transcript.v1.ChainCounters.effective:type_name -> transcript.v1.Counters
 	14,  // 7: transcript.v1.PutNodeRequest.parent:type_name -> transcript.v1.NodeRef
-	100, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
+	103, // 8: transcript.v1.PutNodeRequest.messages:type_name -> transcript.v1.Message
 	15,  // 9: transcript.v1.PutNodeRequest.notes:type_name -> transcript.v1.MessageNote
-	101, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
+	104, // 10: transcript.v1.PutNodeRequest.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 11: transcript.v1.PutNodeRequest.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	19,  // 12: transcript.v1.PutNodeRequest.aliases:type_name -> transcript.v1.AliasUpdate
 	20,  // 13: transcript.v1.PutNodeResponse.aliases:type_name -> transcript.v1.AliasResult
 	22,  // 14: transcript.v1.PutNodeResponse.counters:type_name -> transcript.v1.ChainCounters
 	14,  // 15: transcript.v1.NewNode.parent:type_name -> transcript.v1.NodeRef
-	100, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
+	103, // 16: transcript.v1.NewNode.messages:type_name -> transcript.v1.Message
 	15,  // 17: transcript.v1.NewNode.notes:type_name -> transcript.v1.MessageNote
-	101, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
+	104, // 18: transcript.v1.NewNode.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 19: transcript.v1.NewNode.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	19,  // 20: transcript.v1.NewNode.aliases:type_name -> transcript.v1.AliasUpdate
 	25,  // 21: transcript.v1.PutNodesRequest.nodes:type_name -> transcript.v1.NewNode
@@ -9372,25 +10016,25 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	28,  // 26: transcript.v1.AliasRequest.aliases:type_name -> transcript.v1.AliasMove
 	20,  // 27: transcript.v1.AliasResponse.aliases:type_name -> transcript.v1.AliasResult
 	17,  // 28: transcript.v1.DeleteAliasRequest.precondition:type_name -> transcript.v1.AliasPrecondition
-	99,  // 29: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
+	102, // 29: transcript.v1.DeleteAliasesRequest.moved_before:type_name -> google.protobuf.Timestamp
 	35,  // 30: transcript.v1.DeleteAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	99,  // 31: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
-	99,  // 32: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
-	98,  // 33: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
+	102, // 31: transcript.v1.DeleteAliasesResponse.moved_before:type_name -> google.protobuf.Timestamp
+	102, // 32: transcript.v1.AliasInfo.moved_at:type_name -> google.protobuf.Timestamp
+	101, // 33: transcript.v1.AliasInfo.labels:type_name -> transcript.v1.AliasInfo.LabelsEntry
 	37,  // 34: transcript.v1.AliasInfo.loop:type_name -> transcript.v1.AliasLoop
-	99,  // 35: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
+	102, // 35: transcript.v1.DeletedAlias.deleted_at:type_name -> google.protobuf.Timestamp
 	8,   // 36: transcript.v1.AliasLoop.state:type_name -> transcript.v1.RunLoopState
 	9,   // 37: transcript.v1.AliasLoop.outcome:type_name -> transcript.v1.RunOutcome
-	99,  // 38: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
-	99,  // 39: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
+	102, // 38: transcript.v1.AliasLoop.started_at:type_name -> google.protobuf.Timestamp
+	102, // 39: transcript.v1.AliasLoop.last_put_at:type_name -> google.protobuf.Timestamp
 	35,  // 40: transcript.v1.ResolveAliasResponse.alias:type_name -> transcript.v1.AliasInfo
 	22,  // 41: transcript.v1.ResolveAliasResponse.counters:type_name -> transcript.v1.ChainCounters
 	0,   // 42: transcript.v1.ListAliasesRequest.order:type_name -> transcript.v1.SortOrder
 	35,  // 43: transcript.v1.ListAliasesResponse.aliases:type_name -> transcript.v1.AliasInfo
-	99,  // 44: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
-	99,  // 45: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
+	102, // 44: transcript.v1.ListAliasesResponse.now:type_name -> google.protobuf.Timestamp
+	102, // 45: transcript.v1.AliasHistoryEntry.began_at:type_name -> google.protobuf.Timestamp
 	43,  // 46: transcript.v1.ListAliasHistoryResponse.entries:type_name -> transcript.v1.AliasHistoryEntry
-	102, // 47: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
+	105, // 47: transcript.v1.Policy.max_age:type_name -> google.protobuf.Duration
 	46,  // 48: transcript.v1.Policy.clear_tool_results:type_name -> transcript.v1.ClearToolResults
 	2,   // 49: transcript.v1.Policy.tool_trace:type_name -> transcript.v1.ToolTrace
 	3,   // 50: transcript.v1.Policy.preset:type_name -> transcript.v1.Preset
@@ -9403,15 +10047,15 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	5,   // 57: transcript.v1.NodeInfo.content:type_name -> transcript.v1.NodeContent
 	15,  // 58: transcript.v1.NodeInfo.notes:type_name -> transcript.v1.MessageNote
 	50,  // 59: transcript.v1.NodeInfo.envelope:type_name -> transcript.v1.EnvelopeInfo
-	99,  // 60: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
-	101, // 61: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
+	102, // 60: transcript.v1.NodeInfo.first_put_at:type_name -> google.protobuf.Timestamp
+	104, // 61: transcript.v1.NodeInfo.metadata:type_name -> transcript.v1.MetadataEntry
 	16,  // 62: transcript.v1.EnvelopeInfo.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	6,   // 63: transcript.v1.Finding.kind:type_name -> transcript.v1.FindingKind
 	51,  // 64: transcript.v1.Report.findings:type_name -> transcript.v1.Finding
 	53,  // 65: transcript.v1.Report.left_out:type_name -> transcript.v1.LeftOut
 	54,  // 66: transcript.v1.Report.window:type_name -> transcript.v1.Window
 	45,  // 67: transcript.v1.Report.policy:type_name -> transcript.v1.Policy
-	100, // 68: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
+	103, // 68: transcript.v1.AssembleResponse.messages:type_name -> transcript.v1.Message
 	22,  // 69: transcript.v1.AssembleResponse.counters:type_name -> transcript.v1.ChainCounters
 	52,  // 70: transcript.v1.AssembleResponse.report:type_name -> transcript.v1.Report
 	49,  // 71: transcript.v1.AssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
@@ -9422,22 +10066,22 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	45,  // 76: transcript.v1.StreamAssembleRequest.policy:type_name -> transcript.v1.Policy
 	47,  // 77: transcript.v1.StreamAssembleRequest.node_facts:type_name -> transcript.v1.NodeFacts
 	71,  // 78: transcript.v1.StreamAssembleRequest.before:type_name -> transcript.v1.MessagePlace
-	100, // 79: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
+	103, // 79: transcript.v1.StreamAssembleResponse.messages:type_name -> transcript.v1.Message
 	22,  // 80: transcript.v1.StreamAssembleResponse.counters:type_name -> transcript.v1.ChainCounters
 	52,  // 81: transcript.v1.StreamAssembleResponse.report:type_name -> transcript.v1.Report
 	49,  // 82: transcript.v1.StreamAssembleResponse.nodes:type_name -> transcript.v1.NodeInfo
 	71,  // 83: transcript.v1.StreamAssembleResponse.begin:type_name -> transcript.v1.MessagePlace
 	14,  // 84: transcript.v1.GetNodeRequest.node:type_name -> transcript.v1.NodeRef
-	100, // 85: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
+	103, // 85: transcript.v1.GetNodeResponse.messages:type_name -> transcript.v1.Message
 	49,  // 86: transcript.v1.GetNodeResponse.info:type_name -> transcript.v1.NodeInfo
-	103, // 87: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
-	99,  // 88: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
+	106, // 87: transcript.v1.GetNodeResponse.metadata:type_name -> transcript.v1.Metadata
+	102, // 88: transcript.v1.GetNodeResponse.first_put_at:type_name -> google.protobuf.Timestamp
 	22,  // 89: transcript.v1.GetNodeResponse.counters:type_name -> transcript.v1.ChainCounters
-	104, // 90: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
+	107, // 90: transcript.v1.GetNodeResponse.roles:type_name -> transcript.v1.Role
 	59,  // 91: transcript.v1.GetNodesResponse.nodes:type_name -> transcript.v1.GetNodeResponse
 	14,  // 92: transcript.v1.ListChildrenRequest.node:type_name -> transcript.v1.NodeRef
-	99,  // 93: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
-	104, // 94: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
+	102, // 93: transcript.v1.ChildNode.first_put_at:type_name -> google.protobuf.Timestamp
+	107, // 94: transcript.v1.ChildNode.roles:type_name -> transcript.v1.Role
 	63,  // 95: transcript.v1.ListChildrenResponse.children:type_name -> transcript.v1.ChildNode
 	66,  // 96: transcript.v1.AliasConflicts.conflicts:type_name -> transcript.v1.AliasConflict
 	14,  // 97: transcript.v1.CompactRequest.head:type_name -> transcript.v1.NodeRef
@@ -9451,49 +10095,49 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	10,  // 105: transcript.v1.ToolCallSummary.state:type_name -> transcript.v1.ToolCallState
 	71,  // 106: transcript.v1.ToolCallSummary.call_place:type_name -> transcript.v1.MessagePlace
 	71,  // 107: transcript.v1.ToolCallSummary.result_place:type_name -> transcript.v1.MessagePlace
-	99,  // 108: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
-	99,  // 109: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
+	102, // 108: transcript.v1.ToolCallSummary.called_at:type_name -> google.protobuf.Timestamp
+	102, // 109: transcript.v1.ToolCallSummary.answered_at:type_name -> google.protobuf.Timestamp
 	14,  // 110: transcript.v1.ListRunLoopsRequest.head:type_name -> transcript.v1.NodeRef
 	71,  // 111: transcript.v1.RunLoop.first:type_name -> transcript.v1.MessagePlace
 	71,  // 112: transcript.v1.RunLoop.last:type_name -> transcript.v1.MessagePlace
-	99,  // 113: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
-	99,  // 114: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
+	102, // 113: transcript.v1.RunLoop.started_at:type_name -> google.protobuf.Timestamp
+	102, // 114: transcript.v1.RunLoop.ended_at:type_name -> google.protobuf.Timestamp
 	8,   // 115: transcript.v1.RunLoop.state:type_name -> transcript.v1.RunLoopState
 	72,  // 116: transcript.v1.RunLoop.tool_calls:type_name -> transcript.v1.ToolCallSummary
 	9,   // 117: transcript.v1.RunLoop.outcome:type_name -> transcript.v1.RunOutcome
 	74,  // 118: transcript.v1.ListRunLoopsResponse.run_loops:type_name -> transcript.v1.RunLoop
 	14,  // 119: transcript.v1.RecallToolCallRequest.head:type_name -> transcript.v1.NodeRef
-	105, // 120: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
+	108, // 120: transcript.v1.RecallToolCallResponse.call:type_name -> transcript.v1.ToolCall
 	71,  // 121: transcript.v1.RecallToolCallResponse.call_place:type_name -> transcript.v1.MessagePlace
 	10,  // 122: transcript.v1.RecallToolCallResponse.state:type_name -> transcript.v1.ToolCallState
-	106, // 123: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
+	109, // 123: transcript.v1.RecallToolCallResponse.parts:type_name -> transcript.v1.Part
 	71,  // 124: transcript.v1.RecallToolCallResponse.result_place:type_name -> transcript.v1.MessagePlace
-	99,  // 125: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
+	102, // 125: transcript.v1.RecallToolCallResponse.sent_at:type_name -> google.protobuf.Timestamp
 	14,  // 126: transcript.v1.SearchRequest.head:type_name -> transcript.v1.NodeRef
-	104, // 127: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
-	99,  // 128: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
-	99,  // 129: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
+	107, // 127: transcript.v1.SearchRequest.roles:type_name -> transcript.v1.Role
+	102, // 128: transcript.v1.SearchRequest.since:type_name -> google.protobuf.Timestamp
+	102, // 129: transcript.v1.SearchRequest.until:type_name -> google.protobuf.Timestamp
 	71,  // 130: transcript.v1.SearchHit.place:type_name -> transcript.v1.MessagePlace
-	104, // 131: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
+	107, // 131: transcript.v1.SearchHit.role:type_name -> transcript.v1.Role
 	71,  // 132: transcript.v1.SearchHit.run_loop_place:type_name -> transcript.v1.MessagePlace
 	11,  // 133: transcript.v1.SearchHit.field:type_name -> transcript.v1.SearchField
 	80,  // 134: transcript.v1.SearchHit.matches:type_name -> transcript.v1.TextRange
-	99,  // 135: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
+	102, // 135: transcript.v1.SearchHit.sent_at:type_name -> google.protobuf.Timestamp
 	79,  // 136: transcript.v1.SearchResponse.hits:type_name -> transcript.v1.SearchHit
 	14,  // 137: transcript.v1.ReplayToolsRequest.head:type_name -> transcript.v1.NodeRef
 	10,  // 138: transcript.v1.ReplayedCall.state:type_name -> transcript.v1.ToolCallState
 	71,  // 139: transcript.v1.ReplayedCall.call_place:type_name -> transcript.v1.MessagePlace
 	71,  // 140: transcript.v1.ReplayedCall.result_place:type_name -> transcript.v1.MessagePlace
 	71,  // 141: transcript.v1.ReplayedCall.run_loop_place:type_name -> transcript.v1.MessagePlace
-	99,  // 142: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
+	102, // 142: transcript.v1.ReplayedCall.called_at:type_name -> google.protobuf.Timestamp
 	83,  // 143: transcript.v1.ReplayToolsResponse.calls:type_name -> transcript.v1.ReplayedCall
 	14,  // 144: transcript.v1.DescribeRequest.head:type_name -> transcript.v1.NodeRef
 	12,  // 145: transcript.v1.DescribeRequest.mode:type_name -> transcript.v1.DescribeMode
-	102, // 146: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
-	99,  // 147: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
+	105, // 146: transcript.v1.DescribeRequest.stale_after:type_name -> google.protobuf.Duration
+	102, // 147: transcript.v1.DescribeRequest.now:type_name -> google.protobuf.Timestamp
 	86,  // 148: transcript.v1.DescribeRequest.variable_names:type_name -> transcript.v1.VariableNames
-	99,  // 149: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
-	102, // 150: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
+	102, // 149: transcript.v1.DescribeResponse.head_first_put_at:type_name -> google.protobuf.Timestamp
+	105, // 150: transcript.v1.DescribeResponse.age:type_name -> google.protobuf.Duration
 	22,  // 151: transcript.v1.DescribeResponse.counters:type_name -> transcript.v1.ChainCounters
 	88,  // 152: transcript.v1.DescribeResponse.loop:type_name -> transcript.v1.LoopStatus
 	90,  // 153: transcript.v1.DescribeResponse.lineage:type_name -> transcript.v1.Lineage
@@ -9501,8 +10145,8 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	95,  // 155: transcript.v1.DescribeResponse.variables:type_name -> transcript.v1.VariableInfo
 	8,   // 156: transcript.v1.LoopStatus.state:type_name -> transcript.v1.RunLoopState
 	71,  // 157: transcript.v1.LoopStatus.first:type_name -> transcript.v1.MessagePlace
-	99,  // 158: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
-	102, // 159: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
+	102, // 158: transcript.v1.LoopStatus.started_at:type_name -> google.protobuf.Timestamp
+	105, // 159: transcript.v1.LoopStatus.open_for:type_name -> google.protobuf.Duration
 	89,  // 160: transcript.v1.LoopStatus.pending:type_name -> transcript.v1.PendingCall
 	9,   // 161: transcript.v1.LoopStatus.outcome:type_name -> transcript.v1.RunOutcome
 	91,  // 162: transcript.v1.Lineage.fork_nodes:type_name -> transcript.v1.PathNode
@@ -9512,50 +10156,53 @@ var file_transcript_v1_transcript_service_proto_depIdxs = []int32{
 	93,  // 166: transcript.v1.Lineage.spawned:type_name -> transcript.v1.SpawnedChain
 	16,  // 167: transcript.v1.SpawnedChain.spawned_from:type_name -> transcript.v1.SpawnedFromRef
 	91,  // 168: transcript.v1.VariableInfo.set_by:type_name -> transcript.v1.PathNode
-	99,  // 169: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
-	23,  // 170: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
-	26,  // 171: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
-	29,  // 172: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
-	31,  // 173: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
-	33,  // 174: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
-	38,  // 175: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
-	40,  // 176: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
-	42,  // 177: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
-	48,  // 178: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
-	56,  // 179: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
-	58,  // 180: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
-	60,  // 181: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
-	62,  // 182: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
-	68,  // 183: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
-	73,  // 184: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
-	76,  // 185: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
-	78,  // 186: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
-	82,  // 187: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
-	85,  // 188: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
-	24,  // 189: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
-	27,  // 190: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
-	30,  // 191: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
-	32,  // 192: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
-	34,  // 193: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
-	39,  // 194: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
-	41,  // 195: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
-	44,  // 196: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
-	55,  // 197: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
-	57,  // 198: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
-	59,  // 199: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
-	61,  // 200: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
-	64,  // 201: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
-	69,  // 202: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
-	75,  // 203: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
-	77,  // 204: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
-	81,  // 205: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
-	84,  // 206: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
-	87,  // 207: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
-	189, // [189:208] is the sub-list for method output_type
-	170, // [170:189] is the sub-list for method input_type
-	170, // [170:170] is the sub-list for extension type_name
-	170, // [170:170] is the sub-list for extension extendee
-	0,   // [0:170] is the sub-list for field type_name
+	102, // 169: transcript.v1.VariableInfo.set_at:type_name -> google.protobuf.Timestamp
+	98,  // 170: transcript.v1.ServerInfoResponse.limits:type_name -> transcript.v1.ServerLimits
+	23,  // 171: transcript.v1.TranscriptService.PutNode:input_type -> transcript.v1.PutNodeRequest
+	26,  // 172: transcript.v1.TranscriptService.PutNodes:input_type -> transcript.v1.PutNodesRequest
+	29,  // 173: transcript.v1.TranscriptService.Alias:input_type -> transcript.v1.AliasRequest
+	31,  // 174: transcript.v1.TranscriptService.DeleteAlias:input_type -> transcript.v1.DeleteAliasRequest
+	33,  // 175: transcript.v1.TranscriptService.DeleteAliases:input_type -> transcript.v1.DeleteAliasesRequest
+	38,  // 176: transcript.v1.TranscriptService.ResolveAlias:input_type -> transcript.v1.ResolveAliasRequest
+	40,  // 177: transcript.v1.TranscriptService.ListAliases:input_type -> transcript.v1.ListAliasesRequest
+	42,  // 178: transcript.v1.TranscriptService.ListAliasHistory:input_type -> transcript.v1.ListAliasHistoryRequest
+	48,  // 179: transcript.v1.TranscriptService.Assemble:input_type -> transcript.v1.AssembleRequest
+	56,  // 180: transcript.v1.TranscriptService.StreamAssemble:input_type -> transcript.v1.StreamAssembleRequest
+	58,  // 181: transcript.v1.TranscriptService.GetNode:input_type -> transcript.v1.GetNodeRequest
+	60,  // 182: transcript.v1.TranscriptService.GetNodes:input_type -> transcript.v1.GetNodesRequest
+	62,  // 183: transcript.v1.TranscriptService.ListChildren:input_type -> transcript.v1.ListChildrenRequest
+	68,  // 184: transcript.v1.TranscriptService.Compact:input_type -> transcript.v1.CompactRequest
+	73,  // 185: transcript.v1.TranscriptService.ListRunLoops:input_type -> transcript.v1.ListRunLoopsRequest
+	76,  // 186: transcript.v1.TranscriptService.RecallToolCall:input_type -> transcript.v1.RecallToolCallRequest
+	78,  // 187: transcript.v1.TranscriptService.Search:input_type -> transcript.v1.SearchRequest
+	82,  // 188: transcript.v1.TranscriptService.ReplayTools:input_type -> transcript.v1.ReplayToolsRequest
+	85,  // 189: transcript.v1.TranscriptService.Describe:input_type -> transcript.v1.DescribeRequest
+	96,  // 190: transcript.v1.TranscriptService.ServerInfo:input_type -> transcript.v1.ServerInfoRequest
+	24,  // 191: transcript.v1.TranscriptService.PutNode:output_type -> transcript.v1.PutNodeResponse
+	27,  // 192: transcript.v1.TranscriptService.PutNodes:output_type -> transcript.v1.PutNodesResponse
+	30,  // 193: transcript.v1.TranscriptService.Alias:output_type -> transcript.v1.AliasResponse
+	32,  // 194: transcript.v1.TranscriptService.DeleteAlias:output_type -> transcript.v1.DeleteAliasResponse
+	34,  // 195: transcript.v1.TranscriptService.DeleteAliases:output_type -> transcript.v1.DeleteAliasesResponse
+	39,  // 196: transcript.v1.TranscriptService.ResolveAlias:output_type -> transcript.v1.ResolveAliasResponse
+	41,  // 197: transcript.v1.TranscriptService.ListAliases:output_type -> transcript.v1.ListAliasesResponse
+	44,  // 198: transcript.v1.TranscriptService.ListAliasHistory:output_type -> transcript.v1.ListAliasHistoryResponse
+	55,  // 199: transcript.v1.TranscriptService.Assemble:output_type -> transcript.v1.AssembleResponse
+	57,  // 200: transcript.v1.TranscriptService.StreamAssemble:output_type -> transcript.v1.StreamAssembleResponse
+	59,  // 201: transcript.v1.TranscriptService.GetNode:output_type -> transcript.v1.GetNodeResponse
+	61,  // 202: transcript.v1.TranscriptService.GetNodes:output_type -> transcript.v1.GetNodesResponse
+	64,  // 203: transcript.v1.TranscriptService.ListChildren:output_type -> transcript.v1.ListChildrenResponse
+	69,  // 204: transcript.v1.TranscriptService.Compact:output_type -> transcript.v1.CompactResponse
+	75,  // 205: transcript.v1.TranscriptService.ListRunLoops:output_type -> transcript.v1.ListRunLoopsResponse
+	77,  // 206: transcript.v1.TranscriptService.RecallToolCall:output_type -> transcript.v1.RecallToolCallResponse
+	81,  // 207: transcript.v1.TranscriptService.Search:output_type -> transcript.v1.SearchResponse
+	84,  // 208: transcript.v1.TranscriptService.ReplayTools:output_type -> transcript.v1.ReplayToolsResponse
+	87,  // 209: transcript.v1.TranscriptService.Describe:output_type -> transcript.v1.DescribeResponse
+	97,  // 210: transcript.v1.TranscriptService.ServerInfo:output_type -> transcript.v1.ServerInfoResponse
+	191, // [191:211] is the sub-list for method output_type
+	171, // [171:191] is the sub-list for method input_type
+	171, // [171:171] is the sub-list for extension type_name
+	171, // [171:171] is the sub-list for extension extendee
+	0,   // [0:171] is the sub-list for field type_name
 }
 
 func init() { file_transcript_v1_transcript_service_proto_init() }
@@ -9606,7 +10253,7 @@ func file_transcript_v1_transcript_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_transcript_v1_transcript_service_proto_rawDesc), len(file_transcript_v1_transcript_service_proto_rawDesc)),
 			NumEnums:      14,
-			NumMessages:   85,
+			NumMessages:   88,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,6 +38,7 @@ const (
 	TranscriptService_Search_FullMethodName           = "/transcript.v1.TranscriptService/Search"
 	TranscriptService_ReplayTools_FullMethodName      = "/transcript.v1.TranscriptService/ReplayTools"
 	TranscriptService_Describe_FullMethodName         = "/transcript.v1.TranscriptService/Describe"
+	TranscriptService_ServerInfo_FullMethodName       = "/transcript.v1.TranscriptService/ServerInfo"
 )
 
 // TranscriptServiceClient is the client API for TranscriptService service.
@@ -186,6 +187,10 @@ type TranscriptServiceClient interface {
 	//
 	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
+	// ServerInfo tells what the server is, what it can do beyond the first contract, and its limits. Any caller may ask, and needs to
+	// once: an answer holds while the server runs. Unknown fields of requests are refused; so a client that is newer than the server
+	// sends what came later only where features name it.
+	ServerInfo(ctx context.Context, in *ServerInfoRequest, opts ...grpc.CallOption) (*ServerInfoResponse, error)
 }
 
 type transcriptServiceClient struct {
@@ -395,6 +400,16 @@ func (c *transcriptServiceClient) Describe(ctx context.Context, in *DescribeRequ
 	return out, nil
 }
 
+func (c *transcriptServiceClient) ServerInfo(ctx context.Context, in *ServerInfoRequest, opts ...grpc.CallOption) (*ServerInfoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ServerInfoResponse)
+	err := c.cc.Invoke(ctx, TranscriptService_ServerInfo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // TranscriptServiceServer is the server API for TranscriptService service.
 // All implementations must embed UnimplementedTranscriptServiceServer
 // for forward compatibility.
@@ -541,6 +556,10 @@ type TranscriptServiceServer interface {
 	//
 	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
+	// ServerInfo tells what the server is, what it can do beyond the first contract, and its limits. Any caller may ask, and needs to
+	// once: an answer holds while the server runs. Unknown fields of requests are refused; so a client that is newer than the server
+	// sends what came later only where features name it.
+	ServerInfo(context.Context, *ServerInfoRequest) (*ServerInfoResponse, error)
 	mustEmbedUnimplementedTranscriptServiceServer()
 }
 
@@ -607,6 +626,9 @@ func (UnimplementedTranscriptServiceServer) ReplayTools(context.Context, *Replay
 }
 func (UnimplementedTranscriptServiceServer) Describe(context.Context, *DescribeRequest) (*DescribeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
+}
+func (UnimplementedTranscriptServiceServer) ServerInfo(context.Context, *ServerInfoRequest) (*ServerInfoResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ServerInfo not implemented")
 }
 func (UnimplementedTranscriptServiceServer) mustEmbedUnimplementedTranscriptServiceServer() {}
 func (UnimplementedTranscriptServiceServer) testEmbeddedByValue()                           {}
@@ -964,6 +986,24 @@ func _TranscriptService_Describe_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TranscriptService_ServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ServerInfoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TranscriptServiceServer).ServerInfo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TranscriptService_ServerInfo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TranscriptServiceServer).ServerInfo(ctx, req.(*ServerInfoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // TranscriptService_ServiceDesc is the grpc.ServiceDesc for TranscriptService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1042,6 +1082,10 @@ var TranscriptService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _TranscriptService_Describe_Handler,
+		},
+		{
+			MethodName: "ServerInfo",
+			Handler:    _TranscriptService_ServerInfo_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

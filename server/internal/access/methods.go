@@ -48,8 +48,8 @@ type Method struct {
 	Kind Kind
 	// Namespace is the field of the request that has the namespace; empty: the request is about none.
 	Namespace string
-	// All is the field that says that the request is about every namespace; empty: there is none.
-	All string
+	// ScopedBy is the field, a transcriptv1.Scope, that says whether the request is about a namespace or the whole store; empty: there is none.
+	ScopedBy string
 }
 
 // namespace is the field that every request about a namespace has.
@@ -76,9 +76,10 @@ var methods = map[string]*Method{
 	transcriptv1.TranscriptService_ResolveAlias_FullMethodName:     {Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_ListAliases_FullMethodName:      {Read, Reads, namespace, ""},
 	transcriptv1.TranscriptService_ListAliasHistory_FullMethodName: {Read, Reads, namespace, ""},
+	transcriptv1.TranscriptService_ServerInfo_FullMethodName:       {Nothing, Reads, "", ""},
 
-	transcriptv1.AdminService_Stats_FullMethodName:  {Admin, Reads, namespace, ""},
-	transcriptv1.AdminService_Verify_FullMethodName: {Admin, Reads, namespace, "whole_store"},
+	transcriptv1.AdminService_NamespaceStats_FullMethodName: {Admin, Reads, namespace, ""},
+	transcriptv1.AdminService_Verify_FullMethodName:         {Admin, Reads, namespace, "scope"},
 
 	healthv1.Health_Check_FullMethodName: {Nothing, Health, "", ""},
 	healthv1.Health_List_FullMethodName:  {Nothing, Health, "", ""},
@@ -125,7 +126,8 @@ func Check(service, method string) (*Method, error) {
 	switch {
 	case m.Namespace == "" && fields.ByName(namespace) != nil,
 		m.Namespace != "" && !has(m.Namespace, protoreflect.StringKind),
-		m.All != "" && !has(m.All, protoreflect.BoolKind):
+		m.ScopedBy != "" && !has(m.ScopedBy, protoreflect.EnumKind),
+		m.ScopedBy != "" && fields.ByName(protoreflect.Name(m.ScopedBy)).Enum().FullName() != transcriptv1.Scope(0).Descriptor().FullName():
 		return nil, fmt.Errorf("the row of method %s of %s does not fit its request", method, service)
 	}
 	return m, nil
@@ -147,8 +149,9 @@ func (m *Method) Scope(req proto.Message) (s Scope) {
 	r := req.ProtoReflect()
 	fields := r.Descriptor().Fields()
 	s.Namespace = r.Get(fields.ByName(protoreflect.Name(m.Namespace))).String()
-	if m.All != "" {
-		s.All = r.Get(fields.ByName(protoreflect.Name(m.All))).Bool()
+	if m.ScopedBy != "" {
+		scope := transcriptv1.Scope(r.Get(fields.ByName(protoreflect.Name(m.ScopedBy))).Enum())
+		s.All = scope != transcriptv1.Scope_SCOPE_UNSPECIFIED && scope != transcriptv1.Scope_SCOPE_NAMESPACE
 	}
 	return s
 }

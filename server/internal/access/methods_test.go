@@ -23,7 +23,8 @@ func TestRowsFitTheirMethods(t *testing.T) {
 	right := *row
 	defer func() { *row = right }()
 	for _, wrong := range []Method{
-		{Read, Reads, "", ""}, {Read, Reads, "node", ""}, {Read, Reads, "nowhere", ""}, {Read, Reads, "namespace", "omit_metadata_of_all"},
+		{Read, Reads, "", ""}, {Read, Reads, "node", ""}, {Read, Reads, "nowhere", ""}, {Read, Reads, "namespace", "nowhere"},
+		{Read, Reads, "namespace", "omit_metadata"},
 	} {
 		*row = wrong
 		if m, err := Check(service, "GetNode"); err == nil {

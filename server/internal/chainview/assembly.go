@@ -34,8 +34,8 @@ type Request interface {
 	GetBefore() *transcriptv1.MessagePlace
 }
 
-// maxEtag is the most bytes of an etag that is asked with; ours have 32. A stream keeps its request, so that must be short.
-const maxEtag = 256
+// MaxEtag is the most bytes of an etag that is asked with; ours have 32. A stream keeps its request, so that must be short.
+const MaxEtag = 256
 
 // Assembly is a view of a chain, found but not read yet.
 type Assembly struct {
@@ -130,8 +130,8 @@ func checkOptions(req Request) error {
 	switch {
 	case req.GetNodeFacts() != nil && req.GetNodeDetail() == transcriptv1.NodeDetail_NODE_DETAIL_UNSPECIFIED:
 		return wire.InvalidField("node_facts", "must be absent without node_detail")
-	case len(req.GetIfNoneMatch()) > maxEtag:
-		return wire.OverLimit("if_none_match", "must be the etag of a reply, at most %d bytes", maxEtag)
+	case len(req.GetIfNoneMatch()) > MaxEtag:
+		return wire.OverLimit("if_none_match", "must be the etag of a reply, at most %d bytes", MaxEtag)
 	case conversation && req.GetAfterId() != "":
 		return wire.InvalidField("after_id", "must be empty with VIEW_CONVERSATION")
 	case !conversation && req.GetPolicy() != nil:

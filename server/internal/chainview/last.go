@@ -15,8 +15,8 @@ import (
 // ErrNotInView says that a view does not show the message before which a part of it is to end.
 var ErrNotInView = errors.New("the view does not show that message")
 
-// maxLast is the most messages at the end of a view that can be asked for.
-const maxLast = 10_000
+// MaxLast is the most messages at the end of a view that can be asked for.
+const MaxLast = 10_000
 
 // last is a part of a view: the messages at its end, or before one of its messages. It is found by reading headers from the end back,
 // so that it costs what it has.
@@ -40,7 +40,7 @@ type last struct {
 
 // parseLast reads what part of a view is asked for; nil: all.
 func parseLast(req Request) (*last, error) {
-	messages, err := wire.Bounded("last_messages", req.GetLastMessages(), maxLast, maxLast)
+	messages, err := wire.Bounded("last_messages", req.GetLastMessages(), MaxLast, MaxLast)
 	if err != nil {
 		return nil, err
 	}

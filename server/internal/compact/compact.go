@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxSummary is the most bytes of a caller's summary.
-	maxSummary = 1 << 20
+	// MaxSummary is the most bytes of a caller's summary.
+	MaxSummary = 1 << 20
 	// compactTries is how often a compaction is made anew because its head's alias was compacted by others, or moved, meanwhile.
 	compactTries = 5
 )
@@ -68,8 +68,8 @@ func parse(store chainstore.Store, req *transcriptv1.CompactRequest) (*request, 
 		return nil, err
 	}
 	switch {
-	case len(req.Summary) > maxSummary:
-		return nil, wire.OverLimit("summary", "must be at most %d bytes", maxSummary)
+	case len(req.Summary) > MaxSummary:
+		return nil, wire.OverLimit("summary", "must be at most %d bytes", MaxSummary)
 	case req.Summary != "" && strings.TrimSpace(req.Summary) == "":
 		return nil, wire.InvalidField("summary", "must not be blank")
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	defaultPage     = 20
-	maxPage         = 100
+	MaxPage         = 100
 	maxPreviewChars = 10_000
 	// maxArgumentChars keeps a loop of maxLoopCalls calls below a MiB.
 	maxArgumentChars = 2000
@@ -39,7 +39,7 @@ func (s *Lister) List(ctx context.Context, req *transcriptv1.ListRunLoopsRequest
 	if err != nil {
 		return nil, err
 	}
-	size, err := wire.PageOf(req.PageSize, defaultPage, maxPage)
+	size, err := wire.PageOf(req.PageSize, defaultPage, MaxPage)
 	if err != nil {
 		return nil, err
 	}

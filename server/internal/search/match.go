@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxPattern is the most bytes of a text or pattern to search for.
-	maxPattern = 1 << 10
+	// MaxPattern is the most bytes of a text or pattern to search for.
+	MaxPattern = 1 << 10
 	// maxProgram is the most instructions that a pattern may compile to: what a byte takes grows with them.
 	maxProgram = 2000
 	// maxRanges is how many matches of an excerpt are told.
@@ -66,8 +66,8 @@ func checkPattern(field, s string) error {
 	switch {
 	case s == "":
 		return wire.InvalidField(field, "must not be empty")
-	case len(s) > maxPattern:
-		return wire.OverLimit(field, "must be at most %d bytes", maxPattern)
+	case len(s) > MaxPattern:
+		return wire.OverLimit(field, "must be at most %d bytes", MaxPattern)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	defaultHits    = 20
-	maxHits        = 100
+	MaxHits        = 100
 	defaultExcerpt = 200
 	maxExcerpt     = 2000
 )
@@ -114,7 +114,7 @@ func parse(req *transcriptv1.SearchRequest) (*query, error) {
 	if q.pattern, err = parsePattern(req); err != nil {
 		return nil, err
 	}
-	if q.size, err = wire.PageOf(req.PageSize, defaultHits, maxHits); err != nil {
+	if q.size, err = wire.PageOf(req.PageSize, defaultHits, MaxHits); err != nil {
 		return nil, err
 	}
 	q.excerpt, err = wire.Bounded("excerpt_chars", req.ExcerptChars, defaultExcerpt, maxExcerpt)

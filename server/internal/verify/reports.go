@@ -3,14 +3,19 @@ package verify
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
+	"math"
 	"sync"
 
 	"google.golang.org/grpc"
 
+	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
+	"github.com/transcriptd/transcriptd/server/internal/wire"
 )
 
 const (
@@ -19,16 +24,51 @@ const (
 	maxProblemsInAll = 10_000
 )
 
-// Stream is where a Verify's messages go to.
-type Stream = grpc.ServerStreamingServer[transcriptv1.VerifyResponse]
+// Stream is where a Verify's messages go to, and what their cursors are bound to.
+type Stream struct {
+	Out    grpc.ServerStreamingServer[transcriptv1.VerifyResponse]
+	Tokens *wire.Tokens
+	Page   wire.Page
+	// found is how many problems were found before the cursor that the check begins with; cursor is that of the last message.
+	found  int
+	cursor string
+}
+
+// Begin reads the cursor of a request, which is the store's with the number of problems before it. It must be called before Run.
+func (s *Stream) Begin(cursor string) (stored []byte, err error) {
+	b, err := s.Tokens.Cursor(s.Out.Context(), s.Page, cursor)
+	if errors.Is(err, wire.ErrPageToken) {
+		return nil, badCursor()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return nil, nil
+	}
+	found, n := binary.Uvarint(b)
+	if n <= 0 || found > math.MaxInt64 || n == len(b) {
+		return nil, badCursor()
+	}
+	s.found, s.cursor = int(found), cursor
+	return b[n:], nil
+}
+
+// badCursor refuses a cursor.
+func badCursor() error {
+	return &canonical.FieldError{
+		Field: "cursor", Kind: wire.ErrPageToken,
+		Rule: "must be the cursor of a report of Verify with the same scope and namespace, of this store and this version of the server: leave it out to begin anew",
+	}
+}
 
 // Run runs check and sends what it reports. check holds a read of the store, so its reports never wait for the client: those that are
 // not sent yet become one, with the newest state and the problems of all. Error: why check failed, or why nothing can be sent; then check
 // is ended.
-func Run(out Stream, check func(ctx context.Context, report func(chainstore.VerifyReport) error) error) error {
-	ctx, cancel := context.WithCancel(out.Context())
+func (s *Stream) Run(check func(ctx context.Context, report func(chainstore.VerifyReport) error) error) error {
+	ctx, cancel := context.WithCancel(s.Out.Context())
 	defer cancel()
-	u := &unsent{news: make(chan struct{}, 1)}
+	u := &unsent{news: make(chan struct{}, 1), state: state{found: s.found}}
 	var failed error
 	go func() {
 		defer close(u.news)
@@ -38,21 +78,25 @@ func Run(out Stream, check func(ctx context.Context, report func(chainstore.Veri
 	for open := true; open; {
 		_, open = <-u.news
 		if unsendable == nil {
-			unsendable = u.sendTo(out)
+			unsendable = s.sendAll(u)
 		}
 		if unsendable != nil {
 			cancel()
 		}
 	}
 	if err := cmp.Or(unsendable, failed); err != nil {
+		if errors.Is(err, chainstore.ErrBadCursor) {
+			return badCursor()
+		}
 		return err
 	}
 	last := u.message(nil)
 	last.Done = true
-	return send(out, last)
+	return s.send(last)
 }
 
-// state is how far a check has come: the newest report, without its problems, and how many all reports had.
+// state is how far a check has come: the newest report, without its problems, and how many all reports had, with those before the cursor
+// that it began with.
 type state struct {
 	newest chainstore.VerifyReport
 	found  int
@@ -95,17 +139,35 @@ func (u *unsent) take() (now state, problems []chainstore.Problem, any bool) {
 	return u.state, problems, any
 }
 
-// sendTo sends what there is, if any, as several messages where there are many problems.
-func (u *unsent) sendTo(out Stream) error {
+// sendAll sends what there is, if any, as several messages where there are many problems. Only the last has the new cursor: a check that
+// goes on there does not find those again.
+func (s *Stream) sendAll(u *unsent) error {
 	now, problems, more := u.take()
 	for ; more; more = len(problems) > 0 {
 		n := min(len(problems), maxProblems)
-		if err := send(out, now.message(problems[:n])); err != nil {
+		m := now.message(problems[:n])
+		if problems = problems[n:]; len(problems) == 0 {
+			s.cursor = s.token(&now)
+		}
+		m.Cursor = s.cursor
+		if err := s.send(m); err != nil {
 			return err
 		}
-		problems = problems[n:]
 	}
 	return nil
+}
+
+// token is the cursor of a state: empty at the begin, and at the end. A store that has failed may have no keys to make one with, and is
+// checked all the same: then it is the one before.
+func (s *Stream) token(now *state) string {
+	if now.newest.Cursor == nil {
+		return ""
+	}
+	token, err := s.Tokens.Token(s.Out.Context(), s.Page, append(binary.AppendUvarint(nil, uint64(now.found)), now.newest.Cursor...))
+	if err != nil {
+		return s.cursor
+	}
+	return token
 }
 
 // message tells of it, and lists problems.
@@ -124,6 +186,6 @@ func (s *state) message(problems []chainstore.Problem) *transcriptv1.VerifyRespo
 	return m
 }
 
-func send(out Stream, m *transcriptv1.VerifyResponse) error {
-	return reply.SendError(out.Context(), out.Send(m))
+func (s *Stream) send(m *transcriptv1.VerifyResponse) error {
+	return reply.SendError(s.Out.Context(), s.Out.Send(m))
 }

@@ -11,7 +11,7 @@ import (
 
 // Limits of node facts, so that a frame with the largest node and what is told of it stays within 4 MiB.
 const (
-	maxFactKeys = 16
+	MaxFactKeys = 16
 	// maxFactValue is the bytes of a value that is told, maxFactBytes those of the keys and values of a node.
 	maxFactValue = 1 << 10
 	maxFactBytes = 16 << 10
@@ -29,8 +29,8 @@ func ParseNodeFacts(field string, m *transcriptv1.NodeFacts) (*NodeFacts, error)
 		return nil, nil
 	}
 	field += ".metadata_keys"
-	if len(m.MetadataKeys) > maxFactKeys {
-		return nil, OverLimit(field, "must be at most %d", maxFactKeys)
+	if len(m.MetadataKeys) > MaxFactKeys {
+		return nil, OverLimit(field, "must be at most %d", MaxFactKeys)
 	}
 	for i, key := range m.MetadataKeys {
 		switch {

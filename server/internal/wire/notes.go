@@ -13,13 +13,13 @@ import (
 
 // Limits of what notes tell beside sent_at, token_count and estimated, in bytes as they are encoded. Part of the contract: may only grow.
 const (
-	maxNoteBytes = 1 << 10
+	MaxNoteBytes = 1 << 10
 	// MaxDetailBytes is that of a node.
 	MaxDetailBytes = 64 << 10
 
-	maxAttributes          = 16
-	maxAttributeKeyBytes   = 64
-	maxAttributeValueBytes = 256
+	MaxAttributes          = 16
+	MaxAttributeKeyBytes   = 64
+	MaxAttributeValueBytes = 256
 )
 
 // ParseNotes reads the notes of so many messages, none or one for each, and their details, nil for none.
@@ -90,25 +90,25 @@ func parseDetail(field string, note *transcriptv1.MessageNote) (d chainstore.Det
 		if step.take(); err != nil {
 			return d, err
 		}
-		if DetailBytes(&d) > maxNoteBytes {
-			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside sent_at, token_count and token_count_estimated", maxNoteBytes)
+		if DetailBytes(&d) > MaxNoteBytes {
+			return d, OverLimit(field+"."+step.name, "must be at most %d bytes, with what else the note has beside sent_at, token_count and token_count_estimated", MaxNoteBytes)
 		}
 	}
 	return d, nil
 }
 
 func parseAttributes(field string, given map[string]string) (all []chainstore.Attribute, err error) {
-	if len(given) > maxAttributes {
-		return nil, OverLimit(field, "must have at most %d entries", maxAttributes)
+	if len(given) > MaxAttributes {
+		return nil, OverLimit(field, "must have at most %d entries", MaxAttributes)
 	}
 	for key, value := range given {
 		switch {
 		case key == "":
 			return nil, InvalidField(field, "must not have an empty key")
-		case len(key) > maxAttributeKeyBytes:
-			return nil, OverLimit(field, "must have keys of at most %d bytes", maxAttributeKeyBytes)
-		case len(value) > maxAttributeValueBytes:
-			return nil, OverLimit(field, "must have values of at most %d bytes", maxAttributeValueBytes)
+		case len(key) > MaxAttributeKeyBytes:
+			return nil, OverLimit(field, "must have keys of at most %d bytes", MaxAttributeKeyBytes)
+		case len(value) > MaxAttributeValueBytes:
+			return nil, OverLimit(field, "must have values of at most %d bytes", MaxAttributeValueBytes)
 		}
 		all = append(all, chainstore.Attribute{Key: key, Value: value})
 	}

@@ -18,7 +18,7 @@ import (
 // Limits on requests, beside those of package canonical on what is hashed.
 const (
 	DefaultNamespace = "default"
-	maxNamespace     = 64
+	MaxNamespace     = 64
 	MaxAliasBytes    = 512
 	// MaxAliases is the aliases of a call, MaxNodes the nodes, MaxMessages their messages, MaxCalls their tool calls
 	// and results.
@@ -27,15 +27,15 @@ const (
 	MaxMessages = 10_000
 	MaxCalls    = 10_000
 
-	maxLabels          = 64
-	maxLabelKeyBytes   = 256
-	maxLabelValueBytes = 4 << 10
+	MaxLabels          = 64
+	MaxLabelKeyBytes   = 256
+	MaxLabelValueBytes = 4 << 10
 
-	// maxToolNames is the names of tools that a filter has.
-	maxToolNames = 64
+	// MaxToolNames is the names of tools that a filter has.
+	MaxToolNames = 64
 
 	defaultPage = 100
-	maxPage     = 1000
+	MaxPage     = 1000
 	// PageBytes is about the most that a page of aliases takes, whatever their labels.
 	PageBytes = 1 << 20
 	// ListChunk is how many entries of a list are read at a time, so that what a page holds in memory stays small.
@@ -55,7 +55,7 @@ func CheckNamespace(name string) error {
 	bad := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("._-", c)
 	}
-	if len(name) > maxNamespace || strings.ContainsFunc(name, bad) {
+	if len(name) > MaxNamespace || strings.ContainsFunc(name, bad) {
 		return InvalidField("namespace", "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', or empty")
 	}
 	return nil
@@ -142,17 +142,17 @@ func flagCondition(field string, flag bool, kind chainstore.ConditionKind) (chai
 // CheckLabels refuses labels over their limits; field has them.
 func CheckLabels(field string, labels *transcriptv1.Labels) error {
 	field += ".labels.entries"
-	if len(labels.GetEntries()) > maxLabels {
-		return OverLimit(field, "must have at most %d entries", maxLabels)
+	if len(labels.GetEntries()) > MaxLabels {
+		return OverLimit(field, "must have at most %d entries", MaxLabels)
 	}
 	for key, value := range labels.GetEntries() {
 		switch {
 		case key == "":
 			return InvalidField(field, "must not have an empty key")
-		case len(key) > maxLabelKeyBytes:
-			return OverLimit(field, "must have keys of at most %d bytes", maxLabelKeyBytes)
-		case len(value) > maxLabelValueBytes:
-			return OverLimit(field, "must have values of at most %d bytes", maxLabelValueBytes)
+		case len(key) > MaxLabelKeyBytes:
+			return OverLimit(field, "must have keys of at most %d bytes", MaxLabelKeyBytes)
+		case len(value) > MaxLabelValueBytes:
+			return OverLimit(field, "must have values of at most %d bytes", MaxLabelValueBytes)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func PageSize(n int32) (int, error) {
 	case n == 0:
 		return defaultPage, nil
 	default:
-		return min(int(n), maxPage), nil
+		return min(int(n), MaxPage), nil
 	}
 }
 
@@ -203,8 +203,8 @@ func Indexed(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i
 
 // CheckToolNames refuses a filter by names of tools that is too long, or has a name that no tool can have.
 func CheckToolNames(names []string) error {
-	if len(names) > maxToolNames {
-		return OverLimit("tool_names", "must be at most %d", maxToolNames)
+	if len(names) > MaxToolNames {
+		return OverLimit("tool_names", "must be at most %d", MaxToolNames)
 	}
 	for i, name := range names {
 		if len(name) > canonical.MaxNameBytes {

@@ -108,7 +108,7 @@ func (s *rowScan) overdue() bool { return s.renews && s.v.s.Clock() >= s.due }
 // renew goes on in a snapshot of the newest state. Rows never change, so it has those that are yet to come.
 func (s *rowScan) renew() error {
 	s.leave()
-	if err := s.v.renew(); err != nil {
+	if err := s.v.Renew(); err != nil {
 		return err
 	}
 	s.fill.Seen, s.due = s.v.Seen, s.v.s.Clock()+chainstore.RowsHold

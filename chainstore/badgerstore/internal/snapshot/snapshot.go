@@ -17,6 +17,14 @@ type Snapshot struct {
 	// Seen is the commit.
 	Seen      uint64
 	Namespace uint32
+	// read counts bytes; nil where nobody asks.
+	read *int64
+}
+
+// Meter adds to read, from now on, the bytes of the keys and values that are read, as they are stored.
+func (v *Snapshot) Meter(read *int64) {
+	v.read = read
+	v.snap = v.snap.Metered(read)
 }
 
 // Open returns a snapshot of the newest state, to be closed soon: the database keeps all that it can see. ErrClosed.
@@ -42,14 +50,14 @@ func (v *Snapshot) Close() {
 	v.s.Versions.end(v.Seen)
 }
 
-// renew makes a snapshot that Open made one of the newest state. After an error, ErrClosed, it is as it was.
-func (v *Snapshot) renew() error {
+// Renew makes a snapshot that Open made one of the newest state; no cursor on it is open. After an error, ErrClosed, it is as it was.
+func (v *Snapshot) Renew() error {
 	ts, ok := v.s.Versions.begin()
 	if !ok {
 		return chainstore.ErrClosed
 	}
 	v.Close()
-	v.snap, v.Seen = v.s.DB.Snapshot(ts), ts
+	v.snap, v.Seen = v.s.DB.Snapshot(ts).Metered(v.read), ts
 	return nil
 }
 
@@ -80,6 +88,11 @@ func (v *Snapshot) Get(key []byte) (value []byte, found bool, err error) {
 	return value, found, err
 }
 
+// Version tells with which commit a key got the value that it has.
+func (v *Snapshot) Version(key []byte) (commit uint64, found bool, err error) {
+	return v.snap.Version(key)
+}
+
 // Borrow runs f on a value that is there; the value is f's only until it returns.
 func (v *Snapshot) Borrow(key []byte, f func(value []byte) error) (found bool, err error) {
 	return v.snap.Get(key, f)
@@ -108,6 +121,9 @@ func (c *Cursor) Valid() bool { return c.it.Valid() }
 
 // Key is borrowed until the cursor moves.
 func (c *Cursor) Key() []byte { return c.it.Key() }
+
+// Version is the commit with which the key got the value that it has.
+func (c *Cursor) Version() uint64 { return c.it.Version() }
 
 // Value runs f on the value, which is f's until it returns.
 func (c *Cursor) Value(f func([]byte) error) error { return c.it.Value(f) }

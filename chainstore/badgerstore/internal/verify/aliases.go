@@ -1,21 +1,36 @@
 package verify
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
 )
 
 // aliases checks every alias, its entries in the two indexes, and its history.
 func (c *checker) aliases() error {
-	err := c.each(layout.TableAliases, func(key, value []byte) error {
-		c.out.Entries++
-		a, err := layout.ParseAlias(value)
-		if err != nil {
-			return c.judged(nil, err)
+	if c.aliasesAsOf == 0 {
+		c.aliasesAsOf = c.Seen
+	}
+	err := c.walk(layout.TableAliases, func(cur *snapshot.Cursor) error {
+		if c.isLater(cur) && c.aliasesAsOf != c.Seen { // so that a check ends, however much is written meanwhile
+			cur.Next()
+			return nil
 		}
-		return c.alias(layout.ParseAliasKey(key), a)
+		c.at.entries++
+		key := cur.Key()
+		err := cur.Value(func(value []byte) error {
+			a, err := layout.ParseAlias(value)
+			if err != nil {
+				return c.judged(nil, err)
+			}
+			return c.alias(layout.ParseAliasKey(key), a)
+		})
+		cur.Next()
+		return c.judged(nil, err)
 	})
 	if err != nil {
 		return err
@@ -23,12 +38,34 @@ func (c *checker) aliases() error {
 	if c.lost > 0 {
 		c.problem(nil, "%d aliases, or past states of them, point to nodes that cannot be read", c.lost)
 	}
-	for _, table := range []byte{layout.TableMoved, layout.TableHeads, layout.TableHistory} {
-		if err := c.noMore(table); err != nil {
-			return err
-		}
+	return c.aliasCount()
+}
+
+// aliasCount compares the number of aliases with the counter where all were read of one state of the store.
+func (c *checker) aliasCount() error {
+	if c.aliasesAsOf != c.Seen {
+		return nil
 	}
-	return nil
+	stored, err := c.Counters()
+	if errors.Is(err, chainstore.ErrCorrupt) { // which is told
+		return nil
+	}
+	if err == nil && stored.Aliases != c.counted.Aliases {
+		c.problem(nil, "the counter of aliases differs from what there is")
+	}
+	return err
+}
+
+// aliasEntries are the rows that follow from an alias: those of the indexes.
+func (c *checker) aliasEntries(name string, a *layout.AliasRow) [][]byte {
+	if a.Deleted {
+		return nil
+	}
+	keys := [][]byte{layout.HeadKey(c.Namespace, a.At, name)}
+	for folder := range chainstore.Folders(name) {
+		keys = append(keys, layout.MovedKey(c.Namespace, folder, name, a.MovedAt))
+	}
+	return keys
 }
 
 func (c *checker) alias(name string, a *layout.AliasRow) error {
@@ -42,12 +79,8 @@ func (c *checker) alias(name string, a *layout.AliasRow) error {
 		if err != nil {
 			return err
 		}
-		keys := [][]byte{layout.HeadKey(c.Namespace, a.At, name)}
-		for folder := range chainstore.Folders(name) {
-			keys = append(keys, layout.MovedKey(c.Namespace, folder, name, a.MovedAt))
-		}
-		for _, key := range keys {
-			if err := c.expect(&id, key, nil); err != nil {
+		for _, key := range c.aliasEntries(name, a) {
+			if _, err := c.matches(&id, key, nil); err != nil {
 				return err
 			}
 		}
@@ -55,19 +88,93 @@ func (c *checker) alias(name string, a *layout.AliasRow) error {
 	return c.history(name, a)
 }
 
+// movedRows and headRows check that each entry of the two indexes follows from an alias.
+func (c *checker) movedRows() error {
+	return c.follows(layout.TableMoved, func(key []byte) (name string, ok bool) {
+		_, name, _, err := layout.ParseMovedKey(key)
+		return name, err == nil
+	}, func(key []byte, name string, a *layout.AliasRow) bool {
+		return slices.ContainsFunc(c.aliasEntries(name, a), func(entry []byte) bool { return bytes.Equal(entry, key) })
+	})
+}
+
+func (c *checker) headRows() error {
+	return c.follows(layout.TableHeads, func(key []byte) (name string, ok bool) {
+		_, rest, err := layout.ParsePlace(key)
+		return string(rest), err == nil
+	}, func(key []byte, name string, a *layout.AliasRow) bool {
+		return slices.ContainsFunc(c.aliasEntries(name, a), func(entry []byte) bool { return bytes.Equal(entry, key) })
+	})
+}
+
+// historyRows checks that each past state is of an alias, and one that its ring holds.
+func (c *checker) historyRows() error {
+	return c.follows(layout.TableHistory, func(key []byte) (name string, ok bool) {
+		end := len(key) - 2
+		if end < layout.KeyPrefix || key[end] != 0 || key[end+1] >= layout.HistorySlots {
+			return "", false
+		}
+		return string(key[layout.KeyPrefix:end]), true
+	}, func(key []byte, _ string, a *layout.AliasRow) bool {
+		first := firstKept(a)
+		slot := (uint64(key[len(key)-1]) + layout.HistorySlots - first%layout.HistorySlots) % layout.HistorySlots
+		return first+slot < a.States
+	})
+}
+
+// follows checks that each row of a table follows from the alias that its key names, as of the same state of the store: how many do not
+// is a problem. What was written since the check began is passed over.
+func (c *checker) follows(table byte, named func(key []byte) (name string, ok bool), from func(key []byte, name string, a *layout.AliasRow) bool) error {
+	err := c.walk(table, func(cur *snapshot.Cursor) error {
+		if c.isLater(cur) {
+			cur.Next()
+			return nil
+		}
+		key := cur.Key()
+		name, ok := named(key)
+		a, found, err := c.aliasOf(name)
+		if err == nil && !(ok && found && (a == nil || from(key, name, a))) {
+			c.rows++
+		}
+		cur.Next()
+		return err
+	})
+	if err == nil {
+		c.extra(table, c.rows)
+	}
+	return err
+}
+
+// aliasOf reads an alias's row; it is nil where it cannot be read, which is told.
+func (c *checker) aliasOf(name string) (a *layout.AliasRow, found bool, err error) {
+	found, err = c.Borrow(layout.AliasKey(c.Namespace, name), func(value []byte) error {
+		a, err = layout.ParseAlias(value)
+		return err
+	})
+	if errors.Is(err, chainstore.ErrCorrupt) {
+		return nil, true, nil
+	}
+	return a, found, err
+}
+
+// firstKept is the number of the first past state that the ring of an alias holds.
+func firstKept(a *layout.AliasRow) uint64 {
+	if a.States > layout.HistorySlots {
+		return a.States - layout.HistorySlots
+	}
+	return 1
+}
+
 // history looks for the states that an alias left and that its ring holds: its last historySlots, however many its row says that
 // there were.
 func (c *checker) history(name string, a *layout.AliasRow) error {
-	first := uint64(1)
-	if a.States > layout.HistorySlots {
-		first = a.States - layout.HistorySlots
-	}
+	first := firstKept(a)
 	later, astray, revision, ungrown := a.Deleted, 0, a.Began, 0
 	for number := a.States - 1; number >= first; number-- {
 		if err := c.tick(); err != nil {
 			return err
 		}
-		c.out.Entries++
+		c.at.entries++
 		value, found, err := c.Get(layout.HistoryKey(c.Namespace, name, number))
 		if err != nil {
 			return err
@@ -76,7 +183,6 @@ func (c *checker) history(name string, a *layout.AliasRow) error {
 			astray++
 			continue
 		}
-		c.found[layout.TableHistory]++
 		st, err := layout.ParsePastState(value)
 		switch {
 		case err != nil:

@@ -25,49 +25,84 @@ type parentNode struct {
 	unchecked, strays bool
 }
 
+// Flags of a parentNode, in a cursor.
+const (
+	flagReadable = 1 << iota
+	flagUnchecked
+	flagStrays
+)
+
+// remember notes the node before in the position.
+func (c *checker) remember() {
+	c.hasBefore, c.beforeSegment, c.beforeSeq, c.beforeFlags = 0, 0, 0, 0
+	if c.before.Node != nil {
+		c.hasBefore, c.beforeSegment, c.beforeSeq = 1, c.before.At.Segment, uint64(c.before.At.Seq)
+		c.beforeFlags = one(c.before.readable)*flagReadable | one(c.before.unchecked)*flagUnchecked | one(c.before.strays)*flagStrays
+	}
+}
+
+// recall is the node before of the position. Where it cannot be read whole, the nodes behind it cannot be checked, though the check that
+// was there had what they follow from: that is a problem more, of a store that has one.
+func (c *checker) recall() error {
+	if c.hasBefore == 0 {
+		return nil
+	}
+	at := chainstore.Place{Segment: c.beforeSegment, Seq: uint32(c.beforeSeq)}
+	c.before = parentNode{Node: &cache.Node{At: at}, unchecked: c.beforeFlags&flagUnchecked != 0, strays: c.beforeFlags&flagStrays != 0}
+	if c.beforeFlags&flagReadable == 0 {
+		return nil
+	}
+	end, err := c.endAt(at)
+	if err == nil {
+		c.before.Node, c.before.readable = end, true
+	}
+	if errors.Is(err, chainstore.ErrCorrupt) { // since the cursor was made
+		return nil
+	}
+	return err
+}
+
 // nodes reads every node in the order of places, in which parents come before their children.
 func (c *checker) nodes() error {
-	cur := c.Snapshot.Iterate(layout.TableKey(c.Namespace, layout.TableNodes))
-	defer cur.Close()
-	cur.Seek(layout.TableKey(c.Namespace, layout.TableNodes))
-	var before parentNode
 	var buffer []byte
-	for cur.Valid() {
-		if err := c.tick(); err != nil {
-			return err
-		}
-		at, chunk, err := layout.ParseNodeKey(cur.Key())
-		if err := c.judged(nil, err); err != nil {
-			return err
-		}
-		if err != nil || chunk != 0 {
-			if err == nil {
-				before = c.stray(at, before)
-			}
+	err := c.walk(layout.TableNodes, func(cur *snapshot.Cursor) (err error) {
+		if c.isLater(cur) { // and so is what comes behind it
 			cur.Next()
-			continue
+			return nil
 		}
-		c.segment = max(c.segment, at.Segment)
-		r, kept, present, err := cur.Whole(at, buffer)
-		buffer = kept
-		if err != nil {
-			err = fmt.Errorf("the node at place %d of segment %d: %w", at.Seq, at.Segment, err)
-		}
-		if err := c.judged(nil, err); err != nil {
-			return err
-		}
-		if err != nil || !present {
-			before = parentNode{Node: &cache.Node{At: at}}
-			continue
-		}
-		if before, err = c.node(at, &r, before); err != nil {
-			return err
-		}
+		buffer, err = c.row(cur, buffer)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	if c.unchecked > 0 {
+	if c.before = (parentNode{}); c.unchecked > 0 {
 		c.problem(nil, "%d more nodes come behind one that cannot be read, and could not be checked", c.unchecked)
 	}
 	return nil
+}
+
+// row checks the row of a node, or a piece of one, at the cursor, which it leaves behind it. It reads into memory of buffer.
+func (c *checker) row(cur *snapshot.Cursor, buffer []byte) (kept []byte, err error) {
+	at, chunk, err := layout.ParseNodeKey(cur.Key())
+	if err != nil || chunk != 0 {
+		if err == nil {
+			c.before = c.stray(at, c.before)
+		}
+		cur.Next()
+		return buffer, c.judged(nil, err)
+	}
+	c.segment = max(c.segment, at.Segment)
+	r, kept, present, err := cur.Whole(at, buffer)
+	if err != nil {
+		err = fmt.Errorf("the node at place %d of segment %d: %w", at.Seq, at.Segment, err)
+	}
+	if err != nil || !present {
+		c.before = parentNode{Node: &cache.Node{At: at}}
+		return kept, c.judged(nil, err)
+	}
+	c.before, err = c.node(at, &r, c.before)
+	return kept, err
 }
 
 // stray notes a piece of a payload that is not its node's: once for a place, and not where the node's row cannot be read.
@@ -84,7 +119,7 @@ func (c *checker) stray(at chainstore.Place, before parentNode) parentNode {
 
 // node checks a node. before is the node of the place read before it.
 func (c *checker) node(at chainstore.Place, r *layout.Row, before parentNode) (parentNode, error) {
-	c.out.Nodes++
+	c.at.nodes++
 	h, err := r.Header.Decode(at.Seq)
 	if err != nil {
 		return parentNode{Node: &cache.Node{At: at}}, c.judged(nil, err)

@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -14,53 +14,78 @@ import (
 // NamesAtOnce is how many names Store reads at a time.
 const NamesAtOnce = 1000
 
-// Store checks the files, then the store's own rows, then each namespace as it is when its turn comes.
-func (v Verifier) Store(ctx context.Context) error {
-	r := v.begin(ctx)
-	for _, part := range []func() error{r.files, r.own, r.namespaces} {
-		if err := part(); err != nil {
+// What of a store is checked, in order. Part of a cursor.
+const (
+	stepFiles = iota
+	stepOwn
+	stepNamespaces
+)
+
+// store checks the files, then the store's own rows, then each namespace as it is when its turn comes.
+func (r *verification) store() error {
+	parts := []func() error{r.files, r.own, r.namespaces}
+	for r.at.step < uint64(len(parts)) {
+		if err := parts[r.at.step](); err != nil {
 			return err
 		}
+		r.at.step++
 	}
-	r.out.Namespace = ""
-	return r.flush()
+	r.at.namespace = ""
+	return nil
 }
 
-// files checks the files of tables, block by block: what the database reads of a damaged one may be nothing, without an error.
+// files checks the files of tables, block by block: what the database reads of a damaged one may be nothing, without an error. A check
+// that goes on passes over those through the position's.
 func (r *verification) files() error {
-	var files []string
-	err := r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error {
-		files = r.Source.DB.TableFiles()
+	return r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error {
+		files := r.Source.DB.TableFiles()
+		slices.SortFunc(files, byNumber)
+		for _, file := range files {
+			if byNumber(file, r.at.file) <= 0 {
+				continue
+			}
+			if err := r.file(file); err != nil {
+				return err
+			}
+			if r.at.file = file; r.isDue() {
+				if err := r.mark(); err != nil {
+					return err
+				}
+			}
+		}
 		return nil
 	})
-	for _, file := range files {
-		if err == nil {
-			err = r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error { return r.file(file) })
-		}
-	}
-	return err
 }
 
+// byNumber orders names of files by their numbers, which have no more zeros before them the longer they are.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
 func (r *verification) file(file string) error {
-	damage, err := r.Source.DB.CheckTable(file, r.tick)
+	damage, err := r.Source.DB.CheckTable(file, func(bytes int) error {
+		if err := r.tick(); err != nil {
+			return err
+		}
+		r.pace.Read(int64(bytes))
+		return r.rest()
+	})
 	if damage != nil {
 		r.problem(nil, "the file %s is damaged: %v", file, damage)
 	}
-	r.out.Files++
+	r.at.files++
 	return err
 }
 
 // own checks the store's own rows, and that all others are of a namespace with a name.
 func (r *verification) own() error {
 	return r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
-		c := &checker{verification: r, Snapshot: v, found: map[byte]int64{}}
+		c := &checker{verification: r, Snapshot: v, progress: &progress{}, inOne: true}
 		if err := c.format(); err != nil {
 			return err
 		}
 		if err := c.tables(); err != nil {
 			return err
 		}
-		n, err := v.Numbering(r.ctx, func(string, uint32) { r.out.Entries++ })
+		n, err := v.Numbering(r.ctx, func(string, uint32) { r.at.entries++ })
 		if err != nil {
 			return err
 		}
@@ -69,16 +94,6 @@ func (r *verification) own() error {
 		}
 		return c.hidden(n)
 	})
-}
-
-// inView runs f on a snapshot of the newest state, so that the database is not closed meanwhile.
-func (r *verification) inView(ns uint32, f func(*snapshot.Snapshot) error) error {
-	v, err := r.Source.Open(ns)
-	if err != nil {
-		return err
-	}
-	defer v.Close()
-	return f(v)
 }
 
 // format checks the rows of the format and of the header, each the only one of its table, as is the last number given.
@@ -100,8 +115,8 @@ func (c *checker) format() error {
 		}
 	}
 	for _, table := range []byte{layout.TableFormat, layout.TableHeader, layout.TableNumbers} {
-		c.found[table] = 1
-		c.out.Entries++
+		c.found[table-'A'], c.rows = 1, 0
+		c.at.entries++
 		if err := c.noMore(table); err != nil {
 			return err
 		}
@@ -129,8 +144,8 @@ func (c *checker) header() error {
 func (c *checker) tokenKeys() error {
 	keys, err := c.TokenKeys()
 	if keys.Current.Version > 0 || err != nil {
-		c.found[layout.TableKeys] = 1
-		c.out.Entries++
+		c.found[layout.TableKeys-'A'] = 1
+		c.at.entries++
 	}
 	switch {
 	case errors.Is(err, chainstore.ErrCorrupt):
@@ -138,6 +153,7 @@ func (c *checker) tokenKeys() error {
 	case err != nil:
 		return err
 	}
+	c.rows = 0
 	return c.noMore(layout.TableKeys)
 }
 
@@ -178,27 +194,41 @@ func (c *checker) nameless(n *snapshot.Numbering, r snapshot.NumberRange, given 
 	return nil
 }
 
-// namespaces checks each namespace that has a name and a number.
+// namespaces checks each namespace that has a name and a number, from the one on at which the position is.
 func (r *verification) namespaces() error {
-	for last := ""; ; {
-		named, err := r.namesBehind(last)
-		if err != nil || len(named) == 0 {
+	if r.at.begun > 0 {
+		if err := r.named(); err != nil {
 			return err
 		}
-		for _, n := range named {
-			last, r.out.Namespace = n.name, n.name
-			if n.number == 0 {
+	}
+	for {
+		behind, err := r.namesBehind(r.at.namespace)
+		if err != nil || len(behind) == 0 {
+			return err
+		}
+		for _, n := range behind {
+			if r.at.namespace = n.name; n.number == 0 {
 				continue
 			}
-			if err := r.inView(n.number, r.namespace); err != nil {
-				return err
-			}
-			r.out.Namespaces++
-			if err := r.tick(); err != nil {
+			r.at.progress = progress{}
+			if err := r.named(); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// named checks a namespace of the store.
+func (r *verification) named() error {
+	if err := r.one(); err != nil {
+		return err
+	}
+	r.at.namespaces++
+	r.at.begun = 0
+	if !r.isDue() {
+		return nil
+	}
+	return r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error { return r.mark() })
 }
 
 // named is a namespace.

@@ -11,9 +11,9 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// maxNested is how many messages and texts in lists a request may hold, at any depth. A message takes some 150 bytes when it is
+// MaxNested is how many messages and texts in lists a request may hold, at any depth. A message takes some 150 bytes when it is
 // parsed, however short it is on the wire, and a text 16.
-const maxNested = 200_000
+const MaxNested = 200_000
 
 // shapes are the shapes of the requests of our services, by name.
 type shapes map[protoreflect.FullName]*shape
@@ -131,8 +131,8 @@ func (p *pass) check(s *shape, b []byte) *canonical.FieldError {
 
 func (p *pass) field(f *field, value []byte) *canonical.FieldError {
 	if f.children != nil || f.list {
-		if p.nested++; p.nested > maxNested {
-			return &canonical.FieldError{Rule: fmt.Sprintf("is one of over %d messages, parts and entries of lists in a request", maxNested), Kind: canonical.ErrLimit}
+		if p.nested++; p.nested > MaxNested {
+			return &canonical.FieldError{Rule: fmt.Sprintf("is one of over %d messages, parts and entries of lists in a request", MaxNested), Kind: canonical.ErrLimit}
 		}
 	}
 	if p.text && f.text && !utf8.Valid(value) {
