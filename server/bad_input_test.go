@@ -123,6 +123,9 @@ func TestUnknownFieldsAndUTF8(t *testing.T) {
 		if err := send(r.Conn, t, method, huge); failureOf(err).code != codes.ResourceExhausted {
 			t.Errorf("%s with 8 MiB and a byte: %v", method, err)
 		}
+		if input.Fields().ByName("namespace") == nil {
+			continue
+		}
 		r.fails(send(r.Conn, t, method, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "UPPER")),
 			codes.InvalidArgument, "INVALID_FIELD", "namespace")
 	}

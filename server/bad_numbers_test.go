@@ -19,6 +19,7 @@ import (
 func goodReads(w *planted) map[string][]proto.Message {
 	chat := byAlias("chat")
 	return map[string][]proto.Message{
+		"ServerInfo":   {&transcriptv1.ServerInfoRequest{}},
 		"ResolveAlias": {&transcriptv1.ResolveAliasRequest{Name: "chat"}},
 		"ListAliases":  {&transcriptv1.ListAliasesRequest{}, &transcriptv1.ListAliasesRequest{IncludeLoops: true, OpenOnly: true}},
 		"DeleteAliases": {&transcriptv1.DeleteAliasesRequest{
