@@ -21,15 +21,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a request is about.
+// The scope of a request.
 type Scope int32
 
 const (
-	// As SCOPE_NAMESPACE.
+	// SCOPE_NAMESPACE.
 	Scope_SCOPE_UNSPECIFIED Scope = 0
-	// The namespace that the request names.
+	// The namespace of the request.
 	Scope_SCOPE_NAMESPACE Scope = 1
-	// The whole store: every namespace, and what belongs to none. The request names no namespace.
+	// The whole store: every namespace, and what belongs to no namespace. The request must have no namespace.
 	Scope_SCOPE_STORE Scope = 2
 )
 
@@ -120,20 +120,20 @@ func (x *NamespaceStatsRequest) GetNamespace() string {
 	return ""
 }
 
-// Response of NamespaceStats. All numbers are of the namespace.
+// Response of NamespaceStats. All counts are of the namespace.
 type NamespaceStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Nodes.
 	Nodes int64 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Messages.
 	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
-	// Bytes of the messages as put, in canonical encoding and before the store compresses them.
+	// Bytes of the messages, in canonical encoding, before the store compresses them.
 	MessageBytes int64 `protobuf:"varint,3,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
 	// Aliases.
 	Aliases int64 `protobuf:"varint,4,opt,name=aliases,proto3" json:"aliases,omitempty"`
 	// Roots.
 	Roots int64 `protobuf:"varint,5,opt,name=roots,proto3" json:"roots,omitempty"`
-	// Forks, that is children of a node after its first.
+	// Forks: children that are not the first child of their parent.
 	Forks         int64 `protobuf:"varint,6,opt,name=forks,proto3" json:"forks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -214,15 +214,17 @@ func (x *NamespaceStatsResponse) GetForks() int64 {
 // Request of Verify.
 type VerifyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The namespace. INVALID_ARGUMENT where it is set with SCOPE_STORE.
+	// The namespace. Not allowed with SCOPE_STORE.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Where to go on: the cursor of a report of an earlier call with the same scope and namespace. What was checked before is not
-	// checked again, and the numbers of reports go on. Empty: from the beginning. A cursor stays good over restarts of the server.
+	// The cursor of a report of an earlier call with the same scope and namespace. The call checks nothing
+	// again that was checked before, and continues the counts. Empty: from the beginning. A cursor stays valid
+	// after a restart of the server.
 	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// What to check. SCOPE_STORE checks first what is the store's own: its files, block by block, the names of namespaces, and rows
-	// that no namespace has; then every namespace, one after the other.
+	// What to check. Default SCOPE_NAMESPACE. SCOPE_STORE first checks what belongs to the store: each block of
+	// its files, the names of namespaces, and rows without a namespace. Then it checks each namespace in turn.
 	Scope Scope `protobuf:"varint,3,opt,name=scope,proto3,enum=transcript.v1.Scope" json:"scope,omitempty"`
-	// Bytes that are read of the store in a second, at most, on average; compressed ones count as such. 0: no limit.
+	// The most bytes to read from the store in one second, on average. Compressed bytes count as they are. 0:
+	// no limit.
 	MaxBytesPerSecond int64 `protobuf:"varint,4,opt,name=max_bytes_per_second,json=maxBytesPerSecond,proto3" json:"max_bytes_per_second,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -286,15 +288,15 @@ func (x *VerifyRequest) GetMaxBytesPerSecond() int64 {
 	return 0
 }
 
-// What Verify found wrong.
+// A problem that Verify found.
 type VerifyProblem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where: a node id, or empty where the problem is not one node's.
+	// The node: 64 hex digits. Empty if the problem is not of one node.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// What, in words; never content.
+	// A description, without content.
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
-	// The namespace that it is in; empty where it is in none: a damaged file, say, or rows whose namespace has lost its
-	// name.
+	// The namespace. Empty if the problem is in none, such as a damaged file, or rows whose namespace has lost
+	// its name.
 	Namespace     string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -351,28 +353,29 @@ func (x *VerifyProblem) GetNamespace() string {
 	return ""
 }
 
-// One report of a running Verify, at least every second; the last has done = true. Numbers that are "so far" count what the calls
-// before it checked, too, where it went on from a cursor.
+// A progress report of Verify, sent at least every second. The last one has `done = true`. The counts include
+// those of earlier calls, if the call continues from a cursor.
 type VerifyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Nodes checked so far.
 	NodesChecked int64 `protobuf:"varint,1,opt,name=nodes_checked,json=nodesChecked,proto3" json:"nodes_checked,omitempty"`
 	// Index entries and aliases checked so far.
 	EntriesChecked int64 `protobuf:"varint,2,opt,name=entries_checked,json=entriesChecked,proto3" json:"entries_checked,omitempty"`
-	// What was found since the report before; at most 100 a report, 10,000 a call.
+	// The problems found since the report before: at most 100 in a report, 10,000 in a call.
 	Problems []*VerifyProblem `protobuf:"bytes,3,rep,name=problems,proto3" json:"problems,omitempty"`
-	// Problems found so far, listed or not.
+	// The number of problems found so far, listed or not.
 	ProblemsFound int64 `protobuf:"varint,4,opt,name=problems_found,json=problemsFound,proto3" json:"problems_found,omitempty"`
-	// Whether this is the last report. Where a stream ends without it, the check was not finished.
+	// Whether this is the last report. A stream that ends without it has not finished the check.
 	Done bool `protobuf:"varint,5,opt,name=done,proto3" json:"done,omitempty"`
-	// The namespace that is being checked; empty while what is the store's own is, and in the last report of a whole store.
+	// The namespace in progress. Empty during the check of what belongs to the store, and in the last report of
+	// a whole store.
 	Namespace string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Of a whole store: namespaces checked so far.
+	// Namespaces checked so far. SCOPE_STORE only.
 	NamespacesChecked int64 `protobuf:"varint,7,opt,name=namespaces_checked,json=namespacesChecked,proto3" json:"namespaces_checked,omitempty"`
-	// Of a whole store: files of the engine checked so far.
+	// Files of the engine checked so far. SCOPE_STORE only.
 	FilesChecked int64 `protobuf:"varint,8,opt,name=files_checked,json=filesChecked,proto3" json:"files_checked,omitempty"`
-	// Where a new call goes on: behind the problems that this report and those before it list. Empty: at the beginning; and in the
-	// last report, for there is nothing left.
+	// The place where a new call continues: after the problems that this and earlier reports list. Empty at the
+	// beginning, and in the last report.
 	Cursor        string `protobuf:"bytes,9,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -27,19 +27,26 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// For whoever runs the server. What TranscriptService says of namespaces and errors holds here too.
+// For the operator of a server. Namespaces and errors are as in TranscriptService.
 type AdminServiceClient interface {
-	// NamespaceStats counts a namespace. One that was never written to counts zeros. Errors: INVALID_ARGUMENT.
+	// Counts the nodes and aliases of a namespace. All counts of a namespace that no client has written to are
+	// 0.
+	//
+	// Errors: none of its own.
 	NamespaceStats(ctx context.Context, in *NamespaceStatsRequest, opts ...grpc.CallOption) (*NamespaceStatsResponse, error)
-	// Verify reads a whole namespace, or the whole store, recomputes every id, and checks links, folds and indexes.
-	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up.
+	// Recomputes the id of every node of a namespace, or of the whole store, and checks links, folds and
+	// indexes. The stream reports progress and problems. A problem is not an error of the call. Writers do not
+	// wait.
 	//
-	// Of a namespace it checks the nodes that were put before its check began, and aliases as they are when their turn comes, but for
-	// those that changed since. What is written meanwhile is no problem. The number of aliases is compared with the namespace's counter
-	// where nothing was written to the store while they were checked, or their check took less than 10 s.
+	// In a namespace it checks the nodes that were put before its check began, and the rows of each alias as
+	// they are when it reads them. A write during the check is no problem. It compares the number of aliases
+	// with the namespace's counter only if nothing was written to the store during their check, or the check
+	// took less than 10 s.
 	//
-	// A check that ended early goes on in a new call, at the cursor of its last report. Errors: INVALID_ARGUMENT; INVALID_PAGE_TOKEN for
-	// a cursor of another scope, of another store, or of another version of the server: begin without one.
+	// If the stream ends early, a new call with the cursor of the last report continues the check.
+	//
+	// Errors: INVALID_PAGE_TOKEN (the cursor belongs to another scope, another store or another version of the
+	// server: start without a cursor).
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyResponse], error)
 }
 
@@ -84,19 +91,26 @@ type AdminService_VerifyClient = grpc.ServerStreamingClient[VerifyResponse]
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
-// For whoever runs the server. What TranscriptService says of namespaces and errors holds here too.
+// For the operator of a server. Namespaces and errors are as in TranscriptService.
 type AdminServiceServer interface {
-	// NamespaceStats counts a namespace. One that was never written to counts zeros. Errors: INVALID_ARGUMENT.
+	// Counts the nodes and aliases of a namespace. All counts of a namespace that no client has written to are
+	// 0.
+	//
+	// Errors: none of its own.
 	NamespaceStats(context.Context, *NamespaceStatsRequest) (*NamespaceStatsResponse, error)
-	// Verify reads a whole namespace, or the whole store, recomputes every id, and checks links, folds and indexes.
-	// Progress and problems are streamed as they are found. A problem is a reply, not an error. Writers are not held up.
+	// Recomputes the id of every node of a namespace, or of the whole store, and checks links, folds and
+	// indexes. The stream reports progress and problems. A problem is not an error of the call. Writers do not
+	// wait.
 	//
-	// Of a namespace it checks the nodes that were put before its check began, and aliases as they are when their turn comes, but for
-	// those that changed since. What is written meanwhile is no problem. The number of aliases is compared with the namespace's counter
-	// where nothing was written to the store while they were checked, or their check took less than 10 s.
+	// In a namespace it checks the nodes that were put before its check began, and the rows of each alias as
+	// they are when it reads them. A write during the check is no problem. It compares the number of aliases
+	// with the namespace's counter only if nothing was written to the store during their check, or the check
+	// took less than 10 s.
 	//
-	// A check that ended early goes on in a new call, at the cursor of its last report. Errors: INVALID_ARGUMENT; INVALID_PAGE_TOKEN for
-	// a cursor of another scope, of another store, or of another version of the server: begin without one.
+	// If the stream ends early, a new call with the cursor of the last report continues the check.
+	//
+	// Errors: INVALID_PAGE_TOKEN (the cursor belongs to another scope, another store or another version of the
+	// server: start without a cursor).
 	Verify(*VerifyRequest, grpc.ServerStreamingServer[VerifyResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }

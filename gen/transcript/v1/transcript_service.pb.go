@@ -8492,18 +8492,19 @@ func (*ServerInfoRequest) Descriptor() ([]byte, []int) {
 // Response of ServerInfo.
 type ServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's version.
+	// The version of the server.
 	ServerVersion string `protobuf:"bytes,1,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
-	// The store's id: 32 hex digits, drawn at random when the store was made. Servers of one store tell the same.
+	// The id of the store: 32 hex digits. The store draws it at random when it is created. All servers of one
+	// store return the same id.
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
 	// The version of the store's format.
 	StoreFormat int32 `protobuf:"varint,3,opt,name=store_format,json=storeFormat,proto3" json:"store_format,omitempty"`
 	// The engine: "badger" or "memory".
 	Engine string `protobuf:"bytes,4,opt,name=engine,proto3" json:"engine,omitempty"`
-	// What the server can do: names of lower-case letters, digits and _, in order. docs/api.md lists them. There will be more; leave
-	// those alone that you do not know. What is not listed, do not send.
+	// The features of the server, sorted: names of lower-case letters, digits and "_". docs/api.md lists them.
+	// Ignore a name that you do not know. Do not send a field whose feature is missing.
 	Features []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
-	// The limits of requests and replies.
+	// The limits of requests and responses.
 	Limits        *ServerLimits `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8581,23 +8582,23 @@ func (x *ServerInfoResponse) GetLimits() *ServerLimits {
 	return nil
 }
 
-// Limits of a server: what is over one is refused, or cut, as docs/api.md says. A limit may grow in a later version, never shrink.
-// A limit of 0 is one that this server does not tell.
+// The limits of a server. docs/api.md#limits says what happens over a limit. A later version may raise a
+// limit, and never lowers it. 0: this server does not state the limit.
 type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Bytes of a request.
 	RequestBytes int32 `protobuf:"varint,1,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`
-	// Bytes of a request's metadata, as HTTP/2 counts it.
+	// Bytes of the request headers, as HTTP/2 counts them.
 	HeadBytes int32 `protobuf:"varint,2,opt,name=head_bytes,json=headBytes,proto3" json:"head_bytes,omitempty"`
-	// Calls of a connection under way at once.
+	// Calls of one connection in progress.
 	CallsPerConnection int32 `protobuf:"varint,3,opt,name=calls_per_connection,json=callsPerConnection,proto3" json:"calls_per_connection,omitempty"`
-	// Bytes of a reply of Assemble and of GetNodes.
+	// Bytes of a response of Assemble and of GetNodes.
 	ReplyBytes int32 `protobuf:"varint,4,opt,name=reply_bytes,json=replyBytes,proto3" json:"reply_bytes,omitempty"`
-	// Bytes of a frame of StreamAssemble, and of a reply of GetNode.
+	// Bytes of a frame of StreamAssemble, and of a response of GetNode.
 	FrameBytes int32 `protobuf:"varint,5,opt,name=frame_bytes,json=frameBytes,proto3" json:"frame_bytes,omitempty"`
 	// Bytes of a namespace's name.
 	NamespaceBytes int32 `protobuf:"varint,6,opt,name=namespace_bytes,json=namespaceBytes,proto3" json:"namespace_bytes,omitempty"`
-	// Nodes of PutNodes.
+	// Nodes of one PutNodes.
 	NodesPerRequest int32 `protobuf:"varint,7,opt,name=nodes_per_request,json=nodesPerRequest,proto3" json:"nodes_per_request,omitempty"`
 	// Messages of all nodes of a request.
 	MessagesPerRequest int32 `protobuf:"varint,8,opt,name=messages_per_request,json=messagesPerRequest,proto3" json:"messages_per_request,omitempty"`
@@ -8605,31 +8606,31 @@ type ServerLimits struct {
 	CallsPerRequest int32 `protobuf:"varint,9,opt,name=calls_per_request,json=callsPerRequest,proto3" json:"calls_per_request,omitempty"`
 	// Aliases of a request.
 	AliasesPerRequest int32 `protobuf:"varint,10,opt,name=aliases_per_request,json=aliasesPerRequest,proto3" json:"aliases_per_request,omitempty"`
-	// Messages, parts, what else is a message on the wire, and texts in lists, of a request.
+	// Protobuf messages, parts and strings of repeated fields of a request.
 	ItemsPerRequest int32 `protobuf:"varint,11,opt,name=items_per_request,json=itemsPerRequest,proto3" json:"items_per_request,omitempty"`
 	// Messages of a node.
 	MessagesPerNode int32 `protobuf:"varint,12,opt,name=messages_per_node,json=messagesPerNode,proto3" json:"messages_per_node,omitempty"`
-	// Bytes of a node's messages, encoded.
+	// Bytes of the messages of a node, encoded.
 	PayloadBytes int32 `protobuf:"varint,13,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
 	// Bytes of a message, encoded.
 	MessageBytes int32 `protobuf:"varint,14,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
 	// Tool calls of a message.
 	CallsPerMessage int32 `protobuf:"varint,15,opt,name=calls_per_message,json=callsPerMessage,proto3" json:"calls_per_message,omitempty"`
-	// Tool calls of the group that a chain ends in.
+	// Tool calls of the group at the head of a chain.
 	OpenCalls int32 `protobuf:"varint,16,opt,name=open_calls,json=openCalls,proto3" json:"open_calls,omitempty"`
-	// Bytes of ids and names of the calls of that group.
+	// Bytes of the ids and names of these calls.
 	OpenCallBytes int32 `protobuf:"varint,17,opt,name=open_call_bytes,json=openCallBytes,proto3" json:"open_call_bytes,omitempty"`
-	// Bytes of a tool call's id.
+	// Bytes of the id of a tool call.
 	CallIdBytes int32 `protobuf:"varint,18,opt,name=call_id_bytes,json=callIdBytes,proto3" json:"call_id_bytes,omitempty"`
-	// Bytes of a name of a tool or speaker.
+	// Bytes of the name of a tool or speaker.
 	NameBytes int32 `protobuf:"varint,19,opt,name=name_bytes,json=nameBytes,proto3" json:"name_bytes,omitempty"`
-	// Bytes of an opaque part's type.
+	// Bytes of the type of an opaque part.
 	OpaqueTypeBytes int32 `protobuf:"varint,20,opt,name=opaque_type_bytes,json=opaqueTypeBytes,proto3" json:"opaque_type_bytes,omitempty"`
-	// Bytes of an opaque part's data.
+	// Bytes of the data of an opaque part.
 	OpaqueBytes int32 `protobuf:"varint,21,opt,name=opaque_bytes,json=opaqueBytes,proto3" json:"opaque_bytes,omitempty"`
-	// How deep the JSON of extras nests.
+	// Nesting depth of the JSON in `extras`.
 	ExtrasDepth int32 `protobuf:"varint,22,opt,name=extras_depth,json=extrasDepth,proto3" json:"extras_depth,omitempty"`
-	// Bytes of a message's note, encoded, beside sent_at, token_count and estimated.
+	// Bytes of a note, encoded, without `sent_at`, `token_count` and `token_count_estimated`.
 	NoteBytes int32 `protobuf:"varint,23,opt,name=note_bytes,json=noteBytes,proto3" json:"note_bytes,omitempty"`
 	// Bytes of the notes of a node, encoded.
 	NotesBytes int32 `protobuf:"varint,24,opt,name=notes_bytes,json=notesBytes,proto3" json:"notes_bytes,omitempty"`
@@ -8647,31 +8648,31 @@ type ServerLimits struct {
 	MetadataKeyBytes int32 `protobuf:"varint,30,opt,name=metadata_key_bytes,json=metadataKeyBytes,proto3" json:"metadata_key_bytes,omitempty"`
 	// Bytes of a metadata value.
 	MetadataValueBytes int32 `protobuf:"varint,31,opt,name=metadata_value_bytes,json=metadataValueBytes,proto3" json:"metadata_value_bytes,omitempty"`
-	// Bytes of an alias.
+	// Bytes of the name of an alias.
 	AliasBytes int32 `protobuf:"varint,32,opt,name=alias_bytes,json=aliasBytes,proto3" json:"alias_bytes,omitempty"`
 	// Labels of an alias.
 	Labels int32 `protobuf:"varint,33,opt,name=labels,proto3" json:"labels,omitempty"`
-	// Bytes of a label's key.
+	// Bytes of the key of a label.
 	LabelKeyBytes int32 `protobuf:"varint,34,opt,name=label_key_bytes,json=labelKeyBytes,proto3" json:"label_key_bytes,omitempty"`
-	// Bytes of a label's value.
+	// Bytes of the value of a label.
 	LabelValueBytes int32 `protobuf:"varint,35,opt,name=label_value_bytes,json=labelValueBytes,proto3" json:"label_value_bytes,omitempty"`
-	// Ids of GetNodes.
+	// Ids of one GetNodes.
 	NodeIds int32 `protobuf:"varint,36,opt,name=node_ids,json=nodeIds,proto3" json:"node_ids,omitempty"`
-	// last_messages of Assemble and StreamAssemble.
+	// The largest `last_messages` of Assemble and StreamAssemble.
 	LastMessages int32 `protobuf:"varint,37,opt,name=last_messages,json=lastMessages,proto3" json:"last_messages,omitempty"`
-	// Metadata keys of node_facts.
+	// Metadata keys of `node_facts`.
 	FactKeys int32 `protobuf:"varint,38,opt,name=fact_keys,json=factKeys,proto3" json:"fact_keys,omitempty"`
-	// Bytes of if_none_match.
+	// Bytes of `if_none_match`.
 	EtagBytes int32 `protobuf:"varint,39,opt,name=etag_bytes,json=etagBytes,proto3" json:"etag_bytes,omitempty"`
-	// page_size of the lists of aliases, history and children.
+	// The largest page of ListAliases, ListAliasHistory and ListChildren.
 	PageSize int32 `protobuf:"varint,40,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// page_size of ListRunLoops.
+	// The largest page of ListRunLoops.
 	RunLoops int32 `protobuf:"varint,41,opt,name=run_loops,json=runLoops,proto3" json:"run_loops,omitempty"`
-	// page_size of Search.
+	// The largest page of Search.
 	SearchHits int32 `protobuf:"varint,42,opt,name=search_hits,json=searchHits,proto3" json:"search_hits,omitempty"`
 	// Bytes of a pattern of Search.
 	PatternBytes int32 `protobuf:"varint,43,opt,name=pattern_bytes,json=patternBytes,proto3" json:"pattern_bytes,omitempty"`
-	// tool_names of Search and ReplayTools.
+	// `tool_names` of Search and ReplayTools.
 	ToolNames int32 `protobuf:"varint,44,opt,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	// Bytes of a summary of Compact.
 	SummaryBytes  int32 `protobuf:"varint,45,opt,name=summary_bytes,json=summaryBytes,proto3" json:"summary_bytes,omitempty"`

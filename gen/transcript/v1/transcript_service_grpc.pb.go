@@ -187,9 +187,11 @@ type TranscriptServiceClient interface {
 	//
 	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
-	// ServerInfo tells what the server is, what it can do beyond the first contract, and its limits. Any caller may ask, and needs to
-	// once: an answer holds while the server runs. Unknown fields of requests are refused; so a client that is newer than the server
-	// sends what came later only where features name it.
+	// Returns the version, the features and the limits of the server. They do not change while the server runs,
+	// so a client calls it once. The server refuses unknown fields. So a client that is newer than the server
+	// sends a later field only if `features` has its feature.
+	//
+	// Errors: none of its own.
 	ServerInfo(ctx context.Context, in *ServerInfoRequest, opts ...grpc.CallOption) (*ServerInfoResponse, error)
 }
 
@@ -556,9 +558,11 @@ type TranscriptServiceServer interface {
 	//
 	// Errors: NODE_NOT_FOUND, ALIAS_NOT_FOUND.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
-	// ServerInfo tells what the server is, what it can do beyond the first contract, and its limits. Any caller may ask, and needs to
-	// once: an answer holds while the server runs. Unknown fields of requests are refused; so a client that is newer than the server
-	// sends what came later only where features name it.
+	// Returns the version, the features and the limits of the server. They do not change while the server runs,
+	// so a client calls it once. The server refuses unknown fields. So a client that is newer than the server
+	// sends a later field only if `features` has its feature.
+	//
+	// Errors: none of its own.
 	ServerInfo(context.Context, *ServerInfoRequest) (*ServerInfoResponse, error)
 	mustEmbedUnimplementedTranscriptServiceServer()
 }
