@@ -17,10 +17,11 @@ func adminChecks() []Check {
 		{ID: "server-info/identity", Promise: "ServerInfo tells a version, an engine and the store's id, twice the same", run: infoIdentity},
 		{ID: "server-info/features", Promise: "features are names in order, each once", run: infoFeatures},
 		{ID: "server-info/limits", Promise: "ServerInfo tells limits that are not below those of the first contract", run: infoLimits},
-		{ID: "stats/empty-namespace", Promise: "a namespace never written to counts zeros", run: statsEmpty},
-		{ID: "stats/counts", Promise: "what is put is counted: nodes, messages, aliases, roots, forks", last: true, run: statsCount},
+		{ID: "namespace-stats/empty-namespace", Promise: "a namespace never written to counts zeros", run: statsEmpty},
+		{ID: "namespace-stats/counts", Promise: "what is put is counted: nodes, messages, aliases, roots, forks", last: true, run: statsCount},
 		{ID: "verify/refused", Promise: "a cursor that no report had, a namespace beside the whole store and a negative rate are refused", run: verifyRefused},
 		{ID: "verify/clean-at-the-end", Promise: "Verify of the kit's namespaces finds no problem in all that the checks left", last: true, run: verifyClean},
+		{ID: "verify/goes-on", Promise: "a call with the cursor of a report goes on there, and its numbers go on from the report's", last: true, run: verifyGoesOn},
 		{ID: "verify/ends-with-done", Promise: "the last report, and no other, says done", last: true, run: verifyDone},
 	}
 }
@@ -132,4 +133,18 @@ func verifyDone(p *probe) {
 	for i, r := range reports {
 		is(p, "done of a report", r.GetDone(), i == len(reports)-1)
 	}
+}
+
+// verifyGoesOn ends a check after its first report, and goes on at its cursor.
+func verifyGoesOn(p *probe) {
+	p.node("", p.user())
+	whole := p.verify(p.namespace)
+	first := whole[0]
+	s, err := p.admin.Verify(p.ctx, &transcriptv1.VerifyRequest{Namespace: p.namespace, Cursor: first.GetCursor()})
+	p.ok(err, "Verify")
+	rest := readAll(p, s)
+	last := rest[len(rest)-1]
+	is(p, "done of the last report", last.GetDone(), true)
+	is(p, "problems_found", last.GetProblemsFound(), 0)
+	is(p, "nodes_checked of both calls", last.GetNodesChecked(), whole[len(whole)-1].GetNodesChecked())
 }

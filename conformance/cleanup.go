@@ -10,19 +10,21 @@ import (
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
-// reach asks the server something that it can answer, so that one that is not there is told of once.
+// reach asks the server something that it can answer, so that one that is not there is told of once, and what it can do.
 func (k *kit) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.options.Deadline)
 	defer cancel()
-	_, err := transcriptv1.NewTranscriptServiceClient(k.conn).ResolveAlias(ctx, &transcriptv1.ResolveAliasRequest{
-		Namespace: k.namespace, Name: "nothing",
-	})
+	service := transcriptv1.NewTranscriptServiceClient(k.conn)
+	_, err := service.ResolveAlias(ctx, &transcriptv1.ResolveAliasRequest{Namespace: k.namespace, Name: "nothing"})
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unauthenticated, codes.PermissionDenied:
 		return err
-	default:
-		return nil // it answers
+	default: // it answers
 	}
+	if info, err := service.ServerInfo(ctx, &transcriptv1.ServerInfoRequest{}); err == nil {
+		k.info = info
+	}
+	return nil
 }
 
 // cleanUp deletes the aliases of the kit's namespaces. What cannot be deleted stays: a server that does not list or delete aliases has

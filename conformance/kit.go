@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 )
 
 // A Check is one promise of the contract, and what shows whether a server keeps it.
@@ -118,6 +120,8 @@ type kit struct {
 	vectors          []vector
 	refusals         []refusal
 	requests         []badRequest
+	// info is what the server tells of itself; nil where it has no ServerInfo.
+	info *transcriptv1.ServerInfoResponse
 	// mark stands in every text and name that the kit puts, and so in no error.
 	mark string
 }
@@ -209,6 +213,7 @@ func (k *kit) one(ctx context.Context, c Check) Result {
 	go func() {
 		defer close(done)
 		defer p.unreadable()
+		p.able(c.ID)
 		c.run(p)
 	}()
 	<-done

@@ -56,6 +56,7 @@ func (p *probe) putError(r *transcriptv1.PutNodeRequest) error {
 }
 
 func limitMessage(p *probe) {
+	p.limitIs("message_bytes", (*transcriptv1.ServerLimits).GetMessageBytes, 3<<20)
 	m := p.ofSize(3 << 20)
 	id := p.node("", m)
 	p.same("the message", p.get(id).GetMessages()[0], m)
@@ -65,6 +66,7 @@ func limitMessage(p *probe) {
 const maxPayload = 4<<20 - 128<<10
 
 func limitPayload(p *probe) {
+	p.limitIs("payload_bytes", (*transcriptv1.ServerLimits).GetPayloadBytes, maxPayload)
 	first := p.ofSize(2 << 20)
 	rest := maxPayload - payloadBytes(first)
 	fits := p.ofSize(rest - 1 - 3) // its tag, and its length in three bytes
@@ -76,6 +78,7 @@ func limitPayload(p *probe) {
 }
 
 func limitRequest(p *probe) {
+	p.limitIs("request_bytes", (*transcriptv1.ServerLimits).GetRequestBytes, 4<<20)
 	nodes := func(sizes ...int) *transcriptv1.PutNodesRequest {
 		r := &transcriptv1.PutNodesRequest{Namespace: p.namespace}
 		for _, n := range sizes {
@@ -98,6 +101,7 @@ func repeat(n int, make func(i int) *transcriptv1.Message) []*transcriptv1.Messa
 }
 
 func limitMessages(p *probe) {
+	p.limitIs("messages_per_node", (*transcriptv1.ServerLimits).GetMessagesPerNode, 1000)
 	short := func(i int) *transcriptv1.Message { return text(transcriptv1.Role_ROLE_USER, fmt.Sprint(p.kit.mark, i)) }
 	id := p.node("", repeat(1000, short)...)
 	is(p, "message_count", p.get(id).GetInfo().GetMessageCount(), 1000)
@@ -105,6 +109,8 @@ func limitMessages(p *probe) {
 }
 
 func limitCalls(p *probe) {
+	p.limitIs("calls_per_message", (*transcriptv1.ServerLimits).GetCallsPerMessage, 256)
+	p.limitIs("open_calls", (*transcriptv1.ServerLimits).GetOpenCalls, 1024)
 	calls := func(n int) *transcriptv1.Message {
 		m := &transcriptv1.Message{Role: transcriptv1.Role_ROLE_ASSISTANT}
 		for i := range n {
@@ -121,6 +127,7 @@ func limitCalls(p *probe) {
 }
 
 func limitMetadata(p *probe) {
+	p.limitIs("metadata_entries", (*transcriptv1.ServerLimits).GetMetadataEntries, 64)
 	entries := func(n, key, value int) []*transcriptv1.MetadataEntry {
 		var all []*transcriptv1.MetadataEntry
 		for i := range n {
@@ -135,6 +142,7 @@ func limitMetadata(p *probe) {
 }
 
 func limitLabels(p *probe) {
+	p.limitIs("labels", (*transcriptv1.ServerLimits).GetLabels, 64)
 	entries := func(n, key, value int) *transcriptv1.Labels {
 		all := map[string]string{}
 		for i := range n {
@@ -155,6 +163,8 @@ func limitLabels(p *probe) {
 }
 
 func limitNotes(p *probe) {
+	p.limitIs("note_bytes", (*transcriptv1.ServerLimits).GetNoteBytes, 1<<10)
+	p.limitIs("note_attributes", (*transcriptv1.ServerLimits).GetNoteAttributes, 16)
 	attributes := func(n, key, value int) *transcriptv1.MessageNote {
 		all := map[string]string{}
 		for i := range n {
@@ -179,6 +189,8 @@ func limitNotes(p *probe) {
 }
 
 func limitCall(p *probe) {
+	p.limitIs("nodes_per_request", (*transcriptv1.ServerLimits).GetNodesPerRequest, 1000)
+	p.limitIs("aliases_per_request", (*transcriptv1.ServerLimits).GetAliasesPerRequest, 1000)
 	message := text(transcriptv1.Role_ROLE_USER, p.text("x"))
 	nodes := func(n int) *transcriptv1.PutNodesRequest {
 		r := &transcriptv1.PutNodesRequest{Namespace: p.namespace}
@@ -206,6 +218,8 @@ func limitCall(p *probe) {
 
 // limitMessagesOfCall has ten nodes of 1,000 messages, and 40 of 250 calls, each of another root.
 func limitMessagesOfCall(p *probe) {
+	p.limitIs("messages_per_request", (*transcriptv1.ServerLimits).GetMessagesPerRequest, 10_000)
+	p.limitIs("calls_per_request", (*transcriptv1.ServerLimits).GetCallsPerRequest, 10_000)
 	nodes := func(n int, messages func(i int) []*transcriptv1.Message) error {
 		r := &transcriptv1.PutNodesRequest{Namespace: p.namespace}
 		for i := range n {
@@ -228,6 +242,7 @@ func limitMessagesOfCall(p *probe) {
 }
 
 func limitNodeNotes(p *probe) {
+	p.limitIs("notes_bytes", (*transcriptv1.ServerLimits).GetNotesBytes, 64<<10)
 	put := func(n int) error {
 		r := &transcriptv1.PutNodeRequest{}
 		for i := range n {
@@ -241,6 +256,7 @@ func limitNodeNotes(p *probe) {
 }
 
 func limitSummary(p *probe) {
+	p.limitIs("summary_bytes", (*transcriptv1.ServerLimits).GetSummaryBytes, 1<<20)
 	c := p.chain("s | u c1 a")
 	head := p.node(p.node(c.head(), p.user(), p.letter("c9")), result("9", fill(2<<20)), p.letter("a"))
 	compact := func(n int) error {
@@ -275,6 +291,7 @@ func limitReply(p *probe) {
 }
 
 func limitOpaque(p *probe) {
+	p.limitIs("opaque_bytes", (*transcriptv1.ServerLimits).GetOpaqueBytes, 1<<20)
 	m := p.letter("o")
 	m.Parts[0].GetOpaque().Data = []byte(fill(1 << 20))
 	p.same("the opaque message", p.get(p.node("", m)).GetMessages()[0], m)
@@ -283,6 +300,7 @@ func limitOpaque(p *probe) {
 }
 
 func limitPage(p *probe) {
+	p.limitIs("page_size", (*transcriptv1.ServerLimits).GetPageSize, 1000)
 	message := text(transcriptv1.Role_ROLE_USER, p.text("root"))
 	root := p.node("", message)
 	r := &transcriptv1.PutNodesRequest{Namespace: p.namespace}

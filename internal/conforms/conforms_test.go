@@ -182,6 +182,24 @@ func TestUnimplemented(t *testing.T) {
 	}
 }
 
+// TestSaysThatItCannot: what a server says that it cannot do, or does beyond the first contract, fails nothing.
+func TestSaysThatItCannot(t *testing.T) {
+	conn := &broken{conn: testserver.StartMemory(t), breaks: breaks{call: func(c *call) error {
+		err := c.pass()
+		if info, ok := c.reply.(*transcriptv1.ServerInfoResponse); ok {
+			info.Features = slices.DeleteFunc(info.GetFeatures(), func(name string) bool { return name == "opaque_parts" })
+			info.Limits.Labels = 65
+		}
+		return err
+	}}}
+	for _, r := range run(t, conn, "^(views/opaque|limits/labels|limits/metadata)$") {
+		want := map[string]string{"views/opaque": "the feature opaque_parts", "limits/labels": "limit labels is larger: 65, not 64"}[r.ID]
+		if (r.Status == conformance.Skipped) != (want != "") || !strings.Contains(r.Reason, want) {
+			t.Error(r)
+		}
+	}
+}
+
 // TestNobodyThere: a server that cannot be asked is one error, and no failed checks.
 func TestNobodyThere(t *testing.T) {
 	conn := &broken{conn: testserver.StartMemory(t), breaks: breaks{call: func(*call) error { return status.Error(codes.Unavailable, "gone") }}}
