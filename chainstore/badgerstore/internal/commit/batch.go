@@ -244,6 +244,19 @@ func (d *changeTxn) know(n *cache.Node) {
 	d.byID[n.Key()], d.byPlace[n.Place()] = n, n
 }
 
+// makeTokenKey writes the keys of page tokens anew where one is due.
+func (d *changeTxn) makeTokenKey() error {
+	row, isThere, err := d.get(layout.TokenKeysKey())
+	if err != nil {
+		return err
+	}
+	next, err := nextTokenKeys(row, isThere, d.now)
+	if next != nil {
+		d.set(layout.TokenKeysKey(), next)
+	}
+	return err
+}
+
 // run does what is asked for.
 func (d *changeTxn) run(r *Request) (*chainstore.Committed, error) {
 	if r.tokenKey {

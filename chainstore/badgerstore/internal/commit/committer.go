@@ -89,6 +89,13 @@ func (c *Committer) Commit(ctx context.Context, namespace string, change *chains
 	}
 }
 
+// MakeTokenKey makes a key of page tokens, unless none is due by then. Errors are those of Commit. What is kept for deletes may be
+// taken for it.
+func (c *Committer) MakeTokenKey(ctx context.Context) error {
+	_, err := c.submit(ctx, &Request{Change: &chainstore.Change{}, tokenKey: true})
+	return err
+}
+
 // commit hands a change to the committer: errUnprepared, unless it is the last time.
 func (c *Committer) commit(ctx context.Context, namespace string, change *chainstore.Change, last bool) (*chainstore.Committed, error) {
 	if err := ctx.Err(); err != nil {
