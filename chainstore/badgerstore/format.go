@@ -8,12 +8,25 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/commit"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/snapshot"
+	"github.com/transcriptd/transcriptd/internal/badgerdb"
 )
 
 var (
 	formatKey = layout.TableKey(layout.OwnNamespace, layout.TableFormat)
 	headerKey = layout.TableKey(layout.OwnNamespace, layout.TableHeader)
 )
+
+// Repair is badgerdb.Repair of a store of this version or an earlier one; of another: ErrFormat.
+func Repair(dir string, dryRun bool, tell func(line string)) error {
+	return badgerdb.Repair(dir, admission(dir), dryRun, tell)
+}
+
+// admission is what lets only stores in that this version knows.
+func admission(dir string) badgerdb.Options {
+	return badgerdb.Options{
+		Peek: [][]byte{formatKey, headerKey}, Admit: func(values [][]byte) error { return admit(dir, values[0], values[1]) },
+	}
+}
 
 // admit refuses a store that this version does not know: ErrFormat. It is asked before anything is changed, and then what the store says of
 // itself may be nil, for it is not sure to be found.

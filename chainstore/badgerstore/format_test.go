@@ -117,7 +117,7 @@ func TestAnUnknownFeature(t *testing.T) {
 }
 
 // TestANewerStoreIsLeftAlone: a store of a later format, or with a feature that is required, is refused, and no byte of its files changes,
-// whether it was closed or killed.
+// whether it was closed or killed, and whole or damaged: it is neither opened nor repaired.
 func TestANewerStoreIsLeftAlone(t *testing.T) {
 	later := &layout.StoreHeader{ID: chainstore.StoreID{1}, Required: []string{"receipts"}}
 	for name, c := range map[string]struct {
@@ -135,10 +135,17 @@ func TestANewerStoreIsLeftAlone(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for state, dir := range map[string]string{"killed": killed, "closed": dir} {
+		damaged := copied(t, killed)
+		if err := os.WriteFile(filepath.Join(damaged, "7.mem"), nil, 0o600); err != nil { // no log has this name: a repair would set it aside
+			t.Fatal(err)
+		}
+		for state, dir := range map[string]string{"killed": killed, "closed": dir, "damaged": damaged} {
 			before := filesIn(t, dir)
-			if _, err := Open(dir, Options{}); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, %s: error is %v", name, state, err)
+			_, err := Open(dir, Options{})
+			for what, err := range map[string]error{"open": err, "repair": Repair(dir, false, func(string) {})} {
+				if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s, %s: the error of %s is %v", name, state, what, err)
+				}
 			}
 			if after := filesIn(t, dir); !maps.Equal(before, after) {
 				t.Errorf("%s, %s: the files were %v, are %v", name, state, before, after)

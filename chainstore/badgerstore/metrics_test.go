@@ -46,7 +46,7 @@ func TestMetricsOfTheNodeCache(t *testing.T) {
 		nodes.Bytes == 0 || nodes.Bytes > nodes.LimitBytes {
 		t.Errorf("after three forks off a node that was not known at first: %+v", nodes)
 	}
-	for i := 0; nodes.Bytes < 8<<20; i++ { // more than fits, of ends of chains and of others
+	for i := 0; nodes.Bytes < 8<<20; i++ { // more than fits, of tips of chains and of others
 		h := &chainstore.Header{ID: [32]byte{1, byte(i), byte(i >> 8)}}
 		s.source.Caches.Nodes.Put(&cache.Node{At: chainstore.Place{Segment: uint64(i)}, Header: h, IsTip: true, HasChild: i%4 == 0}, 1)
 		nodes.Bytes += 1024

@@ -14,10 +14,9 @@ import (
 // may be there or not, each whole.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.complete()
-	db, err := badgerdb.Open(dir, badgerdb.Options{
-		BlockCacheBytes: blockCacheBytes(&o), MemtableBytes: o.MemtableBytes, Logger: o.Logger, SyncLog: o.syncLog,
-		Peek: [][]byte{formatKey, headerKey}, Admit: func(values [][]byte) error { return admit(dir, values[0], values[1]) },
-	})
+	config := admission(dir)
+	config.BlockCacheBytes, config.MemtableBytes, config.Logger, config.SyncLog = blockCacheBytes(&o), o.MemtableBytes, o.Logger, o.syncLog
+	db, err := badgerdb.Open(dir, config)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func TestDeleteAliases(t *testing.T) {
 		if got = append(got, a.Name); len(got) == 1000 { // the last page is to come
 			l.lost[deleteAliases] = 1
 			l.meanwhile(func() {
-				time.Sleep(2 * time.Millisecond)
+				<-time.After(2 * time.Millisecond) // so that it moves after the first page began
 				must(l.client().SetAliases(ctx, client.AliasMove{Name: "tmp/last", Target: client.ByID(head)}))(t)
 			})
 		}

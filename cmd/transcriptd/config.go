@@ -22,7 +22,7 @@ type config struct {
 	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here; 'off' for none. Anything but loopback needs --insecure."`
 	AdminHost    []string      `placeholder:"NAME" env:"TRANSCRIPTD_ADMIN_HOST" help:"Answer requests to the admin side that name this host, beside localhost, IP addresses and the host of --admin-listen; may be repeated."`
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
-	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the ends of chains (8 to 65536)."`
+	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the tips of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
 	DrainDelay   time.Duration `default:"0s" env:"TRANSCRIPTD_DRAIN_DELAY" help:"After SIGTERM, go on taking calls for this long while health and /readyz tell that the server goes, so that a load balancer sends no more before calls are refused."`
 	DrainTimeout time.Duration `default:"30s" env:"TRANSCRIPTD_DRAIN_TIMEOUT" help:"After SIGTERM and --drain-delay, wait this long for running calls before ending them."`

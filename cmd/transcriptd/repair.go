@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/transcriptd/transcriptd/internal/badgerdb"
+	"github.com/transcriptd/transcriptd/chainstore/badgerstore"
 )
 
 // repair makes the store that --store names one that opens, and prints what it does.
@@ -16,7 +16,7 @@ func repair(cfg *config, stdout io.Writer) error {
 	if engine != engineBadger {
 		return usagef("repair needs --store badger://PATH, has %q", cfg.Store)
 	}
-	err = badgerdb.Repair(path, cfg.Repair.DryRun, func(line string) { fmt.Fprintln(stdout, line) })
+	err = badgerstore.Repair(path, cfg.Repair.DryRun, func(line string) { fmt.Fprintln(stdout, line) })
 	if err != nil {
 		return fmt.Errorf("repairing the store in %s: %w", path, err)
 	}

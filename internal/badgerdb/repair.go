@@ -17,9 +17,9 @@ import (
 
 // Repair makes a damaged store one that opens, at the price of what was written last: it tells what is wrong, what it does, and what is lost,
 // a line each. A dry run does nothing. Whatever it drops it sets aside. What Open mends by itself, it leaves to Open. It keeps a
-// beginning of the store's transactions and never one behind a gap: a later one may build on each before. Errors: ErrLocked,
-// ErrFormat, ErrBeyondRepair, those of the file system. One that was cut short can be repeated.
-func Repair(dir string, dryRun bool, tell func(line string)) error {
+// beginning of the store's transactions and never one behind a gap: a later one may build on each before. Of the options it has to
+// do with Admit and Peek: a store that is not admitted is left as it is. Errors: those of Admit, ErrLocked, ErrFormat, ErrBeyondRepair, those of the file system. One that was cut short can be repeated.
+func Repair(dir string, o Options, dryRun bool, tell func(line string)) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("look for the store: %w", err)
 	}
@@ -27,17 +27,17 @@ func Repair(dir string, dryRun bool, tell func(line string)) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(repairLocked(dir, dryRun, tell), lock.Close())
+	return errors.Join(repairLocked(dir, &o, dryRun, tell), lock.Close())
 }
 
-func repairLocked(dir string, dryRun bool, tell func(line string)) error {
+func repairLocked(dir string, o *Options, dryRun bool, tell func(line string)) error {
 	if err := prepareDirectory(dir); err != nil {
 		if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrBeyondRepair) {
 			err = fmt.Errorf("%w: %w", ErrBeyondRepair, err)
 		}
 		return err
 	}
-	i, err := inspect(dir, nil)
+	i, err := inspectAdmitted(dir, o)
 	if err != nil {
 		return err
 	}

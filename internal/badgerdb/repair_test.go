@@ -74,12 +74,12 @@ func TestRepair(t *testing.T) {
 				}
 			}
 			if c.has == 0 {
-				if err := Repair(dir, false, func(string) {}); !errors.Is(err, ErrBeyondRepair) || !maps.Equal(damaged, contents(t, dir)) {
+				if err := Repair(dir, Options{}, false, func(string) {}); !errors.Is(err, ErrBeyondRepair) || !maps.Equal(damaged, contents(t, dir)) {
 					t.Errorf("%v; it was %v and is %v", err, damaged, contents(t, dir))
 				}
 				return
 			}
-			must(t, Repair(dir, false, func(string) {}))
+			must(t, Repair(dir, Options{}, false, func(string) {}))
 			aside := contents(t, dir)
 			maps.DeleteFunc(aside, func(path, _ string) bool { return !strings.Contains(path, asideFolder) })
 			for _, file := range c.aside {
@@ -100,7 +100,7 @@ func mustPlan(t *testing.T, dir string, beyond bool) string {
 	t.Helper()
 	var said strings.Builder
 	before := contents(t, dir)
-	err := Repair(dir, true, func(line string) { said.WriteString(line + "\n") })
+	err := Repair(dir, Options{}, true, func(line string) { said.WriteString(line + "\n") })
 	if beyond != errors.Is(err, ErrBeyondRepair) || !beyond && err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestRepairCutShort(t *testing.T) {
 				must(t, s.do())
 			}
 		}
-		must(t, Repair(dir, false, func(string) {}))
+		must(t, Repair(dir, Options{}, false, func(string) {}))
 		mustOpenWith(t, dir, smallStore(), 93)
 	}
 }
@@ -146,15 +146,15 @@ func TestRepairCutShort(t *testing.T) {
 func TestRepairRefuses(t *testing.T) {
 	d := openDatabase(t, t.TempDir())
 	defer d.Close()
-	if err := Repair(d.Opts().Dir, false, func(string) {}); !errors.Is(err, ErrLocked) {
+	if err := Repair(d.Opts().Dir, Options{}, false, func(string) {}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a store that is open: %v", err)
 	}
-	if err := Repair(filepath.Join(t.TempDir(), "none"), false, func(string) {}); !errors.Is(err, os.ErrNotExist) {
+	if err := Repair(filepath.Join(t.TempDir(), "none"), Options{}, false, func(string) {}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 	strange := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(strange, "letter"), nil, 0o600))
-	if err := Repair(strange, false, func(string) {}); !errors.Is(err, ErrFormat) {
+	if err := Repair(strange, Options{}, false, func(string) {}); !errors.Is(err, ErrFormat) {
 		t.Errorf("a directory of something else: %v", err)
 	}
 }

@@ -28,20 +28,12 @@ const (
 // settle makes the files of a store ones that Badger opens as they are meant, after a kill or a loss of power. Where more is wrong it
 // changes nothing: ErrDamaged; nor where the store is not admitted. It tells what it found.
 func settle(dir string, o *Options) (*inspection, error) {
-	i := &inspection{dir: dir}
-	if o.Admit != nil {
-		i.peek = &peek{keys: o.Peek}
-	}
-	if err := i.inspect(); err != nil {
+	i, err := inspectAdmitted(dir, o)
+	if err != nil {
 		return nil, err
 	}
 	if err := refusal(i.damages); err != nil {
 		return nil, err
-	}
-	if o.Admit != nil {
-		if err := o.Admit(i.peek.values(i.known)); err != nil {
-			return nil, err
-		}
 	}
 	for _, mend := range []func() error{i.removeLeftovers, i.removeUnnamed, i.removeWritten} { // these make room on the disk
 		if err := mend(); err != nil {
@@ -49,6 +41,24 @@ func settle(dir string, o *Options) (*inspection, error) {
 		}
 	}
 	return i, i.cutTornEnds(o.Logger)
+}
+
+// inspectAdmitted inspects a store and asks whether it is admitted. A damaged one is asked for too: whoever does not know its format must
+// not repair it.
+func inspectAdmitted(dir string, o *Options) (*inspection, error) {
+	i := &inspection{dir: dir}
+	if o.Admit == nil {
+		return i, i.inspect()
+	}
+	i.peek = &peek{keys: o.Peek}
+	if err := i.inspect(); err != nil {
+		return nil, err
+	}
+	through := i.known
+	for _, t := range i.orphans { // a repair may adopt them
+		through = max(through, t.maxVersion)
+	}
+	return i, o.Admit(i.peek.values(through))
 }
 
 // removeUnnamed removes the tables that the MANIFEST does not name: unfinished ones, or ones that were merged. Badger would do so, but
