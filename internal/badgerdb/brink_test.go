@@ -89,7 +89,7 @@ func TestMergesAreDue(t *testing.T) {
 	}
 }
 
-// openWithTables opens a database with so many tables in its first level: one that is closed leaves a table.
+// openWithTables opens a database with so many tables in level 0: one that is closed leaves a table.
 func openWithTables(t *testing.T, tables int) *DB {
 	t.Helper()
 	dir := t.TempDir()

@@ -24,6 +24,8 @@ const (
 	manifestHead  = 4 + 2 + 2
 	changeSetHead = 4 + 4
 	maxLevels     = 7
+	// maxManifest is far above what a MANIFEST has, which is written anew when most of its changes are undone: 10 MB of 36,000 tables.
+	maxManifest = 256 << 20
 )
 
 // manifest is what a MANIFEST names.
@@ -41,6 +43,10 @@ func (i *inspection) checkManifest() error {
 		return err
 	}
 	defer f.Close()
+	if size > maxManifest {
+		i.damaged(badger.ManifestFilename, -1, noRemedy, fmt.Sprintf("it has %d bytes, and that of no store has more than %d", size, maxManifest))
+		return nil
+	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(f, b); err != nil {
 		return fmt.Errorf("read %s: %w", f.Name(), err)

@@ -15,6 +15,9 @@ import (
 // discardFile counts what can be collected of value logs: nothing, in a store. Badger ends the process where it cannot open it.
 const discardFile = "DISCARD"
 
+// maxRegistry is far above what a key registry has: a key of 100 bytes for each ten days of a store that is encrypted.
+const maxRegistry = 1 << 20
+
 // noKeys is a key registry without keys.
 type noKeys struct{}
 
@@ -36,11 +39,11 @@ func (i *inspection) checkRegistry() error {
 		return err
 	}
 	defer f.Close()
-	b := make([]byte, size)
+	b := make([]byte, min(size, maxRegistry+1))
 	if _, err := f.ReadAt(b, 0); err != nil && size > 0 {
 		return fmt.Errorf("read %s: %w", f.Name(), err)
 	}
-	if !registryIsWhole(b) {
+	if size > maxRegistry || !registryIsWhole(b) {
 		i.damaged(badger.KeyRegistryFileName, -1, setAside, "it is cut or damaged")
 		return nil
 	}

@@ -107,7 +107,7 @@ func (i *inspection) readTable(r *tableReader, t *tableFile) (*Damage, error) {
 	return nil, nil
 }
 
-// misplaced finds tables that are what another is, and those whose keys another of their level has too: below the first level none
+// misplaced finds tables that are what another is, and those whose keys another of their level has too: below level 0 none
 // does.
 func (i *inspection) misplaced() (found []*Damage) {
 	slices.SortFunc(i.tables, func(a, b *tableFile) int {

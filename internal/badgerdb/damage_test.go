@@ -234,6 +234,20 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
+// A file that something has made as large as a disk is damaged, and is not read into memory.
+func TestHugeFiles(t *testing.T) {
+	image := killed(t, func(d *DB) { commitNumbers(t, d, 1, 5, 100) })
+	for _, name := range []string{badger.ManifestFilename, badger.KeyRegistryFileName} {
+		dir := copyStore(t, image)
+		must(t, os.Truncate(filepath.Join(dir, name), 1<<40))
+		i, err := inspect(dir, nil)
+		must(t, err)
+		if len(i.damages) != 1 || i.damages[0].File != name {
+			t.Errorf("%s: %v", name, i.damages)
+		}
+	}
+}
+
 // A database whose tables cannot be written any more is not closed for ever.
 func TestCloseEnds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -23,7 +22,7 @@ func prepareDirectory(dir string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return refuseStrangers(dir)
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, errNoFile):
 		return refusal([]*Damage{{File: badger.ManifestFilename, Offset: -1, What: noFile}})
 	case err != nil:
 		return fmt.Errorf("read the store's manifest: %w", err)
@@ -59,7 +58,18 @@ func createDirectory(dir string) error {
 	return syncDirectory(parent)
 }
 
+// errNoFile is told of a folder, a pipe, a link, and anything else that is no file.
+var errNoFile = errors.New("it is no file")
+
+// readHead reads the first n bytes of a file, or all.
 func readHead(path string, n int) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNoFile // to open a pipe would wait for who writes to it
+	}
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

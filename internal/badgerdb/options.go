@@ -25,14 +25,14 @@ const (
 	compressionLevel = 1
 	// memtables may wait to be written as tables, beside the one that is written and the one that is filled.
 	memtables = 1
-	// baseLevelBytes is how much the first level below the tables of memtables holds before it is merged further down. The
-	// more it is, the more of it is written anew with the tables of memtables, and the less of the level below with each of its own.
+	// baseLevelBytes is how much the base level, the first below level 0, holds before it is merged further down. The more it is, the more of
+	// it is written anew with the tables of level 0, and the less of the level below with each of its own.
 	baseLevelBytes = 256 << 20
 	// baseTableBytes is how large its tables are; twice that in each level below. A table is built in pieces of memory that
 	// double, before and after compression: these, of text that compresses four times, just fill two pieces; with Badger's
 	// 2 MiB the third and largest is hardly used.
 	baseTableBytes = 3 << 19
-	// mergedTables of the first level, each from a memtable, are merged into the next one; more gather only while more is
+	// mergedTables of level 0, each from a memtable, are merged into the next one; more gather only while more is
 	// written than is merged, and the more they are, the less is merged for each. From stalledTables more than the store was
 	// opened with, memtables and then writers wait: opening waits for all but one of the memtables that a killed store left,
 	// and one that was killed again and again before its first merge, a second after each start, has gathered tables. See

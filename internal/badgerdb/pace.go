@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// pace holds writers back a little while tables of memtables gather, instead of all of them for long once there are too many.
+// pace holds writers back a little while tables of level 0 gather, instead of all of them for long once there are too many.
 //
-// The database merges all tables of its first level at once, and not before the level below has room for them. Where more is
+// The database merges all tables of level 0 at once, and not before the level below has room for them. Where more is
 // written than is merged, they reach the number at which memtables, and then writers, wait: for a merge of all of them, which takes
 // tens of seconds. So the more wait to be merged, the longer a commit puts off the next. Of w tables that wait, each of
 // which takes m to merge, and with room for r more, the next table is filled in no less than
@@ -22,7 +22,7 @@ import (
 //
 // It belongs to one goroutine, but for written and paused, which anybody may look at and add to at any time.
 type pace struct {
-	// waiting counts the tables of the first level; writers stand still from limit on. tableBytes is what is written for each.
+	// waiting counts the tables of level 0; writers stand still from limit on. tableBytes is what is written for each.
 	waiting    func() int
 	limit      int
 	tableBytes int64

@@ -140,7 +140,7 @@ func TestPaceLearnsNothingWhileNothingIsWritten(t *testing.T) {
 	})
 }
 
-// What is counted are the tables of Badger's first level, and the limit is its own.
+// What is counted are the tables of Badger's level 0, and the limit is its own.
 func TestPaceKnowsTheDatabase(t *testing.T) {
 	d := openWithTables(t, 2)
 	if p := d.pace; p.waiting() != 2 || p.limit != stalledTables+2 || p.limit != d.Opts().NumLevelZeroTablesStall ||

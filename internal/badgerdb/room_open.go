@@ -8,7 +8,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-// inodesToOpen are for the logs, tables of memtables, and files that are written anew.
+// inodesToOpen are for the logs, tables of level 0, and files that are written anew.
 const inodesToOpen = 16
 
 // openInRoom opens Badger, which begins to write the logs as tables, and to merge, at once. Where the logs do not fit on the disk it

@@ -36,7 +36,7 @@ func (d *DB) Shape() Shape {
 // lastBlock is what the last block of a file takes on disk beyond the file's end, on average.
 const lastBlock = 2 << 10
 
-// waitingBytes are Shape.WaitingBytes, of a database that merges so many tables of the first level at a time.
+// waitingBytes are Shape.WaitingBytes, of a database that merges so many tables of level 0 at a time.
 func waitingBytes(levels []badger.LevelInfo, merged int) (bytes int64) {
 	if levels[0].NumTables >= merged {
 		bytes = levels[0].Size

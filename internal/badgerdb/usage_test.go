@@ -123,7 +123,7 @@ func TestWaitingBytes(t *testing.T) {
 	}
 	levels[0].NumTables = 9
 	if n := waitingBytes(levels, 9); n != 100 {
-		t.Errorf("%d bytes wait with nine tables in the first level, want 100", n)
+		t.Errorf("%d bytes wait with nine tables in level 0, want 100", n)
 	}
 }
 
