@@ -65,6 +65,9 @@ func Open(dir string, o Options) (*DB, error) {
 
 // openLocked opens the database in a directory that nobody else has open.
 func openLocked(dir string, o *Options) (*DB, error) {
+	if err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
 	found, err := settle(dir, o)
 	if err != nil {
 		return nil, err

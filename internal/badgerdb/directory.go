@@ -13,11 +13,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// prepareDirectory creates the directory and refuses one that holds something else.
-func prepareDirectory(dir string) error {
-	if err := createDirectory(filepath.Clean(dir)); err != nil {
-		return fmt.Errorf("create the store's directory: %w", err)
-	}
+// checkDirectory refuses a directory that holds something else. Whoever checks has the lock on it: else it may be a new store that
+// somebody begins meanwhile.
+func checkDirectory(dir string) error {
 	head, err := readHead(filepath.Join(dir, badger.ManifestFilename), manifestHead)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -36,6 +34,14 @@ func prepareDirectory(dir string) error {
 
 // manifestMagic is what the MANIFEST of a store begins with, before Badger's version.
 func manifestMagic() []byte { return binary.BigEndian.AppendUint16([]byte("Bdgr"), externalMagic) }
+
+// prepareDirectory creates the directory of a store.
+func prepareDirectory(dir string) error {
+	if err := createDirectory(filepath.Clean(dir)); err != nil {
+		return fmt.Errorf("create the store's directory: %w", err)
+	}
+	return nil
+}
 
 // createDirectory creates a directory, and those above it, that is there after a power loss.
 func createDirectory(dir string) error {

@@ -48,7 +48,7 @@ func inspect(dir string, encryptionKey []byte) (*inspection, error) {
 
 func (i *inspection) inspect() error {
 	if _, err := os.Lstat(i.path(badger.ManifestFilename)); errors.Is(err, os.ErrNotExist) {
-		return nil // prepareDirectory found nothing else
+		return nil // checkDirectory found nothing else
 	}
 	if err := i.list(); err != nil || i.hopeless() {
 		return err

@@ -3,6 +3,8 @@ package badgerdb
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -31,6 +33,24 @@ func TestOpenWithManyTables(t *testing.T) {
 	}
 	if d.MaxVersion() != tables {
 		t.Errorf("after opening it is at %d", d.MaxVersion())
+	}
+}
+
+// A directory in which another process begins a store is in use, whatever lies in it at that moment.
+func TestANewStoreIsLocked(t *testing.T) {
+	if !locksDirectory {
+		t.Skip("the lock on the directory is Badger's")
+	}
+	dir := t.TempDir()
+	lock, err := lockDirectory(dir)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, valueLogName(1)), nil, 0o600))
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("error is %v", err)
+	}
+	must(t, lock.Close())
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrFormat) {
+		t.Errorf("error is %v", err)
 	}
 }
 

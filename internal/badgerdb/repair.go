@@ -31,7 +31,7 @@ func Repair(dir string, o Options, dryRun bool, tell func(line string)) error {
 }
 
 func repairLocked(dir string, o *Options, dryRun bool, tell func(line string)) error {
-	if err := prepareDirectory(dir); err != nil {
+	if err := checkDirectory(dir); err != nil {
 		if errors.Is(err, ErrDamaged) && !errors.Is(err, ErrBeyondRepair) {
 			err = fmt.Errorf("%w: %w", ErrBeyondRepair, err)
 		}
