@@ -62,7 +62,7 @@ type deletion struct {
 	namespace string
 	before    int64
 	page      []chainstore.Alias
-	// cutAt is the last alias of a page that was too large for one commit, and ended early.
+	// cutAt is the last alias of a page that was cut, and ended early.
 	cutAt string
 }
 
@@ -113,10 +113,13 @@ func (d *deletion) choose(listed []chainstore.Alias) {
 	}
 }
 
-// delete deletes the page in one commit. What others changed since it was listed is looked at again. A page that does not fit a commit is
-// cut to half.
+// patience is how often a page is tried that others change aliases of before its commit, until it is cut.
+const patience = 4
+
+// delete deletes the page in one commit. What others changed since it was listed is looked at again. A page that does not fit a commit, or of
+// which others change an alias before each commit, is cut to half: so it comes to an end, however many labels change meanwhile.
 func (d *deletion) delete(ctx context.Context, store chainstore.Store) error {
-	for len(d.page) > 0 {
+	for tries := 1; len(d.page) > 0; tries++ {
 		done, err := store.Commit(ctx, d.namespace, d.change())
 		var conflict *chainstore.ConflictError
 		switch {
@@ -124,9 +127,11 @@ func (d *deletion) delete(ctx context.Context, store chainstore.Store) error {
 			if err := d.again(ctx, store, conflict); err != nil {
 				return err
 			}
+			if tries%patience == 0 && len(d.page) > 1 {
+				d.cut()
+			}
 		case errors.Is(err, chainstore.ErrTooLarge) && len(d.page) > 1:
-			d.page = d.page[:len(d.page)/2]
-			d.cutAt = d.page[len(d.page)-1].Name
+			d.cut()
 		case err != nil:
 			return err
 		default:
@@ -135,6 +140,12 @@ func (d *deletion) delete(ctx context.Context, store chainstore.Store) error {
 		}
 	}
 	return nil
+}
+
+// cut ends the page in the middle.
+func (d *deletion) cut() {
+	d.page = d.page[:len(d.page)/2]
+	d.cutAt = d.page[len(d.page)-1].Name
 }
 
 // keep leaves in the page what the commit deleted. What others deleted since it was listed is deleted, too, and not by this call.
@@ -158,8 +169,8 @@ func (d *deletion) change() *chainstore.Change {
 	return out
 }
 
-// again looks once more at the aliases that are not as they were listed. Those that were deleted, or moved at the bound or later, leave the
-// page.
+// again looks once more at the aliases that are not as they were listed. Those that were deleted or moved leave the page, also where that was
+// in the millisecond before the bound; those whose labels changed stay in it.
 func (d *deletion) again(ctx context.Context, store chainstore.Store, conflict *chainstore.ConflictError) error {
 	changed := map[int]bool{}
 	for i := range conflict.Conflicts {
@@ -176,8 +187,11 @@ func (d *deletion) again(ctx context.Context, store chainstore.Store, conflict *
 			} else if err != nil {
 				return err
 			}
+			if a.Node != listed[i].Node || a.MovedAt != listed[i].MovedAt {
+				continue
+			}
 		}
-		d.choose([]chainstore.Alias{*a})
+		d.page = append(d.page, *a)
 	}
 	return nil
 }

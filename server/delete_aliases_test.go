@@ -173,8 +173,7 @@ func TestDeletionsLeaveWhatMoves(t *testing.T) {
 	for i := range 5 {
 		r.point(fmt.Sprintf("tmp/%d", i), id)
 	}
-	store.meddle = func() {
-		c.pass(time.Second)
+	store.meddle = func() { // within the millisecond in which the page was asked for
 		r.point("tmp/1", other)
 		must[*transcriptv1.DeleteAliasResponse](r)(r.DeleteAlias(r.ctx(), &transcriptv1.DeleteAliasRequest{Name: "tmp/2"}))
 		r.point("tmp/3", id, "label")
@@ -196,6 +195,38 @@ func TestDeletionsFitCommits(t *testing.T) {
 	for i := range 20 {
 		r.point(fmt.Sprintf("tmp/%02d", i), id)
 	}
+	got := r.deletes(&DeleteAliases{Scope: startingWith("tmp/")})
+	if len(got) != 20 || !slices.IsSorted(got) || len(r.aliasNames("")) > 0 {
+		t.Errorf("deleted are %s", strings.Join(got, " "))
+	}
+}
+
+// hasty is a store in which others label an alias before each commit of more than some.
+type hasty struct {
+	chainstore.Store
+	most  int
+	label func(name string, n int)
+	n     int
+}
+
+func (h *hasty) Commit(ctx context.Context, namespace string, c *chainstore.Change) (*chainstore.Committed, error) {
+	if len(c.Aliases) > h.most {
+		h.n++
+		h.label(c.Aliases[0].Name, h.n)
+	}
+	return h.Store.Commit(ctx, namespace, c)
+}
+
+// TestDeletionsComeToAnEnd: others who label aliases of a page faster than it is committed do not keep it from being deleted.
+func TestDeletionsComeToAnEnd(t *testing.T) {
+	c := &clock{}
+	store := &hasty{Store: memstore.New(memstore.Options{Now: c.now}), most: 3}
+	r := newRigOn(t, store, c)
+	id := r.put("", user("x"))
+	for i := range 20 {
+		r.point(fmt.Sprintf("tmp/%02d", i), id)
+	}
+	store.label = func(name string, n int) { r.point(name, id, fmt.Sprint(n)) }
 	got := r.deletes(&DeleteAliases{Scope: startingWith("tmp/")})
 	if len(got) != 20 || !slices.IsSorted(got) || len(r.aliasNames("")) > 0 {
 		t.Errorf("deleted are %s", strings.Join(got, " "))
