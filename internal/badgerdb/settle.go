@@ -77,13 +77,30 @@ func (i *inspection) removeUnnamed() error {
 
 // removeWritten removes logs that were written as tables: Badger would write each a second time.
 func (i *inspection) removeWritten() error {
-	for _, s := range i.logs {
-		if s.last == 0 || s.last > i.inTables || !s.clean() {
-			continue
-		}
+	written := slices.DeleteFunc(slices.Clone(i.logs), func(s *logScan) bool { return s.last == 0 || s.last > i.inTables || !s.clean() })
+	if len(written) == 0 {
+		return nil
+	}
+	if err := i.syncManifest(); err != nil {
+		return err
+	}
+	for _, s := range written {
 		if err := os.Remove(i.path(s.name)); err != nil {
 			return fmt.Errorf("remove a log that was written as a table: %w", err)
 		}
+	}
+	return nil
+}
+
+// syncManifest makes the MANIFEST durable, and the names of the tables in it: a process that was killed may have named a table in the
+// system's memory alone, and a loss of power may then take that and leave the log removed.
+func (i *inspection) syncManifest() error {
+	f, _, err := i.open(badger.ManifestFilename)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close(), syncDirectory(i.dir)); err != nil {
+		return fmt.Errorf("sync %s: %w", f.Name(), err)
 	}
 	return nil
 }
