@@ -374,8 +374,9 @@ type VerifyResponse struct {
 	NamespacesChecked int64 `protobuf:"varint,7,opt,name=namespaces_checked,json=namespacesChecked,proto3" json:"namespaces_checked,omitempty"`
 	// Files of the engine checked so far. SCOPE_STORE only.
 	FilesChecked int64 `protobuf:"varint,8,opt,name=files_checked,json=filesChecked,proto3" json:"files_checked,omitempty"`
-	// The place where a new call continues: after the problems that this and earlier reports list. Empty at the
-	// beginning, and in the last report.
+	// The place where a new call continues: after the problems that this and earlier reports list. If more than
+	// 100 problems come at once, only the last report that lists them has a new cursor: a call with an earlier
+	// one lists them again. Empty at the beginning, and in the last report.
 	Cursor        string `protobuf:"bytes,9,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
