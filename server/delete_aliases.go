@@ -82,7 +82,7 @@ func (t *transcripts) parseDeletion(req *transcriptv1.DeleteAliasesRequest) (*de
 			return nil, p, wire.InvalidField("all", "must be true, or absent")
 		}
 	default:
-		return nil, p, wire.InvalidField("prefix", "must be set, or all")
+		return nil, p, wire.ExactlyOne("prefix", "all")
 	}
 	before, err := movedBefore(req, t.now())
 	p.Scope = fmt.Sprintf("%v %d %s", req.DryRun, req.MovedBefore.AsTime().UnixMilli(), req.GetPrefix())

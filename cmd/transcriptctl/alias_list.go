@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"sort"
+	"strings"
 
 	"github.com/transcriptd/transcriptd/client"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
@@ -10,7 +11,7 @@ import (
 
 type aliasListCommand struct {
 	Prefix  string  `arg:"" optional:"" help:"Only aliases that begin with this."`
-	Folder  *string `placeholder:"PATH" help:"Only aliases under this folder, directly or deeper, last moved first; '' is above all. Not with PREFIX."`
+	Folder  *string `placeholder:"PATH" help:"Only aliases under this folder, directly or deeper, last moved first; an empty one is above all. No slash at the end. Not with PREFIX."`
 	Reverse bool    `short:"r" help:"The other way round: the last name first, or, with --folder, what was moved first."`
 	Limit   uint    `short:"n" placeholder:"N" help:"At most this many. Default: all."`
 }
@@ -40,6 +41,9 @@ func (c *aliasListCommand) Run(ctx context.Context, s *session) error {
 	n, err := printSome(s, s.Aliases(ctx, scope), c.Limit, s.printAlias)
 	if err != nil || n > 0 {
 		return err
+	}
+	if c.Folder != nil && strings.HasSuffix(*c.Folder, "/") {
+		s.remark("a folder is written without a slash at the end: --folder %s", name(strings.TrimRight(*c.Folder, "/")))
 	}
 	return s.remarkEmpty(ctx)
 }
