@@ -363,7 +363,7 @@ func badAliases() []bad {
 			Condition: &transcriptv1.AliasPrecondition_HeadId{HeadId: "x"}}}), invalid, badField, "precondition.head_id"},
 		{"a delete that must exist", remove(&transcriptv1.DeleteAliasRequest{Name: "nobody", Precondition: &transcriptv1.AliasPrecondition{
 			Condition: &transcriptv1.AliasPrecondition_MustExist{MustExist: true}}}), codes.NotFound, "ALIAS_NOT_FOUND", ""},
-		{"a deletion of nobody knows what", removeAll(&DeleteAliases{}), invalid, badField, "prefix"},
+		{"a deletion of nobody knows what", removeAll(&DeleteAliases{}), invalid, badField, "prefix all"},
 		{"a deletion of an empty prefix", removeAll(&DeleteAliases{Scope: &transcriptv1.DeleteAliasesRequest_Prefix{}}), invalid, badField, "prefix"},
 		{"a deletion of a long prefix", removeAll(&DeleteAliases{Scope: startingWith(strings.Repeat("a", 513))}), invalid, overLimit, "prefix"},
 		{"a deletion of not all", removeAll(&DeleteAliases{Scope: &transcriptv1.DeleteAliasesRequest_All{}}), invalid, badField, "all"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -90,7 +91,7 @@ func parse(ctx context.Context, flags *commandLine, args []string, stdout io.Wri
 	parser, err := kong.New(flags, kong.Name("transcriptctl"), kong.Description(description),
 		kong.Vars{"version": "transcriptctl " + buildVersion()}, kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true}),
-		kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }))
+		kong.TypeMapper(reflect.TypeFor[*time.Time](), kong.MapperFunc(decodeTime)), kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }))
 	if err != nil {
 		return nil, err
 	}
@@ -105,4 +106,18 @@ func parse(ctx context.Context, flags *commandLine, args []string, stdout io.Wri
 		return nil, &usageError{err}
 	}
 	return command, nil
+}
+
+// decodeTime reads the time of a flag.
+func decodeTime(c *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := c.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return errors.New("must be a time such as 2026-11-21T12:00:00Z")
+	}
+	target.Set(reflect.ValueOf(&t))
+	return nil
 }
