@@ -90,7 +90,7 @@ func deleteRefused(p *probe) {
 		return p.DeleteAliases(p.ctx, r)
 	}
 	_, err := ask(&transcriptv1.DeleteAliasesRequest{})
-	p.refused(err, "INVALID_FIELD", "prefix", "all")
+	p.refused(err, "INVALID_FIELD", "all", "prefix")
 	_, err = ask(&transcriptv1.DeleteAliasesRequest{Scope: startsWith("")})
 	p.refused(err, "INVALID_FIELD", "prefix")
 	_, err = ask(&transcriptv1.DeleteAliasesRequest{Scope: &transcriptv1.DeleteAliasesRequest_All{}})
