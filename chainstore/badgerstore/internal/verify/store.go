@@ -14,16 +14,9 @@ import (
 // NamesAtOnce is how many names Store reads at a time.
 const NamesAtOnce = 1000
 
-// What of a store is checked, in order. Part of a cursor.
-const (
-	stepFiles = iota
-	stepOwn
-	stepNamespaces
-)
-
 // store checks the files, then the store's own rows, then each namespace as it is when its turn comes.
 func (r *verification) store() error {
-	parts := []func() error{r.files, r.own, r.namespaces}
+	parts := []func() error{r.files, r.own, r.namespaces} // a cursor has the index
 	for r.at.step < uint64(len(parts)) {
 		if err := parts[r.at.step](); err != nil {
 			return err
@@ -37,7 +30,7 @@ func (r *verification) store() error {
 // files checks the files of tables, block by block: what the database reads of a damaged one may be nothing, without an error. A check
 // that goes on passes over those through the position's.
 func (r *verification) files() error {
-	return r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error {
+	return r.inView(func(*snapshot.Snapshot) error {
 		files := r.Source.DB.TableFiles()
 		slices.SortFunc(files, byNumber)
 		for _, file := range files {
@@ -77,7 +70,7 @@ func (r *verification) file(file string) error {
 
 // own checks the store's own rows, and that all others are of a namespace with a name.
 func (r *verification) own() error {
-	return r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
+	return r.inView(func(v *snapshot.Snapshot) error {
 		c := &checker{verification: r, Snapshot: v, progress: &progress{}, inOne: true}
 		if err := c.format(); err != nil {
 			return err
@@ -228,7 +221,7 @@ func (r *verification) named() error {
 	if !r.isDue() {
 		return nil
 	}
-	return r.inView(layout.OwnNamespace, func(*snapshot.Snapshot) error { return r.mark() })
+	return r.inView(func(*snapshot.Snapshot) error { return r.mark() })
 }
 
 // named is a namespace.
@@ -239,7 +232,7 @@ type named struct {
 
 // namesBehind reads the next names, which are none at the end.
 func (r *verification) namesBehind(last string) (all []named, err error) {
-	err = r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
+	err = r.inView(func(v *snapshot.Snapshot) error {
 		return v.Names(r.ctx, last, func(name string, number uint32) error {
 			if all = append(all, named{name, number}); len(all) == NamesAtOnce {
 				return snapshot.ErrStop

@@ -144,8 +144,8 @@ func (r *verification) end() error {
 }
 
 // inView runs f on a snapshot of the newest state, which is renewed at rests. While one is open, the database is not closed.
-func (r *verification) inView(ns uint32, f func(*snapshot.Snapshot) error) error {
-	v, err := r.Source.Open(ns)
+func (r *verification) inView(f func(*snapshot.Snapshot) error) error {
+	v, err := r.Source.Open(layout.OwnNamespace)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (r *verification) one() error {
 	if err := r.alive(); err != nil {
 		return err
 	}
-	return r.inView(layout.OwnNamespace, func(v *snapshot.Snapshot) error {
+	return r.inView(func(v *snapshot.Snapshot) error {
 		number, _, err := v.NumberOf(r.at.namespace)
 		if err != nil {
 			return err
