@@ -70,17 +70,20 @@ type AliasDeletion struct {
 }
 
 // DeleteAliases deletes aliases in the order of their names, page after page as it goes, and yields each as it was; what follows
-// who stops stays. What others move meanwhile stays, too. Nodes and histories stay. A page whose reply is lost is asked for again: then what it
+// who stops stays. What others move meanwhile stays, too. Nodes and histories stay. ErrInvalidField where Prefix and All are set, or neither. A page whose reply is lost is asked for again: then what it
 // deleted may not be yielded. An error ends it; to go on, delete again with the same MovedBefore.
 func (c *Client) DeleteAliases(ctx context.Context, d AliasDeletion) iter.Seq2[*transcriptv1.AliasInfo, error] {
 	req := &transcriptv1.DeleteAliasesRequest{Namespace: c.options.namespace, DryRun: d.DryRun, PageSize: pageSize}
-	if req.Scope = (&transcriptv1.DeleteAliasesRequest_Prefix{Prefix: d.Prefix}); d.All && d.Prefix == "" {
+	if req.Scope = (&transcriptv1.DeleteAliasesRequest_Prefix{Prefix: d.Prefix}); d.All {
 		req.Scope = &transcriptv1.DeleteAliasesRequest_All{All: true}
 	}
 	if !d.MovedBefore.IsZero() {
 		req.MovedBefore = timestamppb.New(d.MovedBefore)
 	}
 	return pages(func(token string) ([]*transcriptv1.AliasInfo, string, error) {
+		if d.All && d.Prefix != "" {
+			return nil, "", fault(ErrInvalidField, "a deletion of All has no Prefix")
+		}
 		if req.MovedBefore == nil {
 			begun, err := c.beginsNow(ctx, req)
 			if err != nil {
@@ -89,7 +92,7 @@ func (c *Client) DeleteAliases(ctx context.Context, d AliasDeletion) iter.Seq2[*
 			req.MovedBefore = begun
 		}
 		req.PageToken = token
-		res, _, err := call(ctx, c, when(true), c.rpc.DeleteAliases, req)
+		res, _, err := call(ctx, c, when(repeatableDeletion(req)), c.rpc.DeleteAliases, req)
 		return res.GetAliases(), res.GetNextPageToken(), err
 	})
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"testing"
 
@@ -35,6 +36,9 @@ func TestRepeats(t *testing.T) {
 		"Alias": func(form json.RawMessage) bool {
 			return repeatableMoves(readForm(t, form, &transcriptv1.AliasRequest{}).Aliases)
 		},
+		"DeleteAliases": func(form json.RawMessage) bool {
+			return repeatableDeletion(readForm(t, form, &transcriptv1.DeleteAliasesRequest{}))
+		},
 		"DeleteAlias": func(form json.RawMessage) bool {
 			return repeatableDelete(readForm(t, form, &transcriptv1.DeleteAliasRequest{}).Precondition)
 		},
@@ -62,4 +66,13 @@ func readForm[M proto.Message](t *testing.T, form json.RawMessage, into M) M {
 		t.Fatal(err)
 	}
 	return into
+}
+
+// A deletion of all and of a prefix is neither.
+func TestDeletionOfBothIsRefused(t *testing.T) {
+	for _, err := range new(Client).DeleteAliases(t.Context(), AliasDeletion{All: true, Prefix: "chat/"}) {
+		if !errors.Is(err, ErrInvalidField) {
+			t.Error(err)
+		}
+	}
 }

@@ -157,6 +157,12 @@ func repeatableDelete(c *transcriptv1.AliasPrecondition) bool {
 	return c.GetHeadId() != "" || revised(c)
 }
 
+// repeatableDeletion tells whether a page of a deletion may be sent again although it may have taken place: the page, or the caller, says until when
+// what goes was there.
+func repeatableDeletion(r *transcriptv1.DeleteAliasesRequest) bool {
+	return r.PageToken != "" || r.MovedBefore != nil
+}
+
 // guards tells whether the condition is no longer met once the alias was moved on from where the call sets it.
 func guards(c *transcriptv1.AliasPrecondition) bool {
 	return c.GetHeadId() != "" || c.GetMustNotExist()
