@@ -27,9 +27,9 @@ type pace struct {
 	limit      int
 	tableBytes int64
 
-	// written is what was written since wait was called last, and owed what was before and is not paid for yet by time, in bytes.
-	written atomic.Int64
-	owed    float64
+	// written is what was written since wait was called last, and debtBytes what was before and time has not paid for yet.
+	written   atomic.Int64
+	debtBytes float64
 	// tables is what waiting told at the last look.
 	tables int
 	looked time.Time
@@ -41,10 +41,10 @@ type pace struct {
 }
 
 const (
-	// freely is the share of a table that may be written between two looks at the tables; lookAgain, how long a pause may last
+	// checkEvery is the share of a table that may be written between two looks at the tables; lookAgain, how long a pause may last
 	// without one.
-	freely    = 1. / 128
-	lookAgain = 100 * time.Millisecond
+	checkEvery = 1. / 128
+	lookAgain  = 100 * time.Millisecond
 	// What a merge takes for each byte of a table: at first, and what is believed at least and at most. Of a table of 32 MiB
 	// they are 1 s, 67 ms and 5.4 s.
 	firstPerByte = 32 * time.Nanosecond
@@ -64,35 +64,35 @@ func (p *pace) wrote(bytes int64) { p.written.Add(bytes) }
 
 // wait returns once the next commit may begin, or the context ended.
 func (p *pace) wait(ctx context.Context) {
-	if p.owed += float64(p.written.Swap(0)); p.owed < freely*float64(p.tableBytes) {
+	if p.debtBytes += float64(p.written.Swap(0)); p.debtBytes < checkEvery*float64(p.tableBytes) {
 		return
 	}
 	begin := time.Now()
-	pause := p.settle(begin)
+	pause := p.pay(begin)
 	if pause == 0 {
 		return
 	}
 	for pause > 0 && ctx.Err() == nil {
 		sleep(ctx, min(pause, lookAgain))
-		pause = p.settle(time.Now())
+		pause = p.pay(time.Now())
 	}
 	p.paused.Add(int64(time.Since(begin)))
 }
 
-// settle looks at the tables, takes off what is owed what the time since the last look has paid, and returns how long the
+// pay looks at the tables, takes off the debt what the time since the last look has paid, and returns how long the
 // rest takes. Nothing is saved up by writing less for a while.
-func (p *pace) settle(now time.Time) time.Duration {
+func (p *pace) pay(now time.Time) time.Duration {
 	passed := now.Sub(p.looked)
 	p.look(now)
 	table := p.table()
 	if table == 0 {
-		p.owed = 0
+		p.debtBytes = 0
 		return 0
 	}
-	if p.owed -= float64(p.tableBytes) * float64(passed) / float64(table); p.owed < 1 {
-		p.owed = 0
+	if p.debtBytes -= float64(p.tableBytes) * float64(passed) / float64(table); p.debtBytes < 1 {
+		p.debtBytes = 0
 	}
-	return time.Duration(float64(table) * p.owed / float64(p.tableBytes))
+	return time.Duration(float64(table) * p.debtBytes / float64(p.tableBytes))
 }
 
 // look counts the tables. When they have become fewer, it learns from how long that took, which is for how long they waited for

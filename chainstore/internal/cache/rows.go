@@ -41,7 +41,7 @@ type keptBlock struct {
 }
 
 // uses are the first readers of a block's last two uses; 0 for none.
-type uses struct{ last, before int64 }
+type uses struct{ last, previous int64 }
 
 // sameUse is how long a use lasts: readers who begin within it are one use of what they read (a correlated reference period: O'Neil, O'Neil
 // and Weikum, "The LRU-K page replacement algorithm", SIGMOD 1993). Else the second of two readers of one chain would drop what both are
@@ -52,12 +52,12 @@ const sameUse = time.Second
 func (u *uses) note(reader int64) (since int64) {
 	switch {
 	case u.last == 0 || reader-u.last >= sameUse.Nanoseconds():
-		u.before, u.last = u.last, reader
-		return u.before
-	case u.before == 0 && reader > u.last:
+		u.previous, u.last = u.last, reader
+		return u.previous
+	case u.previous == 0 && reader > u.last:
 		return u.last
 	default:
-		return u.before
+		return u.previous
 	}
 }
 

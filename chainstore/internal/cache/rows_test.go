@@ -130,7 +130,7 @@ func TestLateReader(t *testing.T) {
 	cache.touch(1)
 	cache.touchBy(slow, 1)
 	k := cache.blocks.peek(blockKey{number: 1})
-	if k == nil || k.used != cache.last || k.uses.last != cache.last || k.uses.before >= cache.last {
+	if k == nil || k.used != cache.last || k.uses.last != cache.last || k.uses.previous >= cache.last {
 		t.Errorf("of the block, kept are the uses of %+v", k)
 	}
 }

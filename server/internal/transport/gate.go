@@ -203,7 +203,7 @@ func (g *gate) stream(next grpc.StreamHandler) grpc.StreamHandler {
 			return err
 		}
 		s := &gatedStream{ServerStream: ss, gate: g, who: who}
-		defer s.leave()
+		defer s.release()
 		return next(srv, s)
 	}
 }
@@ -218,7 +218,7 @@ type gatedStream struct {
 }
 
 func (s *gatedStream) RecvMsg(m any) error {
-	s.leave()
+	s.release()
 	s.request = &receive.Reservation{Quota: s.gate.room}
 	if err := s.request.Receive(s.Context(), m, s.ServerStream.RecvMsg); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (s *gatedStream) RecvMsg(m any) error {
 	return s.gate.permit(s.Context(), s.who, m)
 }
 
-func (s *gatedStream) leave() {
+func (s *gatedStream) release() {
 	if s.request != nil {
 		s.request.Release()
 	}

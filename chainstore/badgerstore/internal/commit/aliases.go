@@ -204,7 +204,7 @@ func (d *changeTxn) move(p *aliasPlan) chainstore.PutAlias {
 	next.Revision, next.Principal = d.revise(p), 0
 	out.Revised, out.Revision = true, next.Revision
 	if out.Changed = p.target == nil || p.head == nil || p.target.At != p.head.At; out.Changed {
-		d.leave(p)
+		d.recordPast(p)
 		next.States++
 		next.MovedAt, next.Deleted, next.Began = d.now, p.target == nil, next.Revision
 		d.arrive(p)
@@ -233,8 +233,8 @@ func (d *changeTxn) revise(p *aliasPlan) int64 {
 	return int64(d.counters.Floor) + 1
 }
 
-// leave records the state that an alias leaves, and takes it from the indexes.
-func (d *changeTxn) leave(p *aliasPlan) {
+// recordPast records the state that an alias leaves, and takes it from the indexes.
+func (d *changeTxn) recordPast(p *aliasPlan) {
 	if p.row == nil {
 		return
 	}

@@ -116,7 +116,7 @@ func (c *Committer) submit(ctx context.Context, r *Request) (*chainstore.Committ
 		return nil, err
 	}
 	if !c.Waiting.add(r) {
-		c.leave(r.weight)
+		c.release(r.weight)
 		return nil, chainstore.ErrClosed
 	}
 	return c.wait(r)
@@ -176,8 +176,8 @@ func (c *Committer) admit(ctx context.Context, weight int64) error {
 	}
 }
 
-// leave gives back the room that a change was admitted to.
-func (c *Committer) leave(weight int64) {
+// release gives back the room that a change was admitted to.
+func (c *Committer) release(weight int64) {
 	c.Queued.Add(-weight)
 	c.Room.Release(weight)
 }
@@ -217,13 +217,13 @@ func (c *Committer) abandon(r *Request) error {
 	}
 	c.Waiting.remove(r)
 	r.Ctx, r.Change, r.prepared = nil, nil, nil
-	c.leave(r.weight)
+	c.release(r.weight)
 	return err
 }
 
 // answer tells the outcome, once nothing of the change is held any more.
 func (c *Committer) answer(r *Request) {
-	c.leave(r.weight)
+	c.release(r.weight)
 	close(r.Answered)
 }
 

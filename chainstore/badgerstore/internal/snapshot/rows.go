@@ -87,14 +87,14 @@ func (v *Snapshot) rowsPrefix(l *chainstore.Lineage, spans []chainstore.Span) []
 }
 
 func (s *rowScan) close() {
-	s.leave()
+	s.release()
 	if s.scratch != nil && cap(*s.scratch) <= maxScratch {
 		s.v.s.scratches.Put(s.scratch)
 	}
 }
 
-// leave lets go of what holds the snapshot.
-func (s *rowScan) leave() {
+// release lets go of what holds the snapshot.
+func (s *rowScan) release() {
 	s.fill.Flush()
 	if s.cursor != nil {
 		s.cursor.Close()
@@ -107,7 +107,7 @@ func (s *rowScan) overdue() bool { return s.renews && s.v.s.Clock() >= s.due }
 
 // renew goes on in a snapshot of the newest state. Rows never change, so it has those that are yet to come.
 func (s *rowScan) renew() error {
-	s.leave()
+	s.release()
 	if err := s.v.Renew(); err != nil {
 		return err
 	}
