@@ -25,11 +25,11 @@ type folderIndex struct {
 	now  func() time.Time
 	// publish tells of a commit.
 	publish func(ts uint64)
-	// ts is that of the last commit, limit the bytes of one, aliases how many were looked at, told when that was logged.
-	ts      uint64
-	limit   int64
-	aliases int
-	told    time.Time
+	// ts is that of the last commit, aliases how many were looked at, told when that was logged. A commit has about maxBytes and maxWrites.
+	ts                  uint64
+	maxBytes, maxWrites int64
+	aliases             int
+	told                time.Time
 
 	writes map[string]commit.Write
 	bytes  int64
@@ -51,11 +51,11 @@ func (s *Store) indexFolders(log *slog.Logger) (last uint64, err error) {
 
 // newFolderIndex reads a snapshot of the newest state, which is to be discarded.
 func (s *Store) newFolderIndex(log *slog.Logger) *folderIndex {
-	maxBytes, _ := s.source.DB.MaxCommit()
+	maxBytes, maxWrites := s.source.DB.MaxCommit()
 	last := s.source.Versions.Last()
 	return &folderIndex{
 		db: s.source.DB, view: s.source.AsOf(last, layout.OwnNamespace), log: log, now: s.now, publish: s.source.Versions.Publish,
-		ts: last, limit: min(folderIndexCommit, maxBytes/2), told: s.now(), writes: map[string]commit.Write{},
+		ts: last, maxBytes: min(folderIndexCommit, maxBytes/2), maxWrites: maxWrites / 2, told: s.now(), writes: map[string]commit.Write{},
 	}
 }
 
@@ -93,7 +93,7 @@ func (u *folderIndex) each(table byte, f func(key, value []byte) error) error {
 	for c.Seek(prefix); c.Valid(); c.Next() {
 		key := c.Key()
 		err := c.Value(func(value []byte) error { return f(key, value) })
-		if err == nil && u.bytes >= u.limit {
+		if err == nil && (u.bytes >= u.maxBytes || int64(len(u.writes)) >= u.maxWrites) {
 			err = u.commit()
 		}
 		if err != nil && !errors.Is(err, chainstore.ErrCorrupt) {

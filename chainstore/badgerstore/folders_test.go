@@ -15,6 +15,9 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/badgerstore/internal/layout"
 )
 
+// rowsAtOnce is how many rows a test writes in one transaction.
+const rowsAtOnce = 200
+
 // asEarlier gives a store the T rows that an earlier version has, and its number, and takes its header.
 func asEarlier(tb testing.TB, s *Store, version uint64) {
 	tb.Helper()
@@ -23,6 +26,10 @@ func asEarlier(tb testing.TB, s *Store, version uint64) {
 		string(headerKey): {Deleted: true},
 	}
 	for key := range allRows(tb, s) {
+		if len(writes) == rowsAtOnce {
+			writeRows(tb, s, writes)
+			writes = map[string]commit.Write{}
+		}
 		if key[layout.KeyPrefix-1] != layout.TableMoved {
 			continue
 		}
@@ -84,7 +91,7 @@ func TestFolderIndex(t *testing.T) {
 	stop := errors.New("cut")
 	for _, commits := range []int{0, 1, 3} {
 		u := s.newFolderIndex(nil)
-		u.limit = 1000
+		u.maxBytes = 1000
 		u.publish = func(ts uint64) {
 			s.source.Versions.Publish(ts)
 			if commits--; commits < 0 {
