@@ -13,7 +13,7 @@ import (
 
 // A server is asked once what it is; an error is not kept.
 func TestServerInfoIsAskedOnce(t *testing.T) {
-	var fail error = status.Error(codes.PermissionDenied, "not now")
+	fail := status.Error(codes.PermissionDenied, "not now")
 	conn := &fakeConn{invoke: func(_ context.Context, method string, _ any) (proto.Message, error) {
 		if method != transcriptv1.TranscriptService_ServerInfo_FullMethodName {
 			t.Errorf("%s was called", method)

@@ -68,7 +68,7 @@ func listFolder(p *probe) {
 	folder := p.name("chat")
 	for _, rest := range []string{"/1", "/2", "/3", "/3/deeper", "s"} {
 		p.point(folder+rest, a)
-		time.Sleep(2 * time.Millisecond) // times are told to the millisecond
+		<-time.After(2 * time.Millisecond) // times are told to the millisecond
 	}
 	p.point(folder+"/1", b)
 	p.point(folder+"/2", a) // moves nothing
