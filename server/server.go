@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
@@ -48,6 +49,10 @@ type Config struct {
 	Now func() time.Time
 	// Renderers make the text of the calls of tools, by name, for ReplayTools; a tool without one has compaction.Render.
 	Renderers map[string]compaction.Renderer
+	// Credentials speak TLS with clients; nil: plain text is spoken. Where what they tell of a caller has a method
+	// Certificate() *x509.Certificate, each call of the caller goes by what that gives then, nil being none; else by the certificate that the
+	// handshake has verified, until it expires.
+	Credentials credentials.TransportCredentials
 	// Ungated are services, by full name, that a program registers with its gRPC server beside, after GRPC. They have no gate: who may call
 	// them, and room for their requests, are the program's matter. Others that it registers are not served.
 	Ungated []string
@@ -84,7 +89,7 @@ func New(store chainstore.Store, cfg Config) *Server {
 	m := &mapper{rows: table(), log: log}
 	s.transport = transport.New(transport.Config{
 		Draining: s.draining, Log: log, Registerer: cfg.Registerer, Tracer: cfg.TracerProvider, Guard: access.Anybody{}, Ungated: cfg.Ungated,
-		Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
+		Credentials: cfg.Credentials, Status: m.status, Overloaded: m.status(context.Background(), chainstore.ErrOverloaded),
 	})
 	s.scans, s.verifies = frames.NewPlaces(), semaphore.NewWeighted(maxVerifies)
 	for _, name := range serviceNames() {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -38,6 +39,15 @@ const (
 	beginWithin = 5 * time.Second
 )
 
+// keptAlive: calls of clients that are gone without a word, and may have no deadline, wait no longer than this.
+func keptAlive() keepalive.ServerParameters {
+	return keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}
+}
+
+// maxAge is after what time a client of TLS is told to connect anew, so that both show the certificates that they have by now. Calls
+// under way go on.
+const maxAge = 10 * time.Minute
+
 // Config is what a transport is told.
 type Config struct {
 	// Draining is done from when on no more calls are taken.
@@ -52,6 +62,8 @@ type Config struct {
 	Ungated []string
 	// Overloaded is the status of a write that is refused by its request headers.
 	Overloaded error
+	// Credentials speak TLS; nil: plain text is spoken.
+	Credentials credentials.TransportCredentials
 }
 
 // Transport carries calls: it has what bounds them, and the interceptors around their handlers.
@@ -62,6 +74,7 @@ type Transport struct {
 	Guard     access.Guard
 	ungated   []string
 	status    func(context.Context, error) error
+	tls       credentials.TransportCredentials // nil: plain text
 	metrics   *metrics.Calls
 	Admission *admission
 	Requests  *receive.Limiter
@@ -70,7 +83,7 @@ type Transport struct {
 
 func New(cfg Config) *Transport {
 	return &Transport{
-		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, status: cfg.Status,
+		draining: cfg.Draining, log: cfg.Log, tracer: cfg.Tracer, Guard: cfg.Guard, ungated: cfg.Ungated, status: cfg.Status, tls: cfg.Credentials,
 		metrics:   metrics.NewCalls(cfg.Registerer, cfg.Log),
 		Admission: newAdmission(cfg.Draining, metrics.NewRefused(cfg.Registerer, cfg.Log), cfg.Overloaded, cfg.Log),
 		Requests:  receive.NewLimiter(cfg.Draining, metrics.NewRequests(cfg.Registerer, cfg.Log), cfg.Status),
@@ -82,7 +95,7 @@ func New(cfg Config) *Transport {
 // methods, or a wrong one.
 func (t *Transport) Serve(register func(reflection.GRPCServer), extra ...grpc.ServerOption) (*grpc.Server, error) {
 	unary, stream := t.chains()
-	options := append(append(Options(), grpc.Creds(reply.Connections{TransportCredentials: insecure.NewCredentials()})), extra...)
+	options := append(append(Options(), t.connections()...), extra...)
 	if t.tracer != nil {
 		options = append(options, grpc.StatsHandler(tracing{otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(t.tracer))}))
 	}
@@ -101,6 +114,16 @@ func (t *Transport) Serve(register func(reflection.GRPCServer), extra ...grpc.Se
 	return server, nil
 }
 
+// connections are the options of connections, in plain text or by TLS.
+func (t *Transport) connections() []grpc.ServerOption {
+	if t.tls == nil {
+		return []grpc.ServerOption{grpc.Creds(reply.Connections{TransportCredentials: insecure.NewCredentials()})}
+	}
+	kept := keptAlive()
+	kept.MaxConnectionAge = maxAge
+	return []grpc.ServerOption{grpc.Creds(reply.Connections{TransportCredentials: t.tls}), grpc.KeepaliveParams(kept)}
+}
+
 // Options are the options of gRPC itself, those that do not depend on what is served.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
@@ -110,8 +133,7 @@ func Options() []grpc.ServerOption {
 		grpc.StaticStreamWindowSize(StreamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
 		grpc.ConnectionTimeout(beginWithin),
-		// Calls of clients that are gone without a word, and may have no deadline, wait no longer than this.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		grpc.KeepaliveParams(keptAlive()),
 		// Clients ask as often, with a call or without; who asks more often than this loses its connection.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true), // once it has stopped, nothing uses the store any more

@@ -2,9 +2,11 @@ package reply
 
 import (
 	"context"
+	"crypto/x509"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/credentials"
@@ -107,6 +109,24 @@ func (cs Connections) Clone() credentials.TransportCredentials {
 type connected struct {
 	credentials.AuthInfo
 	connection *connection
+}
+
+// CertificateOf is the certificate of the client that a call comes from, which is verified and good now; nil: none.
+func CertificateOf(ctx context.Context) *x509.Certificate {
+	from, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil
+	}
+	c, _ := from.AuthInfo.(connected)
+	switch info := c.AuthInfo.(type) {
+	case interface{ Certificate() *x509.Certificate }:
+		return info.Certificate()
+	case credentials.TLSInfo:
+		if chains := info.State.VerifiedChains; len(chains) > 0 && time.Now().Before(chains[0][0].NotAfter) {
+			return chains[0][0]
+		}
+	}
+	return nil
 }
 
 // connectionOf is the connection that a call came over; where it is not known, one of the call alone, without a Conn.
