@@ -161,7 +161,7 @@ func olderViewsOfAnAlias(t *testing.T, kept bool) {
 // been answered when they began, nor one of a later commit and then an earlier one.
 func TestAliasCacheIsNeverBehind(t *testing.T) {
 	s := openStore(t, Options{})
-	const moves = 1500
+	const moves = 500
 	number := map[chainstore.ID]int64{}
 	var ids []chainstore.ID
 	for i := range 50 {

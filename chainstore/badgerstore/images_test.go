@@ -17,7 +17,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 )
 
-var fileImages = flag.Int("images.files", 200, "badgerstore: how many images of its files TestUnsyncedPages opens")
+var fileImages = flag.Int("images.files", 100, "badgerstore: how many images of its files TestUnsyncedPages opens")
 
 const (
 	imagesOfAStore  = 200 // then another store is begun, so that images stay small
