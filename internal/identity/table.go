@@ -1,0 +1,200 @@
+package identity
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// table is what a file of principals says, to look callers up in. It does not change.
+type table struct {
+	principals   map[string]*Principal
+	tokens       map[[32]byte]heldToken
+	certificates map[string]*Principal
+}
+
+// heldToken is who has a token, and until when; zero: for good.
+type heldToken struct {
+	who     *Principal
+	expires time.Time
+}
+
+// table checks a file, and makes of it what callers are looked up in. An error names the member that is wrong.
+func (f *File) table() (*table, error) {
+	t := &table{principals: map[string]*Principal{}, tokens: map[[32]byte]heldToken{}, certificates: map[string]*Principal{}}
+	for i := range f.Principals {
+		if err := t.add(&f.Principals[i]); err != nil {
+			return nil, fmt.Errorf("principals[%d].%w", i, err)
+		}
+	}
+	return t, t.checkIDs(f)
+}
+
+func (t *table) add(p *FilePrincipal) error {
+	if !isName(p.Name) {
+		return fmt.Errorf("name: must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@'", maxName)
+	}
+	if t.principals[p.Name] != nil {
+		return fmt.Errorf("name: %s is there twice", p.Name)
+	}
+	who := &Principal{Name: p.Name, Listed: true}
+	var err error
+	if who.Grants, err = grants(p.Grants); err != nil {
+		return err
+	}
+	if who.Rate, err = p.Rate.rate(); err != nil {
+		return err
+	}
+	t.principals[p.Name] = who
+	for i, name := range p.Certificates {
+		if name, err = certificateName(name); err != nil {
+			return fmt.Errorf("certificates[%d]: %w", i, err)
+		}
+		if t.certificates[name] != nil {
+			return fmt.Errorf("certificates[%d]: is there twice", i)
+		}
+		t.certificates[name] = who
+	}
+	for i := range p.Tokens {
+		if err := t.addToken(&p.Tokens[i], who); err != nil {
+			return fmt.Errorf("tokens[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func (t *table) addToken(k *FileToken, who *Principal) error {
+	hash, ok := parseHash(k.SHA256)
+	if !ok {
+		return fmt.Errorf("sha256: must be 64 hexadecimal digits")
+	}
+	if _, ok := t.tokens[hash]; ok {
+		return fmt.Errorf("sha256: is there twice")
+	}
+	t.tokens[hash] = heldToken{who: who, expires: k.Expires}
+	return nil
+}
+
+// checkIDs refuses an id that names two tokens: revoking one would be a guess.
+func (t *table) checkIDs(f *File) error {
+	seen := map[string]bool{}
+	for i, p := range f.Principals {
+		for j, k := range p.Tokens {
+			if !isName(k.ID) || seen[k.ID] {
+				return fmt.Errorf("principals[%d].tokens[%d].id: must be 1 to %d of a-z, A-Z, 0-9, '.', '_', '-' and '@', and no other token's", i, j, maxName)
+			}
+			seen[k.ID] = true
+		}
+	}
+	return nil
+}
+
+const maxName = 128
+
+func isName(text string) bool {
+	for _, c := range []byte(text) {
+		if !isAlnum(c) && strings.IndexByte("._-@", c) < 0 {
+			return false
+		}
+	}
+	return text != "" && len(text) <= maxName
+}
+
+func grants(of []FileGrant) (out []Grant, err error) {
+	for i, g := range of {
+		to := Grant{}
+		if len(g.Roles) == 0 {
+			return nil, fmt.Errorf("grants[%d].roles: must name a role", i)
+		}
+		for j, name := range g.Roles {
+			role, err := ParseRole(name)
+			if err != nil {
+				return nil, fmt.Errorf("grants[%d].roles[%d]: %w", i, j, err)
+			}
+			to.Roles |= role
+		}
+		if to.Namespaces, err = ParsePattern(g.Namespaces); err != nil {
+			return nil, fmt.Errorf("grants[%d].namespaces: %w", i, err)
+		}
+		out = append(out, to)
+	}
+	return out, nil
+}
+
+func (r *FileRate) rate() (Rate, error) {
+	const most = 1e9
+	switch {
+	case r == nil:
+		return Rate{}, nil
+	case !(r.CallsPerSecond > 0 && r.CallsPerSecond <= most):
+		return Rate{}, fmt.Errorf("rate.calls_per_second: must be more than 0, and at most %d", int(most))
+	case r.Burst < 0 || r.Burst > most:
+		return Rate{}, fmt.Errorf("rate.burst: must be 0 to %d", int(most))
+	case r.Burst == 0:
+		return Rate{PerSecond: r.CallsPerSecond, Burst: int(math.Ceil(r.CallsPerSecond))}, nil
+	default:
+		return Rate{PerSecond: r.CallsPerSecond, Burst: r.Burst}, nil
+	}
+}
+
+// certificateName is a name of a file's in the form of namesOf.
+func certificateName(text string) (string, error) {
+	switch kind, rest, ok := strings.Cut(text, ":"); {
+	case ok && kind == "dns" && rest != "":
+		return "dns:" + strings.ToLower(rest), nil
+	case ok && kind == "uri" && rest != "":
+		return text, nil
+	case strings.Contains(text, "=") && kind != "dns" && kind != "uri":
+		return "subject:" + text, nil
+	default:
+		return "", fmt.Errorf("must be dns:NAME, uri:URI, or a subject such as CN=agent,O=Acme")
+	}
+}
+
+// namesOf are the names of a certificate: each of its host names and URIs, and its subject.
+func namesOf(c *x509.Certificate) (names []string) {
+	for _, name := range c.DNSNames {
+		names = append(names, "dns:"+strings.ToLower(name))
+	}
+	for _, uri := range c.URIs {
+		names = append(names, "uri:"+uri.String())
+	}
+	var subject pkix.RDNSequence
+	if rest, err := asn1.Unmarshal(c.RawSubject, &subject); err == nil && len(rest) == 0 && len(subject) > 0 {
+		names = append(names, "subject:"+subject.String())
+	}
+	return names
+}
+
+// byToken is who has a token at a time; nil: nobody.
+func (t *table) byToken(text string, now time.Time) *Principal {
+	if !IsToken(text) {
+		return nil
+	}
+	k, ok := t.tokens[HashToken(text)]
+	if !ok || !k.expires.IsZero() && !now.Before(k.expires) {
+		return nil
+	}
+	return k.who
+}
+
+// byCertificate is who has a certificate at a time; nil: nobody, or more than one, of whom none can be meant.
+func (t *table) byCertificate(c *x509.Certificate, now time.Time) (who *Principal) {
+	if now.Before(c.NotBefore) || now.After(c.NotAfter) {
+		return nil
+	}
+	for _, name := range namesOf(c) {
+		switch p := t.certificates[name]; {
+		case p == nil || p == who:
+		case who != nil:
+			return nil
+		default:
+			who = p
+		}
+	}
+	return who
+}
