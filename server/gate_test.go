@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -25,6 +24,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
 
@@ -167,7 +167,7 @@ func TestWhoIsRefusedByTheHead(t *testing.T) {
 	g := newGuarded(t, &strict{unknown: status.Error(codes.Unauthenticated, "unknown")})
 	i := g.server.transport.Requests
 	for _, r := range []*receive.ByteQuota{i.Writes, i.Reads, i.Health, i.Reflection} {
-		r.Free = semaphore.NewWeighted(0)
+		r.Free = fair.NewSemaphore(0)
 	}
 	g.methods(func(name string, m *access.Method, d protoreflect.MethodDescriptor) {
 		g.identified = nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
@@ -33,7 +33,7 @@ func slowly(t *testing.T, n int64, test func(c *crowd)) {
 		close(c.store.gate)
 		rooms := []*receive.ByteQuota{c.server.transport.Requests.Writes, c.server.transport.Requests.Reads, c.server.transport.Requests.Health, c.server.transport.Requests.Reflection}
 		for _, r := range rooms {
-			r.Free = semaphore.NewWeighted(n * receive.MaxRequest)
+			r.Free = fair.NewSemaphore(n * receive.MaxRequest)
 		}
 		test(c)
 		synctest.Wait()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -20,6 +19,7 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore/memstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
@@ -141,7 +141,7 @@ func (c *countedConn) Read(b []byte) (int, error) {
 // does, is refused like any call that fails, and goes on once there is room.
 func TestWritesAreReceivedAsThereIsRoom(t *testing.T) {
 	c := newCrowd(t, 100)
-	c.server.transport.Requests.Writes.Free = semaphore.NewWeighted(receive.MaxRequest)
+	c.server.transport.Requests.Writes.Free = fair.NewSemaphore(receive.MaxRequest)
 	outcomes := make(chan error, 1)
 	c.running.Go(func() {
 		_, err := c.PutNode(t.Context(), text(1<<20))

@@ -10,11 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/frames"
 )
 
@@ -57,7 +56,7 @@ func (w watchedChain) Rows(ctx context.Context, spans []chainstore.Span, yield f
 }
 
 // readChain reads a chain as a stream does, and tells how many bytes came; nil for send takes everything.
-func readChain(ctx context.Context, chain chainstore.Chain, scans *semaphore.Weighted, send func() error) (bytes int, err error) {
+func readChain(ctx context.Context, chain chainstore.Chain, scans *fair.Semaphore, send func() error) (bytes int, err error) {
 	a := &chainview.Assembly{Chain: chain, Full: true}
 	last, _, err := frames.ReadAll(ctx, a, New(nil, Config{}).transport.Replies, scans, func(full []*chainview.Frame) error {
 		for _, f := range full {
@@ -86,7 +85,7 @@ func TestRoomOfWhatIsNotSent(t *testing.T) {
 			func() {
 				defer func() { _ = recover() }()
 				a := &chainview.Assembly{Chain: chain, Full: true}
-				last, _, err := frames.ReadAll(t.Context(), a, c.server.transport.Replies, semaphore.NewWeighted(fewPlaces), func([]*chainview.Frame) error {
+				last, _, err := frames.ReadAll(t.Context(), a, c.server.transport.Replies, fair.NewSemaphore(fewPlaces), func([]*chainview.Frame) error {
 					if batch++; batch > failed {
 						return fail()
 					}
@@ -117,7 +116,7 @@ func TestAFewBatchesAreReadAtATime(t *testing.T) {
 			<-time.After(time.Millisecond)
 			return nil
 		}}
-		scans := semaphore.NewWeighted(fewPlaces)
+		scans := fair.NewSemaphore(fewPlaces)
 		for range 10 {
 			c.running.Go(func() {
 				if n, err := readChain(c.Context(), chain, scans, nil); err != nil || n < longNodes*100<<10 {
@@ -137,7 +136,7 @@ func TestWithoutAPlace(t *testing.T) {
 	slowly(t, 16, func(c *crowd) {
 		var batches atomic.Int64
 		var ended atomic.Bool
-		chain, scans := c.long(), semaphore.NewWeighted(fewPlaces)
+		chain, scans := c.long(), fair.NewSemaphore(fewPlaces)
 		if !scans.TryAcquire(fewPlaces) {
 			c.Fatal("a place is taken")
 		}
@@ -167,7 +166,7 @@ func TestNoPlaceWhileSending(t *testing.T) {
 	slowly(t, 16, func(c *crowd) {
 		var ahead atomic.Int64
 		chain := watchedChain{c.long(), func(context.Context) error { ahead.Add(1); return nil }}
-		scans, sent, taken := semaphore.NewWeighted(fewPlaces), 0, make(chan struct{})
+		scans, sent, taken := fair.NewSemaphore(fewPlaces), 0, make(chan struct{})
 		c.running.Go(func() {
 			_, err := readChain(c.Context(), chain, scans, func() error {
 				if sent++; sent == 3 {
@@ -208,7 +207,7 @@ func TestPlacesOfStreamsAreGivenBack(t *testing.T) {
 			"left":   {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, nil},
 			"unsent": {well, func() error { return no }},
 		} {
-			scans := semaphore.NewWeighted(fewPlaces)
+			scans := fair.NewSemaphore(fewPlaces)
 			ctx, leave := context.WithTimeout(c.Context(), time.Second)
 			_, err := readChain(ctx, watchedChain{chain, does.ahead}, scans, does.send)
 			leave()

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/fairstore"
 	"github.com/transcriptd/transcriptd/server/internal/frames"
 	"github.com/transcriptd/transcriptd/server/internal/transport"
@@ -71,7 +72,8 @@ type Server struct {
 	transport *transport.Transport
 	tokens    *wire.Tokens
 	// scans is of all streams, verifies of all calls of Verify.
-	scans, verifies *semaphore.Weighted
+	scans    *fair.Semaphore
+	verifies *semaphore.Weighted
 }
 
 // New makes a server of a store, which the caller closes once the gRPC servers made by GRPC have stopped.
@@ -150,7 +152,7 @@ type transcripts struct {
 	// tokens, replies and scans are the server's.
 	tokens  *wire.Tokens
 	replies *reply.Limiter
-	scans   *semaphore.Weighted
+	scans   *fair.Semaphore
 }
 
 // BytesLaid is how many bytes of buffers replies were laid and encoded into so far, whether the buffers were new or used

@@ -55,16 +55,20 @@ func (s *Semaphore) try(n int64) bool {
 	return true
 }
 
-// Acquire takes n for a party, which is any value that can be the key of a map, and waits for its turn. The error is the context's; then
-// nothing was taken. More than the size is never there.
-func (s *Semaphore) Acquire(ctx context.Context, of any, n int64) error {
+// Party is the key under which a context has whom its calls are of, which is any value that can be the key of a map; those without are of
+// one party.
+type Party struct{}
+
+// Acquire takes n for the context's party, and waits for its turn. The error is the context's; then nothing was taken. More than the size is
+// never there.
+func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	s.mu.Lock()
 	if s.try(n) {
 		s.mu.Unlock()
 		return nil
 	}
 	w := &waiter{n: n, ready: make(chan struct{})}
-	at, p := s.wait(of, w)
+	at, p := s.wait(ctx.Value(Party{}), w)
 	s.mu.Unlock()
 	select {
 	case <-w.ready:

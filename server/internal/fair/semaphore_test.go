@@ -22,7 +22,7 @@ func TestTurns(t *testing.T) {
 		begin := func(of string, n int) {
 			for i := range n {
 				go func() {
-					if err := s.Acquire(t.Context(), of, 1); err != nil {
+					if err := s.Acquire(context.WithValue(t.Context(), Party{}, of), 1); err != nil {
 						t.Error(err)
 					}
 					served = append(served, fmt.Sprint(of, i)) // one at a time
@@ -132,7 +132,7 @@ type run struct {
 }
 
 func (r *run) ask(ctx context.Context, a *asked) {
-	err := r.s.Acquire(ctx, a.of, a.n)
+	err := r.s.Acquire(context.WithValue(ctx, Party{}, a.of), a.n)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {

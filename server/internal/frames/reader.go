@@ -7,10 +7,9 @@ import (
 	"runtime"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/panics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/reply"
 	"github.com/transcriptd/transcriptd/server/internal/wire"
@@ -28,15 +27,15 @@ var errBatch = errors.New("the batch is full")
 // sideBySide is how many batches of a stream are read at once, while another is sent.
 const sideBySide = 3
 
-// NewPlaces has twice as many places as there are processors: so many batches are read ahead at once, first come, first served.
+// NewPlaces has twice as many places as there are processors: so many batches are read ahead at once, of callers in turns.
 // To read one that is not in memory takes a processor, so more at once are not read sooner; but the store's merges, for which
 // writers wait in the end, share the processors with everybody who could run.
-func NewPlaces() *semaphore.Weighted { return semaphore.NewWeighted(2 * int64(runtime.GOMAXPROCS(0))) }
+func NewPlaces() *fair.Semaphore { return fair.NewSemaphore(2 * int64(runtime.GOMAXPROCS(0))) }
 
 // ReadAll hands every batch to send, in order. Once a batch was not all in the store's memory, as it is sent, all that follow are read ahead,
 // each with a place of scans, which it has while it is read; before, to read one takes less time than to hand it from goroutine
 // to goroutine. last is the frame that belongs to no batch.
-func ReadAll(ctx context.Context, a *chainview.Assembly, out *reply.Limiter, scans *semaphore.Weighted, send func([]*chainview.Frame) error) (last *chainview.Frame, whole *chainview.Report, err error) {
+func ReadAll(ctx context.Context, a *chainview.Assembly, out *reply.Limiter, scans *fair.Semaphore, send func([]*chainview.Frame) error) (last *chainview.Frame, whole *chainview.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	parts := a.Parts(batchBytes)
@@ -110,7 +109,7 @@ type reader struct {
 	report *chainview.Report
 	out    *reply.Limiter
 	// scans has the places that all streams share: one is taken for each batch while it is read ahead.
-	scans *semaphore.Weighted
+	scans *fair.Semaphore
 	// spans are what is yet to be read.
 	spans []chainstore.Span
 	// full are the frames of the batch that can be sent, in order; open is the one behind them.
@@ -131,7 +130,7 @@ type reader struct {
 	err     error
 }
 
-func newReader(a *chainview.Assembly, out *reply.Limiter, scans *semaphore.Weighted, spans []chainstore.Span) *reader {
+func newReader(a *chainview.Assembly, out *reply.Limiter, scans *fair.Semaphore, spans []chainstore.Span) *reader {
 	r := &reader{chain: a.Chain, out: out, scans: scans, spans: spans}
 	r.open = r.frame(wire.FrameBytes)
 	r.into, r.report = a.Writer(r.room)

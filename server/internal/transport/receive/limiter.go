@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -19,6 +18,7 @@ import (
 	"github.com/transcriptd/transcriptd/canonical"
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/access"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 )
 
@@ -84,7 +84,7 @@ func (i *Limiter) Of(kind access.Kind) *ByteQuota {
 
 // ByteQuota is what the requests of one kind of calls may hold together.
 type ByteQuota struct {
-	Free *semaphore.Weighted
+	Free *fair.Semaphore
 	// draining is done from when on no more calls are taken.
 	draining context.Context
 	requests *Requests
@@ -102,7 +102,7 @@ type ByteQuota struct {
 func newByteQuota(bytes int64, draining context.Context, requests *Requests, status func(context.Context, error) error, m *metrics.Requests, kind string) *ByteQuota {
 	m.Limit.WithLabelValues(kind).Set(float64(bytes))
 	return &ByteQuota{
-		Free: semaphore.NewWeighted(bytes), draining: draining, requests: requests, status: status, start: time.Now(),
+		Free: fair.NewSemaphore(bytes), draining: draining, requests: requests, status: status, start: time.Now(),
 		bytes: m.Bytes.WithLabelValues(kind), waiting: m.Waiting.WithLabelValues(kind), waited: m.Waited.WithLabelValues(kind),
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 )
 
 // Call is what the layers of a call know of it.
 type Call struct {
 	// ID is that under which its lines stand in the log, and which its errors carry.
 	ID uint64
+	// Party is whom the call is of, where it waits for its turn.
+	Party any
 	// ended is closed once the call has ended.
 	ended <-chan struct{}
 	// Refusal is why the call did not pass its gate; nil: it did, or has yet to.
@@ -67,8 +71,27 @@ func WithCall(ctx context.Context, refusal error) context.Context {
 
 // InCall is the context of a call.
 func InCall(ctx context.Context, c *Call) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
+	return &callContext{ctx, c}
 }
 
-// NewCall is a call that ends with its context.
-func NewCall(ctx context.Context) Call { return Call{ID: rand.Uint64(), ended: ctx.Done()} }
+// callContext has a call.
+type callContext struct {
+	context.Context
+	call *Call
+}
+
+func (c *callContext) Value(key any) any {
+	switch key.(type) {
+	case callKey:
+		return c.call
+	case fair.Party:
+		return c.call.Party
+	default:
+		return c.Context.Value(key)
+	}
+}
+
+// NewCall is a call that ends with its context. It is of its connection.
+func NewCall(ctx context.Context) Call {
+	return Call{ID: rand.Uint64(), Party: connectionOf(ctx), ended: ctx.Done()}
+}

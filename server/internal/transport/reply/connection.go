@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
@@ -19,8 +18,6 @@ type connection struct {
 	// share is how much the connection may take of the room for replies, batches of that for batches, and own is its alone, for small
 	// replies.
 	share, batches, own *byteQuota
-	// places are how many of the Limiter's places the connection may take or wait for.
-	places *semaphore.Weighted
 	// written is how many bytes were written to it; bytes is what replies to it hold.
 	written, bytes atomic.Int64
 
@@ -33,7 +30,6 @@ func newConnection(conn net.Conn) *connection {
 	return &connection{
 		Conn: conn, held: map[*Held]struct{}{},
 		share: newByteQuota(ConnectionBytes), batches: newByteQuota(ConnectionBytes / 2), own: newByteQuota(OwnBytes),
-		places: newPlaces(),
 	}
 }
 

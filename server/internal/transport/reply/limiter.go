@@ -22,6 +22,7 @@ import (
 	"github.com/transcriptd/transcriptd/internal/deadline"
 	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
+	"github.com/transcriptd/transcriptd/server/internal/fair"
 	"github.com/transcriptd/transcriptd/server/internal/transport/metrics"
 	"github.com/transcriptd/transcriptd/server/internal/transport/receive"
 )
@@ -70,7 +71,7 @@ type Limiter struct {
 	// for the room of a large node. So some is left for other replies, and for those who wait.
 	Batches *byteQuota
 	// Places are those of calls that look through messages, while they do.
-	Places *semaphore.Weighted
+	Places *fair.Semaphore
 	// Waiting has the requests of calls that wait.
 	Waiting *semaphore.Weighted
 	Buffers *buffers
