@@ -20,7 +20,8 @@ func TestEveryReasonHasASentinel(t *testing.T) {
 		ErrTooManyOpenCalls, ErrNodeNotFound, ErrAliasNotFound, ErrParentNotFound, ErrAliasExists, ErrAliasMoved,
 		ErrNotAnAncestor, ErrUseStreamAssemble, ErrDiskFull, ErrTooManyFiles, ErrOverloaded, ErrNodeCorrupt, ErrDraining, ErrStoreFailed,
 		ErrCancelled, ErrDeadlineExceeded, ErrInternal, ErrInvalidPattern, ErrOpenToolCalls, ErrToolCallNotFound,
-		ErrCompactionTooLarge, ErrNotInView, ErrAlreadyCovered,
+		ErrCompactionTooLarge, ErrNotInView, ErrAlreadyCovered, ErrUnauthenticated, ErrPermissionDenied,
+		ErrIdentityUnavailable, ErrAuditUnavailable, ErrQuotaExceeded, ErrRateLimited,
 	}
 	have := map[Reason]bool{0: true}
 	for _, s := range sentinels {

@@ -111,13 +111,20 @@ func (p *pauses) wait(ctx context.Context, closed <-chan struct{}) bool {
 	}
 }
 
-// transient tells whether the same call may succeed a little later. A failed store needs its operator.
+// transient tells whether the same call may succeed a little later. A failed store needs its operator, and so does an audit.
 func transient(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
 		return false
 	}
-	return e.Reason == ErrOverloaded || e.Code == codes.Unavailable && e.Reason != ErrStoreFailed
+	switch e.Reason {
+	case ErrOverloaded, ErrRateLimited:
+		return true
+	case ErrStoreFailed, ErrAuditUnavailable:
+		return false
+	default:
+		return e.Code == codes.Unavailable
+	}
 }
 
 // when is transient for calls that may be repeated; others are sent again only where the attempt has done nothing for sure.

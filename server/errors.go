@@ -16,6 +16,8 @@ import (
 	"github.com/transcriptd/transcriptd/chainstore"
 	"github.com/transcriptd/transcriptd/compaction/runloop"
 	transcriptv1 "github.com/transcriptd/transcriptd/gen/transcript/v1"
+	"github.com/transcriptd/transcriptd/internal/identity"
+	"github.com/transcriptd/transcriptd/server/internal/access"
 	"github.com/transcriptd/transcriptd/server/internal/chainview"
 	"github.com/transcriptd/transcriptd/server/internal/change"
 	"github.com/transcriptd/transcriptd/server/internal/compact"
@@ -62,6 +64,10 @@ func table() []row {
 		{chainstore.ErrFailed, unavailable, transcriptv1.ErrorReason_ERROR_REASON_STORE_FAILED, "the store has failed and takes no more writes", true},
 		{chainstore.ErrCorrupt, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
 		{canonical.ErrNotCanonical, lost, transcriptv1.ErrorReason_ERROR_REASON_NODE_CORRUPT, "stored bytes are corrupt: run AdminService.Verify", true},
+
+		{identity.ErrUnauthenticated, codes.Unauthenticated, transcriptv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "show credentials: authorization: Bearer TOKEN", false},
+		{identity.ErrUnavailable, unavailable, transcriptv1.ErrorReason_ERROR_REASON_IDENTITY_UNAVAILABLE, "callers cannot be told apart now, the server's log says why: repeat the call later; nothing was done", false},
+		{access.ErrDenied, codes.PermissionDenied, transcriptv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no grant of yours covers this call", false},
 
 		{canonical.ErrInvalid, invalid, transcriptv1.ErrorReason_ERROR_REASON_INVALID_FIELD, "a field is malformed", false},
 		{canonical.ErrMalformed, invalid, transcriptv1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST, "the request is malformed", false},

@@ -136,6 +136,18 @@ func hintFor(e *client.Error) string {
 		return "Run 'transcriptctl verify' to see what is damaged."
 	case client.ErrStoreFailed:
 		return "The server could not write to its disk: look at the disk, then restart the server."
+	case client.ErrUnauthenticated:
+		return "The server must know who calls: ask its operator for a token."
+	case client.ErrPermissionDenied:
+		return "No grant of yours covers this call; is it another --namespace? Its operator gives grants."
+	case client.ErrIdentityUnavailable:
+		return "The server cannot tell callers apart until its file of principals, or the keys of JWTs, can be read; its log has the cause."
+	case client.ErrAuditUnavailable:
+		return "Nothing was changed. The server must be able to write its audit; its log has the cause."
+	case client.ErrQuotaExceeded:
+		return "Nothing was changed. An admin of the namespace can raise its quota."
+	case client.ErrRateLimited:
+		return "Nothing was changed. Make fewer calls at once, or ask the server's operator for a higher rate."
 	case client.ErrInternal:
 		return "This is a fault of the server; its log has the cause."
 	case client.ErrDeadlineExceeded:

@@ -43,12 +43,12 @@ const (
 //	70-79    UNAVAILABLE. 70 and 72-75: the call changed nothing. 71 and 76-79: the outcome of a write is unknown.
 //	80-89    CANCELLED, DEADLINE_EXCEEDED. The outcome of a write is unknown.
 //	90-99    INTERNAL. The outcome of a write is unknown.
+//	100-109  UNAUTHENTICATED. The caller is unknown. The call changed nothing.
+//	110-119  PERMISSION_DENIED. The caller has no permission. The call changed nothing.
+//	120-129  RESOURCE_EXHAUSTED. The caller has used up a quota or a rate. The call changed nothing.
 //
 // These ranges are reserved. Their calls change nothing:
 //
-//	100-109  UNAUTHENTICATED. The caller is unknown.
-//	110-119  PERMISSION_DENIED. The caller has no permission.
-//	120-129  RESOURCE_EXHAUSTED. The caller has used up a quota or a rate.
 //	130-139  FAILED_PRECONDITION. The data was erased.
 //	140-149  OUT_OF_RANGE. A cursor or a token has expired. Start again from the beginning.
 type ErrorReason int32
@@ -133,6 +133,12 @@ const (
 	// no more writes. Acknowledged writes are safe, and reads still work. The operator must check the disk and
 	// restart the server. After the restart a read shows whether this write took place.
 	ErrorReason_ERROR_REASON_STORE_FAILED ErrorReason = 71
+	// UNAVAILABLE. The server cannot tell callers apart now: it cannot read its file of principals, or has no
+	// keys for JWTs yet. The call changed nothing. Repeat it later. The server's log has the cause.
+	ErrorReason_ERROR_REASON_IDENTITY_UNAVAILABLE ErrorReason = 72
+	// UNAVAILABLE. The server cannot write its audit, and refuses what must be in it. The call changed nothing.
+	// The operator must fix the server first: its log has the cause.
+	ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE ErrorReason = 73
 	// CANCELLED. The caller cancelled the call. The outcome of a write is unknown.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 80
 	// DEADLINE_EXCEEDED. The deadline passed. The outcome of a write is unknown.
@@ -140,41 +146,59 @@ const (
 	// INTERNAL. The server has a fault. Its log has the cause under the request's id. The outcome of a write is
 	// unknown.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 90
+	// UNAUTHENTICATED. The server does not know the caller: credentials are absent, malformed, expired, revoked
+	// or of nobody. The error does not say which. The call changed nothing.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 100
+	// PERMISSION_DENIED. No grant of the caller covers the call. The error is the same whether the namespace
+	// exists or not. The call changed nothing.
+	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 110
+	// RESOURCE_EXHAUSTED. The namespace would have more than its quota. google.rpc.QuotaFailure has the quota.
+	// The call changed nothing. An admin of the namespace can raise the quota.
+	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 120
+	// RESOURCE_EXHAUSTED. The caller makes more calls than its rate allows. google.rpc.RetryInfo has the delay
+	// after which the server takes a call again. The call changed nothing.
+	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 121
 )
 
 // Enum value maps for ErrorReason.
 var (
 	ErrorReason_name = map[int32]string{
-		0:  "ERROR_REASON_UNSPECIFIED",
-		1:  "ERROR_REASON_INVALID_FIELD",
-		2:  "ERROR_REASON_MALFORMED_REQUEST",
-		3:  "ERROR_REASON_LIMIT_EXCEEDED",
-		4:  "ERROR_REASON_DUPLICATE_ALIAS",
-		5:  "ERROR_REASON_AMBIGUOUS_PREFIX",
-		6:  "ERROR_REASON_INVALID_PAGE_TOKEN",
-		7:  "ERROR_REASON_TOO_MANY_OPEN_CALLS",
-		8:  "ERROR_REASON_COMPACTION_TOO_LARGE",
-		9:  "ERROR_REASON_INVALID_PATTERN",
-		20: "ERROR_REASON_NODE_NOT_FOUND",
-		21: "ERROR_REASON_ALIAS_NOT_FOUND",
-		22: "ERROR_REASON_PARENT_NOT_FOUND",
-		23: "ERROR_REASON_TOOL_CALL_NOT_FOUND",
-		30: "ERROR_REASON_ALIAS_EXISTS",
-		31: "ERROR_REASON_ALIAS_MOVED",
-		40: "ERROR_REASON_NOT_AN_ANCESTOR",
-		41: "ERROR_REASON_OPEN_TOOL_CALLS",
-		42: "ERROR_REASON_ALREADY_COVERED",
-		43: "ERROR_REASON_NOT_IN_VIEW",
-		50: "ERROR_REASON_USE_STREAM_ASSEMBLE",
-		51: "ERROR_REASON_DISK_FULL",
-		52: "ERROR_REASON_OVERLOADED",
-		53: "ERROR_REASON_TOO_MANY_FILES",
-		60: "ERROR_REASON_NODE_CORRUPT",
-		70: "ERROR_REASON_DRAINING",
-		71: "ERROR_REASON_STORE_FAILED",
-		80: "ERROR_REASON_CANCELLED",
-		81: "ERROR_REASON_DEADLINE_EXCEEDED",
-		90: "ERROR_REASON_INTERNAL",
+		0:   "ERROR_REASON_UNSPECIFIED",
+		1:   "ERROR_REASON_INVALID_FIELD",
+		2:   "ERROR_REASON_MALFORMED_REQUEST",
+		3:   "ERROR_REASON_LIMIT_EXCEEDED",
+		4:   "ERROR_REASON_DUPLICATE_ALIAS",
+		5:   "ERROR_REASON_AMBIGUOUS_PREFIX",
+		6:   "ERROR_REASON_INVALID_PAGE_TOKEN",
+		7:   "ERROR_REASON_TOO_MANY_OPEN_CALLS",
+		8:   "ERROR_REASON_COMPACTION_TOO_LARGE",
+		9:   "ERROR_REASON_INVALID_PATTERN",
+		20:  "ERROR_REASON_NODE_NOT_FOUND",
+		21:  "ERROR_REASON_ALIAS_NOT_FOUND",
+		22:  "ERROR_REASON_PARENT_NOT_FOUND",
+		23:  "ERROR_REASON_TOOL_CALL_NOT_FOUND",
+		30:  "ERROR_REASON_ALIAS_EXISTS",
+		31:  "ERROR_REASON_ALIAS_MOVED",
+		40:  "ERROR_REASON_NOT_AN_ANCESTOR",
+		41:  "ERROR_REASON_OPEN_TOOL_CALLS",
+		42:  "ERROR_REASON_ALREADY_COVERED",
+		43:  "ERROR_REASON_NOT_IN_VIEW",
+		50:  "ERROR_REASON_USE_STREAM_ASSEMBLE",
+		51:  "ERROR_REASON_DISK_FULL",
+		52:  "ERROR_REASON_OVERLOADED",
+		53:  "ERROR_REASON_TOO_MANY_FILES",
+		60:  "ERROR_REASON_NODE_CORRUPT",
+		70:  "ERROR_REASON_DRAINING",
+		71:  "ERROR_REASON_STORE_FAILED",
+		72:  "ERROR_REASON_IDENTITY_UNAVAILABLE",
+		73:  "ERROR_REASON_AUDIT_UNAVAILABLE",
+		80:  "ERROR_REASON_CANCELLED",
+		81:  "ERROR_REASON_DEADLINE_EXCEEDED",
+		90:  "ERROR_REASON_INTERNAL",
+		100: "ERROR_REASON_UNAUTHENTICATED",
+		110: "ERROR_REASON_PERMISSION_DENIED",
+		120: "ERROR_REASON_QUOTA_EXCEEDED",
+		121: "ERROR_REASON_RATE_LIMITED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -204,9 +228,15 @@ var (
 		"ERROR_REASON_NODE_CORRUPT":         60,
 		"ERROR_REASON_DRAINING":             70,
 		"ERROR_REASON_STORE_FAILED":         71,
+		"ERROR_REASON_IDENTITY_UNAVAILABLE": 72,
+		"ERROR_REASON_AUDIT_UNAVAILABLE":    73,
 		"ERROR_REASON_CANCELLED":            80,
 		"ERROR_REASON_DEADLINE_EXCEEDED":    81,
 		"ERROR_REASON_INTERNAL":             90,
+		"ERROR_REASON_UNAUTHENTICATED":      100,
+		"ERROR_REASON_PERMISSION_DENIED":    110,
+		"ERROR_REASON_QUOTA_EXCEEDED":       120,
+		"ERROR_REASON_RATE_LIMITED":         121,
 	}
 )
 
@@ -241,7 +271,7 @@ var File_transcript_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xea\a\n" +
+	" transcript/v1/error_reason.proto\x12\rtranscript.v1*\xbb\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\"\n" +
@@ -269,10 +299,16 @@ const file_transcript_v1_error_reason_proto_rawDesc = "" +
 	"\x1bERROR_REASON_TOO_MANY_FILES\x105\x12\x1d\n" +
 	"\x19ERROR_REASON_NODE_CORRUPT\x10<\x12\x19\n" +
 	"\x15ERROR_REASON_DRAINING\x10F\x12\x1d\n" +
-	"\x19ERROR_REASON_STORE_FAILED\x10G\x12\x1a\n" +
+	"\x19ERROR_REASON_STORE_FAILED\x10G\x12%\n" +
+	"!ERROR_REASON_IDENTITY_UNAVAILABLE\x10H\x12\"\n" +
+	"\x1eERROR_REASON_AUDIT_UNAVAILABLE\x10I\x12\x1a\n" +
 	"\x16ERROR_REASON_CANCELLED\x10P\x12\"\n" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10Q\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10ZBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
+	"\x15ERROR_REASON_INTERNAL\x10Z\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10d\x12\"\n" +
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10n\x12\x1f\n" +
+	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10x\x12\x1d\n" +
+	"\x19ERROR_REASON_RATE_LIMITED\x10yBCZAgithub.com/transcriptd/transcriptd/gen/transcript/v1;transcriptv1b\x06proto3"
 
 var (
 	file_transcript_v1_error_reason_proto_rawDescOnce sync.Once

@@ -58,13 +58,15 @@ const (
 // in all. The server refuses unknown fields and invalid UTF-8 (MALFORMED_REQUEST).
 //
 // Every error has two details: a google.rpc.ErrorInfo with an ErrorReason, and a google.rpc.RequestInfo with
-// the id of the request in the server's log. The id is empty if admission control refused a write
-// (OVERLOADED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
+// the id of the request in the server's log. The id is empty if the server refused the call on its
+// request headers (OVERLOADED, UNAUTHENTICATED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
 // transport, and errors of the health and reflection services.
 //
 // The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
 // fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
-// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED.
+// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED. On a
+// server that tells callers apart, every method can fail with UNAUTHENTICATED, PERMISSION_DENIED,
+// IDENTITY_UNAVAILABLE, AUDIT_UNAVAILABLE and RATE_LIMITED.
 //
 // A call that fails changes nothing. After CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED, INTERNAL and a failure
 // of the transport the outcome of a write is unknown. docs/api.md#retries says which calls a client may
@@ -429,13 +431,15 @@ func (c *transcriptServiceClient) ServerInfo(ctx context.Context, in *ServerInfo
 // in all. The server refuses unknown fields and invalid UTF-8 (MALFORMED_REQUEST).
 //
 // Every error has two details: a google.rpc.ErrorInfo with an ErrorReason, and a google.rpc.RequestInfo with
-// the id of the request in the server's log. The id is empty if admission control refused a write
-// (OVERLOADED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
+// the id of the request in the server's log. The id is empty if the server refused the call on its
+// request headers (OVERLOADED, UNAUTHENTICATED). These errors have no detail: a request over 8 MiB, an unknown method, a failure of the
 // transport, and errors of the health and reflection services.
 //
 // The comment of each method lists its own reasons. ErrorReason says what each means. Every method can also
 // fail with INVALID_FIELD, MALFORMED_REQUEST, LIMIT_EXCEEDED, OVERLOADED, DRAINING, NODE_CORRUPT, CANCELLED,
-// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED.
+// DEADLINE_EXCEEDED and INTERNAL. A write can also fail with DISK_FULL, TOO_MANY_FILES and STORE_FAILED. On a
+// server that tells callers apart, every method can fail with UNAUTHENTICATED, PERMISSION_DENIED,
+// IDENTITY_UNAVAILABLE, AUDIT_UNAVAILABLE and RATE_LIMITED.
 //
 // A call that fails changes nothing. After CANCELLED, DEADLINE_EXCEEDED, STORE_FAILED, INTERNAL and a failure
 // of the transport the outcome of a write is unknown. docs/api.md#retries says which calls a client may

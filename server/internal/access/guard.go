@@ -1,6 +1,12 @@
 package access
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrDenied: no grant of who calls covers the call. It is told before the store is asked, whatever the store has.
+var ErrDenied = errors.New("no grant covers the call")
 
 // Principal is who calls. What it is, only the guard knows that named it.
 type Principal any
