@@ -17,11 +17,12 @@ const version = "0.1.0-dev"
 
 // config is the command line; each flag has an environment variable.
 type config struct {
-	Listen       string        `default:"127.0.0.1:7420" env:"TRANSCRIPTD_LISTEN" help:"Serve gRPC here. Anything but loopback needs --insecure. Port 0 takes a free one."`
+	Listen       string        `default:"127.0.0.1:7420" env:"TRANSCRIPTD_LISTEN" help:"Serve gRPC here: HOST:PORT, or unix:///PATH for a socket that the user of transcriptd alone can connect to. Anything but loopback and a socket needs --insecure. Port 0 takes a free one."`
 	Store        string        `default:"badger://./transcripts" env:"TRANSCRIPTD_STORE" help:"Keep transcripts here: badger://PATH (a directory, created if need be) or memory: (gone at exit)."`
-	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here; 'off' for none. Anything but loopback needs --insecure."`
+	AdminListen  string        `default:"127.0.0.1:7421" env:"TRANSCRIPTD_ADMIN_LISTEN" help:"Serve /metrics, /healthz, /readyz and /debug/pprof over HTTP here, with TLS where gRPC has it; 'off' for none. Anything but loopback needs --insecure."`
 	AdminHost    []string      `placeholder:"NAME" env:"TRANSCRIPTD_ADMIN_HOST" help:"Answer requests to the admin side that name this host, beside localhost, IP addresses and the host of --admin-listen; may be repeated."`
 	Insecure     bool          `env:"TRANSCRIPTD_INSECURE" help:"Allow addresses that other machines reach. There is no access control yet: whoever reaches them reads and writes everything."`
+	TLS          tlsFlags      `embed:"" prefix:"tls-"`
 	CacheMiB     int64         `name:"cache-mib" default:"64" env:"TRANSCRIPTD_CACHE_MIB" help:"Memory for the store's caches: what was read lately, and the tips of chains (8 to 65536)."`
 	MemoryMiB    int64         `name:"memory-mib" default:"512" env:"TRANSCRIPTD_MEMORY_MIB" help:"Collect garbage so that the process stays within this much memory where it can (0: no aim, else at least 128). GOMEMLIMIT wins."`
 	DrainDelay   time.Duration `default:"0s" env:"TRANSCRIPTD_DRAIN_DELAY" help:"After SIGTERM, go on taking calls for this long while health and /readyz tell that the server goes, so that a load balancer sends no more before calls are refused."`
@@ -84,13 +85,16 @@ func parseConfig(args []string, stdout io.Writer) (*config, error) {
 }
 
 func (c *config) check() error {
-	for flag, address := range map[string]string{"--listen": c.Listen, "--admin-listen": c.AdminListen} {
-		if flag == "--admin-listen" && c.adminOff() {
-			continue
-		}
-		if err := checkAddress(flag, address, c.Insecure); err != nil {
+	if err := checkListen(c.Listen, c.Insecure); err != nil {
+		return err
+	}
+	if !c.adminOff() {
+		if err := checkAddress("--admin-listen", c.AdminListen, c.Insecure); err != nil {
 			return err
 		}
+	}
+	if err := c.TLS.check(); err != nil {
+		return err
 	}
 	if c.CacheMiB < 8 || c.CacheMiB > 65536 {
 		return usagef("--cache-mib must be from 8 to 65536, is %d", c.CacheMiB)

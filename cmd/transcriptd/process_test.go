@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var announcement = regexp.MustCompile(`serves gRPC on ([0-9.:\[\]]+)(?:, metrics and health on (http://\S+))?; data in`)
+var announcement = regexp.MustCompile(`serves gRPC(?: over TLS)? on (\S+?)(?:, metrics and health on (https?://\S+))?; data in`)
 
 // process is a running transcriptd.
 type process struct {

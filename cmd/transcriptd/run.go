@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +38,11 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 		heap.Limit(cfg.MemoryMiB)
 	}
 	log := newLogger(cfg, stderr)
+	certificates, stopCerts, err := openCerts(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer stopCerts()
 	listener, adminListener, err := listen(cfg)
 	if err != nil {
 		return err
@@ -61,6 +64,7 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	registerStore(registry, store)
 	service := server.New(store, server.Config{
 		Version: buildVersion(), Logger: log, Registerer: registry, TracerProvider: tracer, Renderers: renderers,
+		Credentials: grpcCredentials(certificates),
 	})
 	grpcServer, err := service.GRPC()
 	if err != nil {
@@ -70,11 +74,11 @@ func serve(ctx context.Context, cfg *config, stderr io.Writer) (err error) {
 	var draining atomic.Bool
 	var http *admin
 	if adminListener != nil {
-		http = startAdmin(adminListener, cfg.adminHosts(), registry, func() bool { return !draining.Load() }, log)
+		http = startAdmin(overTLS(adminListener, certificates), cfg.adminHosts(), registry, func() bool { return !draining.Load() }, log)
 	}
 	served := make(chan error, 1)
 	go func() { served <- grpcServer.Serve(spare(listener, store, log)) }()
-	announce(stderr, listener, adminListener, place)
+	announce(stderr, listener, adminListener, certificates, place)
 	select {
 	case <-ctx.Done():
 		draining.Store(true)
@@ -119,37 +123,4 @@ func newLogger(cfg *config, stderr io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(stderr, options))
-}
-
-// listen takes both addresses before anything else is done; the second is nil where the admin side is off.
-func listen(cfg *config) (listener, adminListener net.Listener, err error) {
-	if listener, err = net.Listen("tcp", cfg.Listen); err != nil {
-		return nil, nil, fmt.Errorf("--listen %s: %w (is another transcriptd running?)", cfg.Listen, err)
-	}
-	if cfg.adminOff() {
-		return listener, nil, nil
-	}
-	if adminListener, err = net.Listen("tcp", cfg.AdminListen); err != nil {
-		return nil, nil, errors.Join(
-			fmt.Errorf("--admin-listen %s: %w (give another address, or 'off')", cfg.AdminListen, err), listener.Close())
-	}
-	return listener, adminListener, nil
-}
-
-// closeUnlessServed closes listeners that no server has closed; closing twice does no harm.
-func closeUnlessServed(listeners ...net.Listener) {
-	for _, l := range listeners {
-		if l != nil {
-			_ = l.Close()
-		}
-	}
-}
-
-// announce prints the one line that says where the server is and where its data lies.
-func announce(stderr io.Writer, listener, adminListener net.Listener, place string) {
-	where := ""
-	if adminListener != nil {
-		where = fmt.Sprintf(", metrics and health on http://%s", adminListener.Addr())
-	}
-	fmt.Fprintf(stderr, "transcriptd %s serves gRPC on %s%s; data in %s\n", buildVersion(), listener.Addr(), where, place)
 }
